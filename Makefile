@@ -1,0 +1,64 @@
+# `make demo` and `make test` need nothing but Python 3.11 to 3.13 with its venv module.
+PYTHON ?= python3
+VENV := .venv
+SELECT ?= slow
+
+.DEFAULT_GOAL := help
+.PHONY: help install demo test slow lint format bench lock clean
+
+help:
+	@echo 'make demo     install, then search a model for a bundled cohort over the REST API'
+	@echo 'make test     install, then run the tests; on PostgreSQL too where AUTOPROG_TEST_POSTGRES names a server'
+	@echo 'make slow     the tests that take minutes; SELECT="slow and ci" for the part that CI runs'
+	@echo 'make lint     ruff, mypy, import-linter, numpydoc'
+	@echo 'make format   let ruff rewrite what it can'
+	@echo 'make bench    the benchmarks; each prints its figures as JSON'
+	@echo 'make lock     write requirements.lock anew from pyproject.toml'
+	@echo 'make clean    remove the environment and the caches'
+
+install: $(VENV)/.installed
+
+$(VENV)/.installed: requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; (3, 11) <= sys.version_info < (3, 14) or sys.exit("Python 3.11 to 3.13 is needed, \
+	this is " + sys.version.split()[0] + ": make PYTHON=... names another")'
+	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)
+	@echo 'Installing into $(VENV): one to a few minutes'
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r requirements.lock -e '.[dev,bench]'
+	@touch $@
+
+demo: install
+	@$(VENV)/bin/autoprog demo
+
+test: install
+	$(VENV)/bin/pytest -q
+
+slow: install
+	$(VENV)/bin/pytest -q -m '$(SELECT)' --durations=0
+
+lint: install
+	$(VENV)/bin/ruff check
+	$(VENV)/bin/ruff format --check
+	$(VENV)/bin/lint-imports
+	$(VENV)/bin/numpydoc lint $$(find autoprog -name '*.py')
+	$(VENV)/bin/mypy
+
+format: install
+	$(VENV)/bin/ruff check --fix
+	$(VENV)/bin/ruff format
+
+bench: install
+	@for file in benchmarks/[a-z]*.py; do echo "$$file" && $(VENV)/bin/python "$$file" || exit 1; done
+
+# torch's CPU build calls itself 2.x+cpu: without the label the line also fits platforms that have one build only.
+lock:
+	rm -rf build/lock && $(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev,bench]'
+	build/lock/bin/python -m pip freeze --exclude-editable \
+	| sed -E "s/^(torch==[^+]+)\+.*/\1/; \
+	s/^xgboost-cpu==(.*)/xgboost==\1; platform_system=='Darwin' or platform_machine!='x86_64'\nxgboost-cpu==\1; platform_system!='Darwin' and platform_machine=='x86_64'/" \
+	> requirements.lock
+	rm -rf build/lock
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Prognostic models from patient cohorts."""

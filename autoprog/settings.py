@@ -1,0 +1,38 @@
+"""The settings of a process: read from the environment once, at the edge, and passed on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+class Settings(BaseSettings):
+    """One frozen object; every field is read from the environment variable `AUTOPROG_<FIELD>`."""
+
+    model_config = SettingsConfigDict(env_prefix="AUTOPROG_", frozen=True, extra="ignore")
+
+    data_dir: Path = Field(Path("autoprog-data"), description="folder of the SQLite database, cohort files and models")
+    database: str | None = Field(None, description="SQLAlchemy URL; default: SQLite in the data folder")
+    files: str | None = Field(None, description="fsspec URL of cohort files and models; default: in the data folder")
+    scheduler: str | None = Field(None, description="address of a Dask scheduler; default: workers in this process")
+    workers: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="evaluations at once; default: number of cores"
+    )
+    plugins: tuple[str, ...] = Field((), description="modules that register algorithms of your own")
+    upload_mb: Annotated[int, Field(ge=1)] = Field(256, description="largest upload")
+    decompressed_mb: Annotated[int, Field(ge=1)] = Field(2048, description="largest size of a file once decompressed")
+    model_key: SecretStr | None = Field(None, description="HMAC key that signs stored models where storage is shared")
+    log_json: bool = Field(default=False, description="structured logs as JSON lines")
+
+    @property
+    def database_url(self) -> str:
+        """The database in use."""
+        return self.database or f"sqlite:///{self.data_dir.absolute() / 'autoprog.db'}"
+
+    @property
+    def files_url(self) -> str:
+        """Where cohort files and models lie."""
+        return self.files or str(self.data_dir.absolute() / "files")
