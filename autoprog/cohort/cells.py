@@ -1,0 +1,202 @@
+"""A column whose cells are told apart: missing ones, numbers, infinite numbers and words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from autoprog.cohort.canonical import canonical_text, number_of, numbers_of
+from autoprog.cohort.table import Column
+
+MISSING_TOKENS = frozenset({"", "na", "n/a", "nan", "null", "?", ".", "-"})
+"""Cells that mean missing in any column, whatever their capitals."""
+
+NUMERIC_MISSING_TOKENS = MISSING_TOKENS | {"none"}
+"""Cells that mean missing among numbers; among words, `none` is often a level (none, mild, severe)."""
+
+MOSTLY_NUMERIC = 0.8
+"""Share of numbers among the observed cells from which on words in a column are taken for mistakes."""
+
+_DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
+
+
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """One column; what is said of a text holds for every row that has it.
+
+    Attributes
+    ----------
+    column : Column
+        The texts and which row has which.
+    counts : ndarray, shape = (n_distinct,)
+        Rows a text.
+    missing : ndarray of bool, shape = (n_distinct,)
+        Texts that mean missing.
+    numbers : ndarray, shape = (n_distinct,)
+        float64; infinite where the text says so, NaN for a word.
+    is_numeric : bool
+        Whether the column is read as one of numbers.
+    has_decimal_commas : bool
+        Whether commas were read as decimal points.
+    """
+
+    column: Column
+    counts: NDArray[np.int64]
+    missing: NDArray[np.bool_]
+    numbers: NDArray[np.float64]
+    is_numeric: bool
+    has_decimal_commas: bool
+
+    @property
+    def name(self) -> str:
+        """The column's name."""
+        return self.column.name
+
+    @property
+    def words(self) -> NDArray[np.bool_]:
+        """Texts that are neither missing nor numbers, shape = (n_distinct,)."""
+        return ~self.missing & np.isnan(self.numbers)
+
+    @property
+    def infinite(self) -> NDArray[np.bool_]:
+        """Texts that are infinite numbers, shape = (n_distinct,)."""
+        return ~self.missing & np.isinf(self.numbers)
+
+    @property
+    def n_observed(self) -> int:
+        """Rows with a value."""
+        return int(self.counts[~self.missing].sum())
+
+    @property
+    def missing_fraction(self) -> float:
+        """Share of rows without a value."""
+        return 1 - self.n_observed / max(len(self.column.codes), 1)
+
+    @property
+    def numeric_fraction(self) -> float:
+        """Share of numbers among the observed cells; 0 where nothing was observed."""
+        return _numeric_fraction(self.counts, self.numbers, self.missing)
+
+    def rows_with(self, texts: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """The rows that have one of these texts.
+
+        Parameters
+        ----------
+        texts : ndarray of bool, shape = (n_distinct,)
+            Which texts.
+
+        Returns
+        -------
+        ndarray
+            Row indices, ascending.
+        """
+        return np.flatnonzero(texts[self.column.codes])
+
+    def text_at(self, row: int) -> str:
+        """The cell of a row as it was written."""
+        return str(self.column.texts[int(self.column.codes[row])].as_py())
+
+    def canonical(self) -> list[str]:
+        """The canonical text of every distinct text, length n_distinct."""
+        texts = self.column.texts.to_pylist()
+        if not self.has_decimal_commas:
+            return [canonical_text(text) for text in texts]
+        return [
+            canonical_text(number) if math.isfinite(number) else canonical_text(text)
+            for number, text in zip(self.numbers.tolist(), texts, strict=True)
+        ]
+
+    def missing_words(self) -> dict[str, int]:
+        """Texts other than the empty one that were read as missing, and in how many rows."""
+        return {
+            str(self.column.texts[int(i)].as_py()): int(self.counts[i])
+            for i in np.flatnonzero(self.missing)
+            if self.column.texts[int(i)].as_py()
+        }
+
+
+def read_cells(
+    column: Column,
+    *,
+    numeric: bool | None = None,
+    na_values: Iterable[str] = (),
+    levels: Collection[str] = (),
+    decimal_comma: bool = False,
+) -> Cells:
+    """Tell the cells of a column apart.
+
+    Parameters
+    ----------
+    column : Column
+        The column.
+    numeric : bool, optional
+        Whether it holds numbers; None judges by whether most of its observed cells are.
+    na_values : iterable of str
+        Canonical texts that mean missing, beside the usual tokens.
+    levels : collection of str
+        Canonical texts that are values, even if they are among the usual tokens.
+    decimal_comma : bool
+        Whether `1,5` may be a number.
+
+    Returns
+    -------
+    Cells
+        The column with every distinct text judged.
+    """
+    numbers = numbers_of(column.texts)
+    converted = _decimal_commas(column.texts, numbers) if decimal_comma else None
+    has_decimal_commas = numeric is not False and converted is not None
+    if has_decimal_commas and converted is not None:
+        numbers = converted
+    counts = np.bincount(column.codes, minlength=len(column.texts))
+    lowered = pc.utf8_lower(column.texts)
+    among_numbers = _missing(column.texts, lowered, numbers, NUMERIC_MISSING_TOKENS, na_values, levels)
+    if numeric is None:
+        numeric = _numeric_fraction(counts, numbers, among_numbers) >= MOSTLY_NUMERIC
+    missing = among_numbers
+    if not numeric:
+        missing = _missing(column.texts, lowered, numbers, MISSING_TOKENS, na_values, levels)
+    return Cells(column, counts, missing, numbers, numeric, has_decimal_commas)
+
+
+def _numeric_fraction(counts: NDArray[np.int64], numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> float:
+    observed = int(counts[~missing].sum())
+    return float(counts[~missing & ~np.isnan(numbers)].sum() / observed) if observed else 0.0
+
+
+def _missing(
+    texts: pa.Array,
+    lowered: pa.Array,
+    numbers: NDArray[np.float64],
+    tokens: Collection[str],
+    na_values: Iterable[str],
+    levels: Collection[str],
+) -> NDArray[np.bool_]:
+    na_values = list(na_values)
+    na_numbers = [number for number in map(number_of, na_values) if math.isfinite(number)]
+    missing: NDArray[np.bool_] = np.isin(numbers, na_numbers)
+    missing |= _is_in(lowered, tokens) | _is_in(texts, na_values)
+    if levels:
+        missing &= ~_is_in(texts, levels) & ~np.isin(numbers, [number_of(level) for level in levels])
+    return missing
+
+
+def _is_in(texts: pa.Array, values: Collection[str]) -> NDArray[np.bool_]:
+    return np.asarray(pc.is_in(texts, pa.array(sorted(values), texts.type)), dtype=np.bool_)
+
+
+def _decimal_commas(texts: pa.Array, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """The numbers with decimal commas read; None where there is no such cell or a point is used as well."""
+    commas = np.asarray(pc.match_substring_regex(texts, _DECIMAL_COMMA), dtype=np.bool_)
+    points = np.asarray(pc.match_substring(texts, "."), dtype=np.bool_) & np.isfinite(numbers)
+    if not commas.any() or points.any():
+        return None
+    numbers = numbers.copy()
+    numbers[commas] = numbers_of(pc.replace_substring(texts.filter(pa.array(commas)), ",", "."))
+    return numbers

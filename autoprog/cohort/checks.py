@@ -1,0 +1,172 @@
+"""What is doubtful in a cohort: warnings, never faults."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from autoprog.cohort.canonical import short
+from autoprog.cohort.cells import MOSTLY_NUMERIC, Cells
+from autoprog.cohort.cohort import Cohort
+from autoprog.cohort.inference import count_values
+from autoprog.cohort.messages import count_text, listed
+from autoprog.cohort.schema import Feature
+
+GIVEAWAY_AUC = 0.99
+"""Area under the ROC curve from which on one column alone is suspected to know the outcome."""
+
+MANY_LEVELS = 50
+"""Levels above which a categorical column is warned of."""
+
+MOSTLY_MISSING = 0.5
+"""Share of missing cells above which a column is warned of."""
+
+_FEWEST_FOR_IDENTIFIER = 20  # below, all values differ by chance too often
+_MOSTLY_DISTINCT = 0.95
+_FEWEST_FOR_GIVEAWAY = 50
+_FEWEST_OF_A_CLASS_FOR_GIVEAWAY = 10
+_PATIENTS_A_LEVEL = 10  # fewer, and the levels' own event rates fit noise
+_IDENTIFIER_NAME = re.compile(
+    r"(?:.*[\W_])?(?:id|uid|uuid|guid|pid|mrn)"
+    r"|(?:patient|subject|case|record|row|participant|encounter)[\W_]?(?:id|no|nr|number|code)"
+    r"|patient|subject|rownames?|index|unnamed: 0|__index_level_0__",
+    re.IGNORECASE,
+)
+
+
+def reason_to_leave_out(cells: Cells) -> str | None:
+    """Why a column that nobody declared is no feature.
+
+    Parameters
+    ----------
+    cells : Cells
+        The column.
+
+    Returns
+    -------
+    str or None
+        A warning about a column without values, a constant or an identifier; None if it is a feature.
+    """
+    declare = "declare it in features to keep it"
+    name = short(cells.name, 60)
+    if cells.n_observed == 0:
+        return f"column {name} has no value and was left out; {declare}"
+    n_values = count_values(cells)
+    if n_values == 1:
+        beside = " in every row that has a value" if cells.missing_fraction > 0 else ""
+        return f"column {name} is constant{beside} and was left out; {declare}"
+    if not _is_identifier(cells, n_values):
+        return None
+    repeats = "; its values repeat: name it in groups if they are patients" if n_values < cells.n_observed else ""
+    return f"column {name} looks like an identifier and was left out{repeats}; {declare}"
+
+
+def _is_identifier(cells: Cells, n_values: int) -> bool:
+    if cells.n_observed < _FEWEST_FOR_IDENTIFIER:
+        return False
+    distinct = n_values / cells.n_observed
+    has_name = _IDENTIFIER_NAME.fullmatch(cells.name) is not None
+    if not cells.is_numeric:
+        return distinct >= _MOSTLY_DISTINCT or (has_name and distinct >= MOSTLY_MISSING)
+    numbers = cells.numbers[np.isfinite(cells.numbers) & ~cells.missing]
+    if cells.words.any() and not has_name:
+        return False
+    if (numbers != np.floor(numbers)).any():
+        return False
+    if has_name:
+        return distinct >= MOSTLY_MISSING
+    return distinct == 1 and np.ptp(numbers) + 1 == n_values
+
+
+def reading_warnings(columns: Sequence[Cells]) -> list[str]:
+    """What was read otherwise than it was written, or may have been meant otherwise.
+
+    Parameters
+    ----------
+    columns : sequence of Cells
+        The columns that became features.
+
+    Returns
+    -------
+    list of str
+        Words read as missing, decimal commas, columns of both numbers and words.
+    """
+    warnings: list[str] = []
+    by_token: dict[str, list[str]] = {}
+    for cells in columns:
+        for token, count in cells.missing_words().items():
+            by_token.setdefault(token, []).append(f"{short(cells.name, 60)} ({count_text(count, 'cell')})")
+    for token, where in sorted(by_token.items()):
+        warnings.append(f"{short(token)} was read as missing in {listed(where, len(where))}")
+    commas = [short(cells.name, 60) for cells in columns if cells.has_decimal_commas]
+    if commas:
+        warnings.append(f"commas were read as decimal points in {listed(commas, len(commas))}")
+    for cells in columns:
+        if not cells.is_numeric and cells.words.any() and 0 < cells.numeric_fraction < MOSTLY_NUMERIC:
+            share = f"{cells.numeric_fraction:.0%} of the values of column {short(cells.name, 60)} are numbers"
+            warnings.append(f"{share}, the others words: each value is a category")
+    return warnings
+
+
+def cohort_warnings(cohort: Cohort) -> list[str]:
+    """What is doubtful in the features of a cohort.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        The cohort as it was read.
+
+    Returns
+    -------
+    list of str
+        Columns mostly missing, columns of very many levels, columns that give the outcome away, repeated rows.
+    """
+    warnings: list[str] = []
+    for feature in cohort.features:
+        name = short(feature.name, 60)
+        if feature.missing_fraction > MOSTLY_MISSING:
+            warnings.append(f"column {name} is missing in {feature.missing_fraction:.0%} of the patients")
+        if feature.kind == "categorical" and len(feature.levels) > MANY_LEVELS:
+            warnings.append(f"column {name} has {len(feature.levels):,} levels; most will be rare")
+    warnings += _giveaways(cohort)
+    n_repeated = int(pd.DataFrame(np.column_stack([cohort.X, cohort.y])).duplicated().sum())
+    if n_repeated:
+        verb = "repeats" if n_repeated == 1 else "repeat"
+        warnings.append(f"{count_text(n_repeated, 'row')} {verb} an earlier row in every feature and the outcome")
+    return warnings
+
+
+def _giveaways(cohort: Cohort) -> Iterable[str]:
+    later = "was it recorded after the outcome? It stays a feature; name it in ignore to leave it out"
+    for feature, x in zip(cohort.features, cohort.X.T, strict=True):
+        name = short(feature.name, 60)
+        observed = ~np.isnan(x)
+        known = _separation(feature, x[observed], cohort.y[observed])
+        if known > GIVEAWAY_AUC:
+            yield f"column {name} alone gives the outcome away (AUC {known:.3f}): {later}"
+            continue
+        known = _separation(None, observed.astype(np.float64), cohort.y)
+        if known > GIVEAWAY_AUC:
+            yield f"whether column {name} is missing gives the outcome away (AUC {known:.3f}): {later}"
+
+
+def _separation(feature: Feature | None, x: NDArray[np.float64], y: NDArray[np.int8]) -> float:
+    """Area under the ROC curve of one column, in its better direction; 0.5 where there are too few patients to say."""
+    n_events = int(y.sum())
+    if len(y) < _FEWEST_FOR_GIVEAWAY or min(n_events, len(y) - n_events) < _FEWEST_OF_A_CLASS_FOR_GIVEAWAY:
+        return 0.5
+    values, place = np.unique(x, return_inverse=True)
+    events = np.bincount(place, weights=y, minlength=len(values))
+    others = np.bincount(place, minlength=len(values)) - events
+    if feature is not None and feature.kind == "categorical":
+        if len(values) * _PATIENTS_A_LEVEL > len(y):
+            return 0.5
+        order = np.argsort(events / (events + others))
+        events, others = events[order], others[order]
+    others_below = np.cumsum(others) - others
+    auc = float(events @ (others_below + others / 2)) / (n_events * (len(y) - n_events))
+    return max(auc, 1 - auc)

@@ -1,0 +1,185 @@
+"""What a column means: its kind, inferred or as declared, and the numbers that its cells become.
+
+Without a declaration a column of words is binary when it has two values and categorical otherwise; a column of numbers
+is binary when it has two values and numeric otherwise. Whole numbers with few values (chest pain 1 to 4) are numeric
+until they are declared: a code and a count look alike, and only the client knows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort.canonical import number_of, short
+from autoprog.cohort.cells import Cells
+from autoprog.cohort.messages import column_pointer, count_text, listed, pointer, rows_text
+from autoprog.cohort.schema import Feature, FeatureKind
+from autoprog.cohort.spec import FeatureSpec
+from autoprog.errors import Fault
+
+
+def encode_column(
+    cells: Cells, declared: FeatureSpec | None, lines: NDArray[np.int64]
+) -> tuple[Feature, NDArray[np.float64]] | list[Fault]:
+    """Turn a column into a feature and its numbers.
+
+    Parameters
+    ----------
+    cells : Cells
+        The column, its cells told apart.
+    declared : FeatureSpec or None
+        What the client says of it.
+    lines : ndarray, shape = (n_rows,)
+        Where each row stands in the file.
+
+    Returns
+    -------
+    (Feature, ndarray of shape (n_rows,)), or list of Fault
+        The feature and its column of the cohort's matrix; or what is wrong with the cells.
+    """
+    declared = declared or FeatureSpec()
+    faults = number_faults(cells, lines) if cells.is_numeric else []
+    if faults:
+        return faults
+    kind = declared.kind or infer_kind(cells)
+    if kind == "numeric":
+        return _numeric(cells, declared)
+    values = observed_values(cells)
+    faults = _kind_faults(cells, kind, declared, values)
+    if faults:
+        return faults
+    levels = declared.levels or sort_levels(values)
+    codes = {level: float(code) for code, level in enumerate(levels)}
+    by_text = np.array(
+        [math.nan if missing else codes[text] for missing, text in zip(cells.missing, cells.canonical(), strict=True)]
+    )
+    feature = Feature(
+        name=cells.name,
+        kind=kind,
+        levels=levels,
+        unit=declared.unit,
+        meta_group=declared.meta_group,
+        missing_fraction=cells.missing_fraction,
+    )
+    return feature, by_text[cells.column.codes]
+
+
+def infer_kind(cells: Cells) -> FeatureKind:
+    """The kind of a column that nobody declared.
+
+    Parameters
+    ----------
+    cells : Cells
+        The column.
+
+    Returns
+    -------
+    {"numeric", "binary", "categorical"}
+        Never ordinal: an order is the client's to tell.
+    """
+    n_values = count_values(cells)
+    if n_values == 2:
+        return "binary"
+    return "numeric" if cells.is_numeric or not n_values else "categorical"
+
+
+def count_values(cells: Cells) -> int:
+    """How many different values a column has, missing ones aside."""
+    if cells.is_numeric:
+        return len(np.unique(cells.numbers[~cells.missing]))
+    return len(observed_values(cells))
+
+
+def observed_values(cells: Cells) -> set[str]:
+    """The canonical texts that occur in a column, missing ones aside."""
+    return {text for missing, text in zip(cells.missing, cells.canonical(), strict=True) if not missing}
+
+
+def sort_levels(values: Collection[str]) -> tuple[str, ...]:
+    """Levels in the order of their codes.
+
+    Parameters
+    ----------
+    values : collection of str
+        Canonical texts.
+
+    Returns
+    -------
+    tuple of str
+        By number where all are numbers, else by text.
+    """
+    if all(math.isfinite(number_of(value)) for value in values):
+        return tuple(sorted(values, key=number_of))
+    return tuple(sorted(values))
+
+
+def number_faults(cells: Cells, lines: NDArray[np.int64]) -> list[Fault]:
+    """What is wrong with the cells of a column of numbers.
+
+    Parameters
+    ----------
+    cells : Cells
+        The column.
+    lines : ndarray, shape = (n_rows,)
+        Where each row stands in the file.
+
+    Returns
+    -------
+    list of Fault
+        Words, with the first few rows and texts; infinite numbers, with the first few rows.
+    """
+    faults: list[Fault] = []
+    place = column_pointer(cells.name)
+    rows = cells.rows_with(cells.words)
+    if len(rows):
+        found = listed((f"{short(cells.text_at(row))} in row {lines[row]}" for row in rows), len(rows))
+        cells_are = "1 cell is no number" if len(rows) == 1 else f"{len(rows):,} cells are no numbers"
+        detail = f"{cells_are}: {found}; correct them, name them in na_values, or declare the column categorical"
+        faults.append(Fault(place, detail))
+    rows = cells.rows_with(cells.infinite)
+    if len(rows):
+        cells_are = "1 cell is" if len(rows) == 1 else f"{len(rows):,} cells are"
+        faults.append(Fault(place, f"{cells_are} infinite or beyond float64: {rows_text(lines[rows])}"))
+    return faults
+
+
+def _numeric(cells: Cells, declared: FeatureSpec) -> tuple[Feature, NDArray[np.float64]]:
+    by_text = np.where(cells.missing, math.nan, cells.numbers)
+    observed = by_text[~cells.missing]
+    feature = Feature(
+        name=cells.name,
+        kind="numeric",
+        unit=declared.unit,
+        meta_group=declared.meta_group,
+        missing_fraction=cells.missing_fraction,
+        minimum=float(observed.min()) if len(observed) else None,
+        maximum=float(observed.max()) if len(observed) else None,
+    )
+    return feature, by_text[cells.column.codes]
+
+
+def _kind_faults(cells: Cells, kind: FeatureKind, declared: FeatureSpec, values: Collection[str]) -> list[Fault]:
+    place = pointer("spec", "features", cells.name)
+    if not values and not declared.levels:
+        return [Fault(place + "/kind", f"the column has no value, so the levels of kind {kind!r} cannot be known")]
+    if kind == "binary" and len(values) != 2:
+        found = listed(map(short, sort_levels(values)), len(values))
+        return [Fault(place + "/kind", f"a binary column has two values; this one has {len(values):,}: {found}")]
+    if kind == "ordinal":
+        return _order_faults(place + "/levels", declared, values)
+    return []
+
+
+def _order_faults(place: str, declared: FeatureSpec, values: Collection[str]) -> list[Fault]:
+    if declared.levels is None:
+        if all(math.isfinite(number_of(value)) for value in values):
+            return []
+        return [Fault(place, "an ordinal column of words needs its levels in order, lowest first")]
+    uncovered = sort_levels(set(values) - set(declared.levels))
+    if not uncovered:
+        return []
+    found = listed(map(short, uncovered), len(uncovered))
+    return [Fault(place, f"the levels do not name {count_text(len(uncovered), 'value')} of the column: {found}")]

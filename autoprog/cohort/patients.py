@@ -1,0 +1,213 @@
+"""New patients as a model wants them: a row of numbers each, and a word on what is unusual in it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort.canonical import canonical_text, number_of, short
+from autoprog.cohort.cells import Cells, read_cells
+from autoprog.cohort.inference import number_faults
+from autoprog.cohort.messages import MOST_FAULTS, absent_columns, capped, column_pointer, near_names, pointer
+from autoprog.cohort.schema import Feature
+from autoprog.cohort.source import read_table
+from autoprog.cohort.table import ReadLimits, Table
+from autoprog.errors import Fault, InvalidInputError
+
+_NO_LIMITS_GIVEN = ReadLimits()
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedPatients:
+    """Patients as a model's input.
+
+    Attributes
+    ----------
+    X : ndarray, shape = (n_patients, n_features)
+        float64 in the order and coding of the features; NaN where nothing is known.
+    warnings : tuple of tuple of str
+        One tuple a patient, empty where nothing is unusual.
+    """
+
+    X: NDArray[np.float64]
+    warnings: tuple[tuple[str, ...], ...]
+
+
+def encode_patients(features: Sequence[Feature], patients: Sequence[Mapping[str, object]]) -> EncodedPatients:
+    """Turn patients into a model's input.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        What the model was trained on.
+    patients : sequence of mapping
+        Name of a feature -> number, text, boolean or None, in any order. Every feature must be there; None says that
+        its value is not known.
+
+    Returns
+    -------
+    EncodedPatients
+        One row a patient. A value that is missing, that was never seen, or that is out of the training range is warned
+        of.
+
+    Raises
+    ------
+    InvalidInputError
+        If a feature is absent, a name is unknown, or a value cannot be one of its feature; names all such places below
+        `/patients`.
+    """
+    if not patients:
+        raise InvalidInputError([Fault("/patients", "send at least one patient")])
+    known = {feature.name for feature in features}
+    codes = [{level: float(i) for i, level in enumerate(feature.levels)} for feature in features]
+    X = np.full((len(patients), len(features)), math.nan)
+    warnings: list[tuple[str, ...]] = []
+    faults: list[Fault] = []
+    for i, patient in enumerate(patients):
+        unusual: list[str] = []
+        for j, feature in enumerate(features):
+            try:
+                X[i, j], warning = _encode(feature, codes[j], patient)
+            except _UnusableError as error:
+                faults.append(Fault(pointer("patients", i, feature.name), str(error)))
+                continue
+            if warning is not None:
+                unusual.append(warning)
+        warnings.append(tuple(unusual))
+        faults += _unknown_names(i, patient, known, suggest=len(faults) < MOST_FAULTS)
+    if faults:
+        raise InvalidInputError(capped(faults, "/patients"))
+    return EncodedPatients(X, tuple(warnings))
+
+
+class _UnusableError(ValueError):
+    """A value cannot be one of its feature."""
+
+
+def _encode(feature: Feature, codes: Mapping[str, float], patient: Mapping[str, object]) -> tuple[float, str | None]:
+    if feature.name not in patient:
+        msg = "missing; send null when it is not known"
+        raise _UnusableError(msg)
+    value = patient[feature.name]
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return math.nan, f"{feature.name} was imputed"
+    if feature.kind == "numeric":
+        return _encode_number(feature, value)
+    return _encode_level(feature, codes, value)
+
+
+def _encode_number(feature: Feature, value: object) -> tuple[float, str | None]:
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real | str):
+        msg = f"expected a number or null, got {_type_name(value)}"
+        raise _UnusableError(msg)
+    number = number_of(value.strip()) if isinstance(value, str) else _float(value)
+    if math.isnan(number):
+        msg = f"expected a number or null, got {short(str(value))}"
+        raise _UnusableError(msg)
+    if math.isinf(number):
+        msg = "expected a finite number"
+        raise _UnusableError(msg)
+    low, high = feature.minimum, feature.maximum
+    if low is None or high is None or low <= number <= high:
+        return number, None
+    text, bounds = canonical_text(number), f"{canonical_text(low)} to {canonical_text(high)}"
+    return number, f"{feature.name} {text} is outside the training range {bounds}"
+
+
+def _encode_level(feature: Feature, codes: Mapping[str, float], value: object) -> tuple[float, str | None]:
+    if not isinstance(value, bool | np.bool_ | Real | str):
+        msg = f"expected a text, a number, a boolean or null, got {_type_name(value)}"
+        raise _UnusableError(msg)
+    if isinstance(value, Real) and not math.isfinite(_float(value)):
+        msg = "expected a finite number"
+        raise _UnusableError(msg)
+    text = canonical_text(value)
+    if text in codes:
+        return codes[text], None
+    return math.nan, f"{feature.name} {short(text)} was never seen in training and is treated as missing"
+
+
+def _float(value: Real) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
+def _type_name(value: object) -> str:
+    names = {"bool": "a boolean", "dict": "an object", "list": "an array"}
+    return names.get(type(value).__name__, f"a {type(value).__name__}")
+
+
+def _unknown_names(i: int, patient: Mapping[str, object], known: set[str], *, suggest: bool) -> list[Fault]:
+    faults: list[Fault] = []
+    for name in sorted(map(str, patient.keys() - known)):
+        suggestion = near_names(name, sorted(known)) if suggest else ""
+        faults.append(Fault(pointer("patients", i, name), f"the model has no feature of this name{suggestion}"))
+    return faults
+
+
+def read_patients(
+    source: Path | bytes, features: Sequence[Feature], limits: ReadLimits = _NO_LIMITS_GIVEN
+) -> list[dict[str, object]]:
+    """Read patients from a file, for `encode_patients`.
+
+    Parameters
+    ----------
+    source : Path or bytes
+        The file or its content: CSV, gzipped CSV or Parquet, told by content. Columns that are no features (an
+        identifier, the outcome) are passed over.
+    features : sequence of Feature
+        What the model was trained on.
+    limits : ReadLimits
+        Where reading stops.
+
+    Returns
+    -------
+    list of dict
+        One a row: name of a feature -> number, text or None.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read, lacks a feature, or holds words in a numeric one; names all faults.
+    TooLargeError
+        If the file exceeds a limit.
+    UnsupportedMediaError
+        If it is no such file.
+    """
+    parsed = read_table(source, limits)
+    faults = list(parsed.faults)
+    if parsed.names:
+        wanted = [(column_pointer(feature.name), feature.name) for feature in features]
+        faults += absent_columns("/file/columns", wanted, parsed.names)
+    columns: dict[str, list[object]] = {}
+    for feature in features:
+        if parsed.table is not None and feature.name in parsed.table.columns:
+            cells = _cells_of(parsed.table, feature)
+            faults += number_faults(cells, parsed.table.lines) if feature.kind == "numeric" else []
+            columns[feature.name] = _values(cells)
+    if faults:
+        raise InvalidInputError(capped(faults, "/file"))
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _cells_of(table: Table, feature: Feature) -> Cells:
+    return read_cells(
+        table.columns[feature.name],
+        numeric=feature.kind == "numeric",
+        levels=feature.levels,
+        decimal_comma=table.decimal_comma,
+    )
+
+
+def _values(cells: Cells) -> list[object]:
+    values: Sequence[object] = cells.numbers.tolist() if cells.is_numeric else cells.canonical()
+    by_text = [None if missing else value for missing, value in zip(cells.missing, values, strict=True)]
+    return [by_text[code] for code in cells.column.codes]

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from autoprog.cohort.messages import MOST_FAULTS, absent_columns, capped, listed, near_names, pointer, rows_text
+from autoprog.errors import Fault
+
+
+def test_pointers_are_escaped_and_can_be_encoded() -> None:
+    assert pointer("file", "columns", "a/b~c") == "/file/columns/a~1b~0c"
+    assert pointer("patients", 3, "age") == "/patients/3/age"
+    assert pointer("\ud800").encode() == b"/?"
+
+
+def test_long_lists_are_counted() -> None:
+    assert listed("abcdefg", 7) == "a, b, c, d, e and 2 more"
+    assert listed("ab", 2) == "a, b"
+    assert rows_text([7]) == "row 7"
+    assert rows_text(range(10, 2010)) == "rows 10, 11, 12, 13, 14 and 1,995 more"
+
+
+def test_near_names_ignore_capitals() -> None:
+    assert near_names("AGE_YEARS", ["age_year", "bmi"]) == "; did you mean 'age_year'?"
+    assert near_names("xyz", ["age", "bmi"]) == ""
+
+
+def test_absent_columns_are_named_and_the_rest_counted() -> None:
+    wanted = [(f"/w/{i}", f"w{i}") for i in range(MOST_FAULTS + 3)]
+    faults = absent_columns("/w", wanted, ["w0", "other"])
+    assert [fault.pointer for fault in faults] == [f"/w/{i}" for i in range(1, MOST_FAULTS + 1)] + ["/w"]
+    assert faults[-1].detail.startswith("2 more columns")
+
+
+def test_faults_are_capped() -> None:
+    faults = [Fault("/file", str(i)) for i in range(MOST_FAULTS + 7)]
+    assert capped(faults[:MOST_FAULTS], "/file") == tuple(faults[:MOST_FAULTS])
+    assert capped(faults, "/file")[MOST_FAULTS:] == (Fault("/file", "7 more faults of these kinds"),)

@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+import io
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from autoprog.cohort import Binary, Cohort, Feature, cleveland, from_parquet, read_cohort, to_parquet
+from autoprog.errors import ArtifactError
+
+
+@pytest.fixture(scope="module")
+def cohort() -> Cohort:
+    content, spec = cleveland()
+    plain = read_cohort(content, spec).cohort
+    return replace(plain, groups=np.arange(plain.n_patients, dtype=np.int64) % 7)
+
+
+def assert_same(a: Cohort, b: Cohort) -> None:
+    assert (a.name, a.mode, a.outcome, a.features) == (b.name, b.mode, b.outcome, b.features)
+    np.testing.assert_array_equal(a.X, b.X)
+    np.testing.assert_array_equal(a.y, b.y)
+    assert (a.X.dtype, a.y.dtype) == (b.X.dtype, b.y.dtype)
+    assert (a.groups is None) == (b.groups is None)
+    if a.groups is not None and b.groups is not None:
+        np.testing.assert_array_equal(a.groups, b.groups)
+        assert a.groups.dtype == b.groups.dtype
+
+
+def test_a_cohort_comes_back_as_it_was(cohort: Cohort, tmp_path: Path) -> None:
+    content = to_parquet(cohort)
+    path = tmp_path / "cohort.parquet"
+    path.write_bytes(content)
+    assert_same(from_parquet(content), cohort)
+    assert_same(from_parquet(path), cohort)
+    with path.open("rb") as file:
+        assert_same(from_parquet(file), cohort)
+    alone = replace(cohort, groups=None)
+    assert_same(from_parquet(to_parquet(alone)), alone)
+
+
+def test_the_same_cohort_gives_the_same_bytes(cohort: Cohort) -> None:
+    content = to_parquet(cohort)
+    assert to_parquet(from_parquet(content)) == content
+    fortran = replace(cohort, X=np.asfortranarray(cohort.X))
+    assert to_parquet(fortran) == content
+    assert to_parquet(replace(cohort, name="other")) != content
+
+
+def test_names_may_repeat_those_of_the_other_columns() -> None:
+    X = np.array([[1.5, np.nan], [-0.0, 1e300]])
+    features = (Feature("groups", "numeric"), Feature("y", "binary", ("a/b", "é")))
+    cohort = Cohort("n", Binary("y", "1", "0"), features, X, np.array([0, 1], np.int8), np.array([5, 6], np.int64))
+    again = from_parquet(to_parquet(cohort))
+    assert_same(again, cohort)
+    assert np.signbit(again.X[1, 0])
+
+
+def test_what_is_no_cohort_is_refused(cohort: Cohort, tmp_path: Path) -> None:
+    foreign = io.BytesIO()
+    pq.write_table(pa.table({"a": [1]}), foreign)
+    content = to_parquet(cohort)
+    for bad in (
+        b"",
+        b"no parquet",
+        content[:-30],
+        foreign.getvalue(),
+        content.replace(b'"version": 1', b'"version": 9'),
+    ):
+        with pytest.raises(ArtifactError):
+            from_parquet(bad)
+    with pytest.raises(ArtifactError, match="not there"):
+        from_parquet(tmp_path / "absent.parquet")
