@@ -1,0 +1,97 @@
+"""The record of one evaluated configuration, and the history of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.evaluation.metrics import Metric
+from autoprog.space import Configuration
+
+
+class Status(StrEnum):
+    """How an evaluation ended."""
+
+    SUCCEEDED = "succeeded"
+    TIMEOUT = "timeout"  # ran into limits.evaluation_s and was killed
+    MEMORY = "memory"  # ran into limits.memory_mb
+    CRASHED = "crashed"  # its process died
+    INVALID = "invalid"  # the pipeline raised an error
+    RACED_OUT = "raced_out"  # stopped after some folds: no chance against the incumbent
+    CANCELLED = "cancelled"  # the search ended first
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """What is known of one configuration.
+
+    Attributes
+    ----------
+    number : int
+        Place in the search, from 0; the order of proposal, not of arrival.
+    batch : int
+        The batch that proposed it, from 0.
+    configuration : Configuration
+        What was evaluated.
+    status : Status
+        How it ended.
+    score : float or None
+        Mean over folds in the metric's own direction; None unless succeeded.
+    fold_scores : tuple of float
+        One a fold (repeats one after another); empty unless succeeded.
+    risks : ndarray, shape = (n_patients,), or None
+        Out-of-fold risk of every patient, the mean over repeats; None unless succeeded.
+    duration_s : float
+        Wall-clock seconds.
+    reason : str or None
+        Why it did not succeed, in words.
+    """
+
+    number: int
+    batch: int
+    configuration: Configuration
+    status: Status
+    score: float | None = None
+    fold_scores: tuple[float, ...] = ()
+    risks: NDArray[np.float32] | None = None
+    duration_s: float = 0.0
+    reason: str | None = None
+
+
+@dataclass(frozen=True)
+class History:
+    """What a search has seen, in order of proposal.
+
+    Attributes
+    ----------
+    metric : Metric
+        Tells which scores are better.
+    evaluations : tuple of Evaluation
+        Sorted by number.
+    """
+
+    metric: Metric
+    evaluations: tuple[Evaluation, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.evaluations)
+
+    def __iter__(self) -> Iterator[Evaluation]:
+        return iter(self.evaluations)
+
+    @property
+    def succeeded(self) -> tuple[Evaluation, ...]:
+        """The evaluations that have a score."""
+        return tuple(e for e in self.evaluations if e.status is Status.SUCCEEDED)
+
+    def best(self) -> Evaluation | None:
+        """The succeeded evaluation with the best score; the earliest among equals."""
+        return max(self.succeeded, key=lambda e: self.metric.gain(e.score or 0.0), default=None)
+
+    def gains(self) -> NDArray[np.float64]:
+        """Scores of the succeeded evaluations turned so that more is better, shape = (n_succeeded,)."""
+        return np.array([self.metric.gain(e.score) for e in self.succeeded if e.score is not None])

@@ -1,0 +1,54 @@
+"""The folds of a search: the same for every configuration."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+
+from autoprog.cohort import Cohort
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """One split of the patients.
+
+    Attributes
+    ----------
+    train, test : ndarray of int
+        Row numbers; disjoint, together all patients.
+    """
+
+    train: NDArray[np.intp]
+    test: NDArray[np.intp]
+
+
+def make_folds(cohort: Cohort, folds: int, repeats: int, seed: int) -> tuple[tuple[Fold, ...], ...]:
+    """Split the patients into folds stratified by outcome; groups are never split.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        The patients.
+    folds : int
+        Folds a repeat, at least 2 and at most the size of the smaller class.
+    repeats : int
+        How often to split anew, at least 1.
+    seed : int
+        Seed of the shuffles.
+
+    Returns
+    -------
+    tuple of tuple of Fold
+        `repeats` partitions of `folds` folds each.
+    """
+    partitions = []
+    for repeat in range(repeats):
+        random_state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
+        splitter_class = StratifiedKFold if cohort.groups is None else StratifiedGroupKFold
+        splitter = splitter_class(folds, shuffle=True, random_state=random_state)
+        rows = splitter.split(np.zeros(cohort.n_patients), cohort.y, cohort.groups)
+        partitions.append(tuple(Fold(train, test) for train, test in rows))
+    return tuple(partitions)

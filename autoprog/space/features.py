@@ -1,0 +1,98 @@
+"""The feature-processing stage of Table 1: what the predictor sees of the imputed columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import ceil, comb
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.decomposition import PCA
+from sklearn.feature_selection import GenericUnivariateSelect, chi2, f_classif
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
+
+from autoprog.space._base import Algorithm, TableShape
+from autoprog.space.hyperparameters import Choice, Float, Integer, Parameter
+
+# A cubic expansion of 40 columns is 12,341 terms; on cohorts of clinical size more than this many only add noise.
+_MAX_POLYNOMIAL_TERMS = 1000
+
+
+class SelectRates(GenericUnivariateSelect):  # type: ignore[misc]
+    """Columns whose univariate test passes an error rate; the most significant one where none does."""
+
+    def _get_support_mask(self) -> NDArray[np.bool_]:
+        mask: NDArray[np.bool_] = super()._get_support_mask()
+        if not mask.any():
+            mask = np.zeros_like(mask)
+            mask[np.argmin(np.nan_to_num(self.pvalues_, nan=np.inf))] = True
+        return mask
+
+
+def _pca(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
+    # The inner folds of the calibration stage hold two thirds of the training patients.
+    most = max(1, min(shape.n_columns, shape.n_patients // 2))
+    components = max(1, ceil(float(parameters["fraction"]) * most))
+    return make_pipeline(
+        StandardScaler(), PCA(components, whiten=bool(parameters["whiten"]), svd_solver="full", random_state=seed)
+    )
+
+
+def _polynomial(parameters: Mapping[str, Parameter], shape: TableShape, _seed: int) -> BaseEstimator:
+    degree = int(parameters["degree"])
+    while degree > 1 and comb(shape.n_columns + degree, degree) > _MAX_POLYNOMIAL_TERMS:
+        degree -= 1
+    return make_pipeline(
+        StandardScaler(),
+        PolynomialFeatures(
+            degree,
+            interaction_only=bool(parameters["interaction_only"]),
+            include_bias=bool(parameters["include_bias"]),
+        ),
+    )
+
+
+def _select_rates(parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
+    score: Any = {"f_classif": f_classif, "chi2": chi2}[str(parameters["score"])]
+    return make_pipeline(
+        MinMaxScaler(),  # chi2 takes no negative values; the F test does not change
+        SelectRates(score, mode=str(parameters["mode"]), param=float(parameters["alpha"])),
+    )
+
+
+FEATURES: tuple[Algorithm, ...] = (
+    Algorithm(
+        "features",
+        "pca",
+        (Float("fraction", 0.1, 1.0, 0.5), Choice("whiten", (False, True), default=False)),
+        _pca,
+        family="features",
+    ),
+    Algorithm(
+        "features",
+        "polynomial",
+        (
+            Integer("degree", 2, 3, 2),
+            Choice("interaction_only", (False, True), default=False),
+            Choice("include_bias", (True, False), default=False),
+        ),
+        _polynomial,
+        family="features",
+        max_columns=43,  # the widest table whose quadratic expansion keeps to _MAX_POLYNOMIAL_TERMS
+    ),
+    Algorithm(
+        "features",
+        "select_rates",
+        (
+            Float("alpha", 0.001, 0.5, 0.1, log=True),
+            Choice("mode", ("fpr", "fdr", "fwe"), default="fpr"),
+            Choice("score", ("f_classif", "chi2"), default="f_classif"),
+        ),
+        _select_rates,
+        family="features",
+    ),
+    Algorithm("features", "none", (), lambda *_: None, family="features", takes_missing=True),
+)

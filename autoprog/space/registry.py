@@ -1,0 +1,37 @@
+"""The one table of algorithms; a plug-in module adds to it by calling `register` when it is imported."""
+
+from __future__ import annotations
+
+from autoprog.space._base import Algorithm
+from autoprog.space.calibration import CALIBRATION
+from autoprog.space.configuration import StageName
+from autoprog.space.features import FEATURES
+from autoprog.space.imputation import IMPUTATION
+from autoprog.space.prediction import PREDICTION
+
+_table: dict[str, Algorithm] = {a.key: a for a in (*IMPUTATION, *FEATURES, *PREDICTION, *CALIBRATION)}
+_built_in = frozenset(_table)
+
+
+def register(algorithm: Algorithm) -> None:
+    """Add an algorithm to the space; from then on it is searched like a built-in one.
+
+    Parameters
+    ----------
+    algorithm : Algorithm
+        Its key must be new, or be that of a plug-in imported again.
+
+    Raises
+    ------
+    ValueError
+        If the key is that of a built-in algorithm.
+    """
+    if algorithm.key in _built_in:
+        msg = f"{algorithm.key} is a built-in algorithm and cannot be replaced"
+        raise ValueError(msg)
+    _table[algorithm.key] = algorithm
+
+
+def algorithms_of(stage: StageName) -> tuple[Algorithm, ...]:
+    """The algorithms of a stage, built-in ones first."""
+    return tuple(a for a in _table.values() if a.stage == stage)

@@ -1,0 +1,79 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from autoprog.cohort import Cohort
+from autoprog.evaluation import METRICS, Plan, cross_validate, make_folds
+from autoprog.space import Configuration, Step
+from autoprog.space.design_matrix import DesignMatrix
+from tests.cohorts import cleveland_cohort, mixed_cohort
+
+SIMPLE = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("none"))
+SCORERS = {
+    "auc_roc": ("roc_auc", 1),
+    "auc_prc": ("average_precision", 1),
+    "brier": ("neg_brier_score", -1),
+    "log_loss": ("neg_log_loss", -1),
+}
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_scores_equal_scikit_learns_on_the_same_folds(metric: str) -> None:
+    cohort = cleveland_cohort()
+    plan = Plan(metric, folds=5, repeats=2, seed=4)
+    pipeline = make_pipeline(
+        DesignMatrix.for_features(cohort.features),
+        SimpleImputer(strategy="median"),
+        StandardScaler(),
+        LogisticRegression(max_iter=1000),
+    )
+    splits = [(f.train, f.test) for partition in make_folds(cohort, 5, 2, 4) for f in partition]
+    scorer, sign = SCORERS[metric]
+    expected = sign * cross_val_score(pipeline, cohort.X, cohort.y, cv=splits, scoring=scorer)
+    result = cross_validate(SIMPLE, cohort, plan)
+    np.testing.assert_allclose(result.fold_scores, expected, rtol=0, atol=1e-12)
+    assert result.score == pytest.approx(expected.mean(), abs=1e-12)
+
+
+def test_every_patient_has_one_risk_out_of_fold() -> None:
+    cohort = mixed_cohort()
+    result = cross_validate(SIMPLE, cohort, Plan("brier", folds=4, repeats=3, seed=0))
+    assert len(result.fold_scores) == 12
+    assert result.risks.shape == (cohort.n_patients,)
+    assert result.risks.dtype == np.float32
+    assert 0 <= result.risks.min() <= result.risks.max() <= 1
+
+
+@pytest.mark.parametrize("cohort", [cleveland_cohort, mixed_cohort], ids=["stratified", "grouped"])
+def test_folds_partition_the_patients_and_keep_groups_whole(cohort: object) -> None:
+    patients: Cohort = cohort()  # type: ignore[operator]
+    partitions = make_folds(patients, 5, 2, seed=9)
+    assert len(partitions) == 2
+    for partition in partitions:
+        everyone = np.sort(np.concatenate([f.test for f in partition]))
+        np.testing.assert_array_equal(everyone, np.arange(patients.n_patients))
+        for fold in partition:
+            assert not set(fold.train) & set(fold.test)
+            assert len(set(patients.y[fold.test])) == 2
+            if patients.groups is not None:
+                assert not set(patients.groups[fold.train]) & set(patients.groups[fold.test])
+
+
+def test_seeds_make_folds_and_repeats_differ() -> None:
+    cohort = cleveland_cohort()
+    (first, second), (again, _), (other, _) = (make_folds(cohort, 5, 2, seed) for seed in (0, 0, 1))
+    np.testing.assert_array_equal(first[0].test, again[0].test)
+    assert not np.array_equal(first[0].test, second[0].test)
+    assert not np.array_equal(first[0].test, other[0].test)
+
+
+def test_losses_are_turned_so_that_more_is_better() -> None:
+    y, good, bad = np.array([0, 1, 0, 1]), np.array([0.1, 0.9, 0.2, 0.8]), np.array([0.9, 0.2, 0.6, 0.4])
+    for metric in METRICS.values():
+        assert metric.gain(metric.score(y, good)) > metric.gain(metric.score(y, bad)), metric.name

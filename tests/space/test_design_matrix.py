@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+import numpy as np
+
+from autoprog.cohort import Feature
+from autoprog.space.design_matrix import MAX_DUMMIES, DesignMatrix, n_columns
+
+NAN = np.nan
+
+
+def test_dummies_for_unordered_levels_only() -> None:
+    features = (
+        Feature("age", "numeric"),
+        Feature("site", "categorical", ("a", "b", "c")),
+        Feature("grade", "ordinal", ("low", "high")),
+        Feature("sex", "binary", ("f", "m")),
+    )
+    X = np.array([[50.0, 0, 1, 0], [NAN, 2, NAN, 1], [70.0, NAN, 0, NAN]])
+    expected = [[50, 1, 0, 0, 1, 0], [NAN, 0, 0, 1, NAN, 1], [70, NAN, NAN, NAN, 0, NAN]]
+    np.testing.assert_array_equal(DesignMatrix.for_features(features).fit_transform(X), expected)
+    assert sum(n_columns(f) for f in features) == 6
+
+
+def test_rare_levels_share_the_last_dummy() -> None:
+    n_levels = MAX_DUMMIES + 10
+    feature = Feature("diagnosis", "categorical", tuple(str(i) for i in range(n_levels)))
+    # Every level twice, the last ten once: those, and one tie with the highest code, are the rare ones.
+    codes = np.concatenate([np.arange(n_levels), np.arange(n_levels - 10)]).astype(float)[:, None]
+    design = DesignMatrix.for_features([feature]).fit(codes)
+    columns = design.transform(np.array([[0.0], [float(n_levels - 1)], [NAN]]))
+    assert columns.shape == (3, MAX_DUMMIES) == (3, n_columns(feature))
+    assert columns[0, 0] == 1
+    assert columns[0].sum() == 1
+    assert columns[1, -1] == 1
+    assert columns[1].sum() == 1
+    assert np.isnan(columns[2]).all()
+
+
+def test_a_level_that_the_training_patients_lack_is_all_zeros() -> None:
+    design = DesignMatrix.for_features([Feature("site", "categorical", ("a", "b", "c"))])
+    design.fit(np.array([[0.0], [1.0]]))
+    np.testing.assert_array_equal(design.transform(np.array([[2.0]])), [[0, 0, 1]])
