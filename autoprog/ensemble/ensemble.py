@@ -1,0 +1,98 @@
+"""Weighted pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.evaluation import History
+from autoprog.space import Configuration
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One pipeline of an ensemble.
+
+    Attributes
+    ----------
+    weight : float
+        In (0, 1].
+    number : int
+        Its evaluation's.
+    configuration : Configuration
+        The pipeline.
+    score : float
+        Its cross-validated score, in the metric's own direction.
+    """
+
+    weight: float
+    number: int
+    configuration: Configuration
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class Ensemble:
+    """Pipelines whose risks are averaged.
+
+    Attributes
+    ----------
+    members : tuple of Member, at least 1
+        Largest weight first; weights sum to 1.
+    """
+
+    members: tuple[Member, ...]
+
+    def out_of_fold_risks(self, history: History) -> NDArray[np.float64]:
+        """Weighted mean of the members' out-of-fold risks.
+
+        Parameters
+        ----------
+        history : History
+            Holds every member's evaluation, with its risks.
+
+        Returns
+        -------
+        ndarray, shape = (n_patients,)
+            In [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If the history lacks a member's risks.
+        """
+        risks = {e.number: e.risks for e in history.succeeded if e.risks is not None}
+        missing = [m.number for m in self.members if m.number not in risks]
+        if missing:
+            msg = f"the history holds no out-of-fold risks of evaluations {missing}"
+            raise ValueError(msg)
+        weights = np.array([m.weight for m in self.members])
+        return weights @ np.array([risks[m.number] for m in self.members], dtype=np.float64)
+
+    def without(self, numbers: Collection[int]) -> Ensemble:
+        """The ensemble of the other members, their weights normalised.
+
+        Parameters
+        ----------
+        numbers : collection of int
+            Evaluations to leave out; not all of the members.
+
+        Returns
+        -------
+        Ensemble
+            In the same order.
+
+        Raises
+        ------
+        ValueError
+            If no member is left.
+        """
+        kept = [m for m in self.members if m.number not in numbers]
+        total = sum(m.weight for m in kept)
+        if not kept:
+            msg = "no member is left"
+            raise ValueError(msg)
+        return Ensemble(tuple(replace(m, weight=m.weight / total) for m in kept))

@@ -1,0 +1,103 @@
+"""Bayesian model averaging over the explored pipelines.
+
+======  ====================================================================================  ============  =======
+symbol  meaning                                                                               shape         range
+======  ====================================================================================  ============  =======
+z       a decomposition, drawn by Gibbs sampling                                              -             -
+f       true gains of the t explored pipelines given z: normal, with their full covariance    (t,)          real
+w_i     sum_z P(z | H) P(f_i = max_j f_j | z, H)                                              (t,)          [0, 1]
+======  ====================================================================================  ============  =======
+
+Similar pipelines share their weight: of two that correlate by .999 and a third, independent one with the same mean,
+the third has one half.
+
+References
+----------
+Sheet autoprognosis.md, "Ensemble: Bayesian model averaging"; Alaa & van der Schaar 2018, eq. 9.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.ensemble.ensemble import Ensemble, Member
+from autoprog.evaluation import History
+from autoprog.optimizer import Posterior
+
+MOST_MEMBERS = 20
+LEAST_WEIGHT = 1e-3
+
+_DRAWS = 20_000
+
+
+def best_probabilities(
+    means: NDArray[np.float64], covariances: NDArray[np.float64], rng: np.random.Generator, draws: int = _DRAWS
+) -> NDArray[np.float64]:
+    """Probability of each pipeline to be the best, by simulation.
+
+    Parameters
+    ----------
+    means : ndarray, shape = (n_z, t)
+        Posterior means of the gains under each drawn decomposition.
+    covariances : ndarray, shape = (n_z, t, t)
+        Their posterior covariances.
+    rng : numpy.random.Generator
+        Source of randomness.
+    draws : int
+        Draws of the gains over all decompositions; the standard error of a weight is at most .5 / sqrt(draws).
+
+    Returns
+    -------
+    ndarray, shape = (t,)
+        Sums to 1.
+    """
+    each = -(-draws // len(means))
+    wins = np.zeros(means.shape[1])
+    for mean, covariance in zip(means, covariances, strict=True):
+        # A posterior covariance is singular up to rounding where pipelines are twins, which Cholesky would refuse.
+        eigenvalues, vectors = np.linalg.eigh(covariance)
+        root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
+        f = mean + rng.standard_normal((each, len(mean))) @ root.T
+        wins += np.bincount(f.argmax(axis=1), minlength=len(mean))
+    weights: NDArray[np.float64] = wins / wins.sum()
+    return weights
+
+
+def average_models(
+    history: History, posterior: Posterior, rng: np.random.Generator, most: int = MOST_MEMBERS
+) -> Ensemble:
+    """Weigh the explored pipelines by their probability to be the best.
+
+    Failed evaluations never enter. Weights below `LEAST_WEIGHT` are dropped, then all but the `most` largest, and the
+    rest is normalised.
+
+    Parameters
+    ----------
+    history : History
+        Where the posterior comes from.
+    posterior : Posterior
+        From `Optimizer.posterior`.
+    rng : numpy.random.Generator
+        Source of randomness.
+    most : int
+        The most members, at least 1.
+
+    Returns
+    -------
+    Ensemble
+        Largest weight first; earlier evaluations first among equals.
+    """
+    weights = best_probabilities(posterior.means, posterior.covariances, rng)
+    kept = np.argsort(-weights, kind="stable")[:most]
+    kept = kept[weights[kept] >= min(LEAST_WEIGHT, weights.max())]
+    by_number = {e.number: e for e in history.succeeded}
+    evaluations = [by_number[posterior.numbers[i]] for i in kept]
+    normalised = weights[kept] / weights[kept].sum()
+    return Ensemble(
+        tuple(
+            Member(float(weight), e.number, e.configuration, float(e.score))
+            for weight, e in zip(normalised, evaluations, strict=True)
+            if e.score is not None
+        )
+    )

@@ -1,0 +1,18 @@
+"""Which configurations next: the structured surrogate, its decompositions, and the batch."""
+
+from autoprog.optimizer._base import Optimizer
+from autoprog.optimizer.decomposition import Decomposition
+from autoprog.optimizer.options import OptimizerOptions
+from autoprog.optimizer.posterior import Posterior
+from autoprog.optimizer.presets import PRESETS, make_optimizer
+from autoprog.optimizer.proposal import Proposal
+
+__all__ = [
+    "PRESETS",
+    "Decomposition",
+    "Optimizer",
+    "OptimizerOptions",
+    "Posterior",
+    "Proposal",
+    "make_optimizer",
+]

@@ -1,0 +1,46 @@
+"""What a search asks of an optimizer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+
+from autoprog.evaluation import History
+from autoprog.optimizer.posterior import Posterior
+from autoprog.optimizer.proposal import Proposal
+
+
+class Optimizer(Protocol):
+    """Chooses what to evaluate next; holds nothing that changes."""
+
+    def propose(
+        self, history: History, batch: int, size: int, rng: np.random.Generator, state: Mapping[str, Any]
+    ) -> Proposal:
+        """The next batch: a function of these arguments alone.
+
+        Parameters
+        ----------
+        history : History
+            All evaluations so far, failed ones too.
+        batch : int
+            Number of the batch, from 0.
+        size : int
+            The most configurations, at least 1.
+        rng : numpy.random.Generator
+            Seeded by the search's seed and `batch`.
+        state : mapping
+            `state` of the proposal before, which may have been through JSON; empty for the first.
+
+        Returns
+        -------
+        Proposal
+            Without configurations when the space is exhausted.
+        """
+
+    def posterior(self, history: History, rng: np.random.Generator, state: Mapping[str, Any]) -> Posterior:
+        """What is known of the explored pipelines; parameters as of `propose`.
+
+        Raises SearchFailedError when no evaluation has succeeded.
+        """

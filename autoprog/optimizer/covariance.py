@@ -1,0 +1,167 @@
+"""The gated additive covariance of two sets of pipelines.
+
+=======  ======================================================================================  ============  =======
+symbol   meaning                                                                                 shape         unit
+=======  ======================================================================================  ============  =======
+s2       variance of a pipeline's score                                                          scalar        score^2
+ell      length-scale of the hyperparameters                                                     scalar        axis
+w        weight of the indicator "algorithm is used"                                             scalar        axis
+c        (w / ell)^2, such that swapping one algorithm leaves a correlation of rho               scalar        1
+r2_m     squared distance in subspace m, in length-scales                                        (n, n')       1
+on_m     whether a pipeline uses some algorithm of subspace m                                    (n, M)        bool
+T        number of subspaces that a pipeline touches                                             (n,)          1
+=======  ======================================================================================  ============  =======
+
+    k(P, P') = s2 (T T')^(-1/2) sum_m g(r2_m) on_m(P) on_m(P')
+    r2_m     = sum over algorithms a of m:  c [used_a != used'_a] + |units_a - units'_a|^2 / ell^2
+
+The gate `on_m` keeps two pipelines that share no subspace uncorrelated; the division by T gives all pipelines the same
+prior variance, however many subspaces they touch. s2 is in units of the standardised score.
+
+The formulas are written once for numpy and torch, which name `sqrt` and `exp` alike.
+
+References
+----------
+Sheet autoprognosis.md, "GP with a structured kernel"; Alaa & van der Schaar 2018, eq. 4.
+Rasmussen & Williams 2006, eq. 4.9 (squared exponential) and 4.17 (Matern).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import brentq
+
+from autoprog.optimizer.encoding import Points
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+Array = TypeVar("Array", NDArray[np.float64], "Tensor")
+
+
+class Correlation(Protocol):
+    """A function g of squared distances: 1 at 0, falling to 0."""
+
+    def __call__(self, r2: Array, xp: ModuleType) -> Array:
+        """Correlation at squared distances; `xp` is the module, numpy or torch, that the array belongs to."""
+
+
+def matern52(r2: Array, xp: ModuleType) -> Array:
+    """Matern 5/2 correlation of a squared distance; see `Correlation`."""
+    r: Array = xp.sqrt(5.0 * r2)
+    correlation: Array = (1.0 + r + r * r / 3.0) * xp.exp(-r)
+    return correlation
+
+
+def rbf(r2: Array, xp: ModuleType) -> Array:
+    """Squared exponential correlation of a squared distance; see `Correlation`."""
+    correlation: Array = xp.exp(-0.5 * r2)
+    return correlation
+
+
+CORRELATIONS: dict[str, Correlation] = {"matern52": matern52, "rbf": rbf}
+
+
+@lru_cache(maxsize=64)
+def indicator_weight(correlation: str, similarity: float) -> float:
+    """The c of the table above.
+
+    A swap turns one indicator off and another on, so that r2 = 2 c and g(2 c) = rho. For the squared exponential this
+    is the sheet's w = ell sqrt(-ln rho).
+
+    Parameters
+    ----------
+    correlation : str
+        A name of `CORRELATIONS`.
+    similarity : float
+        rho in (0, 1).
+
+    Returns
+    -------
+    float
+        (w / ell)^2.
+    """
+    g = CORRELATIONS[correlation]
+    upper = 1.0
+    while g(np.array(upper), np) > similarity:
+        upper *= 2.0
+    return float(brentq(lambda r2: float(g(np.array(r2), np)) - similarity, 0.0, upper, xtol=1e-14)) / 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class KernelParameters:
+    """The numbers of the kernel and of the noise.
+
+    Attributes
+    ----------
+    variance : float
+        s2, in squared standardised scores.
+    length : float
+        ell, in lengths of a hyperparameter's axis.
+    noise : float
+        Variance of an observed score about the true one, in squared standardised scores.
+    similarity : float
+        rho in (0, 1).
+    correlation : {"matern52", "rbf"}
+        The shape g.
+    """
+
+    variance: float
+    length: float
+    noise: float
+    similarity: float
+    correlation: str = "matern52"
+
+    @property
+    def indicator(self) -> float:
+        """(w / ell)^2 for this rho."""
+        return indicator_weight(self.correlation, self.similarity)
+
+    def correlate(self, r2: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Correlation at squared distances, same shape."""
+        return CORRELATIONS[self.correlation](r2, np)
+
+
+def coordinates(
+    points: Points, members: NDArray[np.bool_], owner: NDArray[np.int64], parameters: KernelParameters
+) -> NDArray[np.float64]:
+    """Place points where the squared Euclidean distance over some algorithms is their r2.
+
+    Parameters
+    ----------
+    points : Points, n of them
+        The pipelines.
+    members : ndarray of bool, shape = (n_alg,)
+        The algorithms to measure over.
+    owner : ndarray of int, shape = (n_hyper,)
+        The algorithm of each hyperparameter.
+    parameters : KernelParameters
+        Give c and ell.
+
+    Returns
+    -------
+    ndarray, shape = (n, number of members and of their hyperparameters)
+        In length-scales.
+    """
+    indicators = np.sqrt(parameters.indicator) * points.used[:, members]
+    return np.hstack([indicators, points.units[:, members[owner]] / parameters.length])
+
+
+def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Squared Euclidean distances, shape = (len(x), len(y)); rounding below zero is clipped."""
+    squares = (x * x).sum(axis=1)[:, None] + (y * y).sum(axis=1)[None, :] - 2.0 * (x @ y.T)
+    clipped: NDArray[np.float64] = np.maximum(squares, 0.0)
+    return clipped
+
+
+def touched(points: Points, labels: NDArray[np.int64], subspaces: int) -> NDArray[np.bool_]:
+    """Which subspaces each pipeline touches: `on_m`, shape = (n, subspaces)."""
+    members = labels[:, None] == np.arange(subspaces)
+    on: NDArray[np.bool_] = (points.used.astype(np.int64) @ members) > 0
+    return on

@@ -1,0 +1,107 @@
+"""Configurations as arrays.
+
+======  ==========================================================================  ==============  ======
+symbol  meaning                                                                     shape           range
+======  ==========================================================================  ==============  ======
+used    whether configuration i uses algorithm a                                    (n, n_alg)      bool
+units   hyperparameters on their axes; 0.5 where their algorithm is not used        (n, n_hyper)    [0, 1]
+owner   the algorithm that a hyperparameter belongs to                              (n_hyper,)      index
+labels  z, the subspace of every algorithm                                          (n_alg,)        0..M-1
+======  ==========================================================================  ==============  ======
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.space import STAGES, Configuration, PipelineKind, Space, Step
+
+UNSELECTED = 0.5
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Configurations as the kernel sees them.
+
+    Attributes
+    ----------
+    used : ndarray of bool, shape = (n, n_alg)
+        Which algorithms each one uses.
+    units : ndarray, shape = (n, n_hyper)
+        Their hyperparameters in [0, 1]; 0.5 for algorithms that are not used.
+    """
+
+    used: NDArray[np.bool_]
+    units: NDArray[np.float64]
+
+    def __len__(self) -> int:
+        return len(self.used)
+
+
+class Encoding:
+    """The way from configurations of a space to arrays.
+
+    Parameters
+    ----------
+    space : Space
+        The algorithms in play; their order is that of the arrays' columns.
+    """
+
+    def __init__(self, space: Space) -> None:
+        self.space = space
+        self.algorithms = space.algorithms
+        self.keys = tuple(a.key for a in self.algorithms)
+        sizes = [len(a.hyperparameters) for a in self.algorithms]
+        self.owner: NDArray[np.int64] = np.repeat(np.arange(len(sizes)), sizes)
+        ends = np.cumsum(sizes)
+        self.columns = tuple(slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True))
+        self._index = {key: a for a, key in enumerate(self.keys)}
+
+    @property
+    def n_algorithms(self) -> int:
+        """Number of algorithms in play."""
+        return len(self.keys)
+
+    def indices(self, kind: PipelineKind) -> tuple[int, ...]:
+        """The columns of a kind's four algorithms."""
+        return tuple(self._index[a.key] for a in kind)
+
+    def algorithms_of(self, configuration: Configuration) -> tuple[int, ...]:
+        """The columns of a configuration's four algorithms."""
+        return tuple(self._index[f"{stage}/{configuration.step(stage).algorithm}"] for stage in STAGES)
+
+    def units_of(self, algorithm: int, step: Step) -> NDArray[np.float64]:
+        """Where a step lies on the axes of its algorithm, shape = (n_hyper of it,)."""
+        parameters = dict(step.parameters)
+        axes = self.algorithms[algorithm].hyperparameters
+        return np.array([h.to_unit(parameters[h.name]) for h in axes], dtype=np.float64)
+
+    def encode(self, configurations: Sequence[Configuration]) -> Points:
+        """Turn configurations into arrays.
+
+        Parameters
+        ----------
+        configurations : sequence of Configuration, length n
+            All of the space.
+
+        Returns
+        -------
+        Points
+            One row a configuration.
+
+        Raises
+        ------
+        KeyError
+            If a configuration uses an algorithm that is not in play.
+        """
+        used = np.zeros((len(configurations), self.n_algorithms), dtype=bool)
+        units = np.full((len(configurations), len(self.owner)), UNSELECTED)
+        for i, configuration in enumerate(configurations):
+            for stage, a in zip(STAGES, self.algorithms_of(configuration), strict=True):
+                used[i, a] = True
+                units[i, self.columns[a]] = self.units_of(a, configuration.step(stage))
+        return Points(used, units)

@@ -1,0 +1,133 @@
+"""Kernel and noise parameters by maximum a posteriori, with gpytorch's exact marginal likelihood.
+
+Priors are normal on the logarithm of each parameter; the maximum is sought on that scale too.
+
+References
+----------
+optimizer_findings.md, section 8 (priors, noise floor, iterations).
+"""
+
+from __future__ import annotations
+
+import math
+
+import gpytorch
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+
+from autoprog.optimizer.covariance import KernelParameters
+from autoprog.optimizer.encoding import Points
+from autoprog.optimizer.kernel import GatedAdditiveKernel, to_tensor
+
+# (centre, sd of the logarithm) of the log-normal priors; the noise is centred on what the folds tell.
+_VARIANCE_PRIOR = (1.0, 1.0)
+_LENGTH_PRIOR = (0.5, 0.7)
+_NOISE_PRIOR_SD = 1.2
+
+NOISE_FLOOR = 1e-4
+# The noise is optimised as its excess over the floor, which starts at no less than this share of the floor.
+_LEAST_EXCESS = 0.1
+_ITERATIONS = 15
+# Bounds of log s2, log ell and log (noise - floor): beyond them a Cholesky factor may need jitter.
+_LOG_BOUNDS = ((-5.0, 5.0), (-4.0, 4.0), (-12.0, 3.0))
+
+
+class MarginalLikelihood(gpytorch.models.ExactGP):  # type: ignore[misc]
+    """A zero-mean exact GP under the gated additive kernel, with the priors on its parameters.
+
+    Parameters
+    ----------
+    points : Points, n of them
+        Observed pipelines.
+    y : ndarray, shape = (n,)
+        Their standardised gains.
+    kernel : GatedAdditiveKernel
+        For the decomposition at hand.
+    noise : float
+        Centre of the noise's prior.
+    """
+
+    def __init__(self, points: Points, y: NDArray[np.float64], kernel: GatedAdditiveKernel, noise: float) -> None:
+        floor = gpytorch.constraints.GreaterThan(NOISE_FLOOR, transform=torch.exp, inv_transform=torch.log)
+        likelihood = gpytorch.likelihoods.GaussianLikelihood(noise_constraint=floor).double()
+        super().__init__(to_tensor(points), torch.from_numpy(y), likelihood)
+        self.mean_module = gpytorch.means.ZeroMean()
+        self.covar_module = kernel
+        for module, name, (centre, sd) in (
+            (kernel, "variance", _VARIANCE_PRIOR),
+            (kernel, "length", _LENGTH_PRIOR),
+            (likelihood, "noise", (noise, _NOISE_PRIOR_SD)),
+        ):
+            prior = gpytorch.priors.NormalPrior(math.log(centre), sd).double()
+            module.register_prior(f"log_{name}_prior", prior, lambda m, name=name: getattr(m, name).log())
+        self.train()
+
+    def forward(self, x: torch.Tensor) -> gpytorch.distributions.MultivariateNormal:
+        """Prior at the rows of `to_tensor`."""
+        return gpytorch.distributions.MultivariateNormal(self.mean_module(x), self.covar_module(x))
+
+    def log_likelihood(self) -> torch.Tensor:
+        """log P(H | z), without the priors."""
+        with _exact():
+            return self.likelihood(self(*self.train_inputs)).log_prob(self.train_targets)  # type: ignore[no-any-return]
+
+    def log_posterior(self) -> torch.Tensor:
+        """log P(H | z) plus the log priors of the parameters."""
+        # Made here, because it holds the model as a submodule.
+        criterion = gpytorch.mlls.ExactMarginalLogLikelihood(self.likelihood, self)
+        with _exact():
+            mean = criterion(self(*self.train_inputs), self.train_targets)
+        return mean * len(self.train_targets)  # type: ignore[no-any-return]
+
+    @property
+    def raw_parameters(self) -> list[torch.nn.Parameter]:
+        """What is optimised: log s2, log ell, log (noise - floor)."""
+        return [self.covar_module.raw_variance, self.covar_module.raw_length, self.likelihood.noise_covar.raw_noise]
+
+    def set_raw(self, values: NDArray[np.float64]) -> None:
+        """Set `raw_parameters`, shape = (3,)."""
+        with torch.no_grad():
+            for parameter, value in zip(self.raw_parameters, values.tolist(), strict=True):
+                parameter.fill_(value)
+
+
+def _exact() -> gpytorch.settings.fast_computations:
+    """Cholesky at every size, in place of conjugate gradients."""
+    return gpytorch.settings.fast_computations(covar_root_decomposition=False, log_prob=False, solves=False)
+
+
+def fit_parameters(model: MarginalLikelihood, start: KernelParameters) -> KernelParameters:
+    """Climb the log posterior of the parameters by L-BFGS.
+
+    Parameters
+    ----------
+    model : MarginalLikelihood
+        Holds the observations and the decomposition.
+    start : KernelParameters
+        Where to begin: the last fit's values make it short. Its similarity and correlation are the kernel's.
+
+    Returns
+    -------
+    KernelParameters
+        After at most 15 iterations.
+    """
+    excess = max(start.noise - NOISE_FLOOR, NOISE_FLOOR * _LEAST_EXCESS)
+
+    def objective(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
+        model.set_raw(x)
+        loss = -model.log_posterior()
+        gradients = torch.autograd.grad(loss, model.raw_parameters)
+        return loss.item(), np.array([g.item() for g in gradients])
+
+    best = minimize(
+        objective,
+        np.log([start.variance, start.length, excess]),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=_LOG_BOUNDS,
+        options={"maxiter": _ITERATIONS},
+    )
+    variance, length, excess = np.exp(best.x).tolist()
+    return KernelParameters(variance, length, excess + NOISE_FLOOR, start.similarity, start.correlation)

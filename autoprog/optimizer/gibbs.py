@@ -1,0 +1,211 @@
+"""Collapsed Gibbs sampling of decompositions.
+
+========  ================================================================================  ============  =======
+symbol    meaning                                                                           shape         unit
+========  ================================================================================  ============  =======
+r2[m]     squared distance of observed pipelines i, j in subspace m                         (M, n, n)     1
+u[i, m]   number of algorithms of subspace m that pipeline i uses                           (n, M)        1
+T[i]      number of subspaces that pipeline i touches                                       (n,)          1
+G         sum_m g(r2[m]) on_m on_m', the covariance before s2 and T                         (n, n)        1
+v         index of the observed pipelines that use the algorithm at hand ("users")          (k,)          1
+o         index of the others                                                               (n - k,)      1
+========  ================================================================================  ============  =======
+
+One step gives algorithm a a new label, with sizes n_m that exclude a:
+
+    z_a = argmax_m  log P(H | z, z_a = m) + log(n_m + gamma) + omega_m,   omega_m iid Gumbel(0, 1)
+
+Only rows and columns of a's users depend on its label. The others' block is factorised once an algorithm, and each
+label costs one Schur complement of size k: exact, and several times cheaper than M Cholesky factors of size n.
+
+References
+----------
+Sheet autoprognosis.md, "Decomposition prior and Gibbs sampler" and errata of eq. 8; Alaa & van der Schaar 2018, eq. 8;
+Maddison, Tarlow & Minka 2014, NeurIPS (Gumbel-max).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+from autoprog.optimizer.covariance import KernelParameters, coordinates, squared_distances
+from autoprog.optimizer.decomposition import log_prior
+from autoprog.optimizer.encoding import Points
+from autoprog.optimizer.surrogate import Surrogate, cholesky
+
+
+class LabelLikelihood:
+    """log P(H | z) as a function of one algorithm's label, the other labels held.
+
+    Parameters
+    ----------
+    points : Points, n of them
+        Observed pipelines.
+    y : ndarray, shape = (n,)
+        Their standardised gains.
+    labels : ndarray of int, shape = (n_alg,)
+        z to begin with, below `subspaces`.
+    subspaces : int
+        M.
+    owner : ndarray of int, shape = (n_hyper,)
+        The algorithm of each hyperparameter.
+    parameters : KernelParameters
+        Of kernel and noise.
+    """
+
+    def __init__(
+        self,
+        points: Points,
+        y: NDArray[np.float64],
+        labels: NDArray[np.int64],
+        subspaces: int,
+        *,
+        owner: NDArray[np.int64],
+        parameters: KernelParameters,
+    ) -> None:
+        self.value = Surrogate(points, y, labels, subspaces, owner=owner, parameters=parameters).log_likelihood
+        self._y = y
+        self._parameters = parameters
+        self._labels = labels.copy()
+        self._used = points.used
+        n_alg = len(labels)
+        self._distances = np.empty((n_alg, len(points), len(points)))
+        for a in range(n_alg):
+            x = coordinates(points, np.arange(n_alg) == a, owner, parameters)
+            self._distances[a] = squared_distances(x, x)
+        members = labels[None, :] == np.arange(subspaces)[:, None]
+        self._r2 = np.einsum("ma,aij->mij", members.astype(np.float64), self._distances)
+        self._u = points.used.astype(np.int64) @ members.T
+        on = self._u > 0
+        self._G = np.einsum("mij,im,jm->ij", parameters.correlate(self._r2), on, on, optimize=True)
+        self._rows = np.empty(0)
+
+    def detach(self, a: int) -> NDArray[np.float64]:
+        """Take an algorithm out of its subspace; `attach` must follow.
+
+        Parameters
+        ----------
+        a : int
+            The algorithm.
+
+        Returns
+        -------
+        ndarray, shape = (M,)
+            log P(H | z, z_a = m) for each label m.
+        """
+        subspaces = self._u.shape[1]
+        v = np.flatnonzero(self._used[:, a])
+        if not len(v):
+            return np.full(subspaces, self.value)
+        label = self._labels[a]
+        np.maximum(self._r2[label] - self._distances[a], 0.0, out=self._r2[label])
+        self._u[v, label] -= 1
+
+        on = self._u > 0
+        without = self._parameters.correlate(self._r2[:, v]) * on[v].T[:, :, None] * on.T[:, None, :]
+        on_with = on.copy()
+        on_with[v] = True
+        within = self._parameters.correlate(self._r2[:, v] + self._distances[a][v]) * on_with.T[:, None, :]
+        self._rows = without.sum(axis=0) - without + within
+        touches = np.repeat(on.sum(axis=1)[None, :], subspaces, axis=0)
+        touches[:, v] += ~on[v].T
+        return self._log_likelihoods(v, touches)
+
+    def attach(self, a: int, m: int, value: float) -> None:
+        """Put a detached algorithm into a subspace.
+
+        Parameters
+        ----------
+        a : int
+            The algorithm.
+        m : int
+            Its new label.
+        value : float
+            What `detach` gave for it.
+        """
+        self._labels[a] = m
+        self.value = value
+        v = np.flatnonzero(self._used[:, a])
+        if not len(v):
+            return
+        self._r2[m] += self._distances[a]
+        self._u[v, m] += 1
+        self._G[v] = self._rows[m]
+        self._G[:, v] = self._rows[m].T
+
+    def _log_likelihoods(self, v: NDArray[np.intp], touches: NDArray[np.int64]) -> NDArray[np.float64]:
+        """By label, from the rows of the users and the number of touched subspaces, shape = (M, n)."""
+        s2, noise = self._parameters.variance, self._parameters.noise
+        subspaces, n = touches.shape
+        o = np.delete(np.arange(n), v)
+        root = np.sqrt(touches)
+        rows = s2 * self._rows / (root[:, v, None] * root[:, None, :])
+        others = s2 * self._G[np.ix_(o, o)] / np.outer(root[0, o], root[0, o])
+        factor = cholesky(others + noise * np.eye(len(o)))
+
+        cross = rows[:, :, o].reshape(subspaces * len(v), len(o)).T
+        half = solve_triangular(factor, np.column_stack([cross, self._y[o]]), lower=True, check_finite=False)
+        half_y = half[:, -1]
+        half_m = half[:, :-1].T.reshape(subspaces, len(v), len(o))
+        schur = cholesky(rows[:, :, v] + noise * np.eye(len(v)) - half_m @ half_m.transpose(0, 2, 1))
+        residual = np.linalg.solve(schur, (self._y[v] - half_m @ half_y)[:, :, None])[:, :, 0]
+
+        log_det = np.log(np.diag(factor)).sum() + np.log(np.diagonal(schur, axis1=1, axis2=2)).sum(axis=1)
+        quadratic = half_y @ half_y + (residual**2).sum(axis=1)
+        log_likelihoods: NDArray[np.float64] = -0.5 * quadratic - log_det - 0.5 * n * np.log(2.0 * np.pi)
+        return log_likelihoods
+
+
+class GibbsChain:
+    """A chain over decompositions whose stationary law is P(z | H).
+
+    Parameters
+    ----------
+    likelihood : LabelLikelihood
+        Of the observations, at `labels`.
+    labels : ndarray of int, shape = (n_alg,)
+        z to begin with.
+    subspaces : int
+        M.
+    concentration : float
+        gamma.
+    rng : numpy.random.Generator
+        Source of randomness.
+    """
+
+    def __init__(
+        self,
+        likelihood: LabelLikelihood,
+        labels: NDArray[np.int64],
+        subspaces: int,
+        concentration: float,
+        rng: np.random.Generator,
+    ) -> None:
+        self._likelihood = likelihood
+        self._sizes = np.bincount(labels, minlength=subspaces)
+        self._concentration = concentration
+        self._rng = rng
+        self.labels = labels.copy()
+        self.best = labels.copy()
+        self.best_log_posterior = likelihood.value + log_prior(self._sizes, concentration)
+
+    def visit(self, labels: NDArray[np.int64], log_likelihood: float) -> None:
+        """Let a z found elsewhere compete for `best`; `log_likelihood` is its log P(H | z)."""
+        sizes = np.bincount(labels, minlength=len(self._sizes))
+        log_posterior = log_likelihood + log_prior(sizes, self._concentration)
+        if log_posterior > self.best_log_posterior:
+            self.best, self.best_log_posterior = labels.copy(), log_posterior
+
+    def sweep(self) -> None:
+        """Give every algorithm a new label, in order; `best` keeps the most probable z that was visited."""
+        for a in range(len(self.labels)):
+            self._sizes[self.labels[a]] -= 1
+            log_likelihoods = self._likelihood.detach(a)
+            omega = self._rng.gumbel(size=len(self._sizes))
+            m = int(np.argmax(log_likelihoods + np.log(self._sizes + self._concentration) + omega))
+            self._likelihood.attach(a, m, float(log_likelihoods[m]))
+            self._sizes[m] += 1
+            self.labels[a] = m
+            self.visit(self.labels, self._likelihood.value)

@@ -1,0 +1,141 @@
+"""The first design, and draws without a surrogate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.optimizer.encoding import Encoding
+from autoprog.space import STAGES, Configuration, PipelineKind
+
+# The plain baseline of a clinical prediction model; a search that holds it cannot end far below it.
+SIMPLE_PIPELINE = ("median", "none", "logistic_regression", "none")
+
+_PREDICTION = STAGES.index("prediction")
+# Draws of hyperparameters before a kind of pipeline counts as exhausted.
+_TRIES = 20
+
+
+def simple_configuration(kinds: Sequence[PipelineKind]) -> Configuration:
+    """Median imputation, no feature processing, logistic regression, no calibration; or the nearest valid pipeline.
+
+    The nearest has the same prediction algorithm if any has, then agrees in most stages; the first of the registry's
+    order among equals. Its hyperparameters are the defaults.
+
+    Parameters
+    ----------
+    kinds : sequence of PipelineKind, at least 1
+        The valid kinds.
+
+    Returns
+    -------
+    Configuration
+        The baseline.
+    """
+
+    def agreement(kind: PipelineKind) -> tuple[bool, int]:
+        same = [a.name == name for a, name in zip(kind, SIMPLE_PIPELINE, strict=True)]
+        return same[_PREDICTION], sum(same)
+
+    return Configuration(*(a.default_step() for a in max(kinds, key=agreement)))
+
+
+def stratified_design(
+    encoding: Encoding,
+    kinds: Sequence[PipelineKind],
+    size: int,
+    seen: AbstractSet[Configuration],
+    rng: np.random.Generator,
+) -> tuple[Configuration, ...]:
+    """Pipelines that use every prediction algorithm equally often, then those of the other stages.
+
+    The simple pipeline comes first. A prediction algorithm that nothing has used yet starts from the defaults; later
+    pipelines have hyperparameters drawn uniformly.
+
+    Parameters
+    ----------
+    encoding : Encoding
+        Of the space.
+    kinds : sequence of PipelineKind
+        The valid kinds.
+    size : int
+        How many to make.
+    seen : set of Configuration
+        Evaluated before; counted as part of the design.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    tuple of Configuration
+        Distinct and not in `seen`; fewer than `size` where the space holds no more.
+    """
+    table = np.array([encoding.indices(kind) for kind in kinds])
+    uses = encoding.encode(list(seen)).used.sum(axis=0)
+    taken = set(seen)
+    design: list[Configuration] = []
+    simple = simple_configuration(kinds)
+    while len(design) < size:
+        following = simple if simple not in taken else _least_used(encoding, kinds, table, uses, taken, rng)
+        if following is None:
+            break
+        design.append(following)
+        taken.add(following)
+        uses[list(encoding.algorithms_of(following))] += 1
+    return tuple(design)
+
+
+def _least_used(
+    encoding: Encoding,
+    kinds: Sequence[PipelineKind],
+    table: NDArray[np.int64],
+    uses: NDArray[np.int64],
+    taken: AbstractSet[Configuration],
+    rng: np.random.Generator,
+) -> Configuration | None:
+    predictor = uses[table[:, _PREDICTION]]
+    for i in np.lexsort([rng.random(len(table)), uses[table].sum(axis=1), predictor]):
+        if predictor[i] == 0 and (default := encoding.space.default(kinds[i])) not in taken:
+            return default
+        if (drawn := draw_unseen(encoding, kinds[i], taken, rng)) is not None:
+            return drawn
+    return None
+
+
+def uniform_design(
+    encoding: Encoding,
+    kinds: Sequence[PipelineKind],
+    size: int,
+    seen: AbstractSet[Configuration],
+    rng: np.random.Generator,
+) -> tuple[Configuration, ...]:
+    """Kinds drawn without replacement, hyperparameters uniformly; parameters and result as of `stratified_design`.
+
+    The simple pipeline comes first here too.
+    """
+    simple = simple_configuration(kinds)
+    design = [] if simple in seen else [simple]
+    while len(design) < size:
+        before = len(design)
+        for i in rng.permutation(len(kinds)):
+            if len(design) == size:
+                break
+            if (drawn := draw_unseen(encoding, kinds[i], {*seen, *design}, rng)) is not None:
+                design.append(drawn)
+        if len(design) == before:
+            break
+    return tuple(design)
+
+
+def draw_unseen(
+    encoding: Encoding, kind: PipelineKind, taken: AbstractSet[Configuration], rng: np.random.Generator
+) -> Configuration | None:
+    """A configuration of a kind that is not taken; None if twenty draws find none."""
+    tries = _TRIES if any(a.hyperparameters for a in kind) else 1
+    for _ in range(tries):
+        if (drawn := encoding.space.draw(kind, rng)) not in taken:
+            return drawn
+    return None

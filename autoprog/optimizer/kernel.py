@@ -1,0 +1,90 @@
+"""The gated additive kernel of `covariance.py` in gpytorch."""
+
+from __future__ import annotations
+
+import gpytorch
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from autoprog.optimizer.covariance import CORRELATIONS, indicator_weight
+from autoprog.optimizer.encoding import Points
+
+# Keeps the square root inside a Matern correlation differentiable where two points coincide.
+_LEAST_R2 = 1e-30
+
+
+def to_tensor(points: Points) -> torch.Tensor:
+    """Points as the kernel's input, shape = (n, n_alg + n_hyper), float64: `used`, then `units`."""
+    return torch.from_numpy(np.hstack([points.used.astype(np.float64), points.units]))
+
+
+class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
+    """k(P, P') = s2 (T T')^(-1/2) sum_m g(r2_m) on_m(P) on_m(P'), for one decomposition.
+
+    Inputs are the rows of `to_tensor`. `variance` and `length` are learnt on a logarithmic scale.
+
+    Parameters
+    ----------
+    labels : ndarray of int, shape = (n_alg,)
+        z, the subspace of every algorithm.
+    owner : ndarray of int, shape = (n_hyper,)
+        The algorithm of each hyperparameter.
+    similarity : float
+        rho in (0, 1).
+    correlation : {"matern52", "rbf"}
+        The shape g.
+
+    References
+    ----------
+    Sheet autoprognosis.md, "GP with a structured kernel"; Alaa & van der Schaar 2018, eq. 4.
+    """
+
+    def __init__(
+        self,
+        labels: NDArray[np.int64],
+        owner: NDArray[np.int64],
+        similarity: float,
+        correlation: str = "matern52",
+    ) -> None:
+        super().__init__()
+        self._n_algorithms = len(labels)
+        # One (indicator columns, hyperparameter columns) pair a subspace that holds an algorithm.
+        self._subspaces = [
+            (torch.from_numpy(np.flatnonzero(labels == m)), torch.from_numpy(np.flatnonzero(labels[owner] == m)))
+            for m in np.unique(labels)
+        ]
+        self._correlation = CORRELATIONS[correlation]
+        self._indicator = indicator_weight(correlation, similarity)
+        positive = gpytorch.constraints.Positive(transform=torch.exp, inv_transform=torch.log)
+        for name in ("raw_variance", "raw_length"):
+            self.register_parameter(name, torch.nn.Parameter(torch.zeros((), dtype=torch.float64)))
+            self.register_constraint(name, positive)
+
+    @property
+    def variance(self) -> torch.Tensor:
+        """s2."""
+        return self.raw_variance_constraint.transform(self.raw_variance)  # type: ignore[no-any-return]
+
+    @property
+    def length(self) -> torch.Tensor:
+        """ell."""
+        return self.raw_length_constraint.transform(self.raw_length)  # type: ignore[no-any-return]
+
+    def forward(self, x1: torch.Tensor, x2: torch.Tensor, diag: bool = False, **_: object) -> torch.Tensor:  # noqa: FBT001, FBT002  gpytorch's signature
+        """Covariance of the rows of two inputs; the diagonal alone where `diag`."""
+        total = torch.zeros((), dtype=x1.dtype)
+        touched1 = torch.zeros(x1.shape[:-1], dtype=x1.dtype)
+        touched2 = torch.zeros(x2.shape[:-1], dtype=x2.dtype)
+        for indicators, units in self._subspaces:
+            on1, on2 = (x[..., indicators].amax(dim=-1) for x in (x1, x2))
+            swaps, moves = (
+                self.covar_dist(x1[..., columns], x2[..., columns], diag=diag, square_dist=True)
+                for columns in (indicators, self._n_algorithms + units)
+            )
+            r2 = (self._indicator * swaps + moves / self.length**2).clamp_min(_LEAST_R2)
+            gate = on1 * on2 if diag else on1.unsqueeze(-1) * on2.unsqueeze(-2)
+            total = total + self._correlation(r2, torch) * gate
+            touched1, touched2 = touched1 + on1, touched2 + on2
+        divisor = touched1 * touched2 if diag else touched1.unsqueeze(-1) * touched2.unsqueeze(-2)
+        return self.variance * total / divisor.sqrt()

@@ -1,0 +1,48 @@
+"""What a search knows at its end: joint draws of decompositions and of the explored pipelines' performances."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.optimizer.decomposition import Decomposition, co_membership
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """P(z, f | H) at the succeeded evaluations: `f` given each drawn `z` is normal.
+
+    Attributes
+    ----------
+    numbers : tuple of int, length t
+        The evaluations; those that the surrogate left out of a long history are missing.
+    means : ndarray, shape = (n_draws, t)
+        Of the true standardised gains, more is better.
+    covariances : ndarray, shape = (n_draws, t, t)
+        Of the same, without noise.
+    decompositions : tuple of Decomposition, length n_draws
+        Draws of z by Gibbs sampling.
+    best : Decomposition
+        The MAP decomposition: the most probable one that the chain visited.
+    keys : tuple of str
+        All algorithms in play.
+    """
+
+    numbers: tuple[int, ...]
+    means: NDArray[np.float64]
+    covariances: NDArray[np.float64]
+    decompositions: tuple[Decomposition, ...]
+    best: Decomposition
+    keys: tuple[str, ...]
+
+    def co_membership(self) -> NDArray[np.float64]:
+        """How often two algorithms share a subspace, shape = (n_alg, n_alg), in the order of `keys`."""
+        return co_membership(self.decompositions, self.keys)
+
+    def to_json(self) -> dict[str, Any]:
+        """The decomposition as a finding: the MAP subspaces, and the co-membership frequencies over `algorithms`."""
+        frequencies = np.round(self.co_membership(), 4).tolist()
+        return {**self.best.to_json(), "co_membership": {"algorithms": list(self.keys), "frequencies": frequencies}}

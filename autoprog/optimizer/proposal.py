@@ -1,0 +1,32 @@
+"""What an optimizer answers: the next batch, and what it must remember."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from autoprog.space import Configuration
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A batch of configurations to evaluate.
+
+    Attributes
+    ----------
+    batch : int
+        Its number, from 0.
+    configurations : tuple of Configuration
+        Distinct, never evaluated before; at most as many as were asked for.
+    filled : int
+        How many of the last ones only fill the batch up: their predictor shares its subspace with an earlier one.
+    state : mapping
+        What the optimizer wants back at the next call (its chain, its fitted values), as JSON; so that a search that
+        was killed goes on exactly as it would have.
+    """
+
+    batch: int
+    configurations: tuple[Configuration, ...]
+    filled: int = 0
+    state: Mapping[str, Any] = field(default_factory=dict)

@@ -1,0 +1,49 @@
+"""Random search: the yardstick that every other optimizer has to beat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from autoprog.evaluation import History
+from autoprog.optimizer.encoding import Encoding
+from autoprog.optimizer.initial import uniform_design
+from autoprog.optimizer.options import OptimizerOptions
+from autoprog.optimizer.posterior import Posterior
+from autoprog.optimizer.proposal import Proposal
+from autoprog.optimizer.structured import StructuredOptimizer
+from autoprog.space import Space, TableShape
+
+
+class RandomSearch:
+    """Valid kinds of pipeline and their hyperparameters drawn uniformly; the simple pipeline first.
+
+    What was explored is judged by the same surrogate as under the other presets.
+
+    Parameters
+    ----------
+    space : Space
+        The algorithms in play.
+    shape : TableShape
+        The training folds.
+    options : OptimizerOptions
+        Of the surrogate.
+    """
+
+    def __init__(self, space: Space, shape: TableShape, options: OptimizerOptions) -> None:
+        self._encoding = Encoding(space)
+        self._kinds = space.valid_kinds(shape)
+        self._judge = StructuredOptimizer(space, shape, options, fill=True)
+
+    def propose(
+        self, history: History, batch: int, size: int, rng: np.random.Generator, state: Mapping[str, Any]
+    ) -> Proposal:
+        """Uniform draws that were not evaluated before."""
+        seen = {e.configuration for e in history}
+        return Proposal(batch, uniform_design(self._encoding, self._kinds, size, seen, rng), state=dict(state))
+
+    def posterior(self, history: History, rng: np.random.Generator, state: Mapping[str, Any]) -> Posterior:
+        """As of the structured optimizer."""
+        return self._judge.posterior(history, rng, state)

@@ -1,0 +1,186 @@
+"""The Gaussian process on the scores of pipelines: what it predicts, whole and by component.
+
+=======  =====================================================================================  ==============  =======
+symbol   meaning                                                                                shape           unit
+=======  =====================================================================================  ==============  =======
+X, y     observed pipelines and their standardised gains                                        n               1
+K, S     covariance of the observed, noise times identity                                       (n, n)          1
+L        Cholesky factor of K + S                                                               (n, n)          1
+mu_m     posterior mean of component m: k_m(x, X) (K + S)^-1 y                                  (M, p)          1
+sd_m     posterior sd of component m: sqrt(k_m(x, x) - k_m(x, X) (K + S)^-1 k_m(X, x))          (M, p)          1
+=======  =====================================================================================  ==============  =======
+
+The component means sum to the mean of the whole; the component sds bound its sd from above, because components are
+correlated a posteriori.
+
+References
+----------
+Sheet autoprognosis.md, "Acquisition and batch"; Duvenaud, Nickisch & Rasmussen 2011, NeurIPS.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve, solve_triangular
+
+from autoprog.optimizer.covariance import KernelParameters, coordinates, squared_distances, touched
+from autoprog.optimizer.encoding import Points
+
+_JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)
+
+
+def cholesky(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Lower Cholesky factor, with the least jitter on the diagonal that makes it exist.
+
+    Parameters
+    ----------
+    covariance : ndarray, shape = (..., n, n)
+        Positive semi-definite up to rounding.
+
+    Returns
+    -------
+    ndarray, shape = (..., n, n)
+        Lower triangular.
+
+    Raises
+    ------
+    numpy.linalg.LinAlgError
+        If 1e-4 does not suffice.
+    """
+    jittered = covariance
+    for jitter in _JITTERS:
+        try:
+            return np.linalg.cholesky(jittered).astype(np.float64, copy=False)
+        except np.linalg.LinAlgError:
+            jittered = covariance + jitter * np.eye(covariance.shape[-1])
+    return np.linalg.cholesky(jittered).astype(np.float64, copy=False)
+
+
+class Surrogate:
+    """The process under one decomposition, conditioned on observations.
+
+    Parameters
+    ----------
+    points : Points, n of them
+        X, the observed pipelines.
+    y : ndarray, shape = (n,)
+        Their standardised gains.
+    labels : ndarray of int, shape = (n_alg,)
+        z, the subspace of every algorithm, below `subspaces`.
+    subspaces : int
+        M.
+    owner : ndarray of int, shape = (n_hyper,)
+        The algorithm of each hyperparameter.
+    parameters : KernelParameters
+        Of kernel and noise.
+    """
+
+    def __init__(
+        self,
+        points: Points,
+        y: NDArray[np.float64],
+        labels: NDArray[np.int64],
+        subspaces: int,
+        *,
+        owner: NDArray[np.int64],
+        parameters: KernelParameters,
+    ) -> None:
+        self.labels = labels
+        self.subspaces = subspaces
+        self.owner = owner
+        self.parameters = parameters
+        self._points = points
+        self._on = touched(points, labels, subspaces)
+        self._root_touched = np.sqrt(self._on.sum(axis=1))
+        covariance = self.component_covariances(points, points).sum(axis=0)
+        self._factor = cholesky(covariance + parameters.noise * np.eye(len(points)))
+        self._weights = cho_solve((self._factor, True), y)
+        self._y = y
+
+    @property
+    def log_likelihood(self) -> float:
+        """log P(H | z), the log marginal density of `y`."""
+        log_det = 2.0 * float(np.log(np.diag(self._factor)).sum())
+        return float(-0.5 * (self._y @ self._weights + log_det + len(self._y) * np.log(2.0 * np.pi)))
+
+    def component_covariances(self, rows: Points, columns: Points) -> NDArray[np.float64]:
+        """Prior covariance of each component, shape = (M, n_rows, n_columns)."""
+        on_rows, on_columns = (touched(p, self.labels, self.subspaces) for p in (rows, columns))
+        covariances = np.zeros((self.subspaces, len(rows), len(columns)))
+        for m in np.unique(self.labels):
+            members = self.labels == m
+            x, x_ = (coordinates(p, members, self.owner, self.parameters) for p in (rows, columns))
+            gate = on_rows[:, m, None] * on_columns[:, m]
+            covariances[m] = self.parameters.correlate(squared_distances(x, x_)) * gate
+        touches = np.sqrt(np.outer(on_rows.sum(axis=1), on_columns.sum(axis=1)))
+        scaled: NDArray[np.float64] = self.parameters.variance * covariances / touches
+        return scaled
+
+    def joint(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior of the true gains.
+
+        Parameters
+        ----------
+        points : Points, p of them
+            The pipelines.
+
+        Returns
+        -------
+        mean : ndarray, shape = (p,)
+            Standardised gains.
+        covariance : ndarray, shape = (p, p)
+            Without noise.
+        """
+        cross = self.component_covariances(points, self._points).sum(axis=0)
+        prior = self.component_covariances(points, points).sum(axis=0)
+        half = solve_triangular(self._factor, cross.T, lower=True)
+        return cross @ self._weights, prior - half.T @ half
+
+    def components(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior of every component.
+
+        Parameters
+        ----------
+        points : Points, p of them
+            The pipelines.
+
+        Returns
+        -------
+        mean, sd : ndarray, shape = (M, p)
+            Both 0 where a pipeline does not touch the subspace.
+        """
+        on = touched(points, self.labels, self.subspaces)
+        root_touched = np.sqrt(on.sum(axis=1))
+        mean, sd = np.zeros((2, self.subspaces, len(points)))
+        for m in np.unique(self.labels):
+            mean[m, on[:, m]], sd[m, on[:, m]] = self.component(
+                Points(points.used[on[:, m]], points.units[on[:, m]]), m
+            )
+        return mean / root_touched, sd / root_touched
+
+    def component(self, points: Points, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior of one component of pipelines that all touch its subspace, as if they touched no other.
+
+        Only the algorithms of the subspace need be set in `points`. A pipeline that touches T subspaces has both
+        figures divided by sqrt(T).
+
+        Parameters
+        ----------
+        points : Points, p of them
+            The pipelines, or their parts in the subspace.
+        m : int
+            The subspace.
+
+        Returns
+        -------
+        mean, sd : ndarray, shape = (p,)
+            Of component m, times sqrt(T).
+        """
+        members = self.labels == m
+        x, observed = (coordinates(p, members, self.owner, self.parameters) for p in (points, self._points))
+        correlation = self.parameters.correlate(squared_distances(x, observed))
+        cross = self.parameters.variance * correlation * (self._on[:, m] / self._root_touched)
+        half = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
+        variance = self.parameters.variance - np.einsum("ij,ij->j", half, half)
+        return cross @ self._weights, np.sqrt(np.maximum(variance, 0.0))

@@ -1,0 +1,171 @@
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+
+from autoprog.optimizer.acquisition import PipelineBounds, active_sets, n_active_sets
+from autoprog.optimizer.batch import select_batch
+from autoprog.optimizer.candidates import Pool, draw_pools
+from autoprog.optimizer.covariance import KernelParameters
+from autoprog.optimizer.encoding import Encoding
+from autoprog.optimizer.surrogate import Surrogate
+from autoprog.space import STAGES, Configuration
+from tests.optimizer.toys import SHAPE, draw, toy_space
+
+BETA = 4.0
+
+
+class Problem:
+    """Bounds over a small space, and every candidate configuration with its acquisition, computed one by one."""
+
+    def __init__(
+        self, hyperparameters: tuple[tuple[int, ...], ...], subspaces: int, candidates: int, seed: int
+    ) -> None:
+        rng = np.random.default_rng(seed)
+        self.encoding = Encoding(toy_space(hyperparameters))
+        self.kinds = self.encoding.space.valid_kinds(SHAPE)
+        self.table = np.array([self.encoding.indices(kind) for kind in self.kinds])
+        self.observed = draw(self.encoding.space, 25, rng)
+        self.labels = rng.integers(0, subspaces, self.encoding.n_algorithms)
+        self.surrogate = Surrogate(
+            self.encoding.encode(self.observed),
+            rng.normal(size=25),
+            self.labels,
+            subspaces,
+            owner=self.encoding.owner,
+            parameters=KernelParameters(1.0, 0.5, 0.1, 0.75),
+        )
+        self.pools = draw_pools(self.encoding, candidates, [[] for _ in self.encoding.keys], rng)
+        self.bounds = PipelineBounds(self.surrogate, self.encoding, self.table, self.pools, BETA)
+
+    def brute_force(self) -> dict[Configuration, float]:
+        """Acquisition of all combinations of candidates over all kinds."""
+        everything = list(dict.fromkeys(c for kind in self.table.tolist() for c in self._candidates_of(kind)))
+        mean, sd = self.surrogate.components(self.encoding.encode(everything))
+        values = (mean + np.sqrt(BETA) * sd).sum(axis=0)
+        return dict(zip(everything, values.tolist(), strict=True))
+
+    def _candidates_of(self, kind: list[int]) -> list[Configuration]:
+        """The algorithms of one subspace take the same candidate number; different subspaces vary freely."""
+        subspaces = sorted({int(self.labels[a]) for a in kind})
+        counts = [max(len(self.pools[a]) for a in kind if self.labels[a] == m) for m in subspaces]
+        found = []
+        for choice in product(*map(range, counts)):
+            number = dict(zip(subspaces, choice, strict=True))
+            steps = (self._step(self.pools[a], number[int(self.labels[a])]) for a in kind)
+            found.append(Configuration(**dict(zip(STAGES, steps, strict=True))))
+        return found
+
+    @staticmethod
+    def _step(pool: Pool, number: int):  # noqa: ANN205
+        return pool.steps[number] if len(pool) > 1 else pool.steps[0]
+
+
+@pytest.fixture(scope="module", params=[(1, 0), (3, 1), (8, 2)], ids=["1 subspace", "3 subspaces", "8 subspaces"])
+def problem(request: pytest.FixtureRequest) -> Problem:
+    subspaces, seed = request.param
+    return Problem(((1, 0, 2, 0), (2, 0, 1, 3, 0), (0, 1, 2, 3, 1), (0, 0, 0)), subspaces, 4, seed)
+
+
+def test_the_maximum_equals_brute_force_over_300_kinds(problem: Problem) -> None:
+    assert len(problem.kinds) == 300
+    exhaustive = problem.brute_force()
+    ranking = problem.bounds.best_first(np.arange(300))
+    value, configuration = next(ranking)
+    assert value == pytest.approx(max(exhaustive.values()), abs=1e-10)
+    assert exhaustive[configuration] == pytest.approx(value, abs=1e-10)
+    best_of_kind: dict[tuple[int, ...], float] = {}
+    for candidate, acquisition in exhaustive.items():
+        kind = problem.encoding.algorithms_of(candidate)
+        best_of_kind[kind] = max(acquisition, best_of_kind.get(kind, -np.inf))
+    np.testing.assert_allclose(
+        problem.bounds.values, [best_of_kind[tuple(k)] for k in problem.table.tolist()], atol=1e-10
+    )
+
+
+def test_the_ranking_lists_every_candidate_configuration_once_in_order(problem: Problem) -> None:
+    exhaustive = problem.brute_force()
+    ranked = list(problem.bounds.best_first(np.arange(300)))
+    assert len(ranked) == len(exhaustive)
+    assert {c for _, c in ranked} == set(exhaustive)
+    np.testing.assert_allclose([v for v, _ in ranked], sorted(exhaustive.values(), reverse=True), atol=1e-10)
+
+
+def greedy(problem: Problem, size: int, seen: set[Configuration], *, fill: bool) -> list[float]:
+    """The batch by its definition, from all acquisitions: those of distinct subspaces first, then the two fillings."""
+    ranked = sorted(((v, c) for c, v in problem.brute_force().items() if c not in seen), key=lambda item: -item[0])
+    batch: list[float] = []
+    taken: set[Configuration] = set()
+    predictors: set[int] = set()
+    subspaces: set[int] = set()
+
+    def take(value: float, configuration: Configuration) -> None:
+        predictor = problem.encoding.algorithms_of(configuration)[2]
+        batch.append(value)
+        taken.add(configuration)
+        predictors.add(predictor)
+        subspaces.add(int(problem.labels[predictor]))
+
+    for level in ("subspace", "predictor", "configuration") if fill else ("subspace",):
+        for value, configuration in ranked:
+            predictor = problem.encoding.algorithms_of(configuration)[2]
+            excluded = {
+                "subspace": int(problem.labels[predictor]) in subspaces,
+                "predictor": predictor in predictors,
+                "configuration": configuration in taken,
+            }[level]
+            if len(batch) < size and not excluded:
+                take(value, configuration)
+    return batch
+
+
+@pytest.mark.parametrize("fill", [False, True], ids=["paper", "filled"])
+@pytest.mark.parametrize("size", [1, 4, 12])
+def test_the_batch_equals_brute_force(problem: Problem, size: int, fill: bool) -> None:
+    exhaustive = problem.brute_force()
+    seen = set(sorted(exhaustive, key=lambda c: -exhaustive[c])[:6]) | set(problem.observed)
+    batch, filled = select_batch(problem.bounds, problem.labels, size, seen, fill=fill)
+    expected = greedy(problem, size, seen, fill=fill)
+    np.testing.assert_allclose([exhaustive[c] for c in batch], expected, atol=1e-10)
+    assert not seen & set(batch)
+
+    predictors = [problem.encoding.algorithms_of(c)[2] for c in batch]
+    chosen = predictors[: len(batch) - filled]
+    assert len({int(problem.labels[p]) for p in chosen}) == len(chosen)
+    holding = len({int(z) for z in problem.labels[np.unique(problem.table[:, 2])]})
+    assert len(chosen) == min(size, holding)
+    assert len(batch) == (size if fill else len(chosen))
+
+
+def test_an_exhausted_space_gives_a_short_batch() -> None:
+    problem = Problem(((0,), (0,), (0, 0), (0, 0)), 2, 4, 0)
+    everything = list(problem.brute_force())
+    assert len(everything) == 4
+    batch, _ = select_batch(problem.bounds, problem.labels, 6, everything[:3], fill=True)
+    assert batch == (everything[3],)
+    assert select_batch(problem.bounds, problem.labels, 6, everything, fill=True) == ((), 0)
+
+
+def test_active_sets_are_the_distinct_parts_of_kinds() -> None:
+    kinds = np.array([[0, 2, 4, 6], [0, 2, 5, 6], [1, 3, 5, 6]])
+    labels = np.array([0, 1, 1, 1, 0, 1, 2])
+    sets, which = active_sets(kinds, labels[kinds] == 0)
+    assert [sets[i] if i >= 0 else () for i in which] == [(0, 4), (0,), ()]
+    sets, which = active_sets(kinds, labels[kinds] == 1)
+    assert [sets[i] for i in which] == [(2,), (2, 5), (1, 3, 5)]
+    assert n_active_sets(kinds, labels) == 2 + 3 + 1
+
+
+def test_candidates_hold_the_defaults_and_mutations_of_the_anchors() -> None:
+    encoding = Encoding(toy_space(((0,), (2,), (1,), (0,))))
+    anchor = encoding.algorithms[1].step_from_unit({"h0": 0.95, "h1": 0.05})
+    pools = draw_pools(encoding, 401, [[], [anchor], [], []], np.random.default_rng(0))
+    assert [len(pool) for pool in pools] == [1, 401, 401, 1]
+    assert pools[1].steps[0] == encoding.algorithms[1].default_step()
+    mutated, uniform = pools[1].units[1::2], pools[1].units[2::2]
+    assert np.abs(mutated - [0.95, 0.05]).mean() < 0.15
+    assert np.abs(uniform.mean(axis=0) - 0.5).max() < 0.1
+    assert pools[1].units.min() >= 0.0
+    assert pools[1].units.max() <= 1.0

@@ -1,0 +1,112 @@
+from __future__ import annotations
+
+from collections import Counter
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.special import logsumexp
+
+from autoprog.optimizer.covariance import KernelParameters
+from autoprog.optimizer.decomposition import Decomposition, draw_labels, log_prior
+from autoprog.optimizer.encoding import Encoding, Points
+from autoprog.optimizer.gibbs import GibbsChain, LabelLikelihood
+from autoprog.optimizer.surrogate import Surrogate
+from tests.optimizer.toys import draw, toy_space
+
+PARAMETERS = KernelParameters(1.0, 0.5, 0.05, 0.6)
+
+
+def toy(n: int, seed: int) -> tuple[Encoding, Points, np.ndarray]:
+    """Five algorithms, and gains drawn from the model under a partition into two subspaces."""
+    rng = np.random.default_rng(seed)
+    encoding = Encoding(toy_space(((1,), (1,), (1, 1), (1,))))
+    points = encoding.encode(draw(encoding.space, n, rng))
+    truth = Surrogate(points, np.zeros(n), np.array([0, 1, 0, 1, 1]), 2, owner=encoding.owner, parameters=PARAMETERS)
+    K = truth.component_covariances(points, points).sum(axis=0) + PARAMETERS.noise * np.eye(n)
+    return encoding, points, np.linalg.cholesky(K) @ rng.normal(size=n)
+
+
+def enumerate_posterior(
+    encoding: Encoding, points: Points, y: np.ndarray, subspaces: int, concentration: float
+) -> tuple[dict[Decomposition, float], tuple[Decomposition, float]]:
+    """Exact probability of every partition, and the labelling with the largest log posterior."""
+    by_partition: dict[Decomposition, list[float]] = {}
+    for z in product(range(subspaces), repeat=encoding.n_algorithms):
+        labels = np.array(z)
+        surrogate = Surrogate(points, y, labels, subspaces, owner=encoding.owner, parameters=PARAMETERS)
+        score = surrogate.log_likelihood + log_prior(np.bincount(labels, minlength=subspaces), concentration)
+        by_partition.setdefault(Decomposition.from_labels(encoding.keys, labels), []).append(score)
+    total = logsumexp([s for scores in by_partition.values() for s in scores])
+    best = max(by_partition, key=lambda d: max(by_partition[d]))
+    return {d: float(np.exp(logsumexp(s) - total)) for d, s in by_partition.items()}, (best, max(by_partition[best]))
+
+
+@pytest.mark.parametrize(("subspaces", "concentration", "seed"), [(2, 1.0, 0), (3, 0.4, 2)])
+def test_partitions_of_6000_sweeps_follow_the_exact_posterior(subspaces: int, concentration: float, seed: int) -> None:
+    encoding, points, y = toy(14, seed)
+    exact, (best, best_score) = enumerate_posterior(encoding, points, y, subspaces, concentration)
+    assert 0.1 < max(exact.values()) < 0.9  # neither flat nor certain: a wrong chain would show
+
+    rng = np.random.default_rng(100 + seed)
+    labels = draw_labels(encoding.n_algorithms, subspaces, concentration, rng)
+    likelihood = LabelLikelihood(points, y, labels, subspaces, owner=encoding.owner, parameters=PARAMETERS)
+    chain = GibbsChain(likelihood, labels, subspaces, concentration, rng)
+    visits: Counter[Decomposition] = Counter()
+    for _ in range(6000):
+        chain.sweep()
+        visits[Decomposition.from_labels(encoding.keys, chain.labels)] += 1
+
+    distance = 0.5 * sum(abs(visits[d] / 6000 - p) for d, p in exact.items())
+    assert distance < 0.05
+    assert Decomposition.from_labels(encoding.keys, chain.best) == best
+    assert chain.best_log_posterior == pytest.approx(best_score, abs=1e-8)
+
+
+def test_conditionals_equal_the_surrogates_likelihood_along_a_chain() -> None:
+    rng = np.random.default_rng(3)
+    encoding = Encoding(toy_space(((0, 1), (2, 0, 3), (1, 4, 2), (0, 0))))
+    points = encoding.encode(draw(encoding.space, 35, rng))
+    y = rng.normal(size=35)
+    labels = rng.integers(0, 4, encoding.n_algorithms)
+    likelihood = LabelLikelihood(points, y, labels, 4, owner=encoding.owner, parameters=PARAMETERS)
+    for step in range(60):
+        a = step % encoding.n_algorithms
+        values = likelihood.detach(a)
+        for m in range(4):
+            labels[a] = m
+            surrogate = Surrogate(points, y, labels, 4, owner=encoding.owner, parameters=PARAMETERS)
+            assert values[m] == pytest.approx(surrogate.log_likelihood, abs=1e-9)
+        labels[a] = rng.integers(4)
+        likelihood.attach(a, int(labels[a]), float(values[labels[a]]))
+
+
+def test_an_algorithm_that_nothing_uses_or_that_everything_uses_is_sampled_too() -> None:
+    encoding, points, y = toy(8, 4)
+    only = points.used[:, 2]
+    points, y = Points(points.used[only], points.units[only]), y[only]
+    assert not points.used[:, 3].any()
+    assert points.used[:, 0].all()
+    labels = np.zeros(5, dtype=np.int64)
+    likelihood = LabelLikelihood(points, y, labels, 2, owner=encoding.owner, parameters=PARAMETERS)
+    assert likelihood.detach(3).tolist() == [likelihood.value] * 2
+    likelihood.attach(3, 0, likelihood.value)
+    values = likelihood.detach(0)
+    labels[0] = 1
+    moved = Surrogate(points, y, labels, 2, owner=encoding.owner, parameters=PARAMETERS).log_likelihood
+    assert values[1] == pytest.approx(moved, abs=1e-10)
+
+
+def test_where_the_data_say_nothing_the_chain_draws_from_the_prior() -> None:
+    """Expected co-membership under a symmetric Dirichlet: (gamma + 1) / (M gamma + 1)."""
+    encoding, points, _ = toy(2, 5)
+    labels = np.zeros(5, dtype=np.int64)
+    drowned = KernelParameters(1.0, 0.5, 1e9, 0.6)
+    likelihood = LabelLikelihood(points, np.zeros(2), labels, 3, owner=encoding.owner, parameters=drowned)
+    chain = GibbsChain(likelihood, labels, 3, 1.0, np.random.default_rng(5))
+    together = np.zeros(4000)
+    for sweep in range(4000):
+        chain.sweep()
+        together[sweep] = chain.labels[0] == chain.labels[4]
+    # Four standard errors over 4,000 sweeps whose effective number is at least a third of that.
+    assert together.mean() == pytest.approx(2.0 / 4.0, abs=0.055)

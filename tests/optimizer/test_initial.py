@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from autoprog.optimizer.encoding import Encoding
+from autoprog.optimizer.initial import SIMPLE_PIPELINE, simple_configuration, stratified_design, uniform_design
+from autoprog.space import STAGES, Configuration, Space, TableShape
+from tests.optimizer.toys import SHAPE, toy_space
+
+
+def names(configuration: Configuration) -> tuple[str, ...]:
+    return tuple(configuration.step(stage).algorithm for stage in STAGES)
+
+
+@pytest.mark.parametrize("design", [stratified_design, uniform_design])
+@pytest.mark.parametrize("missing", [False, True])
+def test_the_simple_pipeline_comes_first(design, missing: bool) -> None:  # noqa: ANN001
+    space = Space.full()
+    kinds = space.valid_kinds(TableShape(200, 20, 80, has_missing=missing))
+    first = design(Encoding(space), kinds, 4, set(), np.random.default_rng(0))
+    assert names(first[0]) == SIMPLE_PIPELINE
+    following = design(Encoding(space), kinds, 4, set(first), np.random.default_rng(1))
+    assert not set(first) & set(following)
+
+
+@pytest.mark.parametrize(
+    ("names_in_play", "expected"),
+    [
+        ({"imputation": ["mean", "mice"]}, ("mean", "none", "logistic_regression", "none")),
+        ({"calibration": ["sigmoid"]}, ("median", "none", "logistic_regression", "sigmoid")),
+        ({"prediction": ["ridge", "xgboost"]}, ("median", "none", "ridge", "none")),
+        ({"imputation": ["none"], "prediction": ["xgboost"]}, ("none", "none", "xgboost", "none")),
+    ],
+)
+def test_without_it_the_nearest_valid_pipeline_comes_first(names_in_play, expected: tuple[str, ...]) -> None:  # noqa: ANN001
+    space = Space.subset(names_in_play)
+    nearest = simple_configuration(space.valid_kinds(TableShape(200, 20, 80, has_missing=True)))
+    assert names(nearest) == expected
+    assert nearest == space.default(space.kind_of(nearest))
+
+
+def test_the_design_uses_predictors_equally_often_and_starts_them_from_defaults() -> None:
+    space = Space.full()
+    encoding = Encoding(space)
+    kinds = space.valid_kinds(TableShape(200, 20, 80, has_missing=True))
+    design: list[Configuration] = []
+    for batch in range(7):  # as a search asks for it: four at a time
+        design += stratified_design(encoding, kinds, 4, set(design), np.random.default_rng(batch))
+    assert len(set(design)) == 28
+    n = len(space.stages[2])
+    uses = Counter(c.prediction.algorithm for c in design)
+    assert set(uses.values()) <= {28 // n, -(-28 // n)}
+    assert all(c == space.default(space.kind_of(c)) for c in design[:n])
+    for stage in STAGES:
+        assert len({c.step(stage).algorithm for c in design}) == len(space.stages[STAGES.index(stage)])
+
+
+@pytest.mark.parametrize("design", [stratified_design, uniform_design])
+def test_a_finite_space_is_exhausted_without_repeats(design) -> None:  # noqa: ANN001
+    space = toy_space(((0, 0), (0,), (0, 0, 0), (0,)))
+    drawn = design(Encoding(space), space.valid_kinds(SHAPE), 10, set(), np.random.default_rng(0))
+    assert len(set(drawn)) == len(drawn) == 6
+    assert design(Encoding(space), space.valid_kinds(SHAPE), 10, set(drawn), np.random.default_rng(0)) == ()
+
+
+def test_uniform_draws_favour_no_kind() -> None:
+    space = toy_space(((0, 0), (1,), (0, 0, 0, 0, 0), (0, 0)))
+    drawn = uniform_design(Encoding(space), space.valid_kinds(SHAPE), 200, set(), np.random.default_rng(0))
+    uses = Counter(names(c) for c in drawn)
+    assert len(uses) == 20
+    assert max(uses.values()) - min(uses.values()) <= 2  # the simple pipeline is one more, the last round is short

@@ -1,0 +1,97 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from autoprog.evaluation import METRICS, History, Status
+from autoprog.optimizer.observations import MOST_OBSERVATIONS, observe
+from tests.optimizer.toys import draw, history_of, toy_space
+
+SPACE = toy_space(((0,), (1,), (1, 2), (0,)))
+
+
+def history(scores: list[float | None], **keywords: float) -> History:
+    configurations = draw(SPACE, len(scores), np.random.default_rng(0))
+    return history_of(configurations, scores.__getitem__, **keywords)  # type: ignore[arg-type]
+
+
+def test_gains_are_clipped_standardised_and_failures_stand_at_the_clip() -> None:
+    observations = observe(history([0.8, 0.7, 0.6, None, 0.1]))
+    assert observations is not None
+    # The median of .8 .7 .6 .1 is .65, and .65 - 1.5 (.8 - .65) = .425.
+    clipped = np.array([0.8, 0.7, 0.6, 0.425, 0.425])
+    np.testing.assert_allclose(observations.y, (clipped - clipped.mean()) / clipped.std(), rtol=1e-12)
+    assert observations.succeeded.tolist() == [True, True, True, False, True]
+
+
+def test_a_loss_is_turned_round() -> None:
+    auc = observe(history([0.1, 0.2, 0.3]))
+    loss = history([0.9, 0.8, 0.7])
+    brier = observe(History(METRICS["brier"], loss.evaluations))
+    assert auc is not None
+    assert brier is not None
+    np.testing.assert_allclose(auc.y, brier.y, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("scores", "order"),
+    [
+        ([0.9, 0.9, 0.9, 0.5, None], [1, 1, 1, 0, 0]),  # half are the maximum: the clip is the minimum
+        ([0.7, 0.7, None], [1, 1, 0]),  # all equal: a failure is still worse
+        ([0.7], [0]),
+    ],
+)
+def test_degenerate_histories_keep_their_order(scores: list[float | None], order: list[int]) -> None:
+    observations = observe(history(scores))
+    assert observations is not None
+    assert np.isfinite(observations.y).all()
+    levels = np.unique(observations.y)
+    assert np.searchsorted(levels, observations.y).tolist() == order
+
+
+def test_cancelled_evaluations_tell_nothing() -> None:
+    complete = history([0.8, 0.7, 0.6, None])
+    last = replace(complete.evaluations[3], status=Status.CANCELLED)
+    observations = observe(History(complete.metric, (*complete.evaluations[:3], last)))
+    assert observations is not None
+    assert [e.number for e in observations.evaluations] == [0, 1, 2]
+
+
+def test_nothing_is_observed_before_the_first_success() -> None:
+    assert observe(history([None, None])) is None
+
+
+def test_the_noise_is_centred_on_the_pooled_residual_variance_of_the_mean() -> None:
+    """With many residuals the shrinkage fades: variance (1/5 + 1/4) of the fold scores, fold effects removed."""
+    rng = np.random.default_rng(1)
+    n, fold_sd = 200, 0.03
+    scores = rng.normal(0.7, 0.05, n)
+    plain = history(scores.tolist(), fold_sd=fold_sd)
+    difficulty = np.array([0.2, -0.1, 0.0, -0.2, 0.1])
+    shifted = History(
+        plain.metric,
+        tuple(replace(e, fold_scores=tuple((np.array(e.fold_scores) + difficulty).tolist())) for e in plain),
+    )
+    for one in (plain, shifted):
+        observations = observe(one)
+        assert observations is not None
+        clip = np.median(scores) - 1.5 * (scores.max() - np.median(scores))
+        expected = fold_sd**2 * (1 / 5 + 1 / 4) / np.maximum(scores, clip).var()
+        # 796 residuals: a relative standard error of sqrt(2 / 796) = .05.
+        assert observations.noise == pytest.approx(expected, rel=0.2)
+
+
+def test_a_long_history_keeps_its_best_and_its_latest() -> None:
+    rng = np.random.default_rng(2)
+    scores = rng.uniform(0.5, 0.9, 400)
+    observations = observe(history(scores.tolist()))
+    assert observations is not None
+    kept = [e.number for e in observations.evaluations]
+    assert len(kept) == MOST_OBSERVATIONS
+    assert kept == sorted(kept)
+    best = np.argsort(-scores)[: MOST_OBSERVATIONS // 2]
+    assert set(best.tolist()) <= set(kept)
+    latest_of_others = sorted(set(range(400)) - set(best.tolist()))[-MOST_OBSERVATIONS // 2 :]
+    assert set(latest_of_others) <= set(kept)

@@ -1,0 +1,217 @@
+"""The contract of every optimizer, over the table of presets."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autoprog.errors import InvalidInputError, SearchFailedError
+from autoprog.evaluation import METRICS, Evaluation, History, Status
+from autoprog.optimizer import PRESETS, Decomposition, Optimizer, OptimizerOptions, Proposal, make_optimizer
+from autoprog.optimizer.encoding import Encoding
+from autoprog.optimizer.initial import SIMPLE_PIPELINE
+from autoprog.space import STAGES, Configuration, Space, TableShape
+from tests.optimizer.toys import SHAPE, full_table, history_of, toy_score, toy_space
+
+MISSING = TableShape(200, 20, 80, has_missing=True)
+
+
+def evaluated(proposals: list[Proposal], space: Space) -> History:
+    """What a search would have seen: every seventh evaluation fails."""
+    score = toy_score(Encoding(space))
+    configurations = [c for p in proposals for c in p.configurations]
+    return history_of(configurations, lambda i: None if i % 7 == 6 else score(configurations[i]))
+
+
+def search(optimizer: Optimizer, space: Space, batches: int, size: int = 4) -> list[Proposal]:
+    proposals: list[Proposal] = []
+    state: Mapping[str, Any] = {}
+    for batch in range(batches):
+        proposals.append(
+            optimizer.propose(evaluated(proposals, space), batch, size, np.random.default_rng([0, batch]), state)
+        )
+        state = json.loads(json.dumps(proposals[-1].state))
+    return proposals
+
+
+@pytest.fixture(scope="module", params=PRESETS)
+def preset(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+@pytest.fixture(scope="module")
+def proposals(preset: str) -> list[Proposal]:
+    space = Space.full()
+    return search(make_optimizer(space, MISSING, OptimizerOptions(preset)), space, 9)  # type: ignore[arg-type]
+
+
+def test_no_configuration_is_proposed_twice_and_failed_ones_never_again(proposals: list[Proposal]) -> None:
+    configurations = [c for p in proposals for c in p.configurations]
+    assert len({c.key for c in configurations}) == len(configurations)
+    assert all(0 < len(p.configurations) <= 4 for p in proposals)
+
+
+def test_batches_are_valid_and_as_long_as_the_preset_says(preset: str, proposals: list[Proposal]) -> None:
+    kinds = set(Space.full().valid_kinds(MISSING))
+    assert all(Space.full().kind_of(c) in kinds for p in proposals for c in p.configurations)
+    if preset != "paper":
+        assert all(len(p.configurations) == 4 for p in proposals)
+    else:
+        assert all(p.filled == 0 for p in proposals)
+
+
+def test_predictors_of_a_batch_lie_in_distinct_subspaces_of_the_map_decomposition(
+    preset: str, proposals: list[Proposal]
+) -> None:
+    if preset == "random":
+        assert all(p.state == {} and p.filled == 0 for p in proposals)
+        return
+    keys = Encoding(Space.full()).keys
+    for proposal in proposals[3:]:
+        z = dict(zip(keys, Decomposition.from_json(proposal.state["best"]).labels(keys), strict=True))
+        predictors = [f"prediction/{c.prediction.algorithm}" for c in proposal.configurations]
+        chosen = predictors[: len(predictors) - proposal.filled]
+        assert len({z[p] for p in chosen}) == len(chosen) >= 1
+        assert len(set(predictors)) == len(predictors)
+
+
+def test_the_simple_pipeline_is_the_first_of_all(proposals: list[Proposal]) -> None:
+    first = proposals[0].configurations[0]
+    assert tuple(first.step(stage).algorithm for stage in STAGES) == SIMPLE_PIPELINE
+
+
+def test_a_resumed_search_proposes_what_an_unbroken_one_does(preset: str, proposals: list[Proposal]) -> None:
+    """Another object, with states that went through JSON, proposes each batch again to the last bit."""
+    space = Space.full()
+    for batch in (0, 2, 3, 8):
+        fresh = make_optimizer(space, MISSING, OptimizerOptions(preset))  # type: ignore[arg-type]
+        state = json.loads(json.dumps(proposals[batch - 1].state)) if batch else {}
+        again = fresh.propose(evaluated(proposals[:batch], space), batch, 4, np.random.default_rng([0, batch]), state)
+        assert again == proposals[batch]
+
+
+def test_another_seed_proposes_otherwise(preset: str, proposals: list[Proposal]) -> None:
+    space = Space.full()
+    optimizer = make_optimizer(space, MISSING, OptimizerOptions(preset))  # type: ignore[arg-type]
+    other = optimizer.propose(evaluated(proposals[:8], space), 8, 4, np.random.default_rng([1, 8]), proposals[7].state)
+    assert other.configurations != proposals[8].configurations
+
+
+def test_a_space_without_hyperparameters_is_searched_to_its_last_pipeline(preset: str) -> None:
+    space = toy_space(((0, 0), (0, 0), (0, 0, 0), (0, 0)))
+    optimizer = make_optimizer(space, SHAPE, OptimizerOptions(preset, subspaces=3))  # type: ignore[arg-type]
+    proposals = search(optimizer, space, 24 if preset == "paper" else 8)
+    found = [c for p in proposals for c in p.configurations]
+    assert len(set(found)) == len(found) == 24
+    assert proposals[-1].configurations == ()
+
+
+def test_the_posterior_is_joint_and_speaks_of_succeeded_evaluations(preset: str, proposals: list[Proposal]) -> None:
+    space = Space.full()
+    optimizer = make_optimizer(space, MISSING, OptimizerOptions(preset))  # type: ignore[arg-type]
+    history = evaluated(proposals, space)
+    posterior = optimizer.posterior(history, np.random.default_rng(0), proposals[-1].state)
+    again = optimizer.posterior(history, np.random.default_rng(0), json.loads(json.dumps(proposals[-1].state)))
+    assert posterior.numbers == tuple(e.number for e in history.succeeded)
+    np.testing.assert_array_equal(posterior.means, again.means)
+    t = len(posterior.numbers)
+    assert posterior.covariances.shape == (len(posterior.decompositions), t, t)
+    assert np.linalg.eigvalsh(posterior.covariances).min() > -1e-10
+    # The posterior mean ranks what was observed.
+    assert np.corrcoef(posterior.means.mean(axis=0), history.gains())[0, 1] > 0.5
+
+    document = json.loads(json.dumps(posterior.to_json()))
+    assert sorted(k for m in document["subspaces"] for k in m) == sorted(posterior.keys)
+    together = np.array(document["co_membership"]["frequencies"])
+    assert together.shape == (len(posterior.keys),) * 2
+    assert np.array_equal(together, together.T)
+    assert np.array_equal(np.diag(together), np.ones(len(together)))
+
+
+def test_a_history_without_success_stays_in_the_first_design_and_has_no_posterior(preset: str) -> None:
+    space = Space.full()
+    optimizer = make_optimizer(space, MISSING, OptimizerOptions(preset))  # type: ignore[arg-type]
+    configurations = optimizer.propose(History(METRICS["auc_roc"]), 0, 12, np.random.default_rng(0), {}).configurations
+    history = history_of(configurations, lambda _: None)
+    following = optimizer.propose(history, 1, 4, np.random.default_rng(1), {})
+    assert len(following.configurations) == 4
+    assert not set(configurations) & set(following.configurations)
+    with pytest.raises(SearchFailedError, match="none of 12 evaluations"):
+        optimizer.posterior(history, np.random.default_rng(0), {})
+
+
+def test_one_evaluation_has_a_posterior(preset: str) -> None:
+    space = Space.full()
+    optimizer = make_optimizer(space, MISSING, OptimizerOptions(preset))  # type: ignore[arg-type]
+    configurations = optimizer.propose(History(METRICS["auc_roc"]), 0, 1, np.random.default_rng(0), {}).configurations
+    posterior = optimizer.posterior(history_of(configurations, lambda _: 0.7), np.random.default_rng(0), {})
+    assert posterior.numbers == (0,)
+    assert np.isfinite(posterior.means).all()
+
+
+def test_invalid_spaces_are_refused(preset: str) -> None:
+    space = Space.subset({"imputation": ["none"], "prediction": ["logistic_regression"]})
+    with pytest.raises(InvalidInputError, match="missing cells"):
+        make_optimizer(space, MISSING, OptimizerOptions(preset))  # type: ignore[arg-type]
+
+
+def test_the_default_finds_better_pipelines_than_random_search() -> None:
+    """Mean best score after 40 evaluations of a smooth toy objective, over 6 paired objectives."""
+    space = toy_space(((0, 1), (0, 2), (0, 1, 2, 2), (0, 0)))
+    best: dict[str, list[float]] = {"default": [], "random": []}
+    for name, found in best.items():
+        for seed in range(6):
+            score = toy_score(Encoding(space), seed)
+            optimizer = make_optimizer(space, SHAPE, OptimizerOptions(name, subspaces=4))  # type: ignore[arg-type]
+            seen: list[Configuration] = []
+            state: Mapping[str, Any] = {}
+            for batch in range(10):
+                history = history_of(seen, lambda i, seen=seen, score=score: score(seen[i]))
+                proposal = optimizer.propose(history, batch, 4, np.random.default_rng([seed, batch]), state)
+                seen += proposal.configurations
+                state = proposal.state
+            found.append(max(map(score, seen)))
+    assert np.mean(best["default"]) > np.mean(best["random"]) + 0.005
+
+
+def test_failing_neighbourhoods_are_avoided() -> None:
+    """A predictor that always fails is proposed less often than one that does middling well."""
+    space = toy_space(((0,), (1,), (2, 2, 2), (0,)))
+    optimizer = make_optimizer(space, SHAPE, OptimizerOptions(subspaces=4, beta=0.25))
+    seen: list[Configuration] = []
+    state: Mapping[str, Any] = {}
+    level = {"prediction0": 0.8, "prediction1": 0.75, "prediction2": None}
+    for batch in range(12):
+        rng = np.random.default_rng(batch)
+        history = history_of(seen, lambda i: level[seen[i].prediction.algorithm])
+        proposal = optimizer.propose(history, batch, 2, rng, state)
+        seen += proposal.configurations
+        state = proposal.state
+    uses = [sum(c.prediction.algorithm == name for c in seen[10:]) for name in level]
+    assert uses[2] < uses[1]
+
+
+def test_a_cancelled_evaluation_is_not_proposed_again() -> None:
+    space = toy_space(((0,), (0,), (0, 0), (0, 0)))
+    optimizer = make_optimizer(space, SHAPE, OptimizerOptions(subspaces=2))
+    configurations = optimizer.propose(History(METRICS["auc_roc"]), 0, 3, np.random.default_rng(0), {}).configurations
+    history = history_of(configurations, lambda i: 0.7)
+    cancelled = Evaluation(2, 0, configurations[2], Status.CANCELLED)
+    following = optimizer.propose(
+        replace(history, evaluations=(*history.evaluations[:2], cancelled)), 1, 4, np.random.default_rng(1), {}
+    )
+    assert len(following.configurations) == 1
+    assert following.configurations[0] not in configurations
+
+
+def test_the_space_of_the_source_is_searched() -> None:
+    space = full_table()
+    assert (len(space.algorithms), space.n_pipelines, space.n_dimensions) == (41, 4800, 106)
+    proposals = search(make_optimizer(space, SHAPE, OptimizerOptions()), space, 4)
+    assert [len(p.configurations) for p in proposals] == [4, 4, 4, 4]
