@@ -1,0 +1,131 @@
+"""What runs inside a child process: its preparation, and one call after the other under a memory limit."""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import pickle
+import re
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Sequence
+from multiprocessing import forkserver
+from multiprocessing.connection import Connection
+
+from threadpoolctl import threadpool_limits
+
+from autoprog.engine.memory import MIB, data_limit, resident_bytes
+from autoprog.search.ports import CallOutcome, CallStatus
+
+EXIT_OUT_OF_MEMORY = 86
+"""Exit code of a child that could not allocate: its heap is not to be trusted with another call."""
+
+_PR_SET_PDEATHSIG = 1
+_REASON_LENGTH = 300
+_ALLOCATION_FAILED = re.compile(r"can't allocate memory|cannot allocate memory|not enough memory|bad_alloc", re.IGNORECASE)
+_QUOTED = re.compile(r"(?<!\w)(['\"]).*?\1(?!\w)")
+_BRACKETED = re.compile(r"\[.*\]")
+
+_supervisor: Connection | None = None
+
+
+def initialize(supervisor: Connection, preload: Sequence[str]) -> None:
+    """Prepare a fresh child: it dies with its parent, uses one thread and has the plug-ins loaded.
+
+    Parameters
+    ----------
+    supervisor : Connection
+        Where each call announces its process.
+    preload : sequence of str
+        Plug-in modules.
+    """
+    global _supervisor  # noqa: PLW0603  (Pebble hands an initializer's results to no one)
+    _supervisor = supervisor
+    _die_with_parent()
+    # Pebble's handler cannot run while C code holds the interpreter lock.
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    warnings.simplefilter("ignore")
+    try:
+        for module in preload:
+            importlib.import_module(module)
+    except Exception as error:
+        supervisor.send(f"plug-in {module} cannot be imported: {_describe(error)}")
+        raise
+    _use_one_thread()
+
+
+def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:
+    """Run one call.
+
+    Parameters
+    ----------
+    key : str
+        The call's.
+    payload : bytes
+        Pickled (function, arguments).
+    memory_mb : int
+        MiB that it may allocate.
+
+    Returns
+    -------
+    CallOutcome
+        Succeeded with the pickled value, or failed. A call that runs out of memory ends the process.
+    """
+    assert _supervisor is not None  # noqa: S101
+    _supervisor.send((os.getpid(), resident_bytes(os.getpid())))
+    start = time.perf_counter()
+    try:
+        with data_limit(memory_mb * MIB):
+            function, arguments = pickle.loads(payload)  # noqa: S301  (written by the engine's client)
+            result = function(*arguments)
+        duration = time.perf_counter() - start
+        value = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
+    except BaseException as error:  # noqa: BLE001  (SystemExit too is only the function's)
+        if _is_out_of_memory(error):
+            os._exit(EXIT_OUT_OF_MEMORY)
+        return CallOutcome(key, CallStatus.FAILED, reason=_describe(error), duration_s=time.perf_counter() - start)
+    return CallOutcome(key, CallStatus.SUCCEEDED, value=value, duration_s=duration)
+
+
+def _die_with_parent() -> None:
+    """See to it that no child outlives its parent, even one that hangs.
+
+    The kernel kills this process when the fork server ends, and the fork server ends when the last copy of its alive
+    pipe is closed: the parent's, once this one is gone.
+    """
+    if sys.platform == "linux":
+        ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    server = getattr(forkserver, "_forkserver", None)
+    alive = getattr(server, "_forkserver_alive_fd", None)
+    if server is not None and alive is not None:
+        os.close(alive)
+        server._forkserver_alive_fd = None  # noqa: SLF001
+
+
+def _use_one_thread() -> None:
+    """Limit every numerical library that is loaded to one thread."""
+    threadpool_limits(1)
+    if "torch" in sys.modules:
+        sys.modules["torch"].set_num_threads(1)
+
+
+def _is_out_of_memory(error: BaseException) -> bool:
+    """Whether this error, or one that led to it, says that memory could not be allocated."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        if isinstance(cause, MemoryError) or _ALLOCATION_FAILED.search(str(cause)):
+            return True
+        seen.add(id(cause))
+        cause = cause.__cause__ or cause.__context__
+    return False
+
+
+def _describe(error: BaseException) -> str:
+    """Type and first line of an error, with quoted and bracketed parts left out: they may be a patient's values."""
+    lines = str(error).strip().splitlines()
+    text = _BRACKETED.sub("[...]", _QUOTED.sub("'...'", lines[0])) if lines else ""
+    return f"{type(error).__name__}: {text}"[:_REASON_LENGTH] if text else type(error).__name__

@@ -1,0 +1,37 @@
+"""Imported by the fork server before it forks: every child inherits what is loaded here, and starts in milliseconds.
+
+Nothing else imports this module. It only loads: a library that has computed in the fork server may hang in its children.
+"""
+
+from __future__ import annotations
+
+import importlib
+from multiprocessing import spawn
+
+LIBRARIES = (
+    "numpy",
+    "pandas",
+    "pyarrow.parquet",
+    "scipy.stats",
+    "sklearn.ensemble",
+    "xgboost",
+    "lightgbm",
+    "torch",
+    "sksurv.ensemble",
+    "autoprog.engine.child",
+    "autoprog.search.work",
+)
+
+
+def _skip(_main: str) -> None:
+    """Do nothing in place of importing the parent's main module."""
+
+
+# A child of multiprocessing imports its parent's main module first. No call needs it, it costs the imports of the
+# command line, and a script without a main guard would start itself again.
+for _name in ("_fixup_main_from_name", "_fixup_main_from_path"):
+    if hasattr(spawn, _name):
+        setattr(spawn, _name, _skip)
+
+for _name in LIBRARIES:
+    importlib.import_module(_name)

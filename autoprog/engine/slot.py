@@ -1,0 +1,149 @@
+"""One slot of a worker: a child process, its hard limits, and its replacement when it had to be killed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import wait
+from contextlib import contextmanager, suppress
+from multiprocessing import forkserver, get_context
+from threading import Event, Lock
+
+from pebble import ProcessExpired, ProcessPool
+
+from autoprog.engine import child
+from autoprog.engine.watch import End, Watch
+from autoprog.errors import EngineUnavailableError
+from autoprog.search.ports import CallLimits, CallOutcome, CallStatus
+
+_WATCH_S = 0.05
+_STARTS = 3
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+_environment = Lock()
+
+
+class Slot:
+    """Runs one call at a time in a child process.
+
+    A Pebble pool of a single process enforces the time limit and replaces a process that ended by itself. This class
+    watches the process from outside, and puts a new pool in the place of one whose process it had to kill.
+
+    Parameters
+    ----------
+    preload : sequence of str
+        Plug-in modules that the child imports.
+    """
+
+    def __init__(self, preload: Sequence[str]) -> None:
+        self._preload = tuple(preload)
+        self._announced, self._announce = get_context("forkserver").Pipe(duplex=False)
+        self._pool = self._new_pool()
+
+    def start(self) -> None:
+        """Fork the child; a failure is left to the first call, which meets it again."""
+        _start_forkserver(self._preload)
+        with suppress(RuntimeError):
+            self._pool.schedule(os.getpid)
+
+    def run(self, key: str, payload: bytes, limits: CallLimits, cancelled: Event) -> CallOutcome:
+        """Run one call to its end or to its limit.
+
+        Parameters
+        ----------
+        key : str
+            The call's.
+        payload : bytes
+            Pickled (function, arguments).
+        limits : CallLimits
+            Its hard limits.
+        cancelled : Event
+            Another thread sets it to have the call killed.
+
+        Returns
+        -------
+        CallOutcome
+            With the value still pickled.
+
+        Raises
+        ------
+        EngineUnavailableError
+            If no child can be started.
+        """
+        why = None
+        for _ in range(_STARTS):
+            watch = Watch(self._announced, limits)
+            try:
+                end = self._attempt(key, payload, watch, cancelled)
+            except RuntimeError:
+                # Pebble gives a pool up whose process ended between two calls or did not come up.
+                why = watch.failed_start()
+                self._replace_pool()
+            else:
+                return end if isinstance(end, CallOutcome) else watch.outcome(key, end)
+        raise EngineUnavailableError(f"no child process can be started: {why or 'it ended before its first call'}")
+
+    def stop(self) -> None:
+        """Take no more calls; `close` has to follow."""
+        self._pool.stop()
+
+    def close(self) -> None:
+        """Kill the child."""
+        self._stop_pool()
+        self._announced.close()
+        self._announce.close()
+
+    def _attempt(self, key: str, payload: bytes, watch: Watch, cancelled: Event) -> CallOutcome | End:
+        limits = watch.limits
+        future = self._pool.schedule(child.execute, args=(key, payload, limits.memory_mb), timeout=limits.time_s)
+        while not future.done():
+            end = End(CallStatus.CANCELLED, "cancelled") if cancelled.is_set() else watch.breach()
+            if end is not None:
+                watch.kill()
+                self._replace_pool()
+                return end
+            wait([future], timeout=_WATCH_S)
+        try:
+            outcome: CallOutcome = future.result()
+        except TimeoutError:
+            return End(CallStatus.TIMEOUT, f"took longer than its {limits.time_s:g} s")
+        except ProcessExpired as expired:
+            return watch.explain(expired.exitcode)
+        return outcome
+
+    def _replace_pool(self) -> None:
+        self._stop_pool()
+        self._pool = self._new_pool()
+
+    def _stop_pool(self) -> None:
+        self._pool.stop()
+        self._pool.join()
+
+    def _new_pool(self) -> ProcessPool:
+        return ProcessPool(
+            max_workers=1,
+            initializer=child.initialize,
+            initargs=(self._announce, self._preload),
+            context=get_context("forkserver"),
+        )
+
+
+def _start_forkserver(preload: Sequence[str]) -> None:
+    """Start the process that children are forked from, unless it runs."""
+    with _environment, _one_thread_variables():
+        forkserver.set_forkserver_preload(["autoprog.engine.preload", *preload])
+        forkserver.ensure_running()
+
+
+@contextmanager
+def _one_thread_variables() -> Iterator[None]:
+    """Have the process that is started meanwhile load its numerical libraries without thread pools."""
+    before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

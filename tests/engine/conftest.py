@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from autoprog.engine import DaskEngine
+from tests.engine.cluster import end_process, free_port, start_scheduler, start_worker, wait_until
+
+
+@pytest.fixture(scope="session")
+def embedded() -> Iterator[DaskEngine]:
+    with DaskEngine.embedded(2, ["tests.hostile"]) as engine:
+        yield engine
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[DaskEngine]:
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    processes = [start_scheduler(port), start_worker(address, slots=2)]
+    try:
+        with DaskEngine.connect(address) as engine:
+            wait_until(lambda: engine.health().slots == 2, 60)
+            yield engine
+    finally:
+        for process in processes:
+            end_process(process)
+
+
+@pytest.fixture(params=["embedded", "cluster"])
+def engine(request: pytest.FixtureRequest) -> DaskEngine:
+    chosen: DaskEngine = request.getfixturevalue(request.param)
+    return chosen

@@ -1,0 +1,196 @@
+"""What `Dispatcher` promises, over an engine in this process and over a cluster of processes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autoprog.engine import DaskEngine, EngineHealth
+from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus
+from autoprog.space import Configuration, Step, TableShape, build_pipeline
+from tests import hostile
+from tests.cohorts import mixed_cohort
+from tests.engine import functions
+
+LIMITS = CallLimits(time_s=20, memory_mb=256)
+SHORT = CallLimits(time_s=0.5, memory_mb=256)
+
+
+def never() -> bool:
+    return False
+
+
+def run_one(
+    engine: DaskEngine, function: Callable[..., Any], *arguments: Any, limits: CallLimits = LIMITS
+) -> CallOutcome:
+    (outcome,) = engine.run([Call("one", function, arguments)], limits, never)
+    assert outcome.key == "one"
+    return outcome
+
+
+def test_values_come_back_under_their_keys(engine: DaskEngine) -> None:
+    calls = [Call(str(n), functions.add, (n, 1)) for n in range(12)]
+    outcomes = list(engine.run(calls, LIMITS, never))
+    assert {o.key: o.value for o in outcomes} == {str(n): n + 1 for n in range(12)}
+    assert all(o.status is CallStatus.SUCCEEDED and o.reason is None and o.duration_s > 0 for o in outcomes)
+
+
+def test_as_many_calls_run_at_once_as_there_are_slots(engine: DaskEngine) -> None:
+    assert engine.slots == 2
+    assert engine.health() == EngineHealth(reachable=True, slots=2)
+    calls = [Call(str(n), functions.interval, (0.3,)) for n in range(5)]
+    intervals = [o.value for o in engine.run(calls, LIMITS, never)]
+    assert max(sum(start <= begun < end for start, end in intervals) for begun, _ in intervals) == 2
+
+
+def test_two_calls_under_one_key_are_refused(engine: DaskEngine) -> None:
+    with pytest.raises(ValueError, match="2 calls have only 1 different keys"):
+        engine.run([Call("a", functions.process), Call("a", functions.process)], LIMITS, never)
+
+
+def test_nothing_to_run_yields_nothing(engine: DaskEngine) -> None:
+    assert list(engine.run([], LIMITS, never)) == []
+
+
+def test_a_large_value_comes_back_whole(engine: DaskEngine) -> None:
+    assert run_one(engine, functions.megabytes, 10).value == functions.megabytes(10)
+
+
+def test_children_use_one_thread_and_have_the_plug_ins(engine: DaskEngine) -> None:
+    assert run_one(engine, functions.threads).value == {"pools": {1}, "torch": 1, "omp": "1"}
+    assert run_one(engine, functions.loaded).value == {"xgboost", "lightgbm", "torch", "tests.hostile"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "reason"),
+    [
+        ("ValueError", "3 columns expected\nsecond line", "ValueError: 3 columns expected"),
+        ("ValueError", "could not convert 'Smith' to float", "ValueError: could not convert '...' to float"),
+        ("ValueError", "unseen labels: ['O''Brien', 3]", "ValueError: unseen labels: [...]"),
+        ("RuntimeError", "can't do it, won't do it", "RuntimeError: can't do it, won't do it"),
+        ("SystemExit", "", "SystemExit"),
+    ],
+)
+def test_an_exception_is_told_in_one_line_without_values(
+    engine: DaskEngine, kind: str, text: str, reason: str
+) -> None:
+    outcome = run_one(engine, functions.raise_error, kind, text)
+    assert (outcome.status, outcome.reason, outcome.value) == (CallStatus.FAILED, reason, None)
+
+
+def test_a_long_reason_is_cut(engine: DaskEngine) -> None:
+    reason = run_one(engine, functions.raise_error, "ValueError", "x" * 1000).reason
+    assert reason is not None
+    assert len(reason) == 300
+
+
+def test_a_value_that_does_not_pickle_fails(engine: DaskEngine) -> None:
+    outcome = run_one(engine, functions.unpicklable)
+    assert outcome.status is CallStatus.FAILED
+    assert outcome.reason == "TypeError: cannot pickle '...' object"
+
+
+@pytest.mark.parametrize("function", [functions.sleep, hostile.sleep_holding_the_lock])
+def test_a_hang_is_killed_and_its_slot_free_within_a_second(engine: DaskEngine, function: Callable[..., Any]) -> None:
+    arguments = (1000,) if function is functions.sleep else ()
+    calls = [Call("1", function, arguments), Call("2", function, arguments)]
+    for outcome in engine.run(calls, SHORT, never):
+        assert outcome.status is CallStatus.TIMEOUT
+        assert outcome.reason == "took longer than its 0.5 s"
+        assert 0.4 < outcome.duration_s < 1.5
+    start = time.monotonic()
+    assert run_one(engine, functions.add, 1, 2).value == 3
+    assert time.monotonic() - start < 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        hostile.allocate_for_ever,
+        functions.allocate_bytearrays,
+        functions.allocate_torch,
+        functions.allocate_shared,
+        functions.raise_from_memory_error,
+    ],
+)
+def test_want_of_memory_is_told_and_the_child_replaced(engine: DaskEngine, function: Callable[..., Any]) -> None:
+    before = {run_one(engine, functions.process).value}
+    outcome = run_one(engine, function)
+    assert (outcome.status, outcome.reason) == (CallStatus.MEMORY, "needed more than its 256 MiB")
+    start = time.monotonic()
+    assert run_one(engine, functions.process).value not in before
+    assert time.monotonic() - start < 1
+
+
+def test_what_is_within_the_limit_may_be_allocated_again_and_again(engine: DaskEngine) -> None:
+    calls = [Call(str(n), functions.allocate, (200,)) for n in range(6)]
+    assert {o.value for o in engine.run(calls, LIMITS, never)} == {200 << 17}
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "reason"),
+    [
+        (functions.end, (3,), "its process ended with exit code 3"),
+        (functions.end, (0,), "its process ended with exit code 0"),
+        (functions.abort, (), "its process was killed by SIGABRT"),
+        (functions.read_null, (), "its process was killed by SIGSEGV"),
+    ],
+)
+def test_a_crash_is_an_outcome(
+    engine: DaskEngine, function: Callable[..., Any], arguments: tuple[Any, ...], reason: str
+) -> None:
+    calls = [Call("crash", function, arguments), Call("good", functions.add, (1, 2))]
+    outcomes = {o.key: o for o in engine.run(calls, LIMITS, never)}
+    assert (outcomes["crash"].status, outcomes["crash"].reason) == (CallStatus.CRASHED, reason)
+    assert outcomes["good"].value == 3
+
+
+def test_stop_kills_what_runs_and_leaves_the_rest(engine: DaskEngine, tmp_path: Path) -> None:
+    markers = [tmp_path / str(n) for n in range(5)]
+    calls = [Call("done", functions.add, (1, 2))]
+    calls += [Call(marker.name, functions.begin_and_hang, (str(marker),)) for marker in markers]
+    outcomes = engine.run(calls, LIMITS, lambda: sum(marker.exists() for marker in markers) == 2)
+    statuses = {o.key: o.status for o in outcomes}
+    assert statuses == {"done": CallStatus.SUCCEEDED} | dict.fromkeys("01234", CallStatus.CANCELLED)
+    start = time.monotonic()
+    assert run_one(engine, functions.add, 1, 2).value == 3
+    assert time.monotonic() - start < 1
+    assert sum(marker.exists() for marker in markers) == 2
+
+
+def test_a_run_that_is_left_early_kills_what_it_began(engine: DaskEngine, tmp_path: Path) -> None:
+    marker = tmp_path / "marker"
+    calls = [Call("hang", functions.begin_and_hang, (str(marker),)), Call("good", functions.add, (1, 2))]
+    outcomes = engine.run(calls, LIMITS, never)
+    assert next(outcomes).key == "good"
+    outcomes.close()  # type: ignore[attr-defined]
+    start = time.monotonic()
+    assert {o.value for o in engine.run([Call(str(n), functions.sleep, (0.1,)) for n in range(4)], LIMITS, never)} == {
+        0.1
+    }
+    assert time.monotonic() - start < 1.5
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "status"), [("sleeps_forever", CallStatus.TIMEOUT), ("allocates_forever", CallStatus.MEMORY)]
+)
+def test_a_registered_learner_that_misbehaves_is_killed_in_its_fit(
+    engine: DaskEngine, algorithm: str, status: CallStatus
+) -> None:
+    configuration = Configuration(Step("median"), Step("none"), Step(algorithm), Step("none"))
+    calls = [Call("hostile", fit, (configuration,)), Call("good", functions.add, (1, 2))]
+    outcomes = {o.key: o for o in engine.run(calls, CallLimits(3, 256), never)}
+    assert outcomes["hostile"].status is status
+    assert outcomes["good"].value == 3
+
+
+def fit(configuration: Configuration) -> np.ndarray:
+    cohort = mixed_cohort()
+    pipeline = build_pipeline(configuration, cohort.features, TableShape.of(cohort, 2), seed=0)
+    risks: np.ndarray = pipeline.fit(cohort.X, cohort.y).predict_proba(cohort.X)
+    return risks

@@ -1,0 +1,153 @@
+"""What is left, and what goes on, when a process of the engine dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from autoprog.engine import DaskEngine, EngineHealth
+from autoprog.errors import EngineUnavailableError
+from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus
+from tests.engine import functions
+from tests.engine.cluster import (
+    ROOT,
+    assert_all_gone,
+    descendants,
+    end_process,
+    free_port,
+    start_scheduler,
+    start_worker,
+    wait_until,
+)
+
+LIMITS = CallLimits(time_s=60, memory_mb=256)
+
+# Without a main guard, as a user would write it.
+SCRIPT = """
+import sys
+from autoprog.engine import DaskEngine
+from autoprog.search.ports import Call, CallLimits
+from tests.engine.functions import add, begin_and_hang
+
+engine = DaskEngine.embedded(2, ["tests.hostile"])
+limits = CallLimits(60, 256)
+print([o.value for o in engine.run([Call("sum", add, (1, 2))], limits, lambda: False)], flush=True)
+if sys.argv[1:]:
+    list(engine.run([Call(marker, begin_and_hang, (marker,)) for marker in sys.argv[1:]], limits, lambda: False))
+"""
+
+
+def never() -> bool:
+    return False
+
+
+def start_script(folder: Path, *markers: Path) -> subprocess.Popen[bytes]:
+    script = folder / "script.py"
+    script.write_text(SCRIPT)
+    return subprocess.Popen(
+        [sys.executable, script, *markers], env={**os.environ, "PYTHONPATH": f"/tmp/stub:{ROOT}"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+
+
+def test_no_child_is_left_5_s_after_its_parent_is_killed(tmp_path: Path) -> None:
+    markers = [tmp_path / "a", tmp_path / "b"]
+    with start_script(tmp_path, *markers) as process:
+        wait_until(lambda: all(marker.exists() for marker in markers), 60)
+        children = descendants(process.pid)
+        hanging = {int(marker.read_text()) for marker in markers}
+        assert hanging <= {child.pid for child in children}
+        process.kill()
+        assert_all_gone(children, 5)
+        assert process.communicate()[0] == b"[3]\n"
+
+
+def test_a_script_that_never_closes_its_engine_ends(tmp_path: Path) -> None:
+    with start_script(tmp_path) as process:
+        out, _ = process.communicate(timeout=60)
+        assert (process.returncode, out) == (0, b"[3]\n")
+
+
+def test_a_plug_in_that_cannot_be_imported_is_named() -> None:
+    with (
+        DaskEngine.embedded(1, ["tests.no_such_plug_in"]) as engine,
+        pytest.raises(EngineUnavailableError, match="plug-in tests.no_such_plug_in cannot be imported: ModuleNotFound"),
+    ):
+        list(engine.run([Call("a", functions.process)], LIMITS, never))
+
+
+def test_an_engine_without_a_scheduler_is_unavailable() -> None:
+    with DaskEngine.connect(f"tcp://127.0.0.1:{free_port()}", patience_s=0.5) as engine:
+        assert engine.health() == EngineHealth(reachable=False, slots=0)
+        with pytest.raises(EngineUnavailableError, match="does not answer"):
+            _ = engine.slots
+        with pytest.raises(EngineUnavailableError, match=r"no worker could be reached for 0\.5 s"):
+            list(engine.run([Call("a", functions.process)], LIMITS, never))
+        outcomes = list(engine.run([Call("a", functions.process)], LIMITS, lambda: True))
+        assert [o.status for o in outcomes] == [CallStatus.CANCELLED]
+
+
+@pytest.fixture
+def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
+    started: list[subprocess.Popen[bytes]] = []
+    yield started
+    for process in reversed(started):
+        end_process(process)
+
+
+@pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 0)])
+def test_the_calls_of_a_worker_that_dies_run_elsewhere(
+    processes: list[subprocess.Popen[bytes]], tmp_path: Path, number: signal.Signals, exit_code: int
+) -> None:
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    processes += [start_scheduler(port), start_worker(address), start_worker(address)]
+    doomed, marker = processes[-1], tmp_path / "marker"
+    with DaskEngine.connect(address) as engine:
+        wait_until(lambda: engine.health().slots == 2, 60)
+        children = []
+
+        def kill_once_it_hangs() -> bool:
+            if marker.exists() and not children:
+                children.extend(descendants(doomed.pid))
+                doomed.send_signal(number)
+            return False
+
+        calls = [Call(str(n), functions.hang_under, (doomed.pid, str(marker))) for n in range(4)]
+        outcomes = list(engine.run(calls, LIMITS, kill_once_it_hangs))
+        assert {o.key: o.value for o in outcomes} == dict.fromkeys("0123", "elsewhere")
+        assert_all_gone(children, 5)
+        assert doomed.wait(5) == exit_code
+        assert engine.slots == 1
+
+
+def test_a_run_outlives_the_scheduler(processes: list[subprocess.Popen[bytes]], tmp_path: Path) -> None:
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    scheduler = start_scheduler(port)
+    processes += [scheduler]
+    marker = tmp_path / "marker"
+    with DaskEngine.connect(address, patience_s=30) as engine:
+        wait_until(lambda: engine.health().reachable, 60)
+        assert engine.slots == 0
+        worker = start_worker(address)
+        processes.append(worker)
+        children = []
+
+        def restart_once_it_hangs() -> bool:
+            if marker.exists() and not children:
+                children.extend(descendants(worker.pid))
+                end_process(scheduler)
+                assert worker.wait(10) == 1
+                processes.extend([start_scheduler(port), start_worker(address)])
+            return False
+
+        calls = [Call("a", functions.hang_the_first_time, (str(marker),)), Call("b", functions.add, (1, 2))]
+        outcomes: list[CallOutcome] = list(engine.run(calls, LIMITS, restart_once_it_hangs))
+        assert {o.key: o.value for o in outcomes} == {"a": "again", "b": 3}
+        assert_all_gone(children, 5)

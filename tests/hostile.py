@@ -1,0 +1,53 @@
+"""A plug-in that registers learners no engine can trust: one hangs in C, one allocates without end."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from autoprog.space import Algorithm, Parameter, TableShape, register
+
+
+def sleep_holding_the_lock() -> None:
+    """Sleep for ever in C without giving the interpreter lock back."""
+    library = ctypes.PyDLL(None)
+    while True:
+        library.sleep(1000)
+
+
+def allocate_for_ever() -> None:
+    """Take and touch 16 MiB at a time."""
+    taken = []
+    while True:
+        taken.append(np.ones(1 << 21))
+
+
+class SleepsForever(ClassifierMixin, BaseEstimator):
+    """Never returns from `fit`."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> SleepsForever:
+        sleep_holding_the_lock()
+        return self
+
+
+class AllocatesForever(ClassifierMixin, BaseEstimator):
+    """Never has enough in `fit`."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> AllocatesForever:
+        allocate_for_ever()
+        return self
+
+
+def _sleeps(_parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
+    return SleepsForever()
+
+
+def _allocates(_parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
+    return AllocatesForever()
+
+
+register(Algorithm("prediction", "sleeps_forever", (), _sleeps, family="hostile"))
+register(Algorithm("prediction", "allocates_forever", (), _allocates, family="hostile"))
