@@ -1,0 +1,91 @@
+"""Conditions on the features of a cohort: which ones a rule may be made of, and who satisfies them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort import Feature
+from autoprog.interpreter.cuts import cuts_near
+from autoprog.interpreter.rules import Condition, Operator, Rule
+
+_QUARTILES = (0.25, 0.5, 0.75)
+_TOLERANCE = 0.025  # a cut may lie this far off its quartile where that makes it easier to read
+
+_COMPARE: dict[Operator, Callable[[NDArray[np.float64], float], NDArray[np.bool_]]] = {
+    ">=": np.greater_equal,
+    "<": np.less,
+    "=": np.equal,
+}
+
+
+def candidate_conditions(feature: Feature, values: NDArray[np.float64]) -> Iterator[Condition]:
+    """Conditions on one feature: cuts near its quartiles, or its levels.
+
+    Parameters
+    ----------
+    feature : Feature
+        The column.
+    values : ndarray, shape = (n_patients,)
+        Numbers or codes of levels; NaN is missing.
+
+    Yields
+    ------
+    Condition
+        Both sides of every cut of a numeric or ordinal feature; equality with every level of the others.
+    """
+    if feature.kind in {"binary", "categorical"}:
+        yield from (Condition(feature.name, "=", level) for level in feature.levels)
+        return
+    for cut in cuts_near(values[~np.isnan(values)], _QUARTILES, _TOLERANCE):
+        bound = cut if feature.kind == "numeric" else feature.levels[int(np.ceil(cut))]
+        yield Condition(feature.name, ">=", bound)
+        yield Condition(feature.name, "<", bound)
+
+
+def satisfies(condition: Condition, feature: Feature, values: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Who satisfies a condition.
+
+    Parameters
+    ----------
+    condition : Condition
+        On this feature.
+    feature : Feature
+        The column.
+    values : ndarray, shape = (n_patients,)
+        Numbers or codes of levels; NaN is missing and satisfies nothing.
+
+    Returns
+    -------
+    ndarray, shape = (n_patients,)
+        bool.
+    """
+    value = condition.value
+    bound = float(feature.levels.index(value)) if isinstance(value, str) else value
+    return _COMPARE[condition.operator](values, bound)
+
+
+def matching(rule: Rule, features: Sequence[Feature], X: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Who satisfies all conditions of a rule.
+
+    Parameters
+    ----------
+    rule : Rule
+        Mined on these features.
+    features : sequence of Feature, length n_features
+        The columns of `X`, in order.
+    X : ndarray, shape = (n_patients, n_features)
+        Numbers and codes of levels; NaN is missing.
+
+    Returns
+    -------
+    ndarray, shape = (n_patients,)
+        bool.
+    """
+    columns = {feature.name: (feature, X[:, j]) for j, feature in enumerate(features)}
+    matches = np.ones(len(X), dtype=np.bool_)
+    for condition in rule.conditions:
+        matches &= satisfies(condition, *columns[condition.feature])
+    return matches

@@ -1,0 +1,167 @@
+"""Fitted estimators as bytes and back, by skops, with a fixed list of the types that may be loaded.
+
+A file names the types that it is made of, and loading makes instances of them. Only the types that skops trusts by
+itself (scikit-learn's estimators, NumPy's arrays and functions) and those of `ALLOWED_TYPES` are made; never those that
+a file asks for. Boosters and trees are read by native code that trusts their content: check a stored file's digest
+before loading it.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import import_module
+from io import BytesIO
+from pathlib import PurePath
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from autoprog.errors import ArtifactError
+from autoprog.model.archive import check_bounds, pack, unpack
+
+ALLOWED_TYPES: tuple[str, ...] = (
+    "autoprog.space.design_matrix.DesignMatrix",
+    "autoprog.space.features.SelectRates",
+    "autoprog.space.prediction.RidgeProbability",
+    "collections.OrderedDict",
+    "lightgbm.basic.Booster",
+    "lightgbm.sklearn.LGBMClassifier",
+    "numpy.dtype",
+    "sklearn.calibration._CalibratedClassifier",
+    "sklearn.calibration._SigmoidCalibration",
+    "sklearn.feature_selection._univariate_selection.chi2",
+    "sklearn.feature_selection._univariate_selection.f_classif",
+    "sklearn.impute._iterative.IterativeImputer",
+    "sklearn.impute._iterative._ImputerTriplet",
+    "sklearn.metrics._dist_metrics.EuclideanDistance64",
+    "sklearn.model_selection._split.StratifiedKFold",
+    "sklearn.neighbors._kd_tree.KDTree",
+    "sklearn.tree._tree.Tree",
+    "xgboost.core.Booster",
+    "xgboost.sklearn.XGBClassifier",
+)
+
+_SCHEMA = "schema.json"
+_TORCH_SHIM = "sklearn.externals.array_api_compat.torch"
+
+
+def dump_estimator(estimator: Any) -> bytes:  # noqa: ANN401  scikit-learn has no common type of fitted things
+    """Write a fitted estimator.
+
+    Parameters
+    ----------
+    estimator : object
+        A fitted scikit-learn estimator.
+
+    Returns
+    -------
+    bytes
+        A compressed skops file; the same for the same estimator, in every process.
+
+    Raises
+    ------
+    ArtifactError
+        If it holds a type that `load_estimator` would refuse.
+    """
+    io = _skops_io()
+    content = io.dumps(estimator)
+    if refused := sorted(set(io.get_untrusted_types(data=content)) - set(ALLOWED_TYPES)):
+        raise ArtifactError(f"the fitted pipeline holds types that are not allowed in a model: {', '.join(refused)}")
+    return pack(_canonical(unpack(content)), compress=True)
+
+
+def load_estimator(content: bytes) -> Any:  # noqa: ANN401  as above
+    """Read a fitted estimator.
+
+    Parameters
+    ----------
+    content : bytes
+        As `dump_estimator` wrote it.
+
+    Returns
+    -------
+    object
+        The estimator, which predicts what the written one predicted.
+
+    Raises
+    ------
+    ArtifactError
+        If the file is damaged, too large or names a type that is not allowed.
+    """
+    io = _skops_io()
+    check_bounds(content)
+    try:
+        return io.loads(content, trusted=list(ALLOWED_TYPES))
+    except Exception as error:
+        # What a forged or damaged file makes the reader and the types' own state setters raise has no common type.
+        raise ArtifactError(f"the fitted pipeline cannot be read: {error}") from error
+
+
+def _skops_io() -> ModuleType:
+    """`skops.io`, which takes two seconds to import."""
+    with _without_torch():
+        return import_module("skops.io")
+
+
+@contextmanager
+def _without_torch() -> Iterator[None]:
+    """Keep skops from importing torch, by 200 MB and a second, when it lists scikit-learn's estimators.
+
+    The list is made by importing every module of scikit-learn, its shim for torch included; a module that cannot be
+    imported is passed over.
+    """
+    if "skops.io" in sys.modules or _TORCH_SHIM in sys.modules:
+        yield
+        return
+    sys.modules[_TORCH_SHIM] = None  # type: ignore[assignment]  # None makes the import fail
+    try:
+        yield
+    finally:
+        del sys.modules[_TORCH_SHIM]
+
+
+def _canonical(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The same skops file with objects and files numbered by first appearance.
+
+    As written, objects are named by their addresses in memory and some files by random numbers.
+    """
+    numbers: dict[int, int] = {}
+    names: dict[str, str] = {}
+
+    def renumber(node: Any) -> Any:  # noqa: ANN401  any JSON
+        if isinstance(node, list):
+            return [renumber(item) for item in node]
+        if not isinstance(node, dict):
+            return node
+        renumbered = {key: renumber(value) for key, value in node.items()}
+        if node.get("__loader__") == "JsonNode":
+            # Whether two equal literals are one object is an accident of the process.
+            renumbered.pop("__id__", None)
+        elif "__id__" in node:
+            renumbered["__id__"] = numbers.setdefault(node["__id__"], len(numbers) + 1)
+        if isinstance(node.get("file"), str):
+            renumbered["file"] = names.setdefault(node["file"], f"{len(names) + 1}{PurePath(node['file']).suffix}")
+        return renumbered
+
+    schema = renumber(json.loads(files[_SCHEMA]))
+    contents = {name: _without_padding(files[original]) for original, name in names.items()}
+    return {_SCHEMA: json.dumps(schema, separators=(",", ":")).encode(), **contents}
+
+
+def _without_padding(content: bytes) -> bytes:
+    """The same array with zeros between its fields; a tree's nodes carry whatever the memory held before."""
+    if not content.startswith(np.lib.format.MAGIC_PREFIX):
+        return content
+    array = np.load(BytesIO(content), allow_pickle=False)
+    if array.dtype.names is None:
+        return content
+    clean = np.zeros(array.shape, array.dtype)
+    for name in array.dtype.names:
+        clean[name] = array[name]
+    buffer = BytesIO()
+    np.save(buffer, clean, allow_pickle=False)
+    return buffer.getvalue()

@@ -1,0 +1,144 @@
+"""How good a set of out-of-fold risks is, with an interval.
+
+    y        outcomes, 1 for a patient with the outcome                                            (n,)
+    p        out-of-fold risks                                                                     (n,)
+    v        distinct values of p, ascending                                                       (n_values,)
+    c1, c0   patients of a resample at each value, with and without the outcome                    (n_values,)
+    n1, n0   patients with and without the outcome, the same in every resample
+
+A resample is no more than its counts c1 and c0, and every metric is a function of v, c1, c0:
+
+    auc_roc    sum_k c1_k (sum_{l < k} c0_l + c0_k / 2) / (n1 n0)
+    auc_prc    sum_k (c1_k / n1) T_k / (T_k + F_k),   T_k = sum_{l >= k} c1_l,   F_k = sum_{l >= k} c0_l
+    brier      (sum_k c1_k (1 - v_k)^2 + c0_k v_k^2) / n
+    log_loss   -(sum_k c1_k ln v_k + c0_k ln(1 - v_k)) / n
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.evaluation import Metric
+
+RESAMPLES = 1000
+LEVEL = 0.95
+
+_EPSILON = 1e-15  # as the metric cuts risks
+
+_Counts = NDArray[np.int64]
+_Statistic = Callable[[NDArray[np.float64], _Counts, _Counts], float]
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreEstimate:
+    """A score and how far chance may have moved it.
+
+    Attributes
+    ----------
+    estimate : float
+        The score of all patients, in the metric's own direction.
+    lower, upper : float
+        Interval of level `level`.
+    level : float
+        In (0, 1).
+    method : str
+        What the interval covers and what it does not, in words.
+    """
+
+    estimate: float
+    lower: float
+    upper: float
+    level: float
+    method: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As the API shows it."""
+        return asdict(self)
+
+
+def estimate_score(
+    metric: Metric, y: NDArray[np.integer], p: NDArray[np.floating], rng: np.random.Generator
+) -> ScoreEstimate:
+    """Score out-of-fold risks, with a percentile interval of a stratified bootstrap of the patients.
+
+    The resamples keep the numbers of patients with and without the outcome. The models are not fitted again, so that
+    the interval speaks of these risks in other patients alike, not of another search.
+
+    Parameters
+    ----------
+    metric : Metric
+        The measure.
+    y : ndarray, shape = (n_patients,)
+        0 and 1, both present.
+    p : ndarray, shape = (n_patients,)
+        Out-of-fold risks, in [0, 1].
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ScoreEstimate
+        With `RESAMPLES` resamples and level `LEVEL`.
+
+    References
+    ----------
+    Efron & Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
+    """
+    risks: NDArray[np.float64] = np.asarray(p, dtype=np.float64)
+    v, place = np.unique(risks, return_inverse=True)
+    positive, negative = place[y == 1], place[y == 0]
+    statistic = _FROM_COUNTS.get(metric.name) or _unrolled(metric)
+    scores = [
+        statistic(v, _resample(positive, len(v), rng), _resample(negative, len(v), rng)) for _ in range(RESAMPLES)
+    ]
+    lower, upper = np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    method = (
+        f"{metric.name} of out-of-fold risks; percentile interval of {RESAMPLES} bootstrap resamples of the patients, "
+        "stratified by outcome; not corrected for having selected the model by the same folds, so it is optimistic"
+    )
+    return ScoreEstimate(metric.score(y, risks), float(lower), float(upper), LEVEL, method)
+
+
+def _resample(places: NDArray[np.int64], n_values: int, rng: np.random.Generator) -> _Counts:
+    return np.bincount(rng.choice(places, len(places)), minlength=n_values)
+
+
+def _auc_roc(_v: NDArray[np.float64], c1: _Counts, c0: _Counts) -> float:
+    return float(c1 @ (np.cumsum(c0) - c0 / 2) / (c1.sum() * c0.sum()))
+
+
+def _auc_prc(_v: NDArray[np.float64], c1: _Counts, c0: _Counts) -> float:
+    T, F = np.cumsum(c1[::-1]), np.cumsum(c0[::-1])
+    return float(c1[::-1] @ (T / np.maximum(T + F, 1)) / c1.sum())
+
+
+def _brier(v: NDArray[np.float64], c1: _Counts, c0: _Counts) -> float:
+    return float((c1 @ (1 - v) ** 2 + c0 @ v**2) / (c1.sum() + c0.sum()))
+
+
+def _log_loss(v: NDArray[np.float64], c1: _Counts, c0: _Counts) -> float:
+    v = np.clip(v, _EPSILON, 1 - _EPSILON)
+    return float(-(c1 @ np.log(v) + c0 @ np.log1p(-v)) / (c1.sum() + c0.sum()))
+
+
+_FROM_COUNTS: dict[str, _Statistic] = {
+    "auc_roc": _auc_roc,
+    "auc_prc": _auc_prc,
+    "brier": _brier,
+    "log_loss": _log_loss,
+}
+
+
+def _unrolled(metric: Metric) -> _Statistic:
+    """Any metric as a function of counts."""
+
+    def statistic(v: NDArray[np.float64], c1: _Counts, c0: _Counts) -> float:
+        y = np.repeat([1, 0], [c1.sum(), c0.sum()])
+        return metric.score(y, np.concatenate([np.repeat(v, c1), np.repeat(v, c0)]))
+
+    return statistic

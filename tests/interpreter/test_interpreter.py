@@ -1,0 +1,143 @@
+"""Rules mined on real and on simulated cohorts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_predict
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from autoprog.cohort import Binary, Cohort, Feature
+from autoprog.interpreter import RuleSet, explain, make_strata, matching, stratum_indices
+from autoprog.interpreter.association import posterior
+from autoprog.interpreter.interpreter import MAX_RULES
+from tests.cohorts import cleveland_cohort
+
+
+def _cleveland_risks() -> np.ndarray:
+    cohort = cleveland_cohort()
+    pipeline = make_pipeline(SimpleImputer(), StandardScaler(), LogisticRegression())
+    return cross_val_predict(pipeline, cohort.X, cohort.y, cv=5, method="predict_proba")[:, 1]
+
+
+@pytest.fixture(scope="module")
+def cleveland_rules() -> RuleSet:
+    risks = _cleveland_risks()
+    return explain(cleveland_cohort(), risks, make_strata(risks))
+
+
+def _noise(seed: int, n: int = 400, width: int = 8) -> Cohort:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, width))
+    X[:, width // 2 :] = X[:, width // 2 :] > 0
+    features = tuple(
+        Feature(f"x{j}", "numeric") if j < width // 2 else Feature(f"x{j}", "binary", ("0", "1")) for j in range(width)
+    )
+    return Cohort("noise", Binary("y", "1", "0"), features, X, rng.integers(0, 2, n).astype(np.int8))
+
+
+def test_every_figure_of_every_rule_is_that_of_the_patients_it_matches(cleveland_rules: RuleSet) -> None:
+    cohort = cleveland_cohort()
+    r = stratum_indices(cleveland_rules.strata, _cleveland_risks())
+    names = [stratum.name for stratum in cleveland_rules.strata]
+    assert cleveland_rules.rules
+    for rule in cleveland_rules.rules:
+        index = names.index(rule.stratum)
+        matches = matching(rule, cohort.features, cohort.X)
+        n_A, n_Ar, q_r = int(matches.sum()), int((matches & (r == index)).sum()), float(np.mean(r == index))
+        assert rule.support == pytest.approx(n_A / cohort.n_patients)
+        assert rule.support >= 0.03
+        assert rule.confidence == pytest.approx(n_Ar / n_A)
+        assert rule.lift == pytest.approx(n_Ar / n_A / q_r)
+        assert rule.stratum_probability == posterior(n_A, n_Ar, q_r)
+        rate, events = rule.observed_event_rate, int(cohort.y[matches].sum())
+        wilson = stats.binomtest(events, n_A).proportion_ci(0.9, method="wilson")
+        assert (rate.estimate, rate.lower, rate.upper, rate.n) == pytest.approx(
+            (events / n_A, wilson.low, wilson.high, n_A)
+        )
+
+
+def test_rules_on_real_patients_are_few_doubling_and_distinct(cleveland_rules: RuleSet) -> None:
+    cohort = cleveland_cohort()
+    for stratum in cleveland_rules.strata:
+        rules = [rule for rule in cleveland_rules.rules if rule.stratum == stratum.name]
+        assert len(rules) <= MAX_RULES
+        covered = np.zeros(cohort.n_patients, dtype=bool)
+        for rule in rules:
+            matches = matching(rule, cohort.features, cohort.X)
+            p, q = rule.stratum_probability.mean, stratum.fraction
+            assert p / (1 - p) >= 2 * q / (1 - q)
+            assert (matches & ~covered).sum() >= 5
+            covered |= matches
+    assert {rule.stratum for rule in cleveland_rules.rules} >= {"high", "low"}
+    high = [rule for rule in cleveland_rules.rules if rule.stratum == "high"]
+    assert min(rule.observed_event_rate.lower for rule in high) > cohort.event_rate
+
+
+def test_the_same_rules_every_time_whatever_the_order_of_the_patients(cleveland_rules: RuleSet) -> None:
+    cohort, risks = cleveland_cohort(), _cleveland_risks()
+    order = np.random.default_rng(3).permutation(cohort.n_patients)
+    shuffled = Cohort(cohort.name, cohort.outcome, cohort.features, cohort.X[order], cohort.y[order])
+    assert explain(shuffled, risks[order], make_strata(risks)) == cleveland_rules
+
+
+def test_a_planted_conjunction_is_found_alone() -> None:
+    cohort = _noise(0, n=2000)
+    x0, x4, x5 = cohort.X[:, 0], cohort.X[:, 4], cohort.X[:, 5]
+    planted = (x0 >= 0) & (x4 == 1) & (x5 == 0)
+    risks = np.where(planted, 0.9, 0.1)
+    rules = explain(cohort, risks, make_strata(risks, high=0.5, medium=0.3)).rules
+    (rule,) = [rule for rule in rules if rule.stratum == "high"]
+    assert {(c.feature, c.operator, c.value) for c in rule.conditions} == {
+        ("x0", ">=", 0.0),
+        ("x4", "=", "1"),
+        ("x5", "=", "0"),
+    }
+    assert rule.confidence == 1.0
+
+
+def test_risks_that_have_nothing_to_do_with_the_features_give_no_rules() -> None:
+    # A stratum shows a rule with probability below 0.05: of 60 more than 10 with probability below 5e-4.
+    found = 0
+    for seed in range(20):
+        risks = np.random.default_rng(1000 + seed).random(400)
+        found += len({rule.stratum for rule in explain(_noise(seed), risks, make_strata(risks)).rules})
+    assert found <= 10
+
+
+def test_equal_risks_have_one_stratum_and_no_rule() -> None:
+    cohort = cleveland_cohort()
+    risks = np.full(cohort.n_patients, 0.4)
+    rules = explain(cohort, risks, make_strata(risks))
+    assert [s.name for s in rules.strata] == ["all"]
+    assert rules.rules == ()
+
+
+def test_a_stratum_without_patients_has_no_rules() -> None:
+    cohort, risks = cleveland_cohort(), _cleveland_risks() * 0.5
+    rules = explain(cohort, risks, make_strata(risks, high=0.8, medium=0.25))
+    assert rules.strata[0].fraction == 0
+    assert {rule.stratum for rule in rules.rules} <= {"medium", "low"}
+
+
+def test_a_cohort_wider_than_the_screen_still_finds_the_planted_rule() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.integers(0, 2, (300, 400)).astype(np.float64)
+    features = tuple(Feature(f"x{j}", "binary", ("0", "1")) for j in range(400))
+    cohort = Cohort("wide", Binary("y", "1", "0"), features, X, X[:, 0].astype(np.int8))
+    risks = np.where((X[:, 7] == 1) & (X[:, 390] == 1), 0.9, 0.1)
+    rules = explain(cohort, risks, make_strata(risks)).rules
+    high = next(rule for rule in rules if rule.stratum == "high")
+    assert {c.feature for c in high.conditions} == {"x7", "x390"}
+
+
+def test_a_cohort_that_allows_no_condition_has_no_rules() -> None:
+    features = (Feature("x", "numeric"),)
+    y = np.array([0, 1] * 10, dtype=np.int8)
+    cohort = Cohort("empty", Binary("y", "1", "0"), features, np.full((20, 1), np.nan), y)
+    risks = np.linspace(0, 1, 20)
+    assert explain(cohort, risks, make_strata(risks)).rules == ()

@@ -1,0 +1,69 @@
+"""Score intervals against DeLong's variance and against exact resampling."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autoprog.evaluation import METRICS
+from autoprog.validation import estimate_score
+from autoprog.validation.score import _FROM_COUNTS, LEVEL, _unrolled
+
+
+def _simulated(seed: int, n: int = 300, decimals: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.3).astype(np.int8)
+    p = 1 / (1 + np.exp(-(rng.normal(0, 1, n) + y)))
+    return y, p if decimals is None else p.round(decimals)
+
+
+def _delong_variance(y: np.ndarray, p: np.ndarray) -> float:
+    """Variance of the area under the curve (DeLong, DeLong & Clarke-Pearson 1988, Biometrics 44:837)."""
+    above = (p[y == 1][:, None] > p[y == 0]) + 0.5 * (p[y == 1][:, None] == p[y == 0])
+    by_positive, by_negative = above.mean(axis=1), above.mean(axis=0)
+    return by_positive.var(ddof=1) / len(by_positive) + by_negative.var(ddof=1) / len(by_negative)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_the_estimate_is_the_metric_and_lies_inside(name: str) -> None:
+    y, p = _simulated(0)
+    score = estimate_score(METRICS[name], y, p, np.random.default_rng(0))
+    assert score.estimate == METRICS[name].score(y, p)
+    assert score.lower < score.estimate < score.upper
+    assert "not corrected" in score.method
+    assert set(score.to_json()) == {"estimate", "lower", "upper", "level", "method"}
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_width_is_that_of_delong(seed: int) -> None:
+    # The bootstrap's standard error of 1000 resamples is itself uncertain by 1 / sqrt(2000) = 2 %, a quantile by more.
+    y, p = _simulated(seed)
+    score = estimate_score(METRICS["auc_roc"], y, p, np.random.default_rng(seed))
+    assert LEVEL == 0.95
+    assert score.upper - score.lower == pytest.approx(2 * 1.96 * _delong_variance(y, p) ** 0.5, rel=0.15)
+
+
+@pytest.mark.parametrize("decimals", [None, 1])
+@pytest.mark.parametrize("name", METRICS)
+def test_a_metric_of_counts_is_the_metric_ties_and_certainties_included(name: str, decimals: int | None) -> None:
+    y, p = _simulated(4, decimals=decimals)
+    v, place = np.unique(p, return_inverse=True)
+    rng = np.random.default_rng(1)
+    for _ in range(20):
+        drawn = np.concatenate([rng.choice(np.flatnonzero(y == label), np.sum(y == label)) for label in (0, 1)])
+        c0, c1 = (np.bincount(place[drawn][y[drawn] == label], minlength=len(v)) for label in (0, 1))
+        exact = METRICS[name].score(y[drawn], p[drawn])
+        assert _FROM_COUNTS[name](v, c1, c0) == pytest.approx(exact, abs=1e-12)
+        assert _unrolled(METRICS[name])(v, c1, c0) == pytest.approx(exact, abs=1e-12)
+
+
+def test_the_same_seed_gives_the_same_interval() -> None:
+    y, p = _simulated(1)
+    one, other = (estimate_score(METRICS["brier"], y, p, np.random.default_rng(5)) for _ in range(2))
+    assert one == other
+
+
+def test_risks_that_separate_have_a_certain_area() -> None:
+    y = np.repeat([0, 1], 20)
+    score = estimate_score(METRICS["auc_roc"], y, np.linspace(0, 1, 40), np.random.default_rng(0))
+    assert (score.estimate, score.lower, score.upper) == (1.0, 1.0, 1.0)
