@@ -1,0 +1,218 @@
+"""What a search needs of the world: a place to keep what it learns, and workers to run what it asks.
+
+`autoprog.storage` and `autoprog.engine` implement these; the search knows no more of them than stands here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, Protocol
+
+from autoprog.evaluation import Evaluation
+from autoprog.optimizer import Proposal
+from autoprog.search.result import SearchResult
+from autoprog.search.settings import SearchSettings
+
+
+class Phase(StrEnum):
+    """What a running search is busy with."""
+
+    SEARCH = "search"
+    ENSEMBLE = "ensemble"
+    VALIDATION = "validation"
+    RULES = "rules"
+
+
+@dataclass(frozen=True, slots=True)
+class CohortRef:
+    """Where a stored cohort lies: content-addressed, readable from any worker.
+
+    Attributes
+    ----------
+    url : str
+        fsspec URL of the Parquet file.
+    sha256 : str
+        Digest of its bytes; a reader checks it.
+    """
+
+    url: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One runner's hold on one search.
+
+    Attributes
+    ----------
+    search_id : str
+        The search.
+    token : int
+        Fencing token: grows with every claim; a write with an older one is refused.
+    """
+
+    search_id: str
+    token: int
+
+
+@dataclass(frozen=True)
+class SearchState:
+    """All that a search has written so far: enough to go on from where it was killed.
+
+    Attributes
+    ----------
+    search_id : str
+        The search.
+    cohort : CohortRef
+        Its patients.
+    settings : SearchSettings
+        What the client asked for.
+    proposals : tuple of Proposal
+        One a batch, in order; the last one may be evaluated only in part.
+    evaluations : tuple of Evaluation
+        Sorted by number.
+    elapsed_s : float
+        Seconds since the search was first started, by the store's clock.
+    """
+
+    search_id: str
+    cohort: CohortRef
+    settings: SearchSettings
+    proposals: tuple[Proposal, ...] = ()
+    evaluations: tuple[Evaluation, ...] = ()
+    elapsed_s: float = 0.0
+
+
+class Store(Protocol):
+    """Durable memory of searches; every write is one transaction, fenced by the claim's token."""
+
+    def claim(self, runner_id: str, lease_s: float) -> Claim | None:
+        """Take the oldest search that is queued, or running with an expired lease; None if there is none."""
+
+    def heartbeat(self, claim: Claim, lease_s: float) -> bool:
+        """Extend the lease; True if the client asked to cancel. Raises LeaseLostError."""
+
+    def release(self, claim: Claim) -> None:
+        """Give the search back as it stands, for any runner to take at once; nothing happens if the lease is lost."""
+
+    def load(self, claim: Claim) -> SearchState:
+        """Read back everything written so far. Raises LeaseLostError."""
+
+    def record_phase(self, claim: Claim, phase: Phase) -> None:
+        """Enter a phase. Raises LeaseLostError."""
+
+    def record_proposal(self, claim: Claim, proposal: Proposal) -> None:
+        """Keep a batch before it is evaluated. Raises LeaseLostError."""
+
+    def record_evaluation(self, claim: Claim, evaluation: Evaluation) -> None:
+        """Keep one evaluation; a number that is already there stays as it is. Raises LeaseLostError."""
+
+    def finish(self, claim: Claim, result: SearchResult, *, cancelled: bool) -> None:
+        """Store the model and end the search as succeeded or cancelled. Raises LeaseLostError."""
+
+    def fail(self, claim: Claim, code: str, detail: str, *, cancelled: bool = False) -> None:
+        """End the search without a model. Raises LeaseLostError."""
+
+
+class CallStatus(StrEnum):
+    """How a call on the engine ended."""
+
+    SUCCEEDED = "succeeded"
+    TIMEOUT = "timeout"
+    MEMORY = "memory"
+    CRASHED = "crashed"
+    FAILED = "failed"  # the function raised
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True)
+class Call:
+    """One function to run in a child process of some worker.
+
+    Attributes
+    ----------
+    key : str
+        Names the call within its batch.
+    function : callable
+        A module-level function that the child can import; its result must pickle.
+    arguments : tuple
+        Its positional arguments; they must pickle.
+    """
+
+    key: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CallLimits:
+    """Hard limits of one call.
+
+    Attributes
+    ----------
+    time_s : float
+        Wall-clock seconds from the start of the function; then its process is killed.
+    memory_mb : int
+        MiB that the call may allocate beyond what its process held before.
+    """
+
+    time_s: float
+    memory_mb: int
+
+
+@dataclass(frozen=True)
+class CallOutcome:
+    """How a call ended.
+
+    Attributes
+    ----------
+    key : str
+        The call's.
+    status : CallStatus
+        How it ended.
+    value : object
+        What the function returned; None unless succeeded.
+    reason : str or None
+        Why it did not succeed, in words; never a patient's value.
+    duration_s : float
+        Wall-clock seconds of the function.
+    """
+
+    key: str
+    status: CallStatus
+    value: Any = field(default=None)
+    reason: str | None = None
+    duration_s: float = 0.0
+
+
+class Dispatcher(Protocol):
+    """Runs calls in child processes, as many at once as there are slots."""
+
+    @property
+    def slots(self) -> int:
+        """Calls that run at the same time."""
+
+    def run(self, calls: Sequence[Call], limits: CallLimits, stop: Callable[[], bool]) -> Iterator[CallOutcome]:
+        """Run calls and tell of each when it ends.
+
+        Parameters
+        ----------
+        calls : sequence of Call
+            What to run, in this order as slots come free.
+        limits : CallLimits
+            Of each call.
+        stop : callable () -> bool
+            Polled; when it turns true, running calls are killed and the rest is not started.
+
+        Yields
+        ------
+        CallOutcome
+            One a call, in the order in which they end; cancelled ones too.
+
+        Raises
+        ------
+        EngineUnavailableError
+            When no worker can be reached.
+        """

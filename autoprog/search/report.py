@@ -1,0 +1,62 @@
+"""The result of a search as one self-contained page: no script, no request to anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from autoprog.cohort import Feature
+from autoprog.interpreter import RuleSet
+
+_SHOWN = 20  # evaluations on the leaderboard
+
+_environment = Environment(
+    loader=PackageLoader("autoprog.search"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+
+
+def render_report(
+    *,
+    cohort: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    warnings: Sequence[str],
+    leaderboard: Sequence[Mapping[str, Any]],
+    ensemble: Mapping[str, Any],
+    rules: Mapping[str, Any],
+) -> str:
+    """Render the report of a search.
+
+    Parameters
+    ----------
+    cohort : mapping
+        `name`, `n_patients`, `event_rate`, `outcome`, `features`, `sample_size` and `warnings`, as the API shows them.
+    settings : mapping
+        The search's settings as JSON.
+    warnings : sequence of str
+        The search's own.
+    leaderboard : sequence of mapping
+        Evaluations as the API shows them, best first.
+    ensemble, rules : mapping
+        As the API shows them.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    features = [Feature(name=f["name"], kind=f["kind"], unit=f["unit"]) for f in cohort["features"]]
+    return _environment.get_template("report.html").render(
+        cohort=cohort,
+        settings=settings,
+        warnings=[*cohort["warnings"], *warnings],
+        leaderboard=leaderboard[:_SHOWN],
+        ensemble=ensemble,
+        rules=rules,
+        sentences=[(rule.in_words(features), rule) for rule in RuleSet.from_json(rules).rules],
+    )

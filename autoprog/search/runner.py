@@ -1,0 +1,105 @@
+"""The runner: claims searches from the store, one after another, and carries each to its end."""
+
+from __future__ import annotations
+
+import threading
+
+import structlog
+
+from autoprog.errors import AutoprogError, EngineUnavailableError, LeaseLostError, SearchFailedError
+from autoprog.search.delivery import deliver
+from autoprog.search.loop import Exploration
+from autoprog.search.ports import Claim, Dispatcher, Store
+from autoprog.search.signals import ShutdownError, Signals, heartbeat
+from autoprog.search.work import load_cohort
+
+_log = structlog.get_logger()
+
+
+class Runner:
+    """Runs searches until it is told to stop.
+
+    Several runners may share one store: a lease keeps each search with one of them, and when a runner dies another
+    takes its searches over where they stood.
+
+    Parameters
+    ----------
+    store : Store
+        Where searches are queued and written.
+    dispatcher : Dispatcher
+        Runs their evaluations.
+    runner_id : str
+        Names this runner in the store.
+    lease_s : float
+        Seconds without a heartbeat after which another runner may take a search over.
+    poll_s : float
+        Seconds between looks at an empty queue.
+    """
+
+    def __init__(
+        self, store: Store, dispatcher: Dispatcher, *, runner_id: str, lease_s: float = 10.0, poll_s: float = 0.5
+    ) -> None:
+        self._store = store
+        self._dispatcher = dispatcher
+        self._runner_id = runner_id
+        self._lease_s = lease_s
+        self._poll_s = poll_s
+        self._shutdown = threading.Event()
+
+    def stop(self) -> None:
+        """Ask the runner to end: a running search is left for the next runner."""
+        self._shutdown.set()
+
+    def run_forever(self) -> None:
+        """Work until `stop` is called."""
+        while not self._shutdown.is_set():
+            try:
+                found = self.run_one()
+            except Exception:  # noqa: BLE001  the queue must outlive a fault of the database
+                _log.exception("runner_error")
+                found = False
+            if not found:
+                self._shutdown.wait(self._poll_s)
+
+    def run_one(self) -> bool:
+        """Run the next search of the queue to its end.
+
+        Returns
+        -------
+        bool
+            Whether one was claimed and carried to its end.
+        """
+        claim = self._store.claim(self._runner_id, self._lease_s)
+        if claim is None:
+            return False
+        signals = Signals(self._shutdown)
+        log = _log.bind(search_id=claim.search_id, token=claim.token)
+        log.info("search_claimed")
+        try:
+            with heartbeat(self._store, claim, signals, self._lease_s):
+                self._run(claim, signals)
+        except LeaseLostError:
+            log.warning("lease_lost")
+        except (ShutdownError, EngineUnavailableError) as error:
+            self._store.release(claim)
+            log.warning("search_released", reason=type(error).__name__)
+            return False
+        except SearchFailedError as error:
+            self._store.fail(claim, error.code, str(error), cancelled=signals.cancel.is_set())
+            log.info("search_failed", reason=str(error))
+        except Exception as error:
+            log.exception("search_crashed")
+            code = error.code if isinstance(error, AutoprogError) else AutoprogError.code
+            self._store.fail(claim, code, "the search ended by an error of this server; its log tells more")
+        return True
+
+    def _run(self, claim: Claim, signals: Signals) -> None:
+        state = self._store.load(claim)
+        cohort = load_cohort(state.cohort)
+        exploration = Exploration(self._store, self._dispatcher, claim, state, cohort=cohort, signals=signals)
+        exploration.run()
+        result = deliver(
+            self._store, self._dispatcher, claim, state, cohort=cohort, exploration=exploration, signals=signals
+        )
+        signals.check()
+        self._store.finish(claim, result, cancelled=signals.cancel.is_set())

@@ -1,0 +1,210 @@
+"""The runner over the real store, with evaluations in this process."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autoprog.cohort import to_parquet
+from autoprog.search.ports import CallStatus, SearchState
+from autoprog.search.runner import Runner
+from autoprog.search.settings import SearchSettings
+from autoprog.search.work import load_cohort
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from autoprog.storage.store import DatabaseStore
+from autoprog.storage.repositories import CohortRepository, EvaluationRepository, KeyRepository, SearchRepository
+from autoprog.storage.tables import SearchRow
+from tests.cohorts import cleveland_cohort
+from tests.search.inline import InlineDispatcher
+
+FAST = {
+    "imputation": ["median", "mean"],
+    "features": ["none", "select_rates"],
+    "prediction": ["logistic_regression", "ridge", "gaussian_nb", "k_nearest_neighbours"],
+    "calibration": ["none"],
+}
+
+
+class Bench:
+    """A database with the Cleveland cohort, and searches on it."""
+
+    def __init__(self, database: Database, files: Files) -> None:
+        self.database, self.store = database, DatabaseStore(database, files)
+        cohort = cleveland_cohort()
+        sha256 = files.put("cohorts", to_parquet(cohort))
+        with database.session() as session:
+            self.owner = KeyRepository(session).ensure_owner("tester").id
+            self.cohort = (
+                CohortRepository(session)
+                .add(self.owner, name="c", sha256=sha256, n_patients=cohort.n_patients, spec={}, document={})
+                .id
+            )
+
+    def queue(self, **settings: Any) -> str:
+        asked = SearchSettings.model_validate(
+            {"folds": 3, "space": FAST, "budget": {"evaluations": 14, "time_s": 600}, **settings}
+        )
+        with self.database.session() as session:
+            return SearchRepository(session).add(self.owner, self.cohort, settings=asked.model_dump(mode="json")).id
+
+    def runner(self, dispatcher: InlineDispatcher, name: str = "one") -> Runner:
+        return Runner(self.store, dispatcher, runner_id=name)
+
+    def search(self, search_id: str) -> SearchRow:
+        with self.database.session() as session:
+            row = SearchRepository(session).get(self.owner, search_id)
+            assert row.ensemble is None or row.rules is not None  # loads the deferred documents
+            return row
+
+    def cancel(self, search_id: str) -> None:
+        with self.database.session() as session:
+            SearchRepository(session).request_cancel(self.owner, search_id)
+
+    def evaluations(self, search_id: str) -> list[tuple[Any, ...]]:
+        """What must not depend on time or interruptions."""
+        with self.database.session() as session:
+            page = EvaluationRepository(session).page(self.owner, search_id, limit=200)
+            return [(e.number, e.batch, e.configuration, e.status, e.score, e.fold_scores) for e in page.items]
+
+
+@pytest.fixture
+def bench(database: Database, tmp_path: Any) -> Bench:
+    return Bench(database, Files(str(tmp_path / "files")))
+
+
+def test_a_search_runs_to_its_end(bench: Bench) -> None:
+    search_id = bench.queue()
+    dispatcher = InlineDispatcher()
+    assert bench.runner(dispatcher).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded"
+    assert search.model_id is not None
+    evaluations = bench.evaluations(search_id)
+    assert [e[0] for e in evaluations] == list(range(14))
+    simple = {stage: step["algorithm"] for stage, step in evaluations[0][2].items()}
+    assert list(simple.values()) == ["median", "none", "logistic_regression", "none"]
+    assert len({str(e[2]) for e in evaluations}) == 14
+    assert search.ensemble is not None
+    weights = [m["weight"] for m in search.ensemble["members"]]
+    assert sum(weights) == pytest.approx(1)
+    assert weights == sorted(weights, reverse=True)
+    assert search.ensemble["score"]["estimate"] > 0.8
+    assert search.ensemble["baseline"]["score"]["estimate"] > 0.8
+    assert search.rules is not None
+    assert {s["name"] for s in search.rules["strata"]} == {"high", "medium", "low"}
+    assert not bench.runner(dispatcher).run_one()
+
+
+@pytest.mark.parametrize("after", [0, 1, 5, 11, 13])
+def test_a_search_that_was_left_goes_on_as_if_it_never_was(bench: Bench, after: int) -> None:
+    unbroken = bench.queue(seed=3)
+    bench.runner(InlineDispatcher()).run_one()
+    broken = bench.queue(seed=3)
+    first: Runner
+
+    def leave(call: int) -> CallStatus | None:
+        if call == after:
+            first.stop()
+        return None
+
+    first = bench.runner(InlineDispatcher(before=leave))
+    assert not first.run_one()
+    assert bench.search(broken).status == "running"
+    assert len(bench.evaluations(broken)) == after
+    second = InlineDispatcher()
+    assert bench.runner(second, "two").run_one()
+    assert bench.search(broken).status == "succeeded"
+    assert bench.evaluations(broken) == bench.evaluations(unbroken)
+    assert second.calls >= 14 - after  # and the refits
+    assert bench.search(broken).ensemble == bench.search(unbroken).ensemble
+    assert bench.search(broken).rules == bench.search(unbroken).rules
+
+
+def test_a_cancelled_search_delivers_what_it_has(bench: Bench) -> None:
+    search_id = bench.queue()
+
+    def cancel(call: int) -> CallStatus | None:
+        if call == 6:
+            bench.cancel(search_id)
+            time.sleep(2)  # many heartbeats
+        return None
+
+    Runner(bench.store, InlineDispatcher(before=cancel), runner_id="one", lease_s=0.6).run_one()
+    search = bench.search(search_id)
+    assert search.status == "cancelled"
+    assert search.model_id is not None
+    statuses = [e[3] for e in bench.evaluations(search_id)]
+    assert statuses.count("succeeded") == 6
+    assert set(statuses) == {"succeeded", "cancelled"}
+
+
+def test_failures_are_recorded_and_never_proposed_again(bench: Bench) -> None:
+    search_id = bench.queue()
+    kinds = {2: CallStatus.TIMEOUT, 5: CallStatus.MEMORY, 9: CallStatus.CRASHED}
+    bench.runner(InlineDispatcher(before=kinds.get)).run_one()
+    search = bench.search(search_id)
+    evaluations = bench.evaluations(search_id)
+    assert search.status == "succeeded"
+    assert sorted(e[3] for e in evaluations if e[3] != "succeeded") == ["crashed", "memory", "timeout"]
+    assert all(e[4] is None and e[5] == [] for e in evaluations if e[3] != "succeeded")
+    assert len({str(e[2]) for e in evaluations}) == len(evaluations)
+    assert "1 of 14 evaluations ended as timeout" in search.warnings
+
+
+def test_a_search_in_which_nothing_succeeds_fails_and_says_why(bench: Bench) -> None:
+    search_id = bench.queue()
+    bench.runner(InlineDispatcher(before=lambda _: CallStatus.CRASHED)).run_one()
+    search = bench.search(search_id)
+    assert search.status == "failed"
+    assert search.error is not None
+    assert search.error["code"] == "search-failed"
+    assert search.error["detail"].startswith("no evaluation succeeded: 14 crashed")
+
+
+def test_a_missing_cohort_file_fails_the_search_by_name(bench: Bench, tmp_path: Any) -> None:
+    search_id = bench.queue()
+    for path in (tmp_path / "files").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    load_cohort.cache_clear()
+    bench.runner(InlineDispatcher()).run_one()
+    error = bench.search(search_id).error
+    assert error is not None
+    assert error["code"] == "artifact"
+
+
+@pytest.mark.parametrize("preset", ["default", "paper", "random"])
+def test_every_preset_delivers(bench: Bench, preset: str) -> None:
+    search_id = bench.queue(optimizer={"preset": preset}, batch_size=5, metric="brier")
+    bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded"
+    assert len(bench.evaluations(search_id)) == 14
+    assert search.ensemble is not None
+    assert search.ensemble["score"]["estimate"] < 0.2
+
+
+def test_another_runner_takes_over_and_the_first_one_writes_nothing_more(bench: Bench) -> None:
+    """The first runner's lease is taken from under it in mid-batch."""
+    search_id = bench.queue()
+    taken: list[SearchState] = []
+
+    def take_over(call: int) -> CallStatus | None:
+        if call == 4:
+            with bench.database.session() as session:
+                row = SearchRepository(session).get(bench.owner, search_id)
+                row.lease_until = row.created_at
+            claim = bench.store.claim("thief", lease_s=60)
+            assert claim is not None
+            taken.append(bench.store.load(claim))
+        return None
+
+    bench.runner(InlineDispatcher(before=take_over)).run_one()
+    assert len(taken) == 1
+    assert bench.search(search_id).status == "running"
+    assert len(bench.evaluations(search_id)) == len(taken[0].evaluations) == 4
+    assert np.isfinite([e.score for e in taken[0].evaluations if e.score is not None]).all()
