@@ -1,0 +1,1 @@
+"""Durable memory: the database behind the port `Store`, and the files beside it."""

@@ -1,0 +1,171 @@
+"""The database: connections, transactions, time and migrations, alike on SQLite and PostgreSQL."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, Engine, NullPool, Pool, create_engine, event, func, literal, make_url, select
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.orm import Session
+from sqlalchemy.pool import ConnectionPoolEntry
+
+from autoprog.storage.tables import Base
+
+_BUSY_TIMEOUT_MS = 10_000
+_MIGRATION_LOCK = 7_242_001  # the number of an advisory lock that nobody else takes
+
+
+class Database:
+    """Where everything is kept that outlives a process.
+
+    Parameters
+    ----------
+    url : str
+        SQLAlchemy URL: `sqlite:///FILE` or `postgresql+psycopg://USER@HOST/NAME`.
+    """
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self._writer = _connect(url)
+        self._reader = self._writer.execution_options(postgresql_readonly=True, sqlite_read_only=True)
+
+    @contextmanager
+    def session(self, *, read_only: bool = False) -> Iterator[Session]:
+        """Open one transaction: it begins with its first statement, is committed when the block ends and rolled back when it raises.
+
+        Parameters
+        ----------
+        read_only : bool
+            The block only reads: on SQLite it then runs beside the one writer, and on both databases a write in it is
+            an error.
+
+        Yields
+        ------
+        Session
+            Its rows stay readable after the block.
+        """
+        engine = self._reader if read_only else self._writer
+        with Session(engine, expire_on_commit=False) as session, session.begin():
+            yield session
+
+    def now(self) -> datetime:
+        """The database's time; raises SQLAlchemy's OperationalError when it cannot be reached."""
+        with self.session(read_only=True) as session:
+            return database_now(session)
+
+    def is_migrated(self) -> bool:
+        """Whether the tables are those that this version works with."""
+        with self._reader.connect() as connection:
+            current = MigrationContext.configure(connection).get_current_heads()
+        return set(current) == set(ScriptDirectory(str(_scripts())).get_heads())
+
+    def migrate(self, revision: str = "head") -> None:
+        """Bring the tables to a revision; safe while another process does the same.
+
+        Parameters
+        ----------
+        revision : str
+            `head` for the tables of this version, which are made where there are none; `base` removes all of them.
+        """
+        location = make_url(self.url)
+        if location.get_backend_name() == "sqlite" and location.database:
+            Path(location.database).parent.mkdir(parents=True, exist_ok=True)
+        config = Config()
+        config.set_main_option("script_location", str(_scripts()).replace("%", "%%"))
+        # Rebuilding a table, as SQLite needs it for most changes, drops the old one and its children with it.
+        engine = _connect(self.url, foreign_keys=False, poolclass=NullPool)
+        with engine.begin() as connection:
+            if connection.dialect.name == "postgresql":
+                connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
+            config.attributes["connection"] = connection
+            run = command.downgrade if revision == "base" else command.upgrade
+            run(config, revision)
+
+    def close(self) -> None:
+        """Close the pooled connections."""
+        self._writer.dispose()
+
+
+def database_now(session: Session) -> datetime:
+    """Ask the database what time it is: the one clock that all processes share.
+
+    Parameters
+    ----------
+    session : Session
+        Any transaction.
+
+    Returns
+    -------
+    datetime
+        In UTC; the present, not the start of the transaction.
+    """
+    if session.get_bind().dialect.name == "sqlite":
+        return datetime.now(UTC)  # SQLite runs in this process and would look at the same clock, in milliseconds
+    now: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
+    return now.astimezone(UTC)
+
+
+def insert_if_absent(session: Session, table: type[Base], values: Mapping[str, Any]) -> bool:
+    """Insert a row unless one with the same key is there.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction to work in.
+    table : type
+        The table.
+    values : mapping
+        Column -> value.
+
+    Returns
+    -------
+    bool
+        Whether the row is new.
+    """
+    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
+    statement = insert(table).values(**values).on_conflict_do_nothing().returning(literal(1))
+    return session.execute(statement).one_or_none() is not None
+
+
+def _scripts() -> Path:
+    package = Path(__file__).parents[1]
+    inside_wheel = package / "_migrations"
+    return inside_wheel if inside_wheel.is_dir() else package.parent / "migrations"
+
+
+def _connect(url: str, *, foreign_keys: bool = True, poolclass: type[Pool] | None = None) -> Engine:
+    # PostgreSQL refuses NaN within JSON; so it must not slip in on SQLite either.
+    serializer = partial(json.dumps, allow_nan=False)
+    engine = create_engine(url, json_serializer=serializer, pool_pre_ping=True, poolclass=poolclass)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", partial(_prepare_sqlite, foreign_keys=foreign_keys))
+        event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry, *, foreign_keys: bool) -> None:
+    connection.isolation_level = None  # the driver must not begin transactions of its own: `_begin_sqlite` does
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = NORMAL")
+    cursor.execute(f"PRAGMA foreign_keys = {int(foreign_keys)}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    read_only = connection.get_execution_options().get("sqlite_read_only", False)
+    connection.exec_driver_sql(f"PRAGMA query_only = {int(read_only)}")
+    # A writer takes the lock at once: one that has read before cannot wait for it, it fails if another wrote meanwhile.
+    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")

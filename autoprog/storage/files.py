@@ -1,0 +1,164 @@
+"""Files beside the database: cohorts and models, each under the SHA-256 of its bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import secrets
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from fsspec.core import url_to_fs
+from fsspec.implementations.local import LocalFileSystem
+
+from autoprog.errors import ArtifactError
+
+Kind = Literal["cohorts", "models"]
+
+_SIGNED: Kind = "models"  # a model is code in effect; a cohort is only data
+
+
+class StoredFile(NamedTuple):
+    """The name of a file.
+
+    Attributes
+    ----------
+    kind : {"cohorts", "models"}
+        What it holds.
+    sha256 : str
+        Digest of its bytes.
+    """
+
+    kind: Kind
+    sha256: str
+
+
+class Files:
+    """Content-addressed files in a folder or an object store.
+
+    Parameters
+    ----------
+    url : str
+        fsspec URL of the folder; it is made when the first file arrives.
+    signing_key : bytes or None
+        Where others can write to the storage: signs every model with HMAC-SHA256, and refuses one that is not signed.
+    """
+
+    def __init__(self, url: str, signing_key: bytes | None = None) -> None:
+        self._filesystem, root = url_to_fs(url)
+        self._root = root.rstrip("/")
+        self._signing_key = signing_key
+
+    def put(self, kind: Kind, content: bytes) -> str:
+        """Store a file; whoever sees it sees all of it.
+
+        Parameters
+        ----------
+        kind : {"cohorts", "models"}
+            What it holds.
+        content : bytes
+            Its bytes; storing the same twice is harmless.
+
+        Returns
+        -------
+        str
+            The SHA-256 under which it is found again.
+        """
+        sha256 = hashlib.sha256(content).hexdigest()
+        path = self._path(kind, sha256)
+        if self._signing_key is not None and kind == _SIGNED:
+            self._write(_signature_path(path), self._sign(self._signing_key, sha256))
+        self._write(path, content)
+        return sha256
+
+    def get(self, kind: Kind, sha256: str) -> bytes:
+        """Read a file and check that it is what was stored.
+
+        Parameters
+        ----------
+        kind : {"cohorts", "models"}
+            What it holds.
+        sha256 : str
+            Digest of its bytes, as the database has it.
+
+        Returns
+        -------
+        bytes
+            Its content.
+
+        Raises
+        ------
+        ArtifactError
+            If it is missing, altered, or not signed with our key.
+        """
+        path = self._path(kind, sha256)
+        content = self._read(path, f"the file {sha256} of {kind} is missing from the storage")
+        if not hmac.compare_digest(hashlib.sha256(content).hexdigest(), sha256):
+            msg = f"the file {sha256} of {kind} has been altered: its digest is another one"
+            raise ArtifactError(msg)
+        if self._signing_key is not None and kind == _SIGNED:
+            signature = self._read(_signature_path(path), f"the file {sha256} of {kind} is not signed")
+            if not hmac.compare_digest(signature, self._sign(self._signing_key, sha256)):
+                msg = f"the signature of the file {sha256} of {kind} was made with another key"
+                raise ArtifactError(msg)
+        return content
+
+    def url(self, kind: Kind, sha256: str) -> str:
+        """Tell where a worker finds a file.
+
+        Parameters
+        ----------
+        kind : {"cohorts", "models"}
+            What it holds.
+        sha256 : str
+            Digest of its bytes.
+
+        Returns
+        -------
+        str
+            fsspec URL.
+        """
+        return str(self._filesystem.unstrip_protocol(self._path(kind, sha256)))
+
+    def delete(self, file: StoredFile) -> None:
+        """Remove a file, if it is there; the caller knows that nothing refers to it any longer."""
+        path = self._path(file.kind, file.sha256)
+        for each in (path, _signature_path(path)):
+            if self._filesystem.exists(each):
+                self._filesystem.rm_file(each)
+
+    def _path(self, kind: Kind, sha256: str) -> str:
+        return f"{self._root}/{kind}/{sha256[:2]}/{sha256}"
+
+    def _sign(self, key: bytes, sha256: str) -> bytes:
+        return hmac.new(key, sha256.encode(), "sha256").hexdigest().encode()
+
+    def _read(self, path: str, missing: str) -> bytes:
+        try:
+            return bytes(self._filesystem.cat_file(path))
+        except FileNotFoundError:
+            raise ArtifactError(missing) from None
+
+    def _write(self, path: str, content: bytes) -> None:
+        if isinstance(self._filesystem, LocalFileSystem):
+            _write_durably(Path(path), content)
+        else:
+            self._filesystem.pipe_file(path, content)  # an object appears as a whole or not at all
+
+
+def _signature_path(path: str) -> str:
+    return f"{path}.hmac"
+
+
+def _write_durably(path: Path, content: bytes) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    try:
+        with temporary.open("wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())  # the row that names the file must not outlive it in a power failure
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)

@@ -1,0 +1,167 @@
+"""Queries on cohorts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from autoprog.errors import ConflictError
+from autoprog.storage.database import database_now
+from autoprog.storage.files import StoredFile
+from autoprog.storage.ids import new_id
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
+from autoprog.storage.repositories._files import unreferenced
+from autoprog.storage.repositories._owned import get_owned
+from autoprog.storage.tables import CohortRow, ModelRow, SearchRow, SearchStatus
+
+
+class CohortRepository:
+    """Cohorts of all owners.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction to work in.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(
+        self,
+        owner_id: str,
+        *,
+        name: str,
+        sha256: str,
+        n_patients: int,
+        spec: Mapping[str, Any],
+        document: Mapping[str, Any],
+    ) -> CohortRow:
+        """Keep a cohort whose file is already stored.
+
+        Parameters
+        ----------
+        owner_id : str
+            Whom it belongs to.
+        name : str
+            As the client calls it.
+        sha256 : str
+            Digest of its Parquet file.
+        n_patients : int
+            Patients with a known outcome.
+        spec : mapping
+            What the client sent, as JSON.
+        document : mapping
+            What the API shows beside `id` and `created_at`, as JSON.
+
+        Returns
+        -------
+        CohortRow
+            With its new identifier.
+        """
+        row = CohortRow(
+            id=new_id(),
+            owner_id=owner_id,
+            name=name,
+            sha256=sha256,
+            n_patients=n_patients,
+            spec=dict(spec),
+            document=dict(document),
+            created_at=database_now(self._session),
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def get(self, owner_id: str, cohort_id: str) -> CohortRow:
+        """Read one cohort.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        cohort_id : str
+            Its identifier.
+
+        Returns
+        -------
+        CohortRow
+            The cohort.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another owner's.
+        """
+        return get_owned(self._session, CohortRow, owner_id, cohort_id)
+
+    def page(self, owner_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[CohortRow]:
+        """List an owner's cohorts, oldest first.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        limit : int
+            Most items, at least 1.
+        cursor : str or None
+            `next_cursor` of the page before.
+
+        Returns
+        -------
+        Page
+            Of cohorts.
+
+        Raises
+        ------
+        InvalidInputError
+            If the cursor is none of this list's.
+        """
+        query = select(CohortRow).where(CohortRow.owner_id == owner_id)
+        return page_by_creation(self._session, query, CohortRow, limit, cursor)
+
+    def delete(self, owner_id: str, cohort_id: str, *, models: Literal["keep", "delete"]) -> tuple[StoredFile, ...]:
+        """Delete a cohort with its searches and all that they have learnt patient by patient.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        cohort_id : str
+            Its identifier.
+        models : {"keep", "delete"}
+            What happens to the models fitted on it; one that is kept stands alone, without a search and a cohort.
+
+        Returns
+        -------
+        tuple of StoredFile
+            Files that nothing refers to any longer, to be removed once the transaction is committed.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another owner's.
+        ConflictError
+            If a search on it is running.
+        """
+        cohort = get_owned(self._session, CohortRow, owner_id, cohort_id, lock=True)
+        self._refuse_running(cohort_id)
+        files = [StoredFile("cohorts", cohort.sha256)]
+        if models == "delete":
+            digests = self._session.scalars(
+                delete(ModelRow).where(ModelRow.cohort_id == cohort_id).returning(ModelRow.sha256)
+            )
+            files += [StoredFile("models", sha256) for sha256 in digests]
+        self._session.execute(delete(CohortRow).where(CohortRow.id == cohort_id))
+        return unreferenced(self._session, files)
+
+    def _refuse_running(self, cohort_id: str) -> None:
+        # All of them are locked: a queued one must not be claimed before it is gone.
+        searches = select(SearchRow.id, SearchRow.status).where(SearchRow.cohort_id == cohort_id).with_for_update()
+        running = [row.id for row in self._session.execute(searches) if row.status == SearchStatus.RUNNING]
+        if running:
+            msg = f"{len(running)} searches on this cohort are running; cancel them first: {', '.join(running)}"
+            raise ConflictError(msg)

@@ -1,0 +1,162 @@
+"""Queries on the evaluations of a search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from sqlalchemy import ColumnElement, Select, and_, func, or_, select
+from sqlalchemy.orm import Session
+
+from autoprog.evaluation import METRICS, Metric
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, decode_cursor
+from autoprog.storage.repositories._owned import get_owned
+from autoprog.storage.tables import EvaluationRow, SearchRow
+
+EvaluationOrder = Literal["created", "score"]
+
+_MAX_NUMBER = 2**31 - 1
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How far a search has come.
+
+    Attributes
+    ----------
+    counts : mapping
+        Status -> number of evaluations that ended so; a status that did not occur is absent.
+    best_score : float or None
+        In the metric's own direction; None while nothing succeeded.
+    """
+
+    counts: Mapping[str, int]
+    best_score: float | None = None
+
+
+class EvaluationRepository:
+    """Evaluations of all searches.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction to work in.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def page(
+        self,
+        owner_id: str,
+        search_id: str,
+        *,
+        sort: EvaluationOrder = "created",
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+    ) -> Page[EvaluationRow]:
+        """List the evaluations of a search.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        search_id : str
+            The search.
+        sort : {"created", "score"}
+            By number, or the best score first and those without a score last.
+        limit : int
+            Most items, at least 1.
+        cursor : str or None
+            `next_cursor` of the page before, in the same order.
+
+        Returns
+        -------
+        Page
+            Of evaluations.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such search, or it is another owner's.
+        InvalidInputError
+            If the cursor is none of this list's.
+        """
+        search = get_owned(self._session, SearchRow, owner_id, search_id)
+        query = select(EvaluationRow).where(EvaluationRow.search_id == search_id)
+        if sort == "created":
+            return self._by_number(query, limit, cursor)
+        return self._by_score(query, METRICS[search.settings["metric"]], limit, cursor)
+
+    def tallies(self, searches: Sequence[SearchRow]) -> dict[str, Tally]:
+        """Count the evaluations of several searches at once.
+
+        Parameters
+        ----------
+        searches : sequence of SearchRow
+            Searches that the owner may see.
+
+        Returns
+        -------
+        dict
+            Search's identifier -> its tally, for each of them.
+        """
+        query = (
+            select(
+                EvaluationRow.search_id,
+                EvaluationRow.status,
+                func.count().label("n"),
+                func.min(EvaluationRow.score).label("lowest"),
+                func.max(EvaluationRow.score).label("highest"),
+            )
+            .where(EvaluationRow.search_id.in_([search.id for search in searches]))
+            .group_by(EvaluationRow.search_id, EvaluationRow.status)
+        )
+        rows = self._session.execute(query).all()
+        return {search.id: _tally(search, [row for row in rows if row.search_id == search.id]) for search in searches}
+
+    def _by_number(self, query: Select[EvaluationRow], limit: int, cursor: str | None) -> Page[EvaluationRow]:
+        if cursor is not None:
+            query = query.where(EvaluationRow.number > decode_cursor(cursor, _number))
+        rows = self._session.scalars(query.order_by(EvaluationRow.number).limit(limit + 1)).all()
+        return Page.of(rows, limit, lambda row: [row.number])
+
+    def _by_score(
+        self, query: Select[EvaluationRow], metric: Metric, limit: int, cursor: str | None
+    ) -> Page[EvaluationRow]:
+        if cursor is not None:
+            query = query.where(_after(metric, *decode_cursor(cursor, _score_and_number)))
+        score = EvaluationRow.score.desc() if metric.greater_is_better else EvaluationRow.score.asc()
+        rows = self._session.scalars(query.order_by(score.nulls_last(), EvaluationRow.number).limit(limit + 1)).all()
+        return Page.of(rows, limit, lambda row: [row.score, row.number])
+
+
+def _after(metric: Metric, score: float | None, number: int) -> ColumnElement[bool]:
+    column = EvaluationRow.score
+    if score is None:
+        return and_(column.is_(None), EvaluationRow.number > number)
+    worse = column < score if metric.greater_is_better else column > score
+    return or_(worse, and_(column == score, EvaluationRow.number > number), column.is_(None))
+
+
+def _number(position: list[Any]) -> int:
+    (number,) = position
+    if type(number) is not int or not 0 <= number <= _MAX_NUMBER:
+        raise ValueError(position)
+    return number
+
+
+def _score_and_number(position: list[Any]) -> tuple[float | None, int]:
+    score, number = position
+    if score is not None and (not isinstance(score, float) or not math.isfinite(score)):
+        raise ValueError(position)
+    return score, _number([number])
+
+
+def _tally(search: SearchRow, rows: Sequence[Any]) -> Tally:
+    metric = METRICS[search.settings["metric"]]
+    scores = [row.highest if metric.greater_is_better else row.lowest for row in rows]
+    best = max((score for score in scores if score is not None), key=metric.gain, default=None)
+    return Tally({row.status: row.n for row in rows}, best)

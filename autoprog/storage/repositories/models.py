@@ -1,0 +1,133 @@
+"""Queries on models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from autoprog.storage.database import database_now
+from autoprog.storage.files import StoredFile
+from autoprog.storage.ids import new_id
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
+from autoprog.storage.repositories._files import unreferenced
+from autoprog.storage.repositories._owned import get_owned
+from autoprog.storage.tables import ModelRow, SearchRow
+
+
+class ModelRepository:
+    """Models of all owners.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction to work in.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(self, search: SearchRow, *, sha256: str, document: Mapping[str, Any]) -> ModelRow:
+        """Keep the model that a search delivers; its file is already stored.
+
+        Parameters
+        ----------
+        search : SearchRow
+            The search.
+        sha256 : str
+            Digest of the model's file.
+        document : mapping
+            What the API shows of the model beside the columns, as JSON.
+
+        Returns
+        -------
+        ModelRow
+            Version 1, with its new identifier.
+        """
+        row = ModelRow(
+            id=new_id(),
+            owner_id=search.owner_id,
+            search_id=search.id,
+            cohort_id=search.cohort_id,
+            version=1,
+            sha256=sha256,
+            document=dict(document),
+            created_at=database_now(self._session),
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def get(self, owner_id: str, model_id: str) -> ModelRow:
+        """Read one model.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        model_id : str
+            Its identifier.
+
+        Returns
+        -------
+        ModelRow
+            The model.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another owner's.
+        """
+        return get_owned(self._session, ModelRow, owner_id, model_id)
+
+    def page(self, owner_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[ModelRow]:
+        """List an owner's models, oldest first.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        limit : int
+            Most items, at least 1.
+        cursor : str or None
+            `next_cursor` of the page before.
+
+        Returns
+        -------
+        Page
+            Of models.
+
+        Raises
+        ------
+        InvalidInputError
+            If the cursor is none of this list's.
+        """
+        query = select(ModelRow).where(ModelRow.owner_id == owner_id)
+        return page_by_creation(self._session, query, ModelRow, limit, cursor)
+
+    def delete(self, owner_id: str, model_id: str) -> tuple[StoredFile, ...]:
+        """Delete a model; its search stays, without one.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        model_id : str
+            Its identifier.
+
+        Returns
+        -------
+        tuple of StoredFile
+            The model's file, unless another model is the same to the byte; to be removed once the transaction is
+            committed.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another owner's.
+        """
+        model = get_owned(self._session, ModelRow, owner_id, model_id, lock=True)
+        self._session.execute(delete(ModelRow).where(ModelRow.id == model_id))
+        return unreferenced(self._session, [StoredFile("models", model.sha256)])

@@ -1,0 +1,204 @@
+"""Queries on searches, for the clients who ask for them; `autoprog.storage.store` serves the runners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import Session
+
+from autoprog.errors import ConflictError
+from autoprog.storage.database import database_now
+from autoprog.storage.events import append_event, finished_payload
+from autoprog.storage.ids import new_id
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
+from autoprog.storage.repositories._owned import get_owned
+from autoprog.storage.tables import CohortRow, SearchEventRow, SearchRow, SearchStatus
+
+
+class SearchRepository:
+    """Searches of all owners.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction to work in.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def add(
+        self, owner_id: str, cohort_id: str, *, settings: Mapping[str, Any], warnings: Sequence[str] = ()
+    ) -> SearchRow:
+        """Queue a search: a runner takes it from here once the transaction is committed.
+
+        Parameters
+        ----------
+        owner_id : str
+            Whom it belongs to.
+        cohort_id : str
+            The cohort, of the same owner.
+        settings : mapping
+            `SearchSettings` as JSON.
+        warnings : sequence of str
+            What the client should know from the start.
+
+        Returns
+        -------
+        SearchRow
+            With its new identifier.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such cohort, or it is another owner's.
+        """
+        get_owned(self._session, CohortRow, owner_id, cohort_id, lock=True)
+        row = SearchRow(
+            id=new_id(),
+            owner_id=owner_id,
+            cohort_id=cohort_id,
+            settings=dict(settings),
+            status=SearchStatus.QUEUED,
+            warnings=list(warnings),
+            created_at=database_now(self._session),
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def get(self, owner_id: str, search_id: str) -> SearchRow:
+        """Read one search; its documents (ensemble, rules, decomposition) are read when they are asked for.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        search_id : str
+            Its identifier.
+
+        Returns
+        -------
+        SearchRow
+            The search.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another owner's.
+        """
+        return get_owned(self._session, SearchRow, owner_id, search_id)
+
+    def page(self, owner_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[SearchRow]:
+        """List an owner's searches, oldest first.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        limit : int
+            Most items, at least 1.
+        cursor : str or None
+            `next_cursor` of the page before.
+
+        Returns
+        -------
+        Page
+            Of searches.
+
+        Raises
+        ------
+        InvalidInputError
+            If the cursor is none of this list's.
+        """
+        query = select(SearchRow).where(SearchRow.owner_id == owner_id)
+        return page_by_creation(self._session, query, SearchRow, limit, cursor)
+
+    def events(self, owner_id: str, search_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[SearchEventRow]:
+        """Read what has happened to a search.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        search_id : str
+            Its identifier.
+        after : int
+            The last sequence number that is already known; 0 for none.
+        limit : int
+            Most events.
+
+        Returns
+        -------
+        sequence of SearchEventRow
+            In order; the last one that a search ever gets is of type `finished`. None for another owner's search.
+        """
+        query = (
+            select(SearchEventRow)
+            .join(SearchRow, SearchRow.id == SearchEventRow.search_id)
+            .where(SearchRow.owner_id == owner_id, SearchRow.id == search_id, SearchEventRow.sequence > after)
+            .order_by(SearchEventRow.sequence)
+            .limit(limit)
+        )
+        return self._session.scalars(query).all()
+
+    def request_cancel(self, owner_id: str, search_id: str) -> SearchRow:
+        """Cancel a search: one that has not started ends at once, a running one as soon as its runner hears of it.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        search_id : str
+            Its identifier.
+
+        Returns
+        -------
+        SearchRow
+            The search; asked a second time, it is as it was.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another owner's.
+        ConflictError
+            If it has already succeeded or failed.
+        """
+        search = get_owned(self._session, SearchRow, owner_id, search_id, lock=True)
+        if search.status in {SearchStatus.SUCCEEDED, SearchStatus.FAILED}:
+            msg = f"the search has already {search.status}"
+            raise ConflictError(msg)
+        if search.cancel_requested_at is not None:
+            return search
+        search.cancel_requested_at = database_now(self._session)
+        if search.status == SearchStatus.QUEUED:
+            search.status = SearchStatus.CANCELLED
+            search.finished_at = search.cancel_requested_at
+            append_event(self._session, search.id, "finished", finished_payload(search, model_id=None))
+        self._session.flush()
+        return search
+
+    def delete(self, owner_id: str, search_id: str) -> None:
+        """Delete a search with its evaluations; its model stays.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        search_id : str
+            Its identifier.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another owner's.
+        ConflictError
+            If it is running.
+        """
+        search = get_owned(self._session, SearchRow, owner_id, search_id, lock=True)
+        if search.status == SearchStatus.RUNNING:
+            msg = "the search is running; cancel it first"
+            raise ConflictError(msg)
+        self._session.execute(delete(SearchRow).where(SearchRow.id == search_id))

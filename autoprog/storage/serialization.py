@@ -1,0 +1,76 @@
+"""Proposals and evaluations as rows, and back without a bit lost."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.evaluation import Evaluation, Status
+from autoprog.optimizer import Proposal
+from autoprog.space import Configuration
+from autoprog.storage.tables import EvaluationRow
+
+_RISKS = np.dtype("<f4")
+
+
+def proposal_to_json(proposal: Proposal) -> dict[str, Any]:
+    """The document of a proposal; its batch has a column of its own."""
+    return {
+        "configurations": [configuration.to_json() for configuration in proposal.configurations],
+        "filled": proposal.filled,
+        "state": dict(proposal.state),
+    }
+
+
+def proposal_from_json(batch: int, document: Mapping[str, Any]) -> Proposal:
+    """The inverse of `proposal_to_json`."""
+    configurations = tuple(Configuration.from_json(each) for each in document["configurations"])
+    return Proposal(batch, configurations, document["filled"], document["state"])
+
+
+def evaluation_to_row(search_id: str, evaluation: Evaluation, created_at: datetime) -> EvaluationRow:
+    """The row of an evaluation."""
+    return EvaluationRow(
+        search_id=search_id,
+        number=evaluation.number,
+        batch=evaluation.batch,
+        configuration=evaluation.configuration.to_json(),
+        config_key=evaluation.configuration.key,
+        status=evaluation.status,
+        score=evaluation.score,
+        fold_scores=list(evaluation.fold_scores),
+        duration_s=evaluation.duration_s,
+        reason=evaluation.reason,
+        created_at=created_at,
+        risks=None if evaluation.risks is None else pack_risks(evaluation.risks),
+    )
+
+
+def evaluation_from_row(row: EvaluationRow) -> Evaluation:
+    """The inverse of `evaluation_to_row`."""
+    return Evaluation(
+        number=row.number,
+        batch=row.batch,
+        configuration=Configuration.from_json(row.configuration),
+        status=Status(row.status),
+        score=row.score,
+        fold_scores=tuple(row.fold_scores),
+        risks=None if row.risks is None else unpack_risks(row.risks),
+        duration_s=row.duration_s,
+        reason=row.reason,
+    )
+
+
+def pack_risks(risks: NDArray[np.float32]) -> bytes:
+    """Compress risks, shape = (n_patients,)."""
+    return zlib.compress(risks.astype(_RISKS).tobytes())
+
+
+def unpack_risks(packed: bytes) -> NDArray[np.float32]:
+    """The inverse of `pack_risks`."""
+    return np.frombuffer(zlib.decompress(packed), dtype=_RISKS).astype(np.float32)

@@ -1,0 +1,229 @@
+"""The tables: everything that outlives a process, each row under an owner.
+
+Files (cohorts, models) lie outside the database under their SHA-256; see `autoprog.storage.files`.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import (
+    JSON,
+    DateTime,
+    ForeignKey,
+    Index,
+    LargeBinary,
+    MetaData,
+    String,
+    Text,
+    select,
+)
+from sqlalchemy.engine import Dialect
+from sqlalchemy.orm import DeclarativeBase, Mapped, column_property, mapped_column
+from sqlalchemy.types import TypeDecorator
+
+Document = dict[str, Any]
+
+_NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "fk": "fk_%(table_name)s_%(column_0_N_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class SearchStatus(StrEnum):
+    """Where a search stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"  # held by a runner while its lease lasts, free to be taken over afterwards
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A moment in UTC; aware in Python, without a zone where the database knows none (SQLite)."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Turn a moment of any zone into what the column holds."""
+        if value is None:
+            return None
+        moment = value.astimezone(UTC)
+        return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Turn what the column holds into a moment in UTC."""
+        if value is None:
+            return None
+        return value.replace(tzinfo=UTC) if dialect.name == "sqlite" else value.astimezone(UTC)
+
+
+class Base(DeclarativeBase):
+    """Root of the tables; says how Python's types are stored."""
+
+    metadata = MetaData(naming_convention=_NAMING)
+    # JSON rather than JSONB: a document keeps the order of its keys, and 1.0 stays apart from 1.
+    type_annotation_map = {  # noqa: RUF012 (read once by SQLAlchemy)
+        datetime: UtcDateTime(),
+        Document: JSON(none_as_null=True),
+        list[str]: JSON(none_as_null=True),
+        list[float]: JSON(none_as_null=True),
+        bytes: LargeBinary(),
+        str: Text(),
+    }
+
+
+_ID = String(32)
+_SHA256 = String(64)
+_SHORT = String(16)
+
+
+class OwnerRow(Base):
+    """Someone whom resources belong to."""
+
+    __tablename__ = "owner"
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    name: Mapped[str] = mapped_column(String(200), unique=True)
+    created_at: Mapped[datetime]
+
+
+class ApiKeyRow(Base):
+    """A bearer key; only the digest of its secret is kept."""
+
+    __tablename__ = "api_key"
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)  # the part of the key that may be shown
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), index=True)
+    secret_sha256: Mapped[str] = mapped_column(_SHA256)
+    scopes: Mapped[list[str]]
+    created_at: Mapped[datetime]
+    revoked_at: Mapped[datetime | None]
+
+
+class CohortRow(Base):
+    """A stored cohort; its patients lie in the Parquet file `sha256`."""
+
+    __tablename__ = "cohort"
+    __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
+    name: Mapped[str]
+    sha256: Mapped[str] = mapped_column(_SHA256, index=True)
+    n_patients: Mapped[int]
+    spec: Mapped[Document]
+    document: Mapped[Document]  # what the API shows beside `id` and `created_at`
+    created_at: Mapped[datetime]
+
+
+class ModelRow(Base):
+    """A fitted model; its bytes lie in the file `sha256`. It outlives its search and, where asked, its cohort."""
+
+    __tablename__ = "model"
+    __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
+    search_id: Mapped[str | None] = mapped_column(_ID, ForeignKey("search.id", ondelete="SET NULL"), index=True)
+    cohort_id: Mapped[str | None] = mapped_column(_ID, ForeignKey("cohort.id", ondelete="SET NULL"), index=True)
+    version: Mapped[int]
+    parent_id: Mapped[str | None] = mapped_column(_ID, ForeignKey("model.id", ondelete="SET NULL"), index=True)
+    sha256: Mapped[str] = mapped_column(_SHA256, index=True)
+    document: Mapped[Document]  # features and outcome
+    created_at: Mapped[datetime]
+
+
+class SearchRow(Base):
+    """A search: what was asked, who works on it, and what came of it."""
+
+    __tablename__ = "search"
+    __table_args__ = (Index(None, "owner_id", "created_at", "id"), Index(None, "status", "created_at"))
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
+    cohort_id: Mapped[str] = mapped_column(_ID, ForeignKey("cohort.id", ondelete="CASCADE"), index=True)
+    settings: Mapped[Document]
+    status: Mapped[str] = mapped_column(_SHORT)
+    phase: Mapped[str | None] = mapped_column(_SHORT)
+    token: Mapped[int] = mapped_column(default=0)  # fencing token: grows with every claim
+    runner_id: Mapped[str | None] = mapped_column(String(200))
+    lease_until: Mapped[datetime | None]
+    cancel_requested_at: Mapped[datetime | None]
+    warnings: Mapped[list[str]]
+    error: Mapped[Document | None]  # {"code", "detail"}
+    ensemble: Mapped[Document | None] = mapped_column(deferred=True)
+    rules: Mapped[Document | None] = mapped_column(deferred=True)
+    decomposition: Mapped[Document | None] = mapped_column(deferred=True)
+    created_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+    # Computed, so that `model.search_id` is the one truth and the two tables do not refer to each other in a circle.
+    model_id: Mapped[str | None] = column_property(
+        select(ModelRow.id)
+        .where(ModelRow.search_id == id, ModelRow.parent_id.is_(None))  # noqa: A003 (the column)
+        .limit(1)
+        .correlate_except(ModelRow)
+        .scalar_subquery()
+    )
+
+
+class ProposalRow(Base):
+    """A batch of configurations, written before it is evaluated."""
+
+    __tablename__ = "proposal"
+
+    search_id: Mapped[str] = mapped_column(_ID, ForeignKey("search.id", ondelete="CASCADE"), primary_key=True)
+    batch: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    document: Mapped[Document]
+
+
+class EvaluationRow(Base):
+    """One evaluated configuration; there is one row a number, whoever wrote it first."""
+
+    __tablename__ = "evaluation"
+
+    search_id: Mapped[str] = mapped_column(_ID, ForeignKey("search.id", ondelete="CASCADE"), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    batch: Mapped[int]
+    configuration: Mapped[Document]
+    config_key: Mapped[str] = mapped_column(_SHORT)
+    status: Mapped[str] = mapped_column(_SHORT)
+    score: Mapped[float | None]
+    fold_scores: Mapped[list[float]]
+    duration_s: Mapped[float]
+    reason: Mapped[str | None]
+    created_at: Mapped[datetime]
+    risks: Mapped[bytes | None] = mapped_column(deferred=True)  # a float32 a patient, compressed
+
+
+class SearchEventRow(Base):
+    """Something that a client who follows a search is told; written together with what it tells of."""
+
+    __tablename__ = "search_event"
+
+    search_id: Mapped[str] = mapped_column(_ID, ForeignKey("search.id", ondelete="CASCADE"), primary_key=True)
+    sequence: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # from 1
+    type: Mapped[str] = mapped_column(_SHORT)  # evaluation, phase, finished
+    payload: Mapped[Document]
+
+
+class IdempotencyKeyRow(Base):
+    """The first answer to a POST that carried an `Idempotency-Key`; without a status while it is still running."""
+
+    __tablename__ = "idempotency_key"
+
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), primary_key=True)
+    route: Mapped[str] = mapped_column(String(200), primary_key=True)
+    key: Mapped[str] = mapped_column(String(255), primary_key=True)
+    body_sha256: Mapped[str] = mapped_column(_SHA256)
+    status: Mapped[int | None]
+    headers: Mapped[Document | None]
+    body: Mapped[bytes | None]
+    created_at: Mapped[datetime] = mapped_column(index=True)

@@ -1,0 +1,81 @@
+"""Databases for the tests: SQLite always, PostgreSQL too where AUTOPROG_TEST_POSTGRES names a server."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from sqlalchemy import NullPool, create_engine, delete, make_url, text
+
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from autoprog.storage.tables import OwnerRow
+
+_SERVER = os.environ.get("AUTOPROG_TEST_POSTGRES")
+_BACKENDS = ("sqlite", "postgresql") if _SERVER else ("sqlite",)
+
+
+@contextmanager
+def _postgres_url() -> Iterator[str]:
+    """An empty PostgreSQL database of its own, dropped afterwards."""
+    server = make_url(_SERVER or "")
+    name = f"autoprog_{secrets.token_hex(8)}"
+    engine = create_engine(server, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    try:
+        yield server.set(database=name).render_as_string(hide_password=False)
+    finally:
+        with engine.connect() as connection:
+            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+@contextmanager
+def _opened(url: str, *, migrate: bool) -> Iterator[Database]:
+    database = Database(url)
+    try:
+        if migrate:
+            database.migrate()
+        yield database
+    finally:
+        database.close()
+
+
+@pytest.fixture(scope="session")
+def _postgres() -> Iterator[Database]:
+    with _postgres_url() as url, _opened(url, migrate=True) as database:
+        yield database
+
+
+@pytest.fixture(params=_BACKENDS)
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A migrated database without rows, on each kind of server in turn."""
+    if request.param == "sqlite":
+        with _opened(f"sqlite:///{tmp_path / 'autoprog.db'}", migrate=True) as fresh:
+            yield fresh
+        return
+    shared: Database = request.getfixturevalue("_postgres")
+    yield shared
+    with shared.session() as session:
+        session.execute(delete(OwnerRow))  # every other row belongs to an owner and goes with it
+
+
+@pytest.fixture(params=_BACKENDS)
+def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A database without tables, on each kind of server in turn."""
+    if request.param == "sqlite":
+        with _opened(f"sqlite:///{tmp_path / 'empty.db'}", migrate=False) as fresh:
+            yield fresh
+        return
+    with _postgres_url() as url, _opened(url, migrate=False) as fresh:
+        yield fresh
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    """Files in a folder of their own."""
+    return Files(str(tmp_path / "files"))

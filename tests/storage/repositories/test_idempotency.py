@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import func, select, update
+
+from autoprog.errors import ConflictError, InvalidInputError
+from autoprog.storage.database import Database
+from autoprog.storage.repositories import IdempotencyRepository, StoredAnswer
+from autoprog.storage.tables import IdempotencyKeyRow
+from tests.storage.support import add_owner
+
+BODY, OTHER_BODY = "a" * 64, "b" * 64
+ROUTE = "POST /v1/cohorts"
+ANSWER = StoredAnswer(201, {"Location": "/v1/cohorts/1"}, b'{"id": "1"}')
+
+
+@pytest.fixture
+def owner_id(database: Database) -> str:
+    with database.session() as session:
+        return add_owner(session)
+
+
+def begin(
+    database: Database, owner_id: str, body: str = BODY, route: str = ROUTE, key: str = "k"
+) -> StoredAnswer | None:
+    with database.session() as session:
+        return IdempotencyRepository(session, owner_id, route, key).begin(body)
+
+
+def finish(database: Database, owner_id: str) -> None:
+    with database.session() as session:
+        IdempotencyRepository(session, owner_id, ROUTE, "k").finish(ANSWER)
+
+
+def age(database: Database, by: timedelta) -> None:
+    with database.session() as session:
+        created_at = session.scalars(select(IdempotencyKeyRow.created_at)).one()
+        session.execute(update(IdempotencyKeyRow).values(created_at=created_at - by))
+
+
+def test_the_same_request_gets_the_first_answer_again(database: Database, owner_id: str) -> None:
+    assert begin(database, owner_id) is None
+    finish(database, owner_id)
+    assert begin(database, owner_id) == ANSWER
+    assert begin(database, owner_id) == ANSWER
+
+
+def test_another_body_under_the_same_key_is_refused(database: Database, owner_id: str) -> None:
+    begin(database, owner_id)
+    for _ in range(2):
+        with pytest.raises(InvalidInputError, match="another body"):
+            begin(database, owner_id, OTHER_BODY)
+        finish(database, owner_id)
+
+
+def test_a_request_that_still_runs_is_a_conflict(database: Database, owner_id: str) -> None:
+    begin(database, owner_id)
+    with pytest.raises(ConflictError, match="still running"):
+        begin(database, owner_id)
+
+
+def test_keys_are_told_apart_by_owner_and_route(database: Database, owner_id: str) -> None:
+    with database.session() as session:
+        other_id = add_owner(session, "ward-4")
+    assert begin(database, owner_id) is None
+    assert begin(database, other_id) is None
+    assert begin(database, owner_id, route="POST /v1/searches") is None
+    assert begin(database, owner_id, key="k2") is None
+
+
+def test_what_was_forgotten_may_be_asked_again(database: Database, owner_id: str) -> None:
+    begin(database, owner_id)
+    with database.session() as session:
+        IdempotencyRepository(session, owner_id, ROUTE, "k").forget()
+    assert begin(database, owner_id, OTHER_BODY) is None
+
+
+def test_an_answer_is_kept_for_a_day(database: Database, owner_id: str) -> None:
+    begin(database, owner_id)
+    finish(database, owner_id)
+    age(database, timedelta(hours=23, minutes=59))
+    assert begin(database, owner_id) == ANSWER
+    age(database, timedelta(minutes=1))
+    assert begin(database, owner_id, OTHER_BODY) is None
+
+
+def test_a_request_whose_process_died_does_not_block_the_key(database: Database, owner_id: str) -> None:
+    begin(database, owner_id)
+    age(database, timedelta(minutes=15))
+    assert begin(database, owner_id) is None
+
+
+def test_an_answer_is_kept_only_if_the_work_is(database: Database, owner_id: str) -> None:
+    begin(database, owner_id)
+    with database.session() as session:
+        IdempotencyRepository(session, owner_id, ROUTE, "k").finish(ANSWER)
+        session.rollback()
+    with pytest.raises(ConflictError):
+        begin(database, owner_id)
+
+
+def test_old_keys_are_cleared_away(database: Database, owner_id: str) -> None:
+    begin(database, owner_id)
+    finish(database, owner_id)
+    age(database, timedelta(days=2))
+    begin(database, owner_id, key="k2")
+    with database.session(read_only=True) as session:
+        assert session.scalar(select(func.count()).select_from(IdempotencyKeyRow)) == 1

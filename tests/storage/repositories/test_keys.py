@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import hashlib
+
+import pytest
+
+from autoprog.errors import NotFoundError
+from autoprog.storage.database import Database
+from autoprog.storage.ids import new_id
+from autoprog.storage.repositories import KeyRepository
+from autoprog.storage.tables import ApiKeyRow
+
+
+def test_a_key_opens_for_its_owner_with_its_scopes(database: Database) -> None:
+    with database.session() as session:
+        row, text = KeyRepository(session).create("ward-3", ["searches:write", "cohorts:read", "cohorts:read"])
+    with database.session(read_only=True) as session:
+        keys = KeyRepository(session)
+        found = keys.authenticate(text)
+        assert found is not None
+        assert (found.id, found.owner_id, found.scopes) == (row.id, row.owner_id, ["cohorts:read", "searches:write"])
+        assert [each.id for each in keys.of_owner("ward-3")] == [row.id]
+        assert keys.of_owner("ward-4") == []
+
+
+def test_the_secret_is_not_kept(database: Database) -> None:
+    with database.session() as session:
+        row, text = KeyRepository(session).create("ward-3", [])
+    secret = text.removeprefix(f"ap_{row.id}_")
+    assert len(secret) >= 43  # 256 bits in base64
+    with database.session(read_only=True) as session:
+        stored = session.get_one(ApiKeyRow, row.id)
+    assert stored.secret_sha256 == hashlib.sha256(secret.encode()).hexdigest()
+    assert secret not in repr(vars(stored))
+
+
+def test_what_is_no_key_opens_nothing(database: Database) -> None:
+    with database.session() as session:
+        keys = KeyRepository(session)
+        (row, text), (_, other) = keys.create("a", []), keys.create("b", [])
+        swapped = f"ap_{row.id}_{other.split('_', 2)[2]}"
+        attempts = ["", "ap", "ap__", f"ap_{row.id}", f"ap_{row.id}_", text[:-1], text + "x", text.upper(), swapped]
+        attempts += [f"ap_{new_id()}_secret", "ap_\0_x", f"xx{text[2:]}", "ap_é_ü"]
+        assert [keys.authenticate(attempt) for attempt in attempts] == [None] * len(attempts)
+        assert keys.authenticate(text) is not None
+
+
+def test_a_revoked_key_is_closed_for_good(database: Database) -> None:
+    with database.session() as session:
+        keys = KeyRepository(session)
+        assert not keys.exists()
+        row, text = keys.create("a", [])
+        assert keys.exists()
+        keys.revoke(row.id)
+        revoked_at = row.revoked_at
+        assert keys.authenticate(text) is None
+        assert not keys.exists()
+        keys.revoke(row.id)
+        assert row.revoked_at == revoked_at
+        for unknown in (new_id(), "\0"):
+            with pytest.raises(NotFoundError):
+                keys.revoke(unknown)
+
+
+def test_an_owner_exists_once(database: Database) -> None:
+    ids = []
+    for _ in range(2):
+        with database.session() as session:
+            ids.append(KeyRepository(session).ensure_owner("local").id)
+    assert ids[0] == ids[1]

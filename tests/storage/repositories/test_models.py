@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import select
+
+from autoprog.errors import NotFoundError
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files, StoredFile
+from autoprog.storage.repositories import ModelRepository, SearchRepository
+from autoprog.storage.store import DatabaseStore
+from autoprog.storage.tables import ModelRow
+from tests.storage.support import add_owner, make_result, queue_searches
+
+
+def deliver(database: Database, files: Files, *contents: bytes) -> list[ModelRow]:
+    queue_searches(database, len(contents))
+    store = DatabaseStore(database, files)
+    for content in contents:
+        claim = store.claim("runner", 60)
+        assert claim is not None
+        store.finish(claim, make_result(content), cancelled=False)
+    with database.session(read_only=True) as session:
+        return list(session.scalars(select(ModelRow).order_by(ModelRow.created_at, ModelRow.id)))
+
+
+def test_models_are_listed_for_their_owner_alone(database: Database, files: Files) -> None:
+    models = deliver(database, files, b"a", b"b", b"c")
+    owner_id = models[0].owner_id
+    with database.session() as session:
+        stranger = add_owner(session, "ward-4")
+        repository = ModelRepository(session)
+        page = repository.page(owner_id, limit=2)
+        rest = repository.page(owner_id, limit=2, cursor=page.next_cursor)
+        assert [row.id for row in (*page.items, *rest.items)] == [row.id for row in models]
+        assert repository.get(owner_id, models[1].id).id == models[1].id
+        assert repository.page(stranger).items == ()
+        with pytest.raises(NotFoundError, match="no model"):
+            repository.get(stranger, models[1].id)
+        with pytest.raises(NotFoundError, match="no model"):
+            repository.delete(stranger, models[1].id)
+
+
+def test_a_deleted_model_frees_its_file_when_no_twin_needs_it(database: Database, files: Files) -> None:
+    first, second = deliver(database, files, b"twin", b"twin")
+    assert first.sha256 == second.sha256
+    with database.session() as session:
+        assert ModelRepository(session).delete(first.owner_id, first.id) == ()
+    with database.session() as session:
+        assert ModelRepository(session).delete(first.owner_id, second.id) == (StoredFile("models", second.sha256),)
+
+
+def test_a_search_outlives_its_model(database: Database, files: Files) -> None:
+    (model,) = deliver(database, files, b"a")
+    assert model.search_id is not None
+    with database.session() as session:
+        assert SearchRepository(session).get(model.owner_id, model.search_id).model_id == model.id
+    with database.session() as session:
+        ModelRepository(session).delete(model.owner_id, model.id)
+    with database.session(read_only=True) as session:
+        search = SearchRepository(session).get(model.owner_id, model.search_id)
+        assert (search.status, search.model_id) == ("succeeded", None)

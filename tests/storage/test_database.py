@@ -1,0 +1,162 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import create_engine, func, inspect, select, text
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from autoprog.storage.database import Database, database_now, insert_if_absent
+from autoprog.storage.ids import is_id, new_id
+from autoprog.storage.tables import ApiKeyRow, Base, OwnerRow
+from tests.storage.support import add_owner, queue_searches
+
+
+def owner_names(database: Database) -> list[str]:
+    with database.session(read_only=True) as session:
+        return list(session.scalars(select(OwnerRow.name).order_by(OwnerRow.name)))
+
+
+def table_names(database: Database) -> set[str]:
+    engine = create_engine(database.url)
+    try:
+        return set(inspect(engine).get_table_names())
+    finally:
+        engine.dispose()
+
+
+def test_a_session_commits_at_its_end(database: Database) -> None:
+    with database.session() as session:
+        add_owner(session, "a")
+        assert owner_names(database) == []
+    assert owner_names(database) == ["a"]
+
+
+def test_a_session_that_raises_leaves_nothing(database: Database) -> None:
+    def write_and_raise() -> None:
+        with database.session() as session:
+            add_owner(session, "a")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        write_and_raise()
+    assert owner_names(database) == []
+
+
+def test_a_write_in_a_session_that_only_reads_is_an_error(database: Database) -> None:
+    with pytest.raises(DBAPIError, match=r"read-?only"), database.session(read_only=True) as session:
+        add_owner(session, "a")
+    with database.session() as session:
+        add_owner(session, "b")
+    assert owner_names(database) == ["b"]
+
+
+def test_a_reader_goes_on_beside_a_writer(database: Database) -> None:
+    with database.session() as writer:
+        add_owner(writer, "a")
+        with database.session(read_only=True) as reader:
+            assert reader.scalars(select(OwnerRow)).all() == []
+
+
+def test_foreign_keys_hold(database: Database) -> None:
+    orphan = ApiKeyRow(id=new_id(), owner_id=new_id(), secret_sha256="", scopes=[], created_at=datetime.now(UTC))
+    with database.session() as session:
+        session.add(orphan)
+        with pytest.raises(IntegrityError):
+            session.flush()
+        session.rollback()
+
+
+def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'a.db'}")
+    with database.session() as session:
+        pragmas = [session.scalar(text(f"PRAGMA {name}")) for name in ("journal_mode", "synchronous", "busy_timeout")]
+    database.close()
+    assert pragmas == ["wal", 1, 10_000]
+
+
+def test_the_time_is_the_present_in_utc(database: Database) -> None:
+    before = datetime.now(UTC)
+    with database.session() as session:
+        times = [database_now(session) for _ in range(2)]
+    assert times[0].utcoffset() == timedelta(0)
+    assert times == sorted(times)
+    assert before <= times[0] <= database.now() <= datetime.now(UTC)
+
+
+def test_moments_of_any_zone_come_back_in_utc(database: Database) -> None:
+    moment = datetime(2026, 7, 1, 1, 30, 0, 123456, tzinfo=timezone(timedelta(hours=5)))
+    with database.session() as session:
+        session.add(OwnerRow(id=new_id(), name="a", created_at=moment))
+    with database.session(read_only=True) as session:
+        stored = session.scalars(select(OwnerRow)).one().created_at
+        assert session.scalar(select(func.count()).where(OwnerRow.created_at == moment)) == 1
+    assert stored == moment
+    assert stored.utcoffset() == timedelta(0)
+
+
+def test_a_row_is_inserted_once(database: Database) -> None:
+    with database.session() as session:
+        values = {"id": new_id(), "name": "a", "created_at": database_now(session)}
+        assert insert_if_absent(session, OwnerRow, values)
+        assert not insert_if_absent(session, OwnerRow, {**values, "id": new_id()})
+    assert owner_names(database) == ["a"]
+
+
+def test_identifiers_sort_by_age_and_differ() -> None:
+    ids = [new_id() for _ in range(1000)]
+    assert len(set(ids)) == len(ids)
+    assert [each[:12] for each in ids] == sorted(each[:12] for each in ids)
+    assert all(is_id(each) for each in ids)
+    assert not any(is_id(text) for text in ("", "A" * 32, "a" * 31, "a" * 33, "a" * 31 + "\0", "a" * 32 + "\n"))
+
+
+def test_tables_and_migrations_agree(empty_database: Database) -> None:
+    empty_database.migrate()
+    engine = create_engine(empty_database.url)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"compare_server_default": True})
+        assert compare_metadata(context, Base.metadata) == []
+    engine.dispose()
+
+
+def test_migrations_go_up_and_down_and_up(empty_database: Database) -> None:
+    assert not empty_database.is_migrated()
+    empty_database.migrate()
+    assert empty_database.is_migrated()
+    assert table_names(empty_database) == {*Base.metadata.tables, "alembic_version"}
+    queue_searches(empty_database, 2)
+    empty_database.migrate()
+    assert owner_names(empty_database) == ["ward-3"]
+    empty_database.migrate("base")
+    assert not empty_database.is_migrated()
+    assert table_names(empty_database) == {"alembic_version"}
+    empty_database.migrate()
+    assert owner_names(empty_database) == []
+
+
+def test_migrating_makes_the_folder_and_needs_no_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "empty"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    database = Database(f"sqlite:///{tmp_path / 'new 100%' / 'autoprog.db'}")
+    database.migrate()
+    assert database.is_migrated()
+    database.close()
+    assert list(elsewhere.iterdir()) == []
+
+
+def test_processes_that_migrate_at_once_do_not_disturb_each_other(empty_database: Database) -> None:
+    code = "import sys; from autoprog.storage.database import Database; Database(sys.argv[1]).migrate()"
+    command = [sys.executable, "-c", code, empty_database.url]
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE) for _ in range(4)]
+    errors = [process.communicate(timeout=120)[1].decode() for process in processes]
+    assert [process.returncode for process in processes] == [0] * 4, errors
+    assert empty_database.is_migrated()
