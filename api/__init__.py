@@ -1,0 +1,5 @@
+"""The REST API: HTTP on top of `autoprog.search` and `autoprog.storage`."""
+
+from api.app import create_app
+
+__all__ = ["create_app"]

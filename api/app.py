@@ -1,0 +1,90 @@
+"""The application: its parts, its middleware and its routes in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from fastapi import FastAPI
+
+from api import error_handlers, health, openapi, problems
+from api.body_limit import BodyLimit
+from api.cohorts.routes import router as cohorts
+from api.dependencies import Context
+from api.loopback import LoopbackOnly
+from api.models.routes import router as models
+from api.searches.routes import router as searches
+from api.searches.schemas import SearchRequest
+from api.security_headers import SecurityHeaders
+from api.space.routes import router as space
+from autoprog.cohort import CohortSpec
+from autoprog.search import SearchSettings
+from autoprog.settings import Settings
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+
+if TYPE_CHECKING:
+    from autoprog.model import PrognosticModel
+
+_MODELS_IN_MEMORY = 8
+
+
+def create_app(
+    settings: Settings,
+    database: Database,
+    files: Files,
+    *,
+    local_owner: bool,
+    engine_health: Callable[[], bool] | None = None,
+) -> FastAPI:
+    """Build the application.
+
+    Parameters
+    ----------
+    settings : Settings
+        Limits of uploads.
+    database : Database
+        Need not be migrated yet: `/readyz` tells.
+    files : Files
+        Cohort files and models.
+    local_owner : bool
+        Serve whoever is on this machine as one owner without a key, and refuse foreign hosts and origins.
+    engine_health : callable or None
+        Whether a worker can be reached; None where searches run in other processes.
+
+    Returns
+    -------
+    FastAPI
+        An ASGI application that shares nothing with others in the process.
+    """
+    app = FastAPI(
+        title="autoprog",
+        version=version("autoprog"),
+        description="Prognostic models from patient cohorts. Not a medical device.",
+    )
+    app.state.context = Context(settings, database, files, local_owner, engine_health, _model_loader(files))
+    for router in (cohorts, searches, models, space, health.router, problems.router):
+        app.include_router(router)
+    error_handlers.install(app)
+    # The last one added is the first one that a request meets.
+    app.add_middleware(BodyLimit, upload_mb=settings.upload_mb)
+    if local_owner:
+        app.add_middleware(LoopbackOnly)
+    app.add_middleware(error_handlers.UnexpectedErrors)
+    app.add_middleware(SecurityHeaders)
+    health.install_metrics(app)
+    openapi.install(app, [CohortSpec, SearchRequest, SearchSettings])
+    return app
+
+
+def _model_loader(files: Files) -> Callable[[str], PrognosticModel]:
+    @lru_cache(maxsize=_MODELS_IN_MEMORY)
+    def load(sha256: str) -> PrognosticModel:
+        # Only a server that predicts pays the seconds that the learning libraries take to import.
+        from autoprog.model import PrognosticModel  # noqa: PLC0415
+
+        return PrognosticModel.from_bytes(files.get("models", sha256))
+
+    return load

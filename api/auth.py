@@ -1,0 +1,85 @@
+"""Who is asking, and what a key may do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Literal, get_args
+
+from fastapi import Depends
+from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
+
+from api.dependencies import ContextDependency
+from api.problems import ForbiddenError, UnauthorizedError
+from autoprog.storage.repositories import KeyRepository
+
+Scope = Literal["read", "write", "predict"]
+
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+"""What a key may do: read resources; make, cancel and delete them; ask models for predictions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Principal:
+    """Who is asking.
+
+    Attributes
+    ----------
+    owner_id : str
+        Whose resources are seen.
+    scopes : frozenset of str
+        What is allowed.
+    """
+
+    owner_id: str
+    scopes: frozenset[str]
+
+
+_bearer = HTTPBearer(auto_error=False, description="made by `autoprog keys create`; a local server needs none")
+
+
+def authenticate(
+    context: ContextDependency, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+) -> Principal:
+    """Find out who is asking.
+
+    Parameters
+    ----------
+    context : Context
+        The server's parts.
+    credentials : HTTPAuthorizationCredentials or None
+        The bearer key that was sent.
+
+    Returns
+    -------
+    Principal
+        The key's owner, or the one owner of a local server.
+
+    Raises
+    ------
+    UnauthorizedError
+        If there is no key, or it is unknown or revoked.
+    """
+    if context.is_local:
+        return Principal(context.local_owner_id, frozenset(SCOPES))
+    if credentials is None:
+        raise UnauthorizedError("send the header `Authorization: Bearer KEY`")
+    with context.database.session(read_only=True) as session:
+        key = KeyRepository(session).authenticate(credentials.credentials)
+    if key is None:
+        raise UnauthorizedError("the key is unknown or was revoked")
+    return Principal(key.owner_id, frozenset(key.scopes))
+
+
+def _requires(scope: Scope) -> Callable[[Principal], Principal]:
+    def authorize(principal: Annotated[Principal, Depends(authenticate)]) -> Principal:
+        if scope not in principal.scopes:
+            raise ForbiddenError(f"the key lacks the scope {scope!r}")
+        return principal
+
+    return authorize
+
+
+Reader = Annotated[Principal, Depends(_requires("read"))]
+Writer = Annotated[Principal, Depends(_requires("write"))]
+Predictor = Annotated[Principal, Depends(_requires("predict"))]

@@ -1,0 +1,1 @@
+"""`/v1/cohorts`: files in, cohorts out."""

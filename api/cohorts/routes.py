@@ -1,0 +1,82 @@
+"""`/v1/cohorts`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+from sqlalchemy.orm import Session
+
+from api.auth import Reader, Writer
+from api.cohorts import service
+from api.cohorts.schemas import CohortDocument
+from api.dependencies import ContextDependency, ReadSession
+from api.idempotency import OnceDependency, answer
+from api.openapi import multipart_body, problems
+from api.pagination import ListDocument, PageParameters
+from api.uploads import Upload, receive_upload
+from autoprog.cohort import CohortSpec
+from autoprog.storage.repositories import CohortRepository, StoredAnswer
+
+router = APIRouter(prefix="/v1/cohorts", tags=["cohorts"])
+
+_BODY: dict[str, Any] = {"requestBody": {"required": True, "content": multipart_body({"spec": CohortSpec})}}
+
+
+async def _upload(request: Request, context: ContextDependency, _: Writer) -> Upload:
+    return await receive_upload(request, ("spec",), context.settings.upload_mb)
+
+
+@router.post(
+    "",
+    operation_id="create_cohort",
+    summary="Read a file of patients and keep it as a cohort",
+    status_code=201,
+    response_model=CohortDocument,
+    responses=problems(400, 409, 413, 415, 422),
+    openapi_extra=_BODY,
+)
+def create_cohort(
+    upload: Annotated[Upload, Depends(_upload)], context: ContextDependency, principal: Writer, once: OnceDependency
+) -> Response:
+    """Take `file` and `spec`; every fault of both is named in one answer."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.create_cohort(context, session, principal.owner_id, upload)
+        return answer(201, service.cohort_document(row), Location=f"/v1/cohorts/{row.id}")
+
+    return once.run(upload.fingerprint(), work)
+
+
+@router.get("", operation_id="list_cohorts", summary="List cohorts, oldest first", responses=problems(422))
+def list_cohorts(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[CohortDocument]:
+    """List the cohorts of the key's owner."""
+    found = CohortRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
+    items = [service.cohort_document(row) for row in found.items]
+    return ListDocument[CohortDocument](items=items, next_cursor=found.next_cursor)
+
+
+@router.get("/{cohort_id}", operation_id="get_cohort", summary="Show a cohort", responses=problems(404))
+def get_cohort(cohort_id: str, session: ReadSession, principal: Reader) -> CohortDocument:
+    """Show what was read from the file."""
+    return service.cohort_document(CohortRepository(session).get(principal.owner_id, cohort_id))
+
+
+@router.delete(
+    "/{cohort_id}",
+    operation_id="delete_cohort",
+    summary="Delete a cohort and its searches",
+    status_code=204,
+    responses=problems(404, 409, 422),
+)
+def delete_cohort(
+    cohort_id: str,
+    context: ContextDependency,
+    principal: Writer,
+    models: Annotated[Literal["keep", "delete"], Query(description="what becomes of its models")] = "keep",
+) -> None:
+    """Erase the patients and all that was learnt of single ones; refused while a search on it is running."""
+    with context.database.session() as session:
+        orphans = CohortRepository(session).delete(principal.owner_id, cohort_id, models=models)
+    for file in orphans:
+        context.files.delete(file)

@@ -1,0 +1,79 @@
+"""What handlers ask for: the server's parts and a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated
+
+from fastapi import Depends, Request
+from sqlalchemy.orm import Session
+
+from autoprog.settings import Settings
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from autoprog.storage.repositories import KeyRepository
+
+if TYPE_CHECKING:
+    from autoprog.model import PrognosticModel
+
+_LOCAL_OWNER = "local"
+
+
+@dataclass(frozen=True)
+class Context:
+    """The parts of a server.
+
+    Attributes
+    ----------
+    settings : Settings
+        Limits.
+    database : Database
+        Rows.
+    files : Files
+        Cohort files and models.
+    is_local : bool
+        Whether everybody who can reach the server is one and the same owner, who needs no key.
+    engine_health : callable or None
+        Whether a worker can be reached; None where searches run in other processes.
+    load_model : callable
+        SHA-256 of a model's file -> the model; keeps the last ones in memory.
+    """
+
+    settings: Settings
+    database: Database
+    files: Files
+    is_local: bool
+    engine_health: Callable[[], bool] | None
+    load_model: Callable[[str], PrognosticModel]
+
+    @cached_property
+    def local_owner_id(self) -> str:
+        """The owner of everything on a local server."""
+        with self.database.session() as session:
+            return KeyRepository(session).ensure_owner(_LOCAL_OWNER).id
+
+
+def get_context(request: Request) -> Context:
+    """Find the parts of the server that a request has reached."""
+    context: Context = request.app.state.context
+    return context
+
+
+ContextDependency = Annotated[Context, Depends(get_context)]
+
+
+def _write_session(context: ContextDependency) -> Iterator[Session]:
+    with context.database.session() as session:
+        yield session
+
+
+def _read_session(context: ContextDependency) -> Iterator[Session]:
+    with context.database.session(read_only=True) as session:
+        yield session
+
+
+# Scope "function" ends the transaction before the answer is sent: what a client is told has been committed.
+WriteSession = Annotated[Session, Depends(_write_session, scope="function")]
+ReadSession = Annotated[Session, Depends(_read_session, scope="function")]

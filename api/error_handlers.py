@@ -1,0 +1,99 @@
+"""From errors to problems: what an exception becomes on its way out, and what of it is logged."""
+
+from __future__ import annotations
+
+import traceback
+from http import HTTPStatus
+
+import structlog
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.problems import PROBLEM_TYPES, Problem, ProblemResponse, faults_of_validation, problem, problem_of
+from autoprog.errors import AutoprogError, Fault, InvalidInputError
+
+_CODE_BY_STATUS = {kind.status: code for code, kind in reversed(PROBLEM_TYPES.items())}
+
+
+def install(app: FastAPI) -> None:
+    """Register the handlers of an application.
+
+    Parameters
+    ----------
+    app : FastAPI
+        The application.
+    """
+
+    @app.exception_handler(AutoprogError)
+    def on_autoprog_error(request: Request, error: AutoprogError) -> ProblemResponse:
+        document = problem_of(error, request.url.path)
+        if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            log_failure(request.scope, error)
+        return ProblemResponse(document)
+
+    @app.exception_handler(RequestValidationError)
+    def on_validation_error(request: Request, error: RequestValidationError) -> ProblemResponse:
+        return ProblemResponse(problem_of(InvalidInputError(_faults(error)), request.url.path))
+
+    @app.exception_handler(HTTPException)
+    def on_http_exception(request: Request, error: HTTPException) -> ProblemResponse:
+        return ProblemResponse(_http_problem(error, request.url.path), dict(error.headers or {}))
+
+
+def _faults(error: RequestValidationError) -> tuple[Fault, ...]:
+    faults: list[Fault] = []
+    for item in error.errors():
+        place, *path = item["loc"]
+        if item["type"] == "json_invalid":
+            faults.append(Fault("", f"not valid JSON at character {path[-1]}: {item['ctx']['error']}"))
+        else:
+            faults += faults_of_validation([{**item, "loc": path if place == "body" else item["loc"]}])
+    return tuple(faults)
+
+
+def _http_problem(error: HTTPException, instance: str) -> Problem:
+    phrase = HTTPStatus(error.status_code).phrase
+    code = _CODE_BY_STATUS.get(error.status_code)
+    if code is None:
+        return Problem(type="about:blank", title=phrase, status=error.status_code, instance=instance)
+    return problem(code, None if error.detail == phrase else error.detail, instance=instance)
+
+
+def log_failure(scope: Scope, error: Exception) -> None:
+    """Log where an error arose, without its text: that may quote a patient's value."""
+    frames = traceback.extract_tb(error.__traceback__)
+    structlog.get_logger("api").error(
+        "request failed",
+        method=scope["method"],
+        path=scope["path"],
+        error=type(error).__name__,
+        frames=[f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
+    )
+
+
+class UnexpectedErrors:
+    """Middleware that answers an unexpected error with a bare 500 and logs where it arose."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and answer for it where nobody else does."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        started = False
+
+        async def watched_send(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self.app(scope, receive, watched_send)
+        except Exception as error:  # noqa: BLE001 - the last resort of every request
+            log_failure(scope, error)
+            if not started:
+                await ProblemResponse(problem("internal", instance=scope["path"]))(scope, receive, send)

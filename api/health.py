@@ -1,0 +1,78 @@
+"""Whether the process lives, whether it can serve, and what it has done so far."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from fastapi import APIRouter, FastAPI
+from prometheus_client import CollectorRegistry
+from prometheus_fastapi_instrumentator import Instrumentator
+from pydantic import BaseModel, Field
+from sqlalchemy.exc import SQLAlchemyError
+
+from api.dependencies import Context, ContextDependency
+from api.openapi import problems
+from autoprog.errors import AutoprogError
+
+router = APIRouter(tags=["health"])
+
+
+class NotReadyError(AutoprogError):
+    """A part that the server needs is not at hand."""
+
+    code = "not-ready"
+
+
+class Liveness(BaseModel):
+    """The process answers."""
+
+    status: Literal["alive"] = "alive"
+
+
+class Readiness(BaseModel):
+    """What was checked."""
+
+    status: Literal["ready"] = "ready"
+    database: Literal[True] = Field(default=True, description="reachable and migrated")
+    engine: Literal[True] | None = Field(description="reachable; null where searches run in other processes")
+
+
+@router.get("/livez", operation_id="get_liveness", summary="Tell that the process lives")
+def get_liveness() -> Liveness:
+    """Answer as long as the process does; nothing behind it is asked."""
+    return Liveness()
+
+
+@router.get(
+    "/readyz", operation_id="get_readiness", summary="Tell whether requests can be served", responses=problems(503)
+)
+def get_readiness(context: ContextDependency) -> Readiness:
+    """Check the database and the engine."""
+    if complaints := [text for text in (_database_complaint(context), _engine_complaint(context)) if text]:
+        raise NotReadyError("; ".join(complaints))
+    return Readiness(engine=True if context.engine_health else None)
+
+
+def _database_complaint(context: Context) -> str | None:
+    try:
+        migrated = context.database.is_migrated()
+    except SQLAlchemyError:
+        return "the database cannot be reached"
+    return None if migrated else "the database is not migrated; run `autoprog db upgrade`"
+
+
+def _engine_complaint(context: Context) -> str | None:
+    reachable = context.engine_health is None or context.engine_health()
+    return None if reachable else "no worker can be reached"
+
+
+def install_metrics(app: FastAPI) -> None:
+    """Count requests by route and status, and show the counts at `/metrics`.
+
+    Parameters
+    ----------
+    app : FastAPI
+        The application; its registry is its own.
+    """
+    instrumentator = Instrumentator(registry=CollectorRegistry(), excluded_handlers=["/livez", "/readyz", "/metrics"])
+    instrumentator.instrument(app).expose(app, include_in_schema=False)

@@ -1,0 +1,137 @@
+"""`Idempotency-Key`: a POST that is sent again gets the first answer again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import Depends, Header, Request, Response
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from api.auth import Writer
+from api.dependencies import ContextDependency
+from api.problems import MEDIA_TYPE, problem_of
+from autoprog.storage.database import Database
+from autoprog.storage.repositories import IdempotencyRepository, StoredAnswer
+
+
+def answer(status: int, document: BaseModel, **headers: str) -> StoredAnswer:
+    """Make an answer that can be given again.
+
+    Parameters
+    ----------
+    status : int
+        HTTP status.
+    document : BaseModel
+        The body.
+    **headers : str
+        With underscores for hyphens: `Retry_After="1"`.
+
+    Returns
+    -------
+    StoredAnswer
+        As it will be sent.
+    """
+    named = {name.replace("_", "-"): value for name, value in headers.items()}
+    return StoredAnswer(status, {"Content-Type": "application/json", **named}, document.model_dump_json().encode())
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """Does the work of a request, unless it was done before.
+
+    Attributes
+    ----------
+    database : Database
+        Keeps the answers.
+    owner_id : str
+        Who asks.
+    route : str
+        Method and path.
+    path : str
+        Path.
+    key : str or None
+        The `Idempotency-Key`; without one the work is done every time.
+    """
+
+    database: Database
+    owner_id: str
+    route: str
+    path: str
+    key: str | None
+
+    def run(self, body_sha256: str, work: Callable[[Session], StoredAnswer]) -> Response:
+        """Answer a request.
+
+        Parameters
+        ----------
+        body_sha256 : str
+            Digest of what was sent.
+        work : callable
+            Does the work in a transaction and tells the answer.
+
+        Returns
+        -------
+        Response
+            Of the work, or of the first time that it was asked for.
+
+        Raises
+        ------
+        InvalidInputError
+            If the key came with another body before.
+        ConflictError
+            If the first request is still running.
+        """
+        if self.key is None:
+            with self.database.session() as session:
+                return _response(work(session))
+        with self.database.session() as session:
+            first = self._record(session).begin(body_sha256)
+        if first is not None:
+            return _response(first, {"Idempotency-Replayed": "true"})
+        try:
+            with self.database.session() as session:
+                done = work(session)
+                self._record(session).finish(done)
+        except Exception as error:
+            self._remember_failure(error)
+            raise
+        return _response(done)
+
+    def _record(self, session: Session) -> IdempotencyRepository:
+        return IdempotencyRepository(session, self.owner_id, self.route, self.key or "")
+
+    def _remember_failure(self, error: Exception) -> None:
+        document = problem_of(error, self.path)
+        with self.database.session() as session:
+            if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                self._record(session).forget()
+            else:
+                body = document.model_dump_json(exclude_none=True).encode()
+                self._record(session).finish(StoredAnswer(document.status, {"Content-Type": MEDIA_TYPE}, body))
+
+
+def _response(stored: StoredAnswer, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(stored.body, stored.status, {**stored.headers, **(headers or {})})
+
+
+def _once(
+    request: Request,
+    context: ContextDependency,
+    principal: Writer,
+    idempotency_key: Annotated[
+        str | None,
+        Header(
+            pattern=r"^[\x21-\x7e]{1,255}$",
+            description="a new text for each request; sent again with the same body, the first answer comes again",
+        ),
+    ] = None,
+) -> Once:
+    path = request.url.path
+    return Once(context.database, principal.owner_id, f"{request.method} {path}", path, idempotency_key)
+
+
+OnceDependency = Annotated[Once, Depends(_once)]

@@ -1,0 +1,71 @@
+"""The guard of a server without keys: only pages and programs of this machine may speak to it."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from api.problems import ProblemResponse, problem
+
+
+class LoopbackOnly:
+    """Middleware that refuses a foreign `Host` or `Origin`.
+
+    A browser on this machine reaches the server whatever page it shows. A page of a domain that was rebound to the
+    loopback address sends that domain as `Host`; a page of another site sends its own `Origin`. Both are refused.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What is protected.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, or refuse it."""
+        if scope["type"] == "http" and (detail := _objection(Headers(scope=scope))):
+            document = problem("forbidden", detail, instance=scope["path"])
+            await ProblemResponse(document)(scope, receive, send)
+            return
+        await self.app(scope, receive, send)
+
+
+def _objection(headers: Headers) -> str | None:
+    host = headers.get("host", "")
+    if not is_loopback(_hostname(f"//{host}")):
+        return "without keys this server answers to the names of its own machine only: localhost, 127.0.0.1, [::1]"
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        return "without keys this server takes no requests from pages of another origin"
+    return None
+
+
+def _hostname(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host name or address names this machine itself.
+
+    Parameters
+    ----------
+    host : str
+        Without a port; an IPv6 address without its brackets.
+
+    Returns
+    -------
+    bool
+        True for `localhost` and the loopback addresses.
+    """
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"

@@ -1,0 +1,1 @@
+"""`/v1/models`: fitted models and their predictions."""

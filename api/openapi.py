@@ -1,0 +1,103 @@
+"""The OpenAPI document: problems under their own media type, and bodies that are read by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI
+from fastapi.openapi.utils import get_openapi
+from pydantic import BaseModel
+from pydantic.json_schema import models_json_schema
+
+from api.problems import MEDIA_TYPE, PROBLEM_TYPES, Problem
+
+_REF = "#/components/schemas/{model}"
+_TITLES = {kind.status: kind.title for kind in reversed(PROBLEM_TYPES.values())}
+
+Responses = dict[int | str, dict[str, Any]]
+Models = dict[str, type[BaseModel]]
+Content = dict[str, dict[str, Any]]
+
+
+def problems(*statuses: int) -> Responses:
+    """Declare the problems that an operation may answer with.
+
+    Parameters
+    ----------
+    *statuses : int
+        HTTP statuses beside 401, 403 and 500.
+
+    Returns
+    -------
+    dict
+        For `responses` of a route.
+    """
+    return {status: {"model": Problem, "description": _TITLES[status]} for status in (*statuses, 401, 403, 500)}
+
+
+def reference(model: type[BaseModel]) -> dict[str, str]:
+    """Refer to a model in a hand-written part of the document; the model must be given to `install`."""
+    return {"$ref": _REF.format(model=model.__name__)}
+
+
+def json_body(schema: dict[str, Any]) -> Content:
+    """Media type of a JSON body."""
+    return {"application/json": {"schema": schema}}
+
+
+def multipart_body(required: Models, optional: Models | None = None) -> Content:
+    """Media type of a multipart body with a file and JSON parts.
+
+    Parameters
+    ----------
+    required, optional : dict
+        Name of a part -> what its JSON is.
+
+    Returns
+    -------
+    dict
+        For `requestBody.content`.
+    """
+    documents = required | (optional or {})
+    file = {"type": "string", "format": "binary", "description": "CSV, gzipped CSV or Parquet, told by content"}
+    schema = {
+        "type": "object",
+        "required": ["file", *required],
+        "properties": {"file": file, **{name: reference(model) for name, model in documents.items()}},
+    }
+    encoding = {name: {"contentType": "application/json"} for name in documents}
+    return {"multipart/form-data": {"schema": schema, "encoding": encoding}}
+
+
+def install(app: FastAPI, models: Sequence[type[BaseModel]]) -> None:
+    """Give an application its OpenAPI document.
+
+    Parameters
+    ----------
+    app : FastAPI
+        With all its routes.
+    models : sequence of type
+        Models that hand-written parts refer to.
+    """
+
+    def openapi() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            document = get_openapi(
+                title=app.title, version=app.version, description=app.description, routes=app.routes
+            )
+            _, definitions = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
+            document["components"]["schemas"].update(definitions["$defs"])
+            _name_problems(document)
+            app.openapi_schema = document
+        return app.openapi_schema
+
+    app.openapi = openapi  # type: ignore[method-assign] # the way that FastAPI documents
+
+
+def _name_problems(document: dict[str, Any]) -> None:
+    for path in document["paths"].values():
+        for operation in path.values():
+            for status, response in operation["responses"].items():
+                if status.isdecimal() and int(status) >= 400:
+                    response["content"] = {MEDIA_TYPE: response["content"]["application/json"]}

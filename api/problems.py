@@ -1,0 +1,178 @@
+"""Every failure as `application/problem+json` (RFC 9457)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Any
+
+from fastapi import APIRouter
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, Field
+
+from autoprog.errors import AutoprogError, Fault, InvalidInputError, NotFoundError
+
+MEDIA_TYPE = "application/problem+json"
+
+
+class UnauthorizedError(AutoprogError):
+    """No valid key was sent."""
+
+    code = "unauthorized"
+
+
+class ForbiddenError(AutoprogError):
+    """The key, the host or the origin of the request does not allow this."""
+
+    code = "forbidden"
+
+
+@dataclass(frozen=True, slots=True)
+class ProblemType:
+    """What all problems of one type share.
+
+    Attributes
+    ----------
+    status : int
+        HTTP status.
+    title : str
+        One line, the same for every occurrence.
+    detail : str or None
+        Replaces the error's own text where that could tell how the server is built.
+    """
+
+    status: int
+    title: str
+    detail: str | None = None
+
+
+PROBLEM_TYPES: dict[str, ProblemType] = {
+    "bad-request": ProblemType(400, "The request cannot be read"),
+    "unauthorized": ProblemType(401, "A valid API key is needed"),
+    "forbidden": ProblemType(403, "This is not allowed"),
+    "not-found": ProblemType(404, "There is no such resource"),
+    "method-not-allowed": ProblemType(405, "This resource does not take that method"),
+    "conflict": ProblemType(409, "The resource is in a state that does not allow this"),
+    "too-large": ProblemType(413, "What was sent exceeds a limit of this server"),
+    "unsupported-media": ProblemType(415, "The content is of a kind that cannot be read"),
+    "invalid-input": ProblemType(422, "What was sent cannot be used"),
+    "search-failed": ProblemType(422, "The search ended without a model"),
+    "internal": ProblemType(500, "Something went wrong on the server", "The fault is recorded in the server's log."),
+    "artifact": ProblemType(500, "A stored file cannot be used", "The stored file is missing or was altered."),
+    "engine-unavailable": ProblemType(503, "No worker can be reached"),
+    "not-ready": ProblemType(503, "The server is not ready"),
+}
+
+
+class FaultDocument(BaseModel):
+    """One thing that is wrong with the request."""
+
+    pointer: str = Field(description="JSON pointer (RFC 6901) to the place", examples=["/spec/outcome/column"])
+    detail: str
+
+
+class Problem(BaseModel):
+    """A failure (RFC 9457)."""
+
+    type: str = Field(description="stable address of the problem type", examples=["/problems/not-found"])
+    title: str
+    status: int
+    detail: str | None = None
+    instance: str | None = Field(None, description="path of the request")
+    errors: list[FaultDocument] | None = Field(None, description="all faults at once, with status 422")
+
+
+def problem(
+    code: str, detail: str | None = None, *, faults: Sequence[Fault] = (), instance: str | None = None
+) -> Problem:
+    """Describe a failure.
+
+    Parameters
+    ----------
+    code : str
+        Code of an error class; an unknown one is told as `internal`.
+    detail : str or None
+        This occurrence in words.
+    faults : sequence of Fault
+        What is wrong, for `invalid-input`.
+    instance : str or None
+        Path of the request.
+
+    Returns
+    -------
+    Problem
+        Ready to be sent.
+    """
+    code = code if code in PROBLEM_TYPES else "internal"
+    kind = PROBLEM_TYPES[code]
+    return Problem(
+        type=f"/problems/{code}",
+        title=kind.title,
+        status=kind.status,
+        detail=kind.detail or detail,
+        instance=instance,
+        errors=[FaultDocument(pointer=f.pointer, detail=f.detail) for f in faults] or None,
+    )
+
+
+def problem_of(error: Exception, instance: str | None = None) -> Problem:
+    """Describe an error that was raised; one without a code of its own is told as `internal`."""
+    if isinstance(error, InvalidInputError):
+        count = len(error.faults)
+        detail = "1 fault was found." if count == 1 else f"{count} faults were found."
+        return problem(error.code, detail, faults=error.faults, instance=instance)
+    code = error.code if isinstance(error, AutoprogError) else "internal"
+    return problem(code, str(error), instance=instance)
+
+
+class ProblemResponse(JSONResponse):
+    """A problem on its way to the client."""
+
+    media_type = MEDIA_TYPE
+
+    def __init__(self, document: Problem, headers: dict[str, str] | None = None) -> None:
+        extra = {"WWW-Authenticate": "Bearer"} if document.status == HTTPStatus.UNAUTHORIZED else {}
+        content = document.model_dump(mode="json", exclude_none=True)
+        super().__init__(content, status_code=document.status, headers={**extra, **(headers or {})})
+
+
+def faults_of_validation(errors: Sequence[Mapping[str, Any]], prefix: str = "") -> tuple[Fault, ...]:
+    """Turn pydantic's errors into faults with JSON pointers.
+
+    Parameters
+    ----------
+    errors : sequence of pydantic error dicts
+        Their `loc` and `msg` are used; what was sent is never repeated.
+    prefix : str
+        Pointer to the validated document.
+
+    Returns
+    -------
+    tuple of Fault
+        One an error.
+    """
+    return tuple(Fault(prefix + pointer_of(e["loc"]), _sentence(e)) for e in errors)
+
+
+def pointer_of(location: Sequence[str | int]) -> str:
+    """JSON pointer of a pydantic location."""
+    parts = [str(part) for part in location if part != "[key]"]
+    return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def _sentence(error: Mapping[str, Any]) -> str:
+    if error["type"] == "value_error":
+        return str(error["msg"]).removeprefix("Value error, ")
+    return str(error["msg"])
+
+
+router = APIRouter(tags=["problems"])
+
+
+@router.get("/problems/{code}", operation_id="get_problem_type", summary="Explain a problem type")
+def get_problem_type(code: str) -> Problem:
+    """Tell title and status of a problem type."""
+    if code not in PROBLEM_TYPES:
+        raise NotFoundError(f"there is no problem type {code!r}")
+    return problem(code)

@@ -1,0 +1,228 @@
+"""`/v1/searches`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.responses import HTMLResponse
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from sqlalchemy.orm import Session
+
+from api.auth import Predictor, Reader, Writer
+from api.dependencies import ContextDependency, ReadSession, WriteSession
+from api.idempotency import OnceDependency, answer
+from api.models.schemas import PredictionDocument, PredictionRequest
+from api.models.service import predict
+from api.openapi import json_body, multipart_body, problems, reference
+from api.pagination import ListDocument, PageParameters
+from api.searches import service
+from api.searches.events import follow_search
+from api.searches.report import search_report
+from api.searches.schemas import (
+    DecompositionDocument,
+    EnsembleDocument,
+    EvaluationDocument,
+    RulesDocument,
+    SearchDocument,
+    SearchRequest,
+)
+from api.uploads import Upload, content_type_of, parse_json, receive_upload, require_json
+from autoprog.cohort import CohortSpec
+from autoprog.errors import UnsupportedMediaError
+from autoprog.search import SearchSettings
+from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository, StoredAnswer
+from autoprog.storage.repositories.evaluations import EvaluationOrder
+
+router = APIRouter(prefix="/v1/searches", tags=["searches"])
+
+_RETRY_AFTER = "1"
+_MULTIPART = multipart_body({"spec": CohortSpec}, {"search": SearchSettings})
+_BODY: dict[str, Any] = {"requestBody": {"required": True, "content": json_body(reference(SearchRequest)) | _MULTIPART}}
+
+
+async def _body(request: Request, context: ContextDependency, _: Writer) -> Upload | SearchRequest:
+    if content_type_of(request) == "application/json":
+        return parse_json(SearchRequest, await request.body(), "")
+    if content_type_of(request) == "multipart/form-data":
+        return await receive_upload(request, ("spec", "search"), context.settings.upload_mb)
+    raise UnsupportedMediaError("send application/json, or multipart/form-data with the parts file, spec and search")
+
+
+@router.post(
+    "",
+    operation_id="start_search",
+    summary="Start a search, on a cohort or on a file that becomes one",
+    status_code=202,
+    response_model=SearchDocument,
+    responses=problems(400, 404, 409, 413, 415, 422),
+    openapi_extra=_BODY,
+)
+def start_search(
+    body: Annotated[Upload | SearchRequest, Depends(_body)],
+    context: ContextDependency,
+    principal: Writer,
+    once: OnceDependency,
+) -> Response:
+    """Queue it; follow it at its `Location` or by its events."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.start_search(context, session, principal.owner_id, body)
+        (document,) = service.search_documents(session, [row])
+        return answer(202, document, Location=f"/v1/searches/{row.id}", Retry_After=_RETRY_AFTER)
+
+    return once.run(body.fingerprint(), work)
+
+
+@router.get("", operation_id="list_searches", summary="List searches, oldest first", responses=problems(422))
+def list_searches(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[SearchDocument]:
+    """List the searches of the key's owner."""
+    found = SearchRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
+    items = service.search_documents(session, found.items)
+    return ListDocument[SearchDocument](items=items, next_cursor=found.next_cursor)
+
+
+@router.get(
+    "/{search_id}", operation_id="get_search", summary="Show how far a search has come", responses=problems(404)
+)
+def get_search(search_id: str, session: ReadSession, principal: Reader) -> SearchDocument:
+    """Show status, progress, settings and warnings."""
+    row = SearchRepository(session).get(principal.owner_id, search_id)
+    return service.search_documents(session, [row])[0]
+
+
+@router.delete(
+    "/{search_id}",
+    operation_id="delete_search",
+    summary="Delete a search",
+    status_code=204,
+    responses=problems(404, 409),
+)
+def delete_search(search_id: str, session: WriteSession, principal: Writer) -> None:
+    """Delete it with its evaluations; its model stays. Refused while it is running."""
+    SearchRepository(session).delete(principal.owner_id, search_id)
+
+
+@router.post(
+    "/{search_id}/cancel",
+    operation_id="cancel_search",
+    summary="Cancel a search",
+    status_code=202,
+    responses=problems(404, 409),
+)
+def cancel_search(search_id: str, session: WriteSession, principal: Writer, response: Response) -> SearchDocument:
+    """Ask for its end; what was evaluated stays, and a model is built from it when there is one."""
+    row = SearchRepository(session).request_cancel(principal.owner_id, search_id)
+    response.headers.update({"Location": f"/v1/searches/{row.id}", "Retry-After": _RETRY_AFTER})
+    return service.search_documents(session, [row])[0]
+
+
+def _visible_search(search_id: str, context: ContextDependency, principal: Reader) -> str:
+    with context.database.session(read_only=True) as session:  # not for as long as the stream lasts
+        return SearchRepository(session).get(principal.owner_id, search_id).id
+
+
+@router.get(
+    "/{search_id}/events",
+    operation_id="follow_search",
+    summary="Follow a search as server-sent events",
+    response_class=EventSourceResponse,
+    responses=problems(404, 422),
+)
+async def follow(
+    search_id: Annotated[str, Depends(_visible_search)],
+    context: ContextDependency,
+    principal: Reader,
+    last_event_id: Annotated[int, Header(ge=0, lt=2**31, description="where to go on after a break")] = 0,
+) -> AsyncIterator[ServerSentEvent]:
+    """Send `evaluation` and `phase` as they happen, and `finished` at the end."""
+    async for event in follow_search(context, principal.owner_id, search_id, last_event_id):
+        yield event
+
+
+@router.get(
+    "/{search_id}/evaluations",
+    operation_id="list_evaluations",
+    summary="List what was evaluated",
+    responses=problems(404, 422),
+)
+def list_evaluations(
+    search_id: str,
+    session: ReadSession,
+    principal: Reader,
+    page: PageParameters,
+    sort: Annotated[EvaluationOrder, Query(description="by number, or the best first")] = "created",
+) -> ListDocument[EvaluationDocument]:
+    """List the evaluated configurations."""
+    evaluations = EvaluationRepository(session)
+    found = evaluations.page(principal.owner_id, search_id, sort=sort, limit=page.limit, cursor=page.cursor)
+    items = [service.evaluation_document(row) for row in found.items]
+    return ListDocument[EvaluationDocument](items=items, next_cursor=found.next_cursor)
+
+
+@router.get(
+    "/{search_id}/ensemble",
+    operation_id="get_ensemble",
+    summary="Show what the model consists of and how good it is",
+    responses=problems(404, 409),
+)
+def get_ensemble(search_id: str, session: ReadSession, principal: Reader) -> EnsembleDocument:
+    """Show the members with their weights, the score with its interval, the baseline and the calibration."""
+    document = service.result_of(SearchRepository(session).get(principal.owner_id, search_id), "ensemble")
+    return EnsembleDocument.model_validate(document)
+
+
+@router.get(
+    "/{search_id}/rules",
+    operation_id="get_rules",
+    summary="Show the risk strata and the rules that describe them",
+    responses=problems(404, 409),
+)
+def get_rules(search_id: str, session: ReadSession, principal: Reader) -> RulesDocument:
+    """Show who the model places in which stratum, in words that can be checked."""
+    document = service.result_of(SearchRepository(session).get(principal.owner_id, search_id), "rules")
+    return RulesDocument.model_validate(document)
+
+
+@router.get(
+    "/{search_id}/decomposition",
+    operation_id="get_decomposition",
+    summary="Show which algorithms the search found alike",
+    responses=problems(404, 409),
+)
+def get_decomposition(search_id: str, session: ReadSession, principal: Reader) -> DecompositionDocument:
+    """Show the most probable decomposition of the pipeline space."""
+    document = service.result_of(SearchRepository(session).get(principal.owner_id, search_id), "decomposition")
+    return DecompositionDocument.model_validate(document)
+
+
+@router.get(
+    "/{search_id}/report",
+    operation_id="get_report",
+    summary="Show the whole result as one page",
+    response_class=HTMLResponse,
+    responses=problems(404, 409),
+)
+def get_report(search_id: str, session: ReadSession, principal: Reader) -> HTMLResponse:
+    """Send one self-contained HTML page."""
+    return HTMLResponse(search_report(session, principal.owner_id, search_id))
+
+
+@router.post(
+    "/{search_id}/predictions",
+    operation_id="predict_with_search",
+    summary="Predict the risk of patients with the search's model",
+    dependencies=[Depends(require_json)],
+    responses=problems(404, 409, 413, 415, 422),
+)
+def predict_with_search(
+    search_id: str, request: PredictionRequest, principal: Predictor, context: ContextDependency
+) -> PredictionDocument:
+    """Do the same as the model's own `predictions`."""
+    with context.database.session(read_only=True) as session:
+        search = SearchRepository(session).get(principal.owner_id, search_id)
+        if search.model_id is None:
+            raise service.missing_result(search, "model")
+        model = ModelRepository(session).get(principal.owner_id, search.model_id)
+    return predict(context, model, request)

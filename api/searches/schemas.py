@@ -1,0 +1,210 @@
+"""Searches as clients ask for them and as the API shows them."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from api.problems import Problem
+from autoprog.evaluation import Status
+from autoprog.search import SearchSettings
+from autoprog.space import StageName
+from autoprog.storage.tables import SearchStatus
+
+# Spelt out, as `autoprog.search.ports` would bring the learning libraries into a process that only serves.
+PhaseName = Literal["search", "ensemble", "validation", "rules"]
+
+
+class SearchRequest(SearchSettings):
+    """A search to start: a cohort, and settings that are all optional."""
+
+    cohort_id: Annotated[str, Field(max_length=64)]
+
+    def settings(self) -> SearchSettings:
+        """The settings alone."""
+        return SearchSettings.model_validate(self.model_dump(exclude={"cohort_id"}))
+
+    def fingerprint(self) -> str:
+        """SHA-256 of the request, defaults filled in."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+
+class EvaluationCounts(BaseModel):
+    """How much of the evaluation budget is spent."""
+
+    succeeded: int
+    failed: int = Field(description="without a score; `account` tells why")
+    budget: int
+
+
+class Progress(BaseModel):
+    """How far a search has come."""
+
+    evaluations: EvaluationCounts
+    elapsed_s: float
+    eta_s: float | None = Field(description="seconds until the budget is spent; null unless running")
+    best_score: float | None = Field(description="in the metric's own direction")
+
+
+class Account(BaseModel):
+    """Evaluations without a score, by reason."""
+
+    timeout: int
+    memory: int
+    crashed: int
+    invalid: int
+    raced_out: int
+
+
+class SearchDocument(BaseModel):
+    """A search."""
+
+    id: str
+    cohort_id: str
+    model_id: str | None
+    status: SearchStatus
+    phase: PhaseName | None
+    progress: Progress
+    account: Account
+    settings: SearchSettings
+    warnings: list[str]
+    error: Problem | None
+    created_at: datetime
+    started_at: datetime | None
+    finished_at: datetime | None
+
+
+class StepDocument(BaseModel):
+    """One stage of a pipeline."""
+
+    algorithm: str
+    parameters: dict[str, float | int | str | bool]
+
+
+ConfigurationDocument = dict[StageName, StepDocument]
+
+
+class EvaluationDocument(BaseModel):
+    """What is known of one configuration."""
+
+    id: str
+    configuration: ConfigurationDocument
+    status: Status
+    score: float | None = Field(description="mean over folds, in the metric's own direction")
+    fold_scores: list[float]
+    duration_s: float
+    reason: str | None
+
+
+class Interval(BaseModel):
+    """A figure with its interval."""
+
+    estimate: float
+    lower: float
+    upper: float
+
+
+class ScoreDocument(Interval):
+    """A score, and how far it can be trusted."""
+
+    level: float
+    method: str
+
+
+class Member(BaseModel):
+    """One pipeline of the ensemble."""
+
+    weight: float
+    configuration: ConfigurationDocument
+    score: float
+
+
+class Baseline(BaseModel):
+    """The simple pipeline, on the same folds."""
+
+    configuration: ConfigurationDocument
+    score: ScoreDocument
+
+
+class EnsembleDocument(BaseModel):
+    """What the delivered model consists of, and how good it is."""
+
+    members: list[Member] = Field(description="weights sum to 1, largest first")
+    score: ScoreDocument
+    baseline: Baseline | None = Field(description="null where the simple pipeline could not be evaluated")
+    calibration: dict[str, Any]
+
+
+class StratumDocument(BaseModel):
+    """A band of predicted risk."""
+
+    name: str
+    lower: float
+    upper: float
+    fraction: float = Field(description="share of the cohort's patients in it")
+
+
+class ConditionDocument(BaseModel):
+    """A statement about one feature."""
+
+    feature: str
+    operator: Literal[">=", "<", "="]
+    value: float | str
+
+
+class Probability(BaseModel):
+    """Posterior of the share of matching patients that the model places in the stratum."""
+
+    mean: float
+    lower: float
+    upper: float
+
+
+class EventRate(Interval):
+    """Share of matching patients who had the outcome."""
+
+    n: int
+
+
+class RuleDocument(BaseModel):
+    """Patients who satisfy all conditions tend to be placed in the stratum."""
+
+    conditions: list[ConditionDocument]
+    horizon: float | None
+    stratum: str
+    stratum_probability: Probability
+    observed_event_rate: EventRate
+    support: float
+    confidence: float
+    lift: float
+
+
+class RulesDocument(BaseModel):
+    """The risk strata and who is in them."""
+
+    strata: list[StratumDocument]
+    rules: list[RuleDocument]
+    note: str
+
+
+class Subspace(BaseModel):
+    """Algorithms that the surrogate treats as alike."""
+
+    algorithms: list[str]
+
+
+class CoMembership(BaseModel):
+    """How often two algorithms shared a subspace over the sampled decompositions."""
+
+    algorithms: list[str]
+    frequencies: list[list[float]] = Field(description="a row and a column an algorithm")
+
+
+class DecompositionDocument(BaseModel):
+    """The most probable decomposition of the pipeline space."""
+
+    subspaces: list[Subspace]
+    co_membership: CoMembership

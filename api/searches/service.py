@@ -1,0 +1,239 @@
+"""What a search is started with, and how far it has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from api.cohorts.service import parse_upload, read_limits, store_cohort
+from api.dependencies import Context
+from api.problems import Problem, problem
+from api.searches.schemas import (
+    Account,
+    EvaluationCounts,
+    EvaluationDocument,
+    Progress,
+    SearchDocument,
+    SearchRequest,
+)
+from api.uploads import Upload, attempt, parse_json
+from autoprog.cohort import Cohort, from_parquet, read_cohort
+from autoprog.errors import ConflictError, Fault, InvalidInputError
+from autoprog.search import SearchSettings, plan_search
+from autoprog.storage.database import database_now
+from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository, Tally
+from autoprog.storage.tables import EvaluationRow, SearchRow, SearchStatus
+
+FINISHED = frozenset({SearchStatus.SUCCEEDED, SearchStatus.FAILED, SearchStatus.CANCELLED})
+
+
+def start_search(context: Context, session: Session, owner_id: str, body: SearchRequest | Upload) -> SearchRow:
+    """Queue a search on a stored cohort or on an upload; raises as those two do."""
+    if isinstance(body, Upload):
+        return _start_on_upload(context, session, owner_id, body)
+    return _start_on_cohort(context, session, owner_id, body)
+
+
+def _start_on_cohort(context: Context, session: Session, owner_id: str, request: SearchRequest) -> SearchRow:
+    """Queue a search on a stored cohort.
+
+    Parameters
+    ----------
+    context : Context
+        The server's parts.
+    session : Session
+        The transaction that the search is queued in.
+    owner_id : str
+        Whom it belongs to.
+    request : SearchRequest
+        The cohort and the settings.
+
+    Returns
+    -------
+    SearchRow
+        With its new identifier.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such cohort, or it is another owner's.
+    InvalidInputError
+        With everything that the cohort cannot bear.
+    """
+    # Read apart: the transaction that writes must not be held open for as long as a large file takes.
+    with context.database.session(read_only=True) as reading:
+        sha256 = CohortRepository(reading).get(owner_id, request.cohort_id).sha256
+    settings, warnings = plan_search(request.settings(), from_parquet(context.files.get("cohorts", sha256)))
+    return _queue(session, owner_id, request.cohort_id, settings, warnings)
+
+
+def _start_on_upload(context: Context, session: Session, owner_id: str, upload: Upload) -> SearchRow:
+    """Make a cohort of an upload and queue a search on it, both or neither.
+
+    Parameters
+    ----------
+    context : Context
+        The server's parts.
+    session : Session
+        The transaction that both belong to.
+    owner_id : str
+        Whom they belong to.
+    upload : Upload
+        With the parts `file`, `spec` and, unless all settings are the defaults, `search`.
+
+    Returns
+    -------
+    SearchRow
+        With its new identifier.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault of the three parts.
+    """
+    faults: list[Fault] = []
+    parsed = parse_upload(upload, faults)
+    asked = attempt(faults, lambda: parse_json(SearchSettings, upload.parts.get("search", b"{}"), "/search"))
+    if parsed is None:
+        raise InvalidInputError(faults)
+    file, spec = parsed
+    intake = attempt(faults, lambda: read_cohort(file, spec, read_limits(context)))
+    planned = None
+    if intake is not None and asked is not None:
+        planned = attempt(faults, _planning(asked, intake.cohort), "/search")
+    if intake is None or planned is None or faults:
+        raise InvalidInputError(faults)
+    cohort = store_cohort(context, session, owner_id, spec, intake)
+    return _queue(session, owner_id, cohort.id, *planned)
+
+
+def _planning(settings: SearchSettings, cohort: Cohort) -> Callable[[], tuple[SearchSettings, tuple[str, ...]]]:
+    return lambda: plan_search(settings, cohort)
+
+
+def _queue(
+    session: Session, owner_id: str, cohort_id: str, settings: SearchSettings, warnings: Sequence[str]
+) -> SearchRow:
+    document = settings.model_dump(mode="json")
+    return SearchRepository(session).add(owner_id, cohort_id, settings=document, warnings=warnings)
+
+
+def search_documents(session: Session, rows: Sequence[SearchRow]) -> list[SearchDocument]:
+    """Searches as the API shows them.
+
+    Parameters
+    ----------
+    session : Session
+        Reads how far they have come.
+    rows : sequence of SearchRow
+        Searches that the owner may see.
+
+    Returns
+    -------
+    list of SearchDocument
+        In the same order.
+    """
+    tallies = EvaluationRepository(session).tallies(rows)
+    now = database_now(session)
+    return [_search_document(row, tallies[row.id], now) for row in rows]
+
+
+def _search_document(row: SearchRow, tally: Tally, now: datetime) -> SearchDocument:
+    settings = SearchSettings.model_validate(row.settings)
+    account = Account(**{reason: tally.counts.get(reason, 0) for reason in Account.model_fields})
+    counts = EvaluationCounts(
+        succeeded=tally.counts.get("succeeded", 0),
+        failed=sum(account.model_dump().values()),
+        budget=settings.budget.evaluations,
+    )
+    elapsed_s = 0.0 if row.started_at is None else ((row.finished_at or now) - row.started_at).total_seconds()
+    is_running = row.status == SearchStatus.RUNNING
+    return SearchDocument(
+        id=row.id,
+        cohort_id=row.cohort_id,
+        model_id=row.model_id,
+        status=SearchStatus(row.status),
+        phase=row.phase,
+        progress=Progress(
+            evaluations=counts,
+            elapsed_s=elapsed_s,
+            eta_s=_eta_s(settings, counts, elapsed_s) if is_running else None,
+            best_score=tally.best_score,
+        ),
+        account=account,
+        settings=settings,
+        warnings=row.warnings,
+        error=_error_of(row),
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )
+
+
+def _eta_s(settings: SearchSettings, counts: EvaluationCounts, elapsed_s: float) -> float:
+    """Seconds until the first budget is spent, at the pace so far."""
+    remaining_s = settings.budget.time_s - elapsed_s
+    done = counts.succeeded + counts.failed
+    if done:
+        remaining_s = min(remaining_s, (counts.budget - done) * elapsed_s / done)
+    return max(remaining_s, 0.0)
+
+
+def _error_of(row: SearchRow) -> Problem | None:
+    return None if row.error is None else problem(row.error["code"], row.error["detail"])
+
+
+def evaluation_document(row: EvaluationRow) -> EvaluationDocument:
+    """An evaluation as the API shows it; its number is its identifier within the search."""
+    return EvaluationDocument(
+        id=str(row.number),
+        configuration=row.configuration,
+        status=row.status,
+        score=row.score,
+        fold_scores=row.fold_scores,
+        duration_s=row.duration_s,
+        reason=row.reason,
+    )
+
+
+def result_of(row: SearchRow, name: str) -> dict[str, Any]:
+    """A result of a finished search.
+
+    Parameters
+    ----------
+    row : SearchRow
+        The search.
+    name : {"ensemble", "rules", "decomposition"}
+        Which one.
+
+    Returns
+    -------
+    dict
+        As the search delivered it.
+
+    Raises
+    ------
+    ConflictError
+        If there is none, or none yet.
+    """
+    document: dict[str, Any] | None = getattr(row, name)
+    if document is None:
+        raise missing_result(row, name)
+    return document
+
+
+def missing_result(row: SearchRow, name: str) -> ConflictError:
+    """Say why a search has no such result."""
+    if row.status in FINISHED:
+        return ConflictError(f"the search has no {name}: it {_ENDINGS[SearchStatus(row.status)]}")
+    return ConflictError(f"the search has no {name} yet: it is {row.status}")
+
+
+_ENDINGS = {
+    SearchStatus.SUCCEEDED: "was deleted",
+    SearchStatus.FAILED: "failed",
+    SearchStatus.CANCELLED: "was cancelled before anything was evaluated",
+}

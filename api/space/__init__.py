@@ -1,0 +1,1 @@
+"""`/v1/space`: what a search can choose from."""

@@ -1,0 +1,25 @@
+"""`/v1/space`."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter
+
+from api.auth import Reader
+from api.openapi import problems
+from api.space.schemas import SpaceDocument
+from api.space.service import space_document
+from autoprog.space import Space
+
+router = APIRouter(prefix="/v1/space", tags=["space"])
+
+
+@router.get(
+    "",
+    operation_id="get_space",
+    summary="Show every algorithm and its hyperparameters",
+    response_model_exclude_none=True,
+    responses=problems(),
+)
+def get_space(_: Reader) -> SpaceDocument:
+    """Show the algorithms that a search can choose from, plug-ins included."""
+    return space_document(Space.full())

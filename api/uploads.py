@@ -1,0 +1,184 @@
+"""Bodies that are read by hand: multipart with one file and JSON parts, or JSON alone."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, NoReturn, TypeVar
+
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from pydantic import BaseModel, ValidationError
+from starlette.datastructures import FormData, UploadFile
+
+from api.problems import faults_of_validation
+from autoprog.errors import Fault, InvalidInputError, TooLargeError, UnsupportedMediaError
+
+_FILE = "file"
+_MIB = 2**20
+
+Document = TypeVar("Document", bound=BaseModel)
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """What a body held.
+
+    Attributes
+    ----------
+    parts : mapping
+        Name of a part -> the JSON text in it.
+    file : bytes or None
+        The part `file`.
+    faults : tuple of Fault
+        What is wrong with the parts as such.
+    """
+
+    parts: Mapping[str, bytes]
+    file: bytes | None = None
+    faults: tuple[Fault, ...] = ()
+
+    def text(self, name: str) -> bytes:
+        """The JSON text of a part; raises InvalidInputError where it is missing."""
+        if name not in self.parts:
+            raise InvalidInputError([Fault(f"/{name}", "missing; send it as a part that holds JSON")])
+        return self.parts[name]
+
+    def content(self) -> bytes:
+        """The file; raises InvalidInputError where it is missing."""
+        if self.file is None:
+            raise InvalidInputError([Fault(f"/{_FILE}", "missing; send it as a file part, with a file name")])
+        return self.file
+
+    def fingerprint(self) -> str:
+        """SHA-256 of everything that was sent."""
+        content = None if self.file is None else hashlib.sha256(self.file).hexdigest()
+        texts = {name: text.decode("latin-1") for name, text in self.parts.items()}
+        return hashlib.sha256(json.dumps([content, texts], sort_keys=True).encode()).hexdigest()
+
+
+def content_type_of(request: Request) -> str:
+    """Media type of a request's body, in lower case and without parameters."""
+    return request.headers.get("content-type", "").partition(";")[0].strip().lower()
+
+
+def require_json(request: Request) -> None:
+    """Refuse a body that is not JSON; raises UnsupportedMediaError."""
+    if content_type_of(request) != "application/json":
+        raise UnsupportedMediaError("send application/json")
+
+
+async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int) -> Upload:
+    """Read a multipart body.
+
+    Parameters
+    ----------
+    request : Request
+        Its body has been limited already; see `BodyLimit`.
+    parts : sequence of str
+        Names of the JSON parts that are known.
+    upload_mb : int
+        Largest file in MiB.
+
+    Returns
+    -------
+    Upload
+        The parts that came.
+
+    Raises
+    ------
+    UnsupportedMediaError
+        If the body is not `multipart/form-data`.
+    TooLargeError
+        If the file exceeds the limit.
+    """
+    if content_type_of(request) != "multipart/form-data":
+        raise UnsupportedMediaError(f"send multipart/form-data with the parts {', '.join((_FILE, *parts))}")
+    async with request.form(max_files=len(parts) + 1, max_fields=len(parts) + 1) as form:
+        file = form.get(_FILE)
+        if isinstance(file, UploadFile) and (file.size or 0) > upload_mb * _MIB:
+            raise TooLargeError(f"the file exceeds {upload_mb} MiB")
+        content = await run_in_threadpool(_read, file.file) if isinstance(file, UploadFile) else None
+        texts = {name: await _text_of(form[name]) for name in parts if name in form}
+        return Upload(texts, content, tuple(_unexpected(form, (_FILE, *parts))))
+
+
+def _read(file: BinaryIO) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+async def _text_of(part: UploadFile | str) -> bytes:
+    return await part.read() if isinstance(part, UploadFile) else part.encode()
+
+
+def _unexpected(form: FormData, expected: Sequence[str]) -> Iterator[Fault]:
+    for name in dict.fromkeys(form):
+        times = len(form.getlist(name))
+        if name not in expected:
+            yield Fault(f"/{name}", f"unknown part; expected are {', '.join(expected)}")
+        elif times > 1:
+            yield Fault(f"/{name}", f"sent {times} times; send it once")
+
+
+def parse_json(model: type[Document], text: bytes, pointer: str) -> Document:
+    """Read a model from JSON text.
+
+    Parameters
+    ----------
+    model : type of BaseModel
+        What it should be.
+    text : bytes
+        UTF-8.
+    pointer : str
+        Where it stood.
+
+    Returns
+    -------
+    BaseModel
+        The document.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no JSON or not such a document; names all faults.
+    """
+    try:
+        return model.model_validate(json.loads(text, parse_constant=_refuse_constant))
+    except ValidationError as error:
+        raise InvalidInputError(faults_of_validation(error.errors(include_input=False), pointer)) from None
+    except RecursionError:
+        raise InvalidInputError([Fault(pointer, "nested too deeply")]) from None
+    except ValueError as error:
+        raise InvalidInputError([Fault(pointer, f"not valid JSON: {error}")]) from None
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def attempt(faults: list[Fault], work: Callable[[], Result], prefix: str = "") -> Result | None:
+    """Do a step of several that may each find faults, so that all are told at once.
+
+    Parameters
+    ----------
+    faults : list of Fault
+        Collects what the step finds.
+    work : callable
+        The step; may raise InvalidInputError.
+    prefix : str
+        Pointer to put before those of the step.
+
+    Returns
+    -------
+    object or None
+        What the step made; None where it found faults.
+    """
+    try:
+        return work()
+    except InvalidInputError as error:
+        faults += [Fault(prefix + fault.pointer, fault.detail) for fault in error.faults]
+        return None

@@ -1,0 +1,206 @@
+"""Cohorts over HTTP: what is made, what is shown back, what is refused."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import tracemalloc
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api import create_app
+from autoprog.cohort import from_parquet
+from autoprog.evaluation import Status
+from autoprog.settings import Settings
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from tests.api.conftest import LOCAL
+from tests.api.searching import FILE, SPEC, Driver, make_cohort, make_search, multipart
+from tests.cohorts import cleveland_cohort
+
+ROWS = gzip.decompress(FILE).decode().splitlines()
+
+
+def table(*rows: str) -> bytes:
+    return "\n".join(rows).encode()
+
+
+SMALL_SPEC = {"name": "small", "outcome": {"column": "died", "positive": 1}}
+SMALL = ["age,sex,died", *(f"{50 + i},{'m' if i % 3 else 'f'},{i % 2}" for i in range(20))]
+
+
+def pointers(response: object) -> list[str]:
+    return [fault["pointer"] for fault in response.json()["errors"]]  # type: ignore[attr-defined]
+
+
+def test_a_cohort_is_made_and_shown_back(client: TestClient, files: Files) -> None:
+    response = client.post("/v1/cohorts", files=multipart())
+    assert response.status_code == 201
+    document = response.json()
+    assert response.headers["location"] == f"/v1/cohorts/{document['id']}"
+    assert document["name"] == "Cleveland heart disease"
+    assert (document["n_patients"], document["n_rows"], document["n_dropped"]) == (303, 303, 0)
+    assert document["event_rate"] == pytest.approx(139 / 303)
+    assert document["outcome"] == {"column": "outcome", "positive": "1", "negative": "0"}
+    assert len(document["features"]) == 13
+    assert document["features"][0] == {
+        "name": "age", "kind": "numeric", "unit": "years", "meta_group": "demographics", "levels": [],
+        "missing_fraction": 0.0, "minimum": 29.0, "maximum": 77.0,
+    }  # fmt: skip
+    assert set(document["sample_size"]) == {"riley_minimum", "events_per_predictor", "verdict"}
+    content = files.get("cohorts", document["sha256"])
+    assert hashlib.sha256(content).hexdigest() == document["sha256"]
+    assert from_parquet(content).n_patients == cleveland_cohort().n_patients
+    assert client.get(response.headers["location"]).json() == document
+
+
+@pytest.mark.parametrize("content", [gzip.decompress(FILE), FILE], ids=["csv", "gzip"])
+def test_the_file_is_told_by_its_content(client: TestClient, content: bytes) -> None:
+    parts = [("file", ("patients.parquet", content, "application/pdf")), *multipart()[1:]]
+    assert client.post("/v1/cohorts", files=parts).status_code == 201
+
+
+def test_the_spec_may_come_as_a_file_part(client: TestClient) -> None:
+    parts = [("file", ("x", FILE)), ("spec", ("spec.json", json.dumps(SPEC)))]
+    assert client.post("/v1/cohorts", files=parts).status_code == 201
+
+
+def test_rows_without_an_outcome_are_dropped_and_warned_of(client: TestClient) -> None:
+    response = client.post("/v1/cohorts", files=multipart(SMALL_SPEC, table(*SMALL, "99,m,")))
+    document = response.json()
+    assert (document["n_rows"], document["n_patients"], document["n_dropped"]) == (21, 20, 1)
+    assert any("dropped" in warning for warning in document["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("content", "pointer"),
+    [
+        (b"", "/file"),
+        (b"age,sex,died\n", "/file"),
+        (table("age,age,died", *SMALL[1:]), "/file"),
+        (table(*SMALL, "50,m"), "/file"),
+        (table(*SMALL).replace(b",m,", b",\xff\xfe,", 1), "/file"),
+        (table("age,sex,dead", *SMALL[1:]), "/spec/outcome/column"),
+        (table("age,sex,died", *(f"{i},m,1" for i in range(20))), "/file/columns/died"),
+        (table(*SMALL, "50,m,2"), "/file/columns/died"),
+        (table(*SMALL, *(["50,m,"] * 30)), "/file/columns/died"),
+        (table(*SMALL, "inf,m,1"), "/file/columns/age"),
+        (table(*SMALL, "old,m,1"), "/file/columns/age"),
+        (table("age,sex,died", *(f"{i},m,{int(i < 4)}" for i in range(20))), "/file/columns/died"),
+        (table(",".join([f"c{i}" for i in range(5001)] + ["died"]), *(["1," * 5001 + "1"] * 2)), "/file"),
+    ],
+    ids=[
+        "empty", "header only", "duplicate names", "ragged", "encoding", "outcome absent", "outcome constant",
+        "outcome of three values", "outcome mostly missing", "infinite", "words", "small class", "too many columns",
+    ],
+)  # fmt: skip
+def test_a_bad_file_is_a_problem_that_names_the_place(client: TestClient, content: bytes, pointer: str) -> None:
+    response = client.post("/v1/cohorts", files=multipart(SMALL_SPEC, content))
+    assert response.status_code == 422
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json()["type"] == "/problems/invalid-input"
+    assert pointer in pointers(response)
+    assert client.get("/v1/cohorts").json()["items"] == []
+
+
+def test_all_faults_of_file_and_spec_come_in_one_answer(client: TestClient) -> None:
+    spec = {**SMALL_SPEC, "ignore": ["weight"], "features": {"height": {"kind": "numeric"}}}
+    response = client.post("/v1/cohorts", files=multipart(spec, table(*SMALL, "old,m,1", "inf,f,0")))
+    assert response.status_code == 422
+    assert {"/spec/ignore/0", "/spec/features/height", "/file/columns/age"} <= set(pointers(response))
+
+
+def test_all_faults_of_the_parts_come_in_one_answer(client: TestClient) -> None:
+    parts = [("spec", (None, json.dumps({"name": "", "mode": "survival"}))), ("extra", (None, "1"))]
+    response = client.post("/v1/cohorts", files=parts)
+    assert response.status_code == 422
+    assert {"/file", "/extra", "/spec/name", "/spec/mode", "/spec/outcome"} <= set(pointers(response))
+
+
+@pytest.mark.parametrize("text", ["{", "[1]", '"x"', "{\"name\": \"\\ud800\"}", "[" * 100_000], ids=str.__len__)
+def test_a_spec_that_is_no_spec_is_a_fault(client: TestClient, text: str) -> None:
+    response = client.post("/v1/cohorts", files=[("file", ("x", FILE)), ("spec", (None, text))])
+    assert response.status_code == 422
+    assert all(pointer.startswith("/spec") for pointer in pointers(response))
+
+
+def test_a_name_that_no_database_can_keep_is_a_fault(client: TestClient) -> None:
+    response = client.post("/v1/cohorts", files=multipart({**SPEC, "name": "a\x00b"}))
+    assert response.status_code == 422
+    assert pointers(response) == ["/spec/name"]
+
+
+def test_a_gzip_bomb_is_not_unpacked(database: Database, files: Files) -> None:
+    bomb = gzip.compress(b"age,died\n" + b"1,1\n" * 10_000_000, 9)
+    app = create_app(Settings(upload_mb=1, decompressed_mb=1), database, files, local_owner=True)
+    tracemalloc.start()
+    response = TestClient(app, base_url=LOCAL).post("/v1/cohorts", files=multipart(SMALL_SPEC, bomb))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert response.status_code == 413
+    assert response.json()["type"] == "/problems/too-large"
+    assert peak < 10 * 2**20
+
+
+def test_content_that_is_no_table_is_unsupported(client: TestClient) -> None:
+    response = client.post("/v1/cohorts", files=multipart(SMALL_SPEC, b"PK\x03\x04" + bytes(range(256)) * 4))
+    assert response.status_code == 415
+    assert response.json()["type"] == "/problems/unsupported-media"
+
+
+@pytest.mark.parametrize("content_type", ["application/json", "text/csv", ""])
+def test_a_body_that_is_not_multipart_is_unsupported(client: TestClient, content_type: str) -> None:
+    response = client.post("/v1/cohorts", content=b"{}", headers={"Content-Type": content_type})
+    assert response.status_code == 415
+
+
+def test_a_broken_multipart_body_is_a_bad_request(client: TestClient) -> None:
+    headers = {"Content-Type": "multipart/form-data"}
+    response = client.post("/v1/cohorts", content=b"--x\r\n", headers=headers)
+    assert response.status_code == 400
+    assert response.json()["type"] == "/problems/bad-request"
+
+
+def test_deleting_a_cohort_erases_its_file(client: TestClient, files: Files) -> None:
+    first, second = make_cohort(client), make_cohort(client)
+    assert first["sha256"] == second["sha256"]
+    assert client.delete(f"/v1/cohorts/{first['id']}").status_code == 204
+    assert client.get(f"/v1/cohorts/{first['id']}").status_code == 404
+    assert files.get("cohorts", second["sha256"])  # the other cohort still needs it
+    assert client.delete(f"/v1/cohorts/{second['id']}").status_code == 204
+    response = client.post("/v1/searches", json={"cohort_id": second["id"]})
+    assert response.status_code == 404
+    with pytest.raises(Exception, match="missing"):
+        files.get("cohorts", second["sha256"])
+
+
+@pytest.mark.parametrize(("models", "status"), [("keep", 200), ("delete", 404)])
+def test_deleting_a_cohort_keeps_or_deletes_its_models(
+    client: TestClient, driver: Driver, models: str, status: int
+) -> None:
+    search = make_search(client)
+    driver.run(Status.SUCCEEDED)
+    model_id = client.get(f"/v1/searches/{search['id']}").json()["model_id"]
+    assert client.delete(f"/v1/cohorts/{search['cohort_id']}?models={models}").status_code == 204
+    assert client.get(f"/v1/searches/{search['id']}").status_code == 404
+    response = client.get(f"/v1/models/{model_id}")
+    assert response.status_code == status
+    if models == "keep":
+        assert (response.json()["cohort_id"], response.json()["search_id"]) == (None, None)
+
+
+def test_a_cohort_with_a_running_search_stays(client: TestClient, driver: Driver) -> None:
+    search = make_search(client)
+    driver.claim()
+    response = client.delete(f"/v1/cohorts/{search['cohort_id']}")
+    assert response.status_code == 409
+    assert response.json()["type"] == "/problems/conflict"
+    assert client.get(f"/v1/cohorts/{search['cohort_id']}").status_code == 200
+
+
+def test_an_unknown_choice_of_what_becomes_of_models_is_a_fault(client: TestClient) -> None:
+    response = client.delete(f"/v1/cohorts/{make_cohort(client)['id']}?models=burn")
+    assert response.status_code == 422
+    assert pointers(response) == ["/query/models"]
