@@ -1,0 +1,259 @@
+"""The command line: `autoprog serve`, `search`, `predict` and the parts of an installation."""
+
+from __future__ import annotations
+
+import csv
+import ipaddress
+import logging
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import structlog
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from autoprog.errors import AutoprogError, InvalidInputError
+from autoprog.settings import Settings
+
+app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
+db = typer.Typer(no_args_is_help=True, help="The database.")
+keys = typer.Typer(no_args_is_help=True, help="API keys.")
+app.add_typer(db, name="db")
+app.add_typer(keys, name="keys")
+
+_DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder of the database, cohort files and models.")]
+_Database = Annotated[
+    str | None, typer.Option("--database", help="SQLAlchemy URL; default: SQLite in the data folder.")
+]
+_Scheduler = Annotated[
+    str | None, typer.Option("--scheduler", help="Dask scheduler; default: workers in this process.")
+]
+
+
+def main() -> None:
+    """Run the command line; an error that has a name is one line and exit code 2, never a trace."""
+    try:
+        app()
+    except InvalidInputError as error:
+        _fail(*(f"{fault.pointer}: {fault.detail}" for fault in error.faults))
+    except AutoprogError as error:
+        _fail(str(error))
+
+
+def _fail(*lines: str) -> NoReturn:
+    for line in lines:
+        print(f"autoprog: {line}", file=sys.stderr)
+    raise SystemExit(2)
+
+
+def _settings(**overrides: Any) -> Settings:
+    """The environment's settings with what the command line says instead."""
+    settings = Settings()
+    return settings.model_copy(update={name: value for name, value in overrides.items() if value is not None})
+
+
+def _log_to_stderr(settings: Settings) -> None:
+    renderer = structlog.processors.JSONRenderer() if settings.log_json else structlog.dev.ConsoleRenderer()
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+
+
+@app.command()
+def serve(
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    data_dir: _DataDir = None,
+    database: _Database = None,
+    scheduler: _Scheduler = None,
+    runner: Annotated[bool, typer.Option("--runner/--no-runner", help="Run searches in this process.")] = True,
+) -> None:
+    """Serve the API; with it, unless told otherwise, the runner and its workers."""
+    import uvicorn
+
+    from api import create_app
+    from autoprog.service import Service
+    from autoprog.storage.repositories import KeyRepository
+
+    settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)
+    _log_to_stderr(settings)
+    service = Service(settings)
+    _prepare_database(service.database, settings)
+    local = _is_loopback(host)
+    with service.database.session(read_only=True) as session:
+        if not local and not KeyRepository(session).exists():
+            _fail(f"refusing to serve on {host} without API keys: make one with `autoprog keys create`")
+    health = (lambda: service.engine.health().reachable) if runner else None
+    web = create_app(settings, service.database, service.files, local_owner=local, engine_health=health)
+    config = uvicorn.Config(web, host=host, port=port, log_level="warning", timeout_graceful_shutdown=5)
+    try:
+        if runner:
+            with service.running():
+                uvicorn.Server(config).run()
+        else:
+            uvicorn.Server(config).run()
+    finally:
+        service.close()
+
+
+def _prepare_database(database: Any, settings: Settings) -> None:
+    """Migrate a SQLite database; a server's is migrated by the operator, on purpose and once."""
+    if settings.database_url.startswith("sqlite"):
+        database.migrate()
+    elif not database.is_migrated():
+        _fail("the database is not at this version: run `autoprog db upgrade` first")
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+@app.command()
+def runner(data_dir: _DataDir = None, database: _Database = None, scheduler: _Scheduler = None) -> None:
+    """Run searches without an API, until the process is asked to end."""
+    from autoprog.service import Service
+
+    settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)
+    _log_to_stderr(settings)
+    service = Service(settings)
+    _prepare_database(service.database, settings)
+    asked = threading.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: asked.set())
+    try:
+        with service.running():
+            asked.wait()
+    finally:
+        service.close()
+
+
+@app.command()
+def worker(
+    scheduler: Annotated[str, typer.Option(help="Address of the Dask scheduler.")],
+    slots: Annotated[int | None, typer.Option(help="Evaluations at once; default: number of cores.")] = None,
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+) -> None:
+    """Evaluate for a scheduler until it is lost or the process is asked to end."""
+    from autoprog.engine import worker_main
+    from autoprog.service import Service
+
+    settings = _settings(workers=slots)
+    _log_to_stderr(settings)
+    raise SystemExit(worker_main(scheduler, Service(settings).slots, settings.plugins, host=host))
+
+
+@app.command()
+def search(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV, gzipped CSV or Parquet.")],
+    spec: Annotated[str, typer.Option(help="What the columns mean: a JSON file or JSON text.")],
+    out: Annotated[Path, typer.Option(help="Folder for the model and its report.")],
+    settings: Annotated[str, typer.Option(help="Settings of the search: a JSON file or JSON text.")] = "{}",
+) -> None:
+    """Search without a server; run again with the same folder, it goes on where it was stopped."""
+    from autoprog.local import search_locally
+
+    process_settings = _settings(data_dir=out / "state")
+    _log_to_stderr(process_settings)
+    search_locally(file, _document(spec), _document(settings), out, process_settings, Console())
+
+
+@app.command()
+def predict(
+    model: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A model that a search wrote.")],
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Patients: CSV, gzipped CSV or Parquet.")],
+) -> None:
+    """Print the risk of every patient of a file as CSV."""
+    from autoprog.cohort import read_patients
+    from autoprog.model import PrognosticModel
+
+    loaded = PrognosticModel.from_bytes(model.read_bytes())
+    writer = csv.writer(sys.stdout)
+    writer.writerow(["patient", "risk", "stratum", "warnings"])
+    for number, item in enumerate(loaded.predict(read_patients(file, loaded.features)), 1):
+        writer.writerow([number, repr(item.risk), item.stratum, "; ".join(item.warnings)])
+
+
+@app.command()
+def space() -> None:
+    """Print the pipeline space: stages, algorithms, hyperparameters."""
+    from autoprog.space import STAGES, Space
+
+    for module in Settings().plugins:
+        __import__(module)
+    full = Space.full()
+    table = Table("stage", "algorithm", "hyperparameters")
+    for stage, algorithms in zip(STAGES, full.stages, strict=True):
+        for algorithm in algorithms:
+            table.add_row(stage, algorithm.name, ", ".join(str(h) for h in algorithm.hyperparameters))
+    console = Console()
+    console.print(table)
+    console.print(f"{full.n_pipelines} pipelines, {full.n_dimensions} dimensions", highlight=False)
+
+
+@app.command()
+def demo(
+    time_s: Annotated[float, typer.Option(min=5, help="Seconds that the search may take.")] = 60.0,
+) -> None:
+    """Run the main job on the bundled Cleveland cohort, through a server of its own."""
+    from autoprog.demo import run_demo
+
+    run_demo(time_s, Console())
+
+
+@db.command("upgrade")
+def db_upgrade(data_dir: _DataDir = None, database: _Database = None) -> None:
+    """Bring the database's tables to this version."""
+    from autoprog.storage.database import Database
+
+    target = Database(_settings(data_dir=data_dir, database=database).database_url)
+    target.migrate()
+    target.close()
+
+
+@keys.command("create")
+def keys_create(
+    owner: Annotated[str, typer.Option(help="Whom the key speaks for; made when new.")],
+    scopes: Annotated[list[str], typer.Option(help="Any of read, write, predict; repeat or separate by commas.")],
+    data_dir: _DataDir = None,
+    database: _Database = None,
+) -> None:
+    """Make an API key and print it, once."""
+    from api.auth import SCOPES
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import KeyRepository
+
+    wanted = [scope for text in scopes for scope in text.split(",") if scope]
+    unknown = [scope for scope in wanted if scope not in SCOPES]
+    if unknown or not wanted:
+        _fail(f"unknown scopes {', '.join(unknown) or '(none given)'}; known are {', '.join(SCOPES)}")
+    settings = _settings(data_dir=data_dir, database=database)
+    target = Database(settings.database_url)
+    _prepare_database(target, settings)
+    with target.session() as session:
+        _, text = KeyRepository(session).create(owner, wanted)
+    target.close()
+    print(text)
+
+
+def _document(text: str) -> bytes:
+    """JSON given as text, or as the name of a file that holds it."""
+    return text.encode() if text.lstrip().startswith("{") else Path(text).read_bytes()
+
+
+if __name__ == "__main__":
+    main()

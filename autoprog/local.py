@@ -1,0 +1,146 @@
+"""One search without a server: `autoprog search`.
+
+It runs on a database and an engine of its own in the output folder, with the very services of the API, so that a file
+is read, a search planned and a result shown in the same way; and one that was stopped goes on where it stood.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+from api import create_app
+from api.dependencies import Context
+from api.searches.report import search_report
+from api.searches.schemas import SearchDocument
+from api.searches.service import evaluation_document, search_documents, start_search
+from api.uploads import Upload
+from autoprog.errors import SearchFailedError
+from autoprog.service import Service
+from autoprog.settings import Settings
+from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository
+
+_POLL_S = 0.25
+_STARTED = "search.json"
+
+
+def search_locally(
+    file: Path, spec: bytes, search_settings: bytes, out: Path, settings: Settings, console: Console
+) -> None:
+    """Search and write `model.autoprog`, `leaderboard.csv`, `rules.json` and `report.html`.
+
+    Parameters
+    ----------
+    file : Path
+        The cohort: CSV, gzipped CSV or Parquet.
+    spec : bytes
+        JSON text: what the columns mean.
+    search_settings : bytes
+        JSON text: settings of the search.
+    out : Path
+        Folder for the results, made if it is not there.
+    settings : Settings
+        Of the process; its data folder keeps the search's state.
+    console : Console
+        Where progress is shown.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault of file, spec and settings.
+    SearchFailedError
+        If the search ends without a model.
+    """
+    service = Service(settings)
+    try:
+        service.database.migrate()
+        context: Context = create_app(settings, service.database, service.files, local_owner=True).state.context
+        upload = Upload({"spec": spec, "search": search_settings}, file.read_bytes())
+        search_id = _started(context, upload, settings.data_dir / _STARTED)
+        with service.running():
+            search = _follow(context, search_id, console)
+        if search.model_id is None:
+            raise SearchFailedError(search.error.detail if search.error else f"the search {search.status}")
+        _write_results(context, search, out)
+        for warning in search.warnings:
+            console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
+        console.print(f"wrote model.autoprog, leaderboard.csv, rules.json, report.html to {out}", highlight=False)
+    finally:
+        service.close()
+
+
+def _started(context: Context, upload: Upload, note: Path) -> str:
+    """The search that this folder holds for this very question, or a new one."""
+    asked = upload.fingerprint()
+    if note.exists():
+        started: dict[str, str] = json.loads(note.read_text(encoding="utf-8"))
+        if started["asked"] == asked:
+            return started["search_id"]
+    with context.database.session() as session:
+        search_id: str = start_search(context, session, context.local_owner_id, upload).id
+    note.write_text(json.dumps({"asked": asked, "search_id": search_id}), encoding="utf-8")
+    return search_id
+
+
+def _follow(context: Context, search_id: str, console: Console) -> SearchDocument:
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console) as bar:
+        task = bar.add_task("queued")
+        while True:
+            search = _search(context, search_id)
+            counts, best = search.progress.evaluations, search.progress.best_score
+            score = "" if best is None else f", best {search.settings.metric} {best:.4f}"
+            description = (
+                f"{search.phase or search.status}: {counts.succeeded} evaluated, {counts.failed} failed{score}"
+            )
+            total = search.settings.budget.time_s
+            bar.update(task, description=description, total=total, completed=min(search.progress.elapsed_s, total))
+            if search.finished_at is not None:
+                return search
+            time.sleep(_POLL_S)
+
+
+def _search(context: Context, search_id: str) -> SearchDocument:
+    with context.database.session(read_only=True) as session:
+        row = SearchRepository(session).get(context.local_owner_id, search_id)
+        return search_documents(session, [row])[0]
+
+
+def _write_results(context: Context, search: SearchDocument, out: Path) -> None:
+    assert search.model_id is not None, "the caller has looked"  # noqa: S101
+    owner = context.local_owner_id
+    with context.database.session(read_only=True) as session:
+        row = SearchRepository(session).get(owner, search.id)
+        model = ModelRepository(session).get(owner, search.model_id)
+        (out / "model.autoprog").write_bytes(context.files.get("models", model.sha256))
+        (out / "rules.json").write_text(json.dumps(row.rules, indent=2), encoding="utf-8")
+        (out / "report.html").write_text(search_report(session, owner, search.id), encoding="utf-8")
+        with (out / "leaderboard.csv").open("w", newline="", encoding="utf-8") as leaderboard:
+            writer = csv.writer(leaderboard)
+            writer.writerow(["rank", "status", "score", "duration_s", "imputation", "features", "prediction",
+                             "calibration", "parameters", "reason"])  # fmt: skip
+            for rank, item in enumerate(_evaluations(EvaluationRepository(session), owner, search.id), 1):
+                writer.writerow([rank, *item])
+
+
+def _evaluations(repository: EvaluationRepository, owner: str, search_id: str) -> Iterator[list[Any]]:
+    """All evaluations, best first, as rows of the leaderboard."""
+    cursor: str | None = None
+    while True:
+        page = repository.page(owner, search_id, sort="score", limit=200, cursor=cursor)
+        for row in page.items:
+            item = evaluation_document(row)
+            steps = item.configuration
+            parameters = {stage: step.parameters for stage, step in steps.items() if step.parameters}
+            names = [step.algorithm for step in steps.values()]
+            yield [item.status, item.score, item.duration_s, *names, json.dumps(parameters), item.reason]
+        cursor = page.next_cursor
+        if cursor is None:
+            return

@@ -1,0 +1,83 @@
+"""The parts of one installation, put together from its settings."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+
+from autoprog.engine import DaskEngine
+from autoprog.search.runner import Runner
+from autoprog.settings import Settings
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from autoprog.storage.store import DatabaseStore
+
+
+class Service:
+    """Database, files, engine and runner of one process.
+
+    Parameters
+    ----------
+    settings : Settings
+        Of the process.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        for module in settings.plugins:
+            importlib.import_module(module)
+
+    @cached_property
+    def database(self) -> Database:
+        """The database that the settings name."""
+        return Database(self.settings.database_url)
+
+    @cached_property
+    def files(self) -> Files:
+        """Cohort files and models."""
+        key = self.settings.model_key
+        return Files(self.settings.files_url, key.get_secret_value().encode() if key else None)
+
+    @cached_property
+    def store(self) -> DatabaseStore:
+        """What the runner reads and writes."""
+        return DatabaseStore(self.database, self.files)
+
+    @cached_property
+    def engine(self) -> DaskEngine:
+        """Workers in this process, or those of the scheduler that the settings name."""
+        if self.settings.scheduler:
+            return DaskEngine.connect(self.settings.scheduler)
+        return DaskEngine.embedded(self.slots, self.settings.plugins)
+
+    @property
+    def slots(self) -> int:
+        """Evaluations at once in this process."""
+        return self.settings.workers or os.cpu_count() or 1
+
+    def runner(self) -> Runner:
+        """A runner of this process, named after its machine and number."""
+        return Runner(self.store, self.engine, runner_id=f"{socket.gethostname()}-{os.getpid()}")
+
+    @contextmanager
+    def running(self) -> Iterator[Runner]:
+        """Run searches in a thread for as long as the block runs."""
+        runner = self.runner()
+        thread = threading.Thread(target=runner.run_forever, name="runner")
+        thread.start()
+        try:
+            yield runner
+        finally:
+            runner.stop()
+            thread.join()
+
+    def close(self) -> None:
+        """End the engine's workers and the database's connections."""
+        if "engine" in self.__dict__:
+            self.engine.close()
+        self.database.close()
