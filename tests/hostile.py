@@ -25,7 +25,17 @@ def allocate_for_ever() -> None:
         taken.append(np.ones(1 << 21))
 
 
-class SleepsForever(ClassifierMixin, BaseEstimator):
+class _Classifier(ClassifierMixin, BaseEstimator):
+    """What a calibrator asks of a classifier before it fits it."""
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        return np.full((len(X), 2), 0.5)
+
+    def predict(self, X: np.ndarray) -> np.ndarray:
+        return np.zeros(len(X))
+
+
+class SleepsForever(_Classifier):
     """Never returns from `fit`."""
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> SleepsForever:
@@ -33,7 +43,7 @@ class SleepsForever(ClassifierMixin, BaseEstimator):
         return self
 
 
-class AllocatesForever(ClassifierMixin, BaseEstimator):
+class AllocatesForever(_Classifier):
     """Never has enough in `fit`."""
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> AllocatesForever:

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from autoprog.cohort import to_parquet
 from autoprog.search.ports import CallStatus, SearchState
 from autoprog.search.runner import Runner
-from autoprog.search.settings import SearchSettings
 from autoprog.search.work import load_cohort
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
-from autoprog.storage.store import DatabaseStore
-from autoprog.storage.repositories import CohortRepository, EvaluationRepository, KeyRepository, SearchRepository
-from autoprog.storage.tables import SearchRow
+from autoprog.storage.repositories import SearchRepository
 from tests.cohorts import cleveland_cohort
+from tests.search.bench import Bench
 from tests.search.inline import InlineDispatcher
 
 FAST = {
@@ -29,51 +27,16 @@ FAST = {
 }
 
 
-class Bench:
-    """A database with the Cleveland cohort, and searches on it."""
-
-    def __init__(self, database: Database, files: Files) -> None:
-        self.database, self.store = database, DatabaseStore(database, files)
-        cohort = cleveland_cohort()
-        sha256 = files.put("cohorts", to_parquet(cohort))
-        with database.session() as session:
-            self.owner = KeyRepository(session).ensure_owner("tester").id
-            self.cohort = (
-                CohortRepository(session)
-                .add(self.owner, name="c", sha256=sha256, n_patients=cohort.n_patients, spec={}, document={})
-                .id
-            )
+class FastBench(Bench):
+    """Cleveland, and fourteen evaluations of learners that take milliseconds."""
 
     def queue(self, **settings: Any) -> str:
-        asked = SearchSettings.model_validate(
-            {"folds": 3, "space": FAST, "budget": {"evaluations": 14, "time_s": 600}, **settings}
-        )
-        with self.database.session() as session:
-            return SearchRepository(session).add(self.owner, self.cohort, settings=asked.model_dump(mode="json")).id
-
-    def runner(self, dispatcher: InlineDispatcher, name: str = "one") -> Runner:
-        return Runner(self.store, dispatcher, runner_id=name)
-
-    def search(self, search_id: str) -> SearchRow:
-        with self.database.session() as session:
-            row = SearchRepository(session).get(self.owner, search_id)
-            assert row.ensemble is None or row.rules is not None  # loads the deferred documents
-            return row
-
-    def cancel(self, search_id: str) -> None:
-        with self.database.session() as session:
-            SearchRepository(session).request_cancel(self.owner, search_id)
-
-    def evaluations(self, search_id: str) -> list[tuple[Any, ...]]:
-        """What must not depend on time or interruptions."""
-        with self.database.session() as session:
-            page = EvaluationRepository(session).page(self.owner, search_id, limit=200)
-            return [(e.number, e.batch, e.configuration, e.status, e.score, e.fold_scores) for e in page.items]
+        return super().queue(**{"space": FAST, "budget": {"evaluations": 14, "time_s": 600}, **settings})
 
 
 @pytest.fixture
-def bench(database: Database, tmp_path: Any) -> Bench:
-    return Bench(database, Files(str(tmp_path / "files")))
+def bench(database: Database, tmp_path: Path) -> Bench:
+    return FastBench(database, Files(str(tmp_path / "files")), cleveland_cohort())
 
 
 def test_a_search_runs_to_its_end(bench: Bench) -> None:
@@ -165,7 +128,7 @@ def test_a_search_in_which_nothing_succeeds_fails_and_says_why(bench: Bench) -> 
     assert search.error["detail"].startswith("no evaluation succeeded: 14 crashed")
 
 
-def test_a_missing_cohort_file_fails_the_search_by_name(bench: Bench, tmp_path: Any) -> None:
+def test_a_missing_cohort_file_fails_the_search_by_name(bench: Bench, tmp_path: Path) -> None:
     search_id = bench.queue()
     for path in (tmp_path / "files").rglob("*"):
         if path.is_file():
