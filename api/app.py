@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from api import error_handlers, health, openapi, problems
+from api import error_handlers, health, openapi, problem_types
 from api.body_limit import BodyLimit
 from api.cohorts.routes import router as cohorts
 from api.dependencies import Context
@@ -65,7 +65,7 @@ def create_app(
         description="Prognostic models from patient cohorts. Not a medical device.",
     )
     app.state.context = Context(settings, database, files, local_owner, engine_health, _model_loader(files))
-    for router in (cohorts, searches, models, space, health.router, problems.router):
+    for router in (cohorts, searches, models, space, health.router, problem_types.router):
         app.include_router(router)
     error_handlers.install(app)
     # The last one added is the first one that a request meets.

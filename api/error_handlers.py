@@ -9,11 +9,13 @@ import structlog
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import PROBLEM_TYPES, Problem, ProblemResponse, faults_of_validation, problem, problem_of
 from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
+_POINTERS = {"body": "", "query": "", "header": "/headers"}
 _CODE_BY_STATUS = {kind.status: code for code, kind in reversed(PROBLEM_TYPES.items())}
 
 
@@ -49,7 +51,7 @@ def _faults(error: RequestValidationError) -> tuple[Fault, ...]:
         if item["type"] == "json_invalid":
             faults.append(Fault("", f"not valid JSON at character {path[-1]}: {item['ctx']['error']}"))
         else:
-            faults += faults_of_validation([{**item, "loc": path if place == "body" else item["loc"]}])
+            faults += faults_of_validation([{**item, "loc": path}], _POINTERS[place])
     return tuple(faults)
 
 
@@ -93,6 +95,8 @@ class UnexpectedErrors:
 
         try:
             await self.app(scope, receive, watched_send)
+        except ClientDisconnect:
+            return  # nobody is left to be answered
         except Exception as error:  # noqa: BLE001 - the last resort of every request
             log_failure(scope, error)
             if not started:

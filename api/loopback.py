@@ -40,7 +40,7 @@ def _objection(headers: Headers) -> str | None:
     if not is_loopback(_hostname(f"//{host}")):
         return "without keys this server answers to the names of its own machine only: localhost, 127.0.0.1, [::1]"
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and origin.lower() not in {f"http://{host}".lower(), f"https://{host}".lower()}:
         return "without keys this server takes no requests from pages of another origin"
     return None
 

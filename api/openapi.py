@@ -26,14 +26,14 @@ def problems(*statuses: int) -> Responses:
     Parameters
     ----------
     *statuses : int
-        HTTP statuses beside 401, 403 and 500.
+        HTTP statuses beside 500.
 
     Returns
     -------
     dict
         For `responses` of a route.
     """
-    return {status: {"model": Problem, "description": _TITLES[status]} for status in (*statuses, 401, 403, 500)}
+    return {status: {"model": Problem, "description": _TITLES[status]} for status in (*statuses, 500)}
 
 
 def reference(model: type[BaseModel]) -> dict[str, str]:
@@ -83,9 +83,7 @@ def install(app: FastAPI, models: Sequence[type[BaseModel]]) -> None:
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
-            document = get_openapi(
-                title=app.title, version=app.version, description=app.description, routes=app.routes
-            )
+            document = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
             _, definitions = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
             document["components"]["schemas"].update(definitions["$defs"])
             _name_problems(document)
@@ -96,8 +94,13 @@ def install(app: FastAPI, models: Sequence[type[BaseModel]]) -> None:
 
 
 def _name_problems(document: dict[str, Any]) -> None:
-    for path in document["paths"].values():
-        for operation in path.values():
-            for status, response in operation["responses"].items():
-                if status.isdecimal() and int(status) >= 400:
-                    response["content"] = {MEDIA_TYPE: response["content"]["application/json"]}
+    """Put problems under their media type; FastAPI's own shape of a 422 is never sent."""
+    for name in ("HTTPValidationError", "ValidationError"):
+        document["components"]["schemas"].pop(name, None)
+    for operation in (operation for path in document["paths"].values() for operation in path.values()):
+        for status in [status for status in operation["responses"] if status >= "400"]:
+            (content,) = operation["responses"][status]["content"].values()
+            if content["schema"]["$ref"].endswith("/HTTPValidationError"):
+                del operation["responses"][status]
+            else:
+                operation["responses"][status]["content"] = {MEDIA_TYPE: content}

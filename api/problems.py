@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any
 
-from fastapi import APIRouter
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from autoprog.errors import AutoprogError, Fault, InvalidInputError, NotFoundError
+from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -165,14 +164,3 @@ def _sentence(error: Mapping[str, Any]) -> str:
     if error["type"] == "value_error":
         return str(error["msg"]).removeprefix("Value error, ")
     return str(error["msg"])
-
-
-router = APIRouter(tags=["problems"])
-
-
-@router.get("/problems/{code}", operation_id="get_problem_type", summary="Explain a problem type")
-def get_problem_type(code: str) -> Problem:
-    """Tell title and status of a problem type."""
-    if code not in PROBLEM_TYPES:
-        raise NotFoundError(f"there is no problem type {code!r}")
-    return problem(code)

@@ -18,7 +18,7 @@ from api.uploads import Upload, receive_upload
 from autoprog.cohort import CohortSpec
 from autoprog.storage.repositories import CohortRepository, StoredAnswer
 
-router = APIRouter(prefix="/v1/cohorts", tags=["cohorts"])
+router = APIRouter(prefix="/v1/cohorts", tags=["cohorts"], responses=problems(401, 403))
 
 _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": multipart_body({"spec": CohortSpec})}}
 

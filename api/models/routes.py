@@ -13,7 +13,7 @@ from api.pagination import ListDocument, PageParameters
 from api.uploads import require_json
 from autoprog.storage.repositories import ModelRepository
 
-router = APIRouter(prefix="/v1/models", tags=["models"])
+router = APIRouter(prefix="/v1/models", tags=["models"], responses=problems(401, 403))
 
 
 @router.get("", operation_id="list_models", summary="List models, oldest first", responses=problems(422))

@@ -35,7 +35,7 @@ from autoprog.search import SearchSettings
 from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository, StoredAnswer
 from autoprog.storage.repositories.evaluations import EvaluationOrder
 
-router = APIRouter(prefix="/v1/searches", tags=["searches"])
+router = APIRouter(prefix="/v1/searches", tags=["searches"], responses=problems(401, 403))
 
 _RETRY_AFTER = "1"
 _MULTIPART = multipart_body({"spec": CohortSpec}, {"search": SearchSettings})
@@ -206,7 +206,8 @@ def get_decomposition(search_id: str, session: ReadSession, principal: Reader) -
 )
 def get_report(search_id: str, session: ReadSession, principal: Reader) -> HTMLResponse:
     """Send one self-contained HTML page."""
-    return HTMLResponse(search_report(session, principal.owner_id, search_id))
+    page = search_report(session, principal.owner_id, search_id)
+    return HTMLResponse(page, headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"})
 
 
 @router.post(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
@@ -129,13 +129,22 @@ class Baseline(BaseModel):
     score: ScoreDocument
 
 
+class CalibrationDocument(BaseModel):
+    """Whether the risks mean what they say."""
+
+    slope: Interval | None = Field(description="1 is ideal; below 1, risks are too extreme; null where infinite")
+    intercept: Interval = Field(description="0 is ideal; above 0, risks are too low on the whole")
+    expected_observed: float = Field(description="expected over observed events; 1 is ideal")
+    level: float = Field(description="of the intervals")
+
+
 class EnsembleDocument(BaseModel):
     """What the delivered model consists of, and how good it is."""
 
     members: list[Member] = Field(description="weights sum to 1, largest first")
     score: ScoreDocument
     baseline: Baseline | None = Field(description="null where the simple pipeline could not be evaluated")
-    calibration: dict[str, Any]
+    calibration: CalibrationDocument
 
 
 class StratumDocument(BaseModel):

@@ -10,7 +10,7 @@ from api.space.schemas import SpaceDocument
 from api.space.service import space_document
 from autoprog.space import Space
 
-router = APIRouter(prefix="/v1/space", tags=["space"])
+router = APIRouter(prefix="/v1/space", tags=["space"], responses=problems(401, 403))
 
 
 @router.get(
@@ -18,7 +18,6 @@ router = APIRouter(prefix="/v1/space", tags=["space"])
     operation_id="get_space",
     summary="Show every algorithm and its hyperparameters",
     response_model_exclude_none=True,
-    responses=problems(),
 )
 def get_space(_: Reader) -> SpaceDocument:
     """Show the algorithms that a search can choose from, plug-ins included."""

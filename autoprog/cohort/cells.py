@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,7 +125,7 @@ def read_cells(
     column: Column,
     *,
     numeric: bool | None = None,
-    na_values: Iterable[str] = (),
+    na_values: Collection[str] = (),
     levels: Collection[str] = (),
     decimal_comma: bool = False,
 ) -> Cells:
@@ -137,7 +137,7 @@ def read_cells(
         The column.
     numeric : bool, optional
         Whether it holds numbers; None judges by whether most of its observed cells are.
-    na_values : iterable of str
+    na_values : collection of str
         Canonical texts that mean missing, beside the usual tokens.
     levels : collection of str
         Canonical texts that are values, even if they are among the usual tokens.
@@ -149,20 +149,17 @@ def read_cells(
     Cells
         The column with every distinct text judged.
     """
-    numbers = numbers_of(column.texts)
-    converted = _decimal_commas(column.texts, numbers) if decimal_comma else None
-    has_decimal_commas = numeric is not False and converted is not None
-    if has_decimal_commas and converted is not None:
-        numbers = converted
+    plain = numbers_of(column.texts)
+    converted = _decimal_commas(column.texts, plain) if decimal_comma else None
+    numbers = plain if converted is None else converted
     counts = np.bincount(column.codes, minlength=len(column.texts))
-    lowered = pc.utf8_lower(column.texts)
-    among_numbers = _missing(column.texts, lowered, numbers, NUMERIC_MISSING_TOKENS, na_values, levels)
+    missing = _missing(column.texts, numbers, NUMERIC_MISSING_TOKENS, na_values, levels)
     if numeric is None:
-        numeric = _numeric_fraction(counts, numbers, among_numbers) >= MOSTLY_NUMERIC
-    missing = among_numbers
-    if not numeric:
-        missing = _missing(column.texts, lowered, numbers, MISSING_TOKENS, na_values, levels)
-    return Cells(column, counts, missing, numbers, numeric, has_decimal_commas)
+        numeric = _numeric_fraction(counts, numbers, missing) >= MOSTLY_NUMERIC
+    if numeric:
+        return Cells(column, counts, missing, numbers, is_numeric=True, has_decimal_commas=converted is not None)
+    missing = _missing(column.texts, plain, MISSING_TOKENS, na_values, levels)
+    return Cells(column, counts, missing, plain, is_numeric=False, has_decimal_commas=False)
 
 
 def _numeric_fraction(counts: NDArray[np.int64], numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> float:
@@ -172,16 +169,14 @@ def _numeric_fraction(counts: NDArray[np.int64], numbers: NDArray[np.float64], m
 
 def _missing(
     texts: pa.Array,
-    lowered: pa.Array,
     numbers: NDArray[np.float64],
     tokens: Collection[str],
-    na_values: Iterable[str],
+    na_values: Collection[str],
     levels: Collection[str],
 ) -> NDArray[np.bool_]:
-    na_values = list(na_values)
     na_numbers = [number for number in map(number_of, na_values) if math.isfinite(number)]
     missing: NDArray[np.bool_] = np.isin(numbers, na_numbers)
-    missing |= _is_in(lowered, tokens) | _is_in(texts, na_values)
+    missing |= _is_in(pc.utf8_lower(texts), tokens) | _is_in(texts, na_values)
     if levels:
         missing &= ~_is_in(texts, levels) & ~np.isin(numbers, [number_of(level) for level in levels])
     return missing

@@ -15,7 +15,7 @@ FIRST = 5
 """How many rows, values or names a text lists before it counts the rest."""
 
 MOST_FAULTS = 100
-"""How many faults an answer lists before it counts the rest."""
+"""How many faults, or warnings, an answer lists before it counts the rest."""
 
 
 def pointer(*steps: object) -> str:
@@ -121,6 +121,13 @@ def absent_columns(place: str, wanted: Sequence[tuple[str, str]], names: Sequenc
         rest = len(absent) - MOST_FAULTS
         faults.append(Fault(place, f"{rest:,} more columns that are named here are not in the file"))
     return faults
+
+
+def capped_warnings(warnings: Sequence[str]) -> tuple[str, ...]:
+    """The first warnings and a count of the rest."""
+    rest = len(warnings) - MOST_FAULTS
+    more = (f"{count_text(rest, 'more warning')} of these kinds",) if rest > 0 else ()
+    return (*warnings[:MOST_FAULTS], *more)
 
 
 def capped(faults: Sequence[Fault], place: str) -> tuple[Fault, ...]:

@@ -16,6 +16,7 @@ from autoprog.cohort.inference import encode_column, observed_values, sort_level
 from autoprog.cohort.messages import (
     absent_columns,
     capped,
+    capped_warnings,
     column_pointer,
     count_text,
     pointer,
@@ -107,7 +108,7 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     )
     n_dropped = table.n_rows - known.n_rows
     warnings = [*_drop_warnings(n_dropped, table.n_rows, spec), *features.warnings, *cohort_warnings(cohort)]
-    return Intake(cohort, table.n_rows, n_dropped, tuple(warnings), sample_size(cohort))
+    return Intake(cohort, table.n_rows, n_dropped, capped_warnings(warnings), sample_size(cohort))
 
 
 def _spec_faults(spec: CohortSpec, names: tuple[str, ...]) -> list[Fault]:

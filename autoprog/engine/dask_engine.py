@@ -83,7 +83,9 @@ class DaskEngine:
             n_workers=1,
             threads_per_worker=slots,
             memory_limit=0,
-            dashboard_address=None,
+            # Their HTTP servers start even without a dashboard: nobody else may reach them, nor may two engines collide.
+            dashboard_address="127.0.0.1:0",
+            worker_dashboard_address="127.0.0.1:0",
             plugins=(Children(slots, preload),),
         )
         return cls(cluster.scheduler_address, cluster=cluster)

@@ -157,7 +157,6 @@ def worker_main(scheduler: str, slots: int, preload: Sequence[str] = (), *, host
 
 
 async def _serve(scheduler: str, slots: int, preload: Sequence[str], host: str | None) -> int:
-    import faulthandler; faulthandler.register(signal.SIGUSR1)
     asked = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, asked.set)

@@ -33,14 +33,16 @@ from autoprog.interpreter.rules import LEVEL, StratumProbability
 STRENGTH = 10.0
 
 
-def log_bayes_factors(n_A: NDArray[np.integer], n_Ar: NDArray[np.integer], q_r: float) -> NDArray[np.float64]:
+def log_bayes_factors(
+    n_A: NDArray[np.integer], n_Ar: NDArray[np.integer], q_r: float | NDArray[np.float64]
+) -> NDArray[np.float64]:
     """Log marginal likelihood ratio of each conjunction's own rate against the base rate.
 
     Parameters
     ----------
     n_A, n_Ar : ndarray, shape = (n_conjunctions,)
         Matching patients, and those of them in the stratum.
-    q_r : float
+    q_r : float or ndarray, shape = (n_conjunctions,)
         Base rate, in (0, 1).
 
     Returns

@@ -23,13 +23,13 @@ from autoprog.interpreter.rules import LEVEL, Condition, EventRate, Rule, RuleSe
 from autoprog.interpreter.strata import stratum_indices
 
 MIN_SUPPORT = 0.03
-MIN_PATIENTS = 5  # smaller cells are never shown
+MIN_PATIENTS = 5  # smaller groups are never shown
 MAX_RULES = 10  # a stratum
 
 _MAX_CONDITIONS = 300  # the cost of mining grows with its cube
 _MAX_RANKED = 10_000  # conjunctions of a stratum that selection looks at
 _MIN_NEW_SHARE = 0.05  # of a stratum, that a further rule must match beyond the rules before it
-_MIN_SCORE = log(20)
+_MIN_SCORE = log(20)  # see `explain`
 _MIN_ODDS_RATIO = 2.0  # a weaker rule may be certain in a large cohort and still tell a reader nothing
 
 _NOTE = (
@@ -44,10 +44,21 @@ _NOTE = (
 
 @dataclass(frozen=True, eq=False)
 class _Candidates:
-    """Conditions that rules may be made of, and who satisfies them: `B`, shape = (n_patients, n_conditions)."""
+    """Conditions that rules may be made of.
+
+    Attributes
+    ----------
+    conditions : tuple of Condition, length n_conditions
+        Those that passed the screen.
+    B : ndarray, shape = (n_patients, n_conditions)
+        bool; who satisfies what.
+    n_screened : int
+        How many they were screened from; the prior must pay for all of these.
+    """
 
     conditions: tuple[Condition, ...]
     B: NDArray[np.bool_]
+    n_screened: int
 
     def matches(self, members: NDArray[np.integer]) -> NDArray[np.bool_]:
         """Who satisfies all conditions of a conjunction, shape = (n_patients,)."""
@@ -106,7 +117,7 @@ def _screened_conditions(cohort: Cohort, r: NDArray[np.int64], n_strata: int, mi
     B = np.empty((cohort.n_patients, len(kept)), dtype=np.bool_)
     for place, index in enumerate(kept):
         B[:, place] = np.unpackbits(columns[index], count=cohort.n_patients)
-    return _Candidates(tuple(conditions[index] for index in kept), B)
+    return _Candidates(tuple(conditions[index] for index in kept), B, len(conditions))
 
 
 def _usable_conditions(
@@ -118,11 +129,11 @@ def _usable_conditions(
 
 
 def _best_score(counts: NDArray[np.integer], sizes: NDArray[np.integer]) -> float:
-    n, n_A = sizes.sum(), counts.sum(keepdims=True)
-    return max(
-        (float(log_bayes_factors(n_A, counts[[r]], sizes[r] / n)[0]) for r in range(len(sizes)) if 0 < sizes[r] < n),
-        default=0.0,
-    )
+    """Largest Bayes factor that a condition has for any stratum."""
+    q = sizes / sizes.sum()
+    proper = (q > 0) & (q < 1)
+    n_A = np.full(np.count_nonzero(proper), counts.sum())
+    return float(log_bayes_factors(n_A, counts[proper], q[proper]).max(initial=0.0))
 
 
 def _select(
@@ -136,7 +147,7 @@ def _select(
     uncovered = np.packbits(np.ones(n, dtype=np.bool_))
     min_new = max(MIN_PATIENTS, ceil(_MIN_NEW_SHARE * size))
     kept: list[NDArray[np.int16]] = []
-    for members in _ranked(conjunctions, len(candidates.conditions), index, size / n):
+    for members in _ranked(conjunctions, candidates.n_screened, index, size / n):
         new = np.bitwise_and.reduce(bits[members[members >= 0]], axis=0) & uncovered
         new_in_stratum = _count(new & r)
         if new_in_stratum >= min_new and _raises_odds(_count(new), new_in_stratum, size / n):

@@ -154,7 +154,8 @@ class PrognosticModel:
         bounded = np.clip(X, *self._bounds)
         risks = np.zeros(len(X))
         for member in self.members:
-            risks += member.weight * member.estimator.predict_proba(bounded)[:, 1]
+            # XGBoost answers in float32.
+            risks += member.weight * member.estimator.predict_proba(bounded)[:, 1].astype(np.float64)
         return np.clip(risks, 0.0, 1.0)
 
     def predict(self, patients: Sequence[Mapping[str, object]]) -> list[PatientRisk]:

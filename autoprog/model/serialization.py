@@ -153,15 +153,17 @@ def _canonical(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _without_padding(content: bytes) -> bytes:
-    """The same array with zeros between its fields; a tree's nodes carry whatever the memory held before."""
+    """The same file with zeros between an array's fields; a tree's nodes carry whatever the memory held before."""
     if not content.startswith(np.lib.format.MAGIC_PREFIX):
         return content
-    array = np.load(BytesIO(content), allow_pickle=False)
-    if array.dtype.names is None:
+    file = BytesIO(content)
+    np.lib.format.read_magic(file)
+    _, _, dtype = np.lib.format.read_array_header_1_0(file)
+    if dtype.fields is None:
         return content
-    clean = np.zeros(array.shape, array.dtype)
-    for name in array.dtype.names:
-        clean[name] = array[name]
-    buffer = BytesIO()
-    np.save(buffer, clean, allow_pickle=False)
-    return buffer.getvalue()
+    padding = np.ones(dtype.itemsize, dtype=np.bool_)
+    for field, start, *_ in dtype.fields.values():
+        padding[start : start + field.itemsize] = False
+    items = np.frombuffer(content, np.uint8, offset=file.tell()).reshape(-1, dtype.itemsize).copy()
+    items[:, padding] = 0
+    return content[: file.tell()] + items.tobytes()

@@ -40,7 +40,24 @@ class Optimizer(Protocol):
         """
 
     def posterior(self, history: History, rng: np.random.Generator, state: Mapping[str, Any]) -> Posterior:
-        """What is known of the explored pipelines; parameters as of `propose`.
+        """What is known of the explored pipelines.
 
-        Raises SearchFailedError when no evaluation has succeeded.
+        Parameters
+        ----------
+        history : History
+            All evaluations.
+        rng : numpy.random.Generator
+            Source of randomness.
+        state : mapping
+            `state` of the last proposal.
+
+        Returns
+        -------
+        Posterior
+            Over decompositions and the gains of the succeeded evaluations.
+
+        Raises
+        ------
+        SearchFailedError
+            If no evaluation has succeeded.
         """

@@ -80,7 +80,8 @@ class LabelLikelihood:
         self._u = points.used.astype(np.int64) @ members.T
         on = self._u > 0
         self._G = np.einsum("mij,im,jm->ij", parameters.correlate(self._r2), on, on, optimize=True)
-        self._rows = np.empty(0)
+        # Rows of G for the users of the detached algorithm, by label; `attach` writes those of the chosen one back.
+        self._rows = np.empty((subspaces, 0, len(points)))
 
     def detach(self, a: int) -> NDArray[np.float64]:
         """Take an algorithm out of its subspace; `attach` must follow.
@@ -192,7 +193,7 @@ class GibbsChain:
         self.best_log_posterior = likelihood.value + log_prior(self._sizes, concentration)
 
     def visit(self, labels: NDArray[np.int64], log_likelihood: float) -> None:
-        """Let a z found elsewhere compete for `best`; `log_likelihood` is its log P(H | z)."""
+        """Let a z compete for `best`; `log_likelihood` is its log P(H | z)."""
         sizes = np.bincount(labels, minlength=len(self._sizes))
         log_posterior = log_likelihood + log_prior(sizes, self._concentration)
         if log_posterior > self.best_log_posterior:

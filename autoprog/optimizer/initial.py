@@ -112,9 +112,25 @@ def uniform_design(
     seen: AbstractSet[Configuration],
     rng: np.random.Generator,
 ) -> tuple[Configuration, ...]:
-    """Kinds drawn without replacement, hyperparameters uniformly; parameters and result as of `stratified_design`.
+    """Kinds drawn without replacement, hyperparameters uniformly; the simple pipeline comes first here too.
 
-    The simple pipeline comes first here too.
+    Parameters
+    ----------
+    encoding : Encoding
+        Of the space.
+    kinds : sequence of PipelineKind
+        The valid kinds.
+    size : int
+        How many to make.
+    seen : set of Configuration
+        Evaluated before.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    tuple of Configuration
+        Distinct and not in `seen`; fewer than `size` where the space holds no more.
     """
     simple = simple_configuration(kinds)
     design = [] if simple in seen else [simple]

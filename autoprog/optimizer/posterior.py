@@ -43,6 +43,11 @@ class Posterior:
         return co_membership(self.decompositions, self.keys)
 
     def to_json(self) -> dict[str, Any]:
-        """The decomposition as a finding: the MAP subspaces, and the co-membership frequencies over `algorithms`."""
-        frequencies = np.round(self.co_membership(), 4).tolist()
-        return {**self.best.to_json(), "co_membership": {"algorithms": list(self.keys), "frequencies": frequencies}}
+        """The decomposition as the API shows it: the MAP subspaces, and co-membership frequencies over `algorithms`."""
+        return {
+            "subspaces": [{"algorithms": list(members)} for members in self.best.subspaces],
+            "co_membership": {
+                "algorithms": list(self.keys),
+                "frequencies": np.round(self.co_membership(), 4).tolist(),
+            },
+        }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from sklearn.base import BaseEstimator
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
 from autoprog.cohort import Feature
@@ -40,6 +41,9 @@ def build_pipeline(
         algorithm.build(dict(configuration.step(stage).parameters), shape, seed)
         for stage, algorithm in zip(STAGES, kind, strict=True)
     )
+    if imputer is None and not all(algorithm.takes_missing for algorithm in kind):
+        # The patients to learn from have no missing cell; those to predict for may.
+        imputer = SimpleImputer(strategy="median", keep_empty_features=True)
     steps = [
         ("design_matrix", DesignMatrix.for_features(features)),
         ("imputation", imputer),

@@ -42,7 +42,9 @@ class Database:
 
     @contextmanager
     def session(self, *, read_only: bool = False) -> Iterator[Session]:
-        """Open one transaction: it begins with its first statement, is committed when the block ends and rolled back when it raises.
+        """Open one transaction: committed when the block ends, rolled back when it raises.
+
+        It begins, and takes the lock of SQLite's one writer, with the first statement: long work belongs before that.
 
         Parameters
         ----------

@@ -10,19 +10,22 @@ import numpy as np
 from fastapi.testclient import TestClient
 
 from autoprog.cohort import cleveland
-from autoprog.evaluation import CrossValidation, Evaluation, Plan, Status, cross_validate
+from autoprog.evaluation import METRICS, CrossValidation, Evaluation, Plan, Status, cross_validate
 from autoprog.interpreter import explain, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
+from autoprog.optimizer.decomposition import Decomposition
+from autoprog.optimizer.posterior import Posterior
 from autoprog.search.ports import Claim, Phase
 from autoprog.search.result import SearchResult
 from autoprog.space import Configuration, Step, TableShape, build_pipeline
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.store import DatabaseStore
+from autoprog.validation import calibration_of, estimate_score
 from tests.cohorts import cleveland_cohort
 
 LEASE_S = 60.0
-SIMPLE = Configuration(Step("median"), Step("none"), Step.of("logistic_regression", {"C": 1.0}), Step("none"))
+SIMPLE = Configuration(Step("median"), Step("none"), Step("logistic_regression"), Step("none"))
 
 SPEC = json.loads(cleveland()[1].model_dump_json(exclude_none=True))
 FILE = cleveland()[0]
@@ -54,7 +57,7 @@ def make_search(client: TestClient, **settings: object) -> dict[str, Any]:
 def patient(**changes: object) -> dict[str, object]:
     """A patient as a client describes one."""
     cells: dict[str, object] = {
-        "age": 63, "sex": 1, "cp": "1", "trestbps": 145, "chol": 233, "fbs": True, "restecg": 2, "thalach": 150,
+        "age": 63, "sex": 1, "cp": "1", "trestbps": 145, "chol": 233, "fbs": 1, "restecg": 2, "thalach": 150,
         "exang": 0, "oldpeak": 2.3, "slope": 3, "ca": 0, "thal": 6,
     }  # fmt: skip
     return {**cells, **changes}
@@ -70,19 +73,17 @@ def simple_result() -> tuple[SearchResult, CrossValidation]:
     rules = explain(cohort, risks, make_strata(risks))
     member = Member(1.0, dump_estimator(pipeline))
     model = PrognosticModel(cohort.features, cohort.outcome, (member,), rules, ModelMetadata.of(cohort))
-    score = {"estimate": cv.score, "lower": 0.85, "upper": 0.95, "level": 0.95, "method": "bootstrap"}
+    score = estimate_score(METRICS["auc_roc"], cohort.y, risks, np.random.default_rng(0)).to_json()
     ensemble = {
         "members": [{"weight": 1.0, "configuration": SIMPLE.to_json(), "score": cv.score}],
         "score": score,
         "baseline": {"configuration": SIMPLE.to_json(), "score": score},
-        "calibration": {"slope": 0.97, "intercept": 0.01, "method": "logistic recalibration"},
+        "calibration": calibration_of(cohort.y, risks).to_json(),
     }
-    algorithms = ["prediction/logistic_regression", "prediction/gaussian_nb"]
-    decomposition = {
-        "subspaces": [{"algorithms": [name]} for name in algorithms],
-        "co_membership": {"algorithms": algorithms, "frequencies": [[1.0, 0.25], [0.25, 1.0]]},
-    }
-    return SearchResult(model, ensemble, rules.to_json(), decomposition, ("a warning of the end",)), cv
+    algorithms = ("prediction/logistic_regression", "prediction/gaussian_nb")
+    apart = Decomposition(tuple((name,) for name in algorithms))
+    posterior = Posterior((0,), np.zeros((1, 1)), np.zeros((1, 1, 1)), (apart,), apart, algorithms)
+    return SearchResult(model, ensemble, rules.to_json(), posterior.to_json(), ("a warning of the end",)), cv
 
 
 class Driver:

@@ -119,7 +119,7 @@ def test_all_faults_of_the_parts_come_in_one_answer(client: TestClient) -> None:
     assert {"/file", "/extra", "/spec/name", "/spec/mode", "/spec/outcome"} <= set(pointers(response))
 
 
-@pytest.mark.parametrize("text", ["{", "[1]", '"x"', "{\"name\": \"\\ud800\"}", "[" * 100_000], ids=str.__len__)
+@pytest.mark.parametrize("text", ["{", "[1]", '"x"', '{"name": "\\ud800"}', "[" * 100_000], ids=str.__len__)
 def test_a_spec_that_is_no_spec_is_a_fault(client: TestClient, text: str) -> None:
     response = client.post("/v1/cohorts", files=[("file", ("x", FILE)), ("spec", (None, text))])
     assert response.status_code == 422
@@ -203,4 +203,4 @@ def test_a_cohort_with_a_running_search_stays(client: TestClient, driver: Driver
 def test_an_unknown_choice_of_what_becomes_of_models_is_a_fault(client: TestClient) -> None:
     response = client.delete(f"/v1/cohorts/{make_cohort(client)['id']}?models=burn")
     assert response.status_code == 422
-    assert pointers(response) == ["/query/models"]
+    assert pointers(response) == ["/models"]

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from autoprog.storage.files import Files
 from tests.api.searching import Driver, make_search, patient, simple_result
 from tests.api.test_cohorts import pointers
 
@@ -29,18 +28,87 @@ def test_a_model_tells_what_it_was_trained_on(client: TestClient, model_id: str)
 
 
 def test_predictions_are_those_of_the_model(client: TestClient, model_id: str) -> None:
-    patients = [patient(), patient(age=97, chol=None, cp="9"), dict(reversed(list(patient(sex=0)).items()))] if 0 else [
-        patient(), patient(age=97, chol=None, cp="9"),
-    ]
+    shuffled = dict(reversed(patient().items()))
+    patients = [patient(), patient(age=97, chol=None, cp="9"), shuffled]
     response = client.post(f"/v1/models/{model_id}/predictions", json={"patients": patients})
     assert response.status_code == 200
     document = response.json()
     assert set(document) == {"items", "interval", "model_id"}
     expected = [risk.to_json() for risk in simple_result()[0].model.predict(patients)]
     assert document["items"] == expected
-    usual, unusual = document["items"]
+    usual, unusual, same = document["items"]
+    assert same == usual
     assert usual["warnings"] == []
     assert 0 < usual["risk"] < 1
     assert "age 97 is outside the training range 29 to 77" in unusual["warnings"]
     assert "chol was imputed" in unusual["warnings"]
     assert any("never seen" in warning for warning in unusual["warnings"])
+
+
+def test_all_faults_of_all_patients_come_in_one_answer(client: TestClient, model_id: str) -> None:
+    without_age = {name: value for name, value in patient().items() if name != "age"}
+    patients = [without_age, patient(chol="high"), patient(weight=80), patient(thalach=True), patient(oldpeak=[1])]
+    response = client.post(f"/v1/models/{model_id}/predictions", json={"patients": patients})
+    assert response.status_code == 422
+    places = ["0/age", "1/chol", "2/weight", "3/thalach", "4/oldpeak"]
+    assert pointers(response) == [f"/patients/{place}" for place in places]
+
+
+@pytest.mark.parametrize(
+    ("body", "pointer"),
+    [
+        ({}, "/patients"),
+        ({"patients": []}, "/patients"),
+        ({"patients": [1]}, "/patients/0"),
+        ({"patients": [{}] * 10_001}, "/patients"),
+        ({"patients": [{}], "horizon": 365}, "/horizon"),
+        ([], ""),
+    ],
+    ids=["nothing", "nobody", "no object", "too many", "unknown key", "no document"],
+)
+def test_a_bad_request_for_predictions_is_a_fault(
+    client: TestClient, model_id: str, body: object, pointer: str
+) -> None:
+    response = client.post(f"/v1/models/{model_id}/predictions", json=body)
+    assert response.status_code == 422
+    assert pointer in pointers(response)
+
+
+@pytest.mark.parametrize(
+    ("content", "status"),
+    [(b"{", 422), (b"", 422), (b'{"patients": [{"age": NaN}]}', 422), (b'{"patients": [{"age": 1e999}]}', 422)],
+)
+def test_a_body_that_is_no_json_is_a_fault(client: TestClient, model_id: str, content: bytes, status: int) -> None:
+    headers = {"Content-Type": "application/json"}
+    assert client.post(f"/v1/models/{model_id}/predictions", content=content, headers=headers).status_code == status
+
+
+def test_patients_come_as_json_only(client: TestClient, model_id: str) -> None:
+    headers = {"Content-Type": "text/csv"}
+    response = client.post(f"/v1/models/{model_id}/predictions", content=b"age\n1", headers=headers)
+    assert response.status_code == 415
+
+
+@pytest.mark.parametrize("content", [None, b"another model"], ids=["missing", "altered"])
+def test_a_model_whose_file_is_not_what_was_stored_is_not_used(
+    client: TestClient, model_id: str, tmp_path: Path, content: bytes | None
+) -> None:
+    (path,) = (path for path in (tmp_path / "files" / "models").rglob("*") if path.is_file())
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
+    response = client.post(f"/v1/models/{model_id}/predictions", json={"patients": [patient()]})
+    assert response.status_code == 500
+    assert response.json()["type"] == "/problems/artifact"
+    assert str(tmp_path) not in response.text
+    assert path.name not in response.text
+
+
+def test_a_deleted_model_is_gone_with_its_file(client: TestClient, model_id: str, tmp_path: Path) -> None:
+    assert client.delete(f"/v1/models/{model_id}").status_code == 204
+    assert client.get(f"/v1/models/{model_id}").status_code == 404
+    assert client.delete(f"/v1/models/{model_id}").status_code == 404
+    body = {"patients": [patient()]}
+    assert client.post(f"/v1/models/{model_id}/predictions", json=body).status_code == 404
+    assert not [path for path in (tmp_path / "files" / "models").rglob("*") if path.is_file()]

@@ -9,7 +9,7 @@ from autoprog.evaluation import Status
 from tests.api.searching import FILE, SIMPLE, SPEC, Driver, make_cohort, make_search, multipart, patient, simple_result
 from tests.api.test_cohorts import SMALL_SPEC, pointers, table
 
-RARE = table("age,died", *(f"{i},{int(i < 7)}" for i in range(40)))
+RARE = table("age,died", *(f"{40 + i % 9},{int(i < 7)}" for i in range(40)))
 RARE_SPEC = {"name": "rare", "outcome": {"column": "died", "positive": 1}}
 
 
@@ -68,10 +68,7 @@ def test_what_the_cohort_cannot_bear_is_a_fault_of_the_settings(client: TestClie
 
 
 def test_default_folds_are_lowered_with_a_warning(client: TestClient) -> None:
-    content = table("age,died", *(f"{i},{int(i < 5)}" for i in range(40)))
-    search = client.post("/v1/searches", files=multipart(RARE_SPEC, content)).json()
-    assert search["settings"]["folds"] == 5
-    groups = table("age,clinic,died", *(f"{i},{i % 4},{int(i < 20)}" for i in range(40)))
+    groups = table("age,clinic,died", *(f"{40 + i % 9},{i % 4},{int(i < 20)}" for i in range(40)))
     spec = {**RARE_SPEC, "groups": "clinic"}
     search = client.post("/v1/searches", files=multipart(spec, groups)).json()
     assert search["settings"]["folds"] == 4
@@ -266,6 +263,7 @@ def test_the_report_is_one_escaped_page(client: TestClient, driver: Driver) -> N
     response = client.get(f"/v1/searches/{search['id']}/report")
     assert response.status_code == 200
     assert response.headers["content-type"] == "text/html; charset=utf-8"
+    assert response.headers["content-security-policy"].startswith("default-src 'none'")
     page = response.text
     assert "<script" not in page
     assert "&lt;script&gt;" in page

@@ -66,6 +66,12 @@ def test_decimal_commas_are_read_only_where_no_point_is_used() -> None:
     assert not cells_of(["1,5", "2,5"], numeric=False, decimal_comma=True).has_decimal_commas
 
 
+def test_commas_among_words_stay_as_they_are() -> None:
+    cells = cells_of(["1,5", "low", "mid", "high"], decimal_comma=True)
+    assert (cells.is_numeric, cells.has_decimal_commas) == (False, False)
+    assert cells.canonical() == ["1,5", "low", "mid", "high"]
+
+
 def test_cells_that_are_written_differently_have_one_canonical_text() -> None:
     assert set(cells_of(["1", "1.0", " 1 ", "TRUE", "true"]).canonical()) == {"1", "true"}
     assert cells_of(["1,50", "2"], decimal_comma=True).canonical() == ["1.5", "2"]

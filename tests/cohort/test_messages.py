@@ -1,6 +1,15 @@
 from __future__ import annotations
 
-from autoprog.cohort.messages import MOST_FAULTS, absent_columns, capped, listed, near_names, pointer, rows_text
+from autoprog.cohort.messages import (
+    MOST_FAULTS,
+    absent_columns,
+    capped,
+    capped_warnings,
+    listed,
+    near_names,
+    pointer,
+    rows_text,
+)
 from autoprog.errors import Fault
 
 
@@ -33,3 +42,9 @@ def test_faults_are_capped() -> None:
     faults = [Fault("/file", str(i)) for i in range(MOST_FAULTS + 7)]
     assert capped(faults[:MOST_FAULTS], "/file") == tuple(faults[:MOST_FAULTS])
     assert capped(faults, "/file")[MOST_FAULTS:] == (Fault("/file", "7 more faults of these kinds"),)
+
+
+def test_warnings_are_capped() -> None:
+    warnings = [str(i) for i in range(MOST_FAULTS + 1)]
+    assert capped_warnings(warnings[:-1]) == tuple(warnings[:-1])
+    assert capped_warnings(warnings) == (*warnings[:-1], "1 more warning of these kinds")

@@ -15,17 +15,21 @@ def embedded() -> Iterator[DaskEngine]:
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[DaskEngine]:
+def scheduler() -> Iterator[str]:
+    """Address of a scheduler with one worker of two slots."""
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     processes = [start_scheduler(port), start_worker(address, slots=2)]
-    try:
-        with DaskEngine.connect(address) as engine:
-            wait_until(lambda: engine.health().slots == 2, 60)
-            yield engine
-    finally:
-        for process in processes:
-            end_process(process)
+    yield address
+    for process in reversed(processes):
+        end_process(process)
+
+
+@pytest.fixture(scope="session")
+def cluster(scheduler: str) -> Iterator[DaskEngine]:
+    with DaskEngine.connect(scheduler) as engine:
+        wait_until(lambda: engine.health().slots == 2, 60)
+        yield engine
 
 
 @pytest.fixture(params=["embedded", "cluster"])

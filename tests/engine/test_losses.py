@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 
 from autoprog.engine import DaskEngine, EngineHealth
@@ -35,29 +36,33 @@ from autoprog.engine import DaskEngine
 from autoprog.search.ports import Call, CallLimits
 from tests.engine.functions import add, begin_and_hang
 
-engine = DaskEngine.embedded(2, ["tests.hostile"])
+engine = eval(sys.argv[1])
 limits = CallLimits(60, 256)
 print([o.value for o in engine.run([Call("sum", add, (1, 2))], limits, lambda: False)], flush=True)
-if sys.argv[1:]:
-    list(engine.run([Call(marker, begin_and_hang, (marker,)) for marker in sys.argv[1:]], limits, lambda: False))
+if sys.argv[2:]:
+    list(engine.run([Call(marker, begin_and_hang, (marker,)) for marker in sys.argv[2:]], limits, lambda: False))
 """
+EMBEDDED = "DaskEngine.embedded(2, ['tests.hostile'])"
 
 
 def never() -> bool:
     return False
 
 
-def start_script(folder: Path, *markers: Path) -> subprocess.Popen[bytes]:
+def start_script(folder: Path, engine: str, *markers: Path) -> subprocess.Popen[bytes]:
     script = folder / "script.py"
     script.write_text(SCRIPT)
     return subprocess.Popen(
-        [sys.executable, script, *markers], env={**os.environ, "PYTHONPATH": f"/tmp/stub:{ROOT}"}, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, script, engine, *markers],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
 
 
 def test_no_child_is_left_5_s_after_its_parent_is_killed(tmp_path: Path) -> None:
     markers = [tmp_path / "a", tmp_path / "b"]
-    with start_script(tmp_path, *markers) as process:
+    with start_script(tmp_path, EMBEDDED, *markers) as process:
         wait_until(lambda: all(marker.exists() for marker in markers), 60)
         children = descendants(process.pid)
         hanging = {int(marker.read_text()) for marker in markers}
@@ -68,7 +73,7 @@ def test_no_child_is_left_5_s_after_its_parent_is_killed(tmp_path: Path) -> None
 
 
 def test_a_script_that_never_closes_its_engine_ends(tmp_path: Path) -> None:
-    with start_script(tmp_path) as process:
+    with start_script(tmp_path, EMBEDDED) as process:
         out, _ = process.communicate(timeout=60)
         assert (process.returncode, out) == (0, b"[3]\n")
 
@@ -98,32 +103,51 @@ def processes() -> Iterator[list[subprocess.Popen[bytes]]]:
     yield started
     for process in reversed(started):
         end_process(process)
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
 
 
 @pytest.mark.parametrize(("number", "exit_code"), [(signal.SIGKILL, -signal.SIGKILL), (signal.SIGTERM, 0)])
 def test_the_calls_of_a_worker_that_dies_run_elsewhere(
-    processes: list[subprocess.Popen[bytes]], tmp_path: Path, number: signal.Signals, exit_code: int
+    cluster: DaskEngine,
+    scheduler: str,
+    processes: list[subprocess.Popen[bytes]],
+    tmp_path: Path,
+    number: signal.Signals,
+    exit_code: int,
 ) -> None:
-    port = free_port()
-    address = f"tcp://127.0.0.1:{port}"
-    processes += [start_scheduler(port), start_worker(address), start_worker(address)]
-    doomed, marker = processes[-1], tmp_path / "marker"
-    with DaskEngine.connect(address) as engine:
-        wait_until(lambda: engine.health().slots == 2, 60)
-        children = []
+    doomed, marker = start_worker(scheduler), tmp_path / "marker"
+    processes.append(doomed)
+    wait_until(lambda: cluster.slots == 3, 60)
+    children: list[psutil.Process] = []
 
-        def kill_once_it_hangs() -> bool:
-            if marker.exists() and not children:
-                children.extend(descendants(doomed.pid))
-                doomed.send_signal(number)
-            return False
+    def kill_once_it_hangs() -> bool:
+        if marker.exists() and not children:
+            children.extend(descendants(doomed.pid))
+            doomed.send_signal(number)
+        return False
 
-        calls = [Call(str(n), functions.hang_under, (doomed.pid, str(marker))) for n in range(4)]
-        outcomes = list(engine.run(calls, LIMITS, kill_once_it_hangs))
-        assert {o.key: o.value for o in outcomes} == dict.fromkeys("0123", "elsewhere")
-        assert_all_gone(children, 5)
-        assert doomed.wait(5) == exit_code
-        assert engine.slots == 1
+    calls = [Call(str(n), functions.hang_under, (doomed.pid, str(marker))) for n in range(6)]
+    outcomes = list(cluster.run(calls, LIMITS, kill_once_it_hangs))
+    assert {o.key: o.value for o in outcomes} == dict.fromkeys("012345", "elsewhere")
+    assert doomed.wait(20) == exit_code
+    assert_all_gone(children, 5)
+    wait_until(lambda: cluster.slots == 2, 10)
+
+
+def test_what_a_killed_client_began_is_killed(
+    cluster: DaskEngine, scheduler: str, processes: list[subprocess.Popen[bytes]], tmp_path: Path
+) -> None:
+    markers = [tmp_path / "a", tmp_path / "b"]
+    client = start_script(tmp_path, f"DaskEngine.connect({scheduler!r})", *markers)
+    processes.append(client)
+    wait_until(lambda: all(marker.exists() for marker in markers), 60)
+    hanging = [psutil.Process(int(marker.read_text())) for marker in markers]
+    client.kill()
+    assert_all_gone(hanging, 10)
+    (outcome,) = cluster.run([Call("sum", functions.add, (1, 2))], LIMITS, never)
+    assert outcome.value == 3
 
 
 def test_a_run_outlives_the_scheduler(processes: list[subprocess.Popen[bytes]], tmp_path: Path) -> None:
@@ -137,13 +161,13 @@ def test_a_run_outlives_the_scheduler(processes: list[subprocess.Popen[bytes]], 
         assert engine.slots == 0
         worker = start_worker(address)
         processes.append(worker)
-        children = []
+        children: list[psutil.Process] = []
 
         def restart_once_it_hangs() -> bool:
             if marker.exists() and not children:
                 children.extend(descendants(worker.pid))
                 end_process(scheduler)
-                assert worker.wait(10) == 1
+                assert worker.wait(20) == 1
                 processes.extend([start_scheduler(port), start_worker(address)])
             return False
 

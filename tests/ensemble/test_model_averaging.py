@@ -109,3 +109,16 @@ def test_out_of_fold_risks_are_the_weighted_mean() -> None:
     np.testing.assert_allclose(ensemble.out_of_fold_risks(scored), expected, rtol=1e-12)
     with pytest.raises(ValueError, match=r"evaluations \[0\]"):
         Ensemble(ensemble.members).out_of_fold_risks(History(scored.metric, scored.evaluations[1:]))
+
+
+def test_without_some_members_the_others_keep_their_proportions() -> None:
+    scored = history([0.7, 0.8, 0.6])
+    posterior = posterior_of(np.zeros((1, 3)), np.eye(3)[None], (0, 1, 2))
+    ensemble = average_models(scored, posterior, np.random.default_rng(0))
+    first, second, third = ensemble.members
+    rest = ensemble.without({second.number})
+    assert [m.number for m in rest.members] == [first.number, third.number]
+    assert sum(m.weight for m in rest.members) == pytest.approx(1.0, abs=1e-12)
+    assert rest.members[0].weight / rest.members[1].weight == pytest.approx(first.weight / third.weight)
+    with pytest.raises(ValueError, match="no member is left"):
+        ensemble.without({0, 1, 2})

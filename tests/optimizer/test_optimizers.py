@@ -127,7 +127,7 @@ def test_the_posterior_is_joint_and_speaks_of_succeeded_evaluations(preset: str,
     assert np.corrcoef(posterior.means.mean(axis=0), history.gains())[0, 1] > 0.5
 
     document = json.loads(json.dumps(posterior.to_json()))
-    assert sorted(k for m in document["subspaces"] for k in m) == sorted(posterior.keys)
+    assert sorted(k for m in document["subspaces"] for k in m["algorithms"]) == sorted(posterior.keys)
     together = np.array(document["co_membership"]["frequencies"])
     assert together.shape == (len(posterior.keys),) * 2
     assert np.array_equal(together, together.T)
@@ -189,7 +189,7 @@ def test_failing_neighbourhoods_are_avoided() -> None:
     level = {"prediction0": 0.8, "prediction1": 0.75, "prediction2": None}
     for batch in range(12):
         rng = np.random.default_rng(batch)
-        history = history_of(seen, lambda i: level[seen[i].prediction.algorithm])
+        history = history_of(seen, lambda i, seen=seen: level[seen[i].prediction.algorithm])
         proposal = optimizer.propose(history, batch, 2, rng, state)
         seen += proposal.configurations
         state = proposal.state
@@ -201,7 +201,7 @@ def test_a_cancelled_evaluation_is_not_proposed_again() -> None:
     space = toy_space(((0,), (0,), (0, 0), (0, 0)))
     optimizer = make_optimizer(space, SHAPE, OptimizerOptions(subspaces=2))
     configurations = optimizer.propose(History(METRICS["auc_roc"]), 0, 3, np.random.default_rng(0), {}).configurations
-    history = history_of(configurations, lambda i: 0.7)
+    history = history_of(configurations, lambda _: 0.7)
     cancelled = Evaluation(2, 0, configurations[2], Status.CANCELLED)
     following = optimizer.propose(
         replace(history, evaluations=(*history.evaluations[:2], cancelled)), 1, 4, np.random.default_rng(1), {}

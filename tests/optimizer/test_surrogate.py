@@ -3,6 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
+from scipy.stats import norm
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import PairwiseKernel
 
 from autoprog.optimizer.covariance import KernelParameters
 from autoprog.optimizer.encoding import Encoding, Points
@@ -65,9 +68,6 @@ def test_the_decomposed_bound_is_never_below_the_joint_one(surrogate: Surrogate,
 
 def test_the_joint_posterior_is_scikit_learns(surrogate: Surrogate, encoding: Encoding) -> None:
     """Against an independent implementation of Gaussian process regression on the same covariances."""
-    from sklearn.gaussian_process import GaussianProcessRegressor
-    from sklearn.gaussian_process.kernels import PairwiseKernel
-
     points = encoding.encode(draw(encoding.space, 10, np.random.default_rng(6)))
     together = Points(
         np.vstack([surrogate._points.used, points.used]), np.vstack([surrogate._points.units, points.units])
@@ -98,8 +98,6 @@ def test_gpytorch_and_numpy_have_the_same_marginal_likelihood(
 
 
 def test_the_priors_are_normal_on_logarithms(surrogate: Surrogate, encoding: Encoding, labels: np.ndarray) -> None:
-    from scipy.stats import norm
-
     kernel = GatedAdditiveKernel(labels, encoding.owner, PARAMETERS.similarity)
     model = MarginalLikelihood(surrogate._points, surrogate._y, kernel, noise=0.05)
     model.set_raw(np.log([PARAMETERS.variance, PARAMETERS.length, PARAMETERS.noise - NOISE_FLOOR]))

@@ -63,5 +63,4 @@ def test_the_ensemble_is_not_worse_than_the_simple_pipeline(repeats: int, engine
     error = (aucs[:, 0] - aucs[:, 1]).std(ddof=1) / len(aucs) ** 0.5
     figures = f"ensemble {ensemble:.4f}, simple {simple:.4f}, difference {ensemble - simple:+.4f}"
     print(f"{len(aucs)} outer folds: {figures} (naive standard error {error:.4f})")
-          f" (naive standard error {error:.4f})")  # fmt: skip
     assert ensemble - simple >= -0.01

@@ -258,6 +258,8 @@ def test_events_tell_the_story_in_order(database: Database, store: DatabaseStore
 
 def test_finish_delivers_the_model_and_its_documents(database: Database, store: DatabaseStore, files: Files) -> None:
     (search_id,) = queue_searches(database)
+    with database.session() as session:
+        session.get_one(SearchRow, search_id).warnings = ["4 folds in place of 5"]
     claim = take(store)
     store.record_phase(claim, Phase.RULES)
     store.finish(claim, make_result(b"the bytes"), cancelled=False)
@@ -267,7 +269,7 @@ def test_finish_delivers_the_model_and_its_documents(database: Database, store: 
     assert row.ensemble == {"members": [{"weight": 1.0}]}
     assert row.rules == {"rules": [], "note": "of the model"}
     assert row.decomposition == {"subspaces": []}
-    assert row.warnings == ["few events"]
+    assert row.warnings == ["4 folds in place of 5", "few events"]
     with database.session(read_only=True) as session:
         model = session.get_one(ModelRow, row.model_id)
     assert (model.search_id, model.cohort_id, model.owner_id) == (search_id, row.cohort_id, row.owner_id)

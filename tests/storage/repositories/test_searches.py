@@ -62,6 +62,8 @@ def test_another_owner_finds_and_changes_nothing(database: Database) -> None:
             with pytest.raises(NotFoundError):
                 use()
         assert searches.page(stranger).items == ()
+        searches.request_cancel(owner_id, search_id)
+        assert len(searches.events(owner_id, search_id)) == 1
         assert searches.events(stranger, search_id) == []
 
 

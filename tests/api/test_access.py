@@ -1,0 +1,134 @@
+"""Who may do what: keys, scopes, owners, and the guard of a server without keys."""
+
+from __future__ import annotations
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+
+from api.auth import SCOPES
+from autoprog.evaluation import Status
+from autoprog.storage.database import Database
+from autoprog.storage.repositories import KeyRepository
+from tests.api.conftest import LOCAL, MakeClient
+from tests.api.searching import Driver, make_cohort, make_search, multipart, patient
+
+
+@pytest.mark.parametrize("header", [None, "", "Basic YTpi", "Bearer", "Bearer ap_x_y", "Bearer " + "ü" * 40])
+def test_without_a_key_there_is_nothing(keyed_app: FastAPI, header: str | None) -> None:
+    headers = {} if header is None else {"Authorization": header.encode("latin-1")}
+    response = TestClient(keyed_app, headers=headers).get("/v1/cohorts")
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"] == "Bearer"
+    assert response.headers["content-type"] == "application/problem+json"
+    assert response.json()["type"] == "/problems/unauthorized"
+
+
+def test_a_body_is_not_read_before_its_sender_is_known(keyed_app: FastAPI) -> None:
+    assert TestClient(keyed_app).post("/v1/cohorts", files=multipart()).status_code == 401
+
+
+def test_a_revoked_key_opens_nothing(database: Database, client_of: MakeClient) -> None:
+    client = client_of("ada")
+    assert client.get("/v1/cohorts").status_code == 200
+    with database.session() as session:
+        KeyRepository(session).revoke(client.headers["authorization"].split("_")[1])
+    assert client.get("/v1/cohorts").status_code == 401
+
+
+ROUTES = [
+    ("GET", "/v1/cohorts", "read"),
+    ("POST", "/v1/cohorts", "write"),
+    ("GET", "/v1/cohorts/x", "read"),
+    ("DELETE", "/v1/cohorts/x", "write"),
+    ("GET", "/v1/searches", "read"),
+    ("POST", "/v1/searches", "write"),
+    ("GET", "/v1/searches/x", "read"),
+    ("DELETE", "/v1/searches/x", "write"),
+    ("POST", "/v1/searches/x/cancel", "write"),
+    ("GET", "/v1/searches/x/events", "read"),
+    ("GET", "/v1/searches/x/evaluations", "read"),
+    ("GET", "/v1/searches/x/ensemble", "read"),
+    ("GET", "/v1/searches/x/rules", "read"),
+    ("GET", "/v1/searches/x/decomposition", "read"),
+    ("GET", "/v1/searches/x/report", "read"),
+    ("POST", "/v1/searches/x/predictions", "predict"),
+    ("GET", "/v1/models", "read"),
+    ("GET", "/v1/models/x", "read"),
+    ("DELETE", "/v1/models/x", "write"),
+    ("POST", "/v1/models/x/predictions", "predict"),
+    ("GET", "/v1/space", "read"),
+]
+
+
+def test_the_table_of_routes_is_complete(keyed_app: FastAPI) -> None:
+    paths = keyed_app.openapi()["paths"]
+    documented = {(method.upper(), path) for path, item in paths.items() if path.startswith("/v1") for method in item}
+    for parameter in ("{cohort_id}", "{search_id}", "{model_id}"):
+        documented = {(method, path.replace(parameter, "x")) for method, path in documented}
+    assert documented == {(method, path) for method, path, _ in ROUTES}
+
+
+@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
+def test_a_route_asks_for_its_scope(client_of: MakeClient, method: str, path: str, scope: str) -> None:
+    body = {"json": {"patients": [{}]}} if scope == "predict" else {}
+    without = client_of("ada", *(other for other in SCOPES if other != scope)).request(method, path, **body)
+    assert (without.status_code, without.json()["type"]) == (403, "/problems/forbidden")
+    assert scope in without.json()["detail"]
+    assert client_of("ada", scope).request(method, path, **body).status_code not in {401, 403}
+
+
+def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient, driver: Driver) -> None:
+    ada, bob = client_of("ada"), client_of("bob")
+    search = make_search(ada)
+    driver.run(Status.SUCCEEDED)
+    model_id = ada.get(f"/v1/searches/{search['id']}").json()["model_id"]
+    ids = {"cohorts": search["cohort_id"], "searches": search["id"], "models": model_id}
+    for method, path, scope in ROUTES:
+        if "/x" not in path:
+            continue
+        collection = path.split("/")[2]
+        body = {"json": {"patients": [patient()]}} if scope == "predict" else {}
+        response = bob.request(method, path.replace("/x", f"/{ids[collection]}"), **body)
+        assert (response.status_code, response.json()["type"]) == (404, "/problems/not-found"), path
+    assert bob.post("/v1/searches", json={"cohort_id": search["cohort_id"]}).status_code == 404
+    for collection, identifier in ids.items():
+        assert bob.get(f"/v1/{collection}").json()["items"] == []
+        assert ada.get(f"/v1/{collection}/{identifier}").status_code == 200
+
+
+def test_keys_of_one_owner_share_its_resources(client_of: MakeClient) -> None:
+    cohort = make_cohort(client_of("ada"))
+    assert client_of("ada", "read").get(f"/v1/cohorts/{cohort['id']}").json() == cohort
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1:8000", "localhost:8000", "LOCALHOST", "[::1]:8000", "127.8.9.1"])
+def test_a_local_server_answers_to_its_own_names(local_app: FastAPI, host: str) -> None:
+    client = TestClient(local_app, base_url=LOCAL)
+    assert client.get("/v1/cohorts", headers={"Host": host}).status_code == 200
+    assert client.get("/v1/cohorts", headers={"Host": host, "Origin": f"http://{host}"}).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:8000", "10.0.0.7:8000", "localhost.evil.example", "", "["]
+)
+@pytest.mark.parametrize("path", ["/v1/cohorts", "/livez", "/metrics", "/docs"])
+def test_a_rebound_name_is_refused(local_app: FastAPI, host: str, path: str) -> None:
+    response = TestClient(local_app, base_url=LOCAL).get(path, headers={"Host": host})
+    assert response.status_code == 403
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize(
+    "origin", ["https://evil.example", "null", "http://127.0.0.1:3000", "http://localhost:8000", "http://["]
+)
+def test_a_page_of_another_origin_is_refused(local_app: FastAPI, origin: str) -> None:
+    client = TestClient(local_app, base_url=LOCAL)
+    response = client.post("/v1/cohorts", files=multipart(), headers={"Origin": origin})
+    assert response.status_code == 403
+    assert client.get("/v1/cohorts").json()["items"] == []
+
+
+def test_a_server_with_keys_answers_to_any_name(client_of: MakeClient) -> None:
+    headers = {"Host": "models.hospital.example", "Origin": "https://hospital.example"}
+    assert client_of("ada").get("/v1/cohorts", headers=headers).status_code == 200

@@ -1,0 +1,100 @@
+"""Following a search as server-sent events."""
+
+from __future__ import annotations
+
+import json
+import threading
+
+import pytest
+from fastapi.testclient import TestClient
+
+from autoprog.evaluation import Status
+from tests.api.conftest import MakeClient
+from tests.api.searching import Driver, make_search
+
+Event = tuple[str, int, dict[str, object]]
+
+
+def read_events(text: str) -> list[Event]:
+    events = []
+    for block in text.split("\n\n"):
+        fields = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if fields:
+            events.append((fields["event"], int(fields["id"]), json.loads(fields["data"])))
+    return events
+
+
+def test_a_finished_search_is_told_from_its_beginning(client: TestClient, driver: Driver) -> None:
+    search = make_search(client)
+    driver.run(Status.SUCCEEDED, Status.TIMEOUT)
+    response = client.get(f"/v1/searches/{search['id']}/events")
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/event-stream")
+    events = read_events(response.text)
+    assert [kind for kind, _, _ in events] == ["phase", "evaluation", "evaluation", "finished"]
+    assert [number for _, number, _ in events] == [1, 2, 3, 4]
+    assert events[0][2] == {"phase": "search"}
+    assert events[1][2]["status"] == "succeeded"
+    assert events[2][2]["score"] is None
+    assert events[3][2]["status"] == "succeeded"
+    assert events[3][2]["model_id"] == client.get(f"/v1/searches/{search['id']}").json()["model_id"]
+    assert "risks" not in response.text
+
+
+@pytest.mark.parametrize(("last", "numbers"), [(0, [1, 2, 3]), (2, [3]), (3, [3]), (999, [999])])
+def test_a_broken_stream_goes_on_where_it_broke(
+    client: TestClient, driver: Driver, last: int, numbers: list[int]
+) -> None:
+    search = make_search(client)
+    driver.run(Status.SUCCEEDED)
+    response = client.get(f"/v1/searches/{search['id']}/events", headers={"Last-Event-ID": str(last)})
+    events = read_events(response.text)
+    assert [number for _, number, _ in events] == numbers
+    assert events[-1][0] == "finished"
+    assert events[-1][2]["status"] == "succeeded"
+
+
+def test_a_running_search_is_told_as_it_goes(client: TestClient, driver: Driver) -> None:
+    search = make_search(client)
+    claim = driver.claim()
+    driver.explore(claim, Status.SUCCEEDED)
+    late = threading.Timer(0.7, driver.finish, [claim])
+    late.start()
+    try:
+        events = read_events(client.get(f"/v1/searches/{search['id']}/events").text)
+    finally:
+        late.join()
+    assert [kind for kind, _, _ in events] == ["phase", "evaluation", "finished"]
+
+
+def test_a_cancelled_search_ends_its_stream(client: TestClient) -> None:
+    search = make_search(client)
+    client.post(f"/v1/searches/{search['id']}/cancel")
+    (event,) = read_events(client.get(f"/v1/searches/{search['id']}/events").text)
+    assert event[0] == "finished"
+    assert event[2]["status"] == "cancelled"
+
+
+def test_a_search_that_is_deleted_ends_its_stream(client: TestClient) -> None:
+    search = make_search(client)
+    late = threading.Timer(0.7, client.delete, [f"/v1/searches/{search['id']}"])
+    late.start()
+    try:
+        assert read_events(client.get(f"/v1/searches/{search['id']}/events").text) == []
+    finally:
+        late.join()
+
+
+def test_the_events_of_another_owner_are_not_found(client_of: MakeClient) -> None:
+    search = make_search(client_of("ada"))
+    response = client_of("bob").get(f"/v1/searches/{search['id']}/events")
+    assert response.status_code == 404
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.parametrize("last", ["x", "-1", "99999999999999999999"])
+def test_a_last_event_that_cannot_be_is_a_fault(client: TestClient, last: str) -> None:
+    search = make_search(client)
+    response = client.get(f"/v1/searches/{search['id']}/events", headers={"Last-Event-ID": last})
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["pointer"] == "/headers/last-event-id"

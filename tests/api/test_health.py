@@ -1,0 +1,58 @@
+"""Liveness, readiness, metrics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api import create_app
+from autoprog.settings import Settings
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from tests.api.conftest import MakeClient
+from tests.api.searching import make_cohort
+
+
+def test_a_server_that_can_serve_is_ready(client: TestClient) -> None:
+    assert client.get("/livez").json() == {"status": "alive"}
+    assert client.get("/readyz").json() == {"status": "ready", "database": True, "engine": None}
+
+
+@pytest.mark.parametrize("reachable", [True, False])
+def test_readiness_asks_the_engine(database: Database, files: Files, reachable: bool) -> None:
+    app = create_app(Settings(), database, files, local_owner=False, engine_health=lambda: reachable)
+    response = TestClient(app).get("/readyz")
+    assert response.status_code == (200 if reachable else 503)
+    if reachable:
+        assert response.json()["engine"] is True
+    else:
+        assert response.json()["type"] == "/problems/not-ready"
+        assert "worker" in response.json()["detail"]
+
+
+def test_a_database_without_tables_is_not_ready(empty_database: Database, files: Files) -> None:
+    response = TestClient(create_app(Settings(), empty_database, files, local_owner=False)).get("/readyz")
+    assert response.status_code == 503
+    assert "autoprog db upgrade" in response.json()["detail"]
+
+
+def test_a_database_that_cannot_be_reached_is_not_ready(tmp_path: Path, files: Files) -> None:
+    database = Database(f"sqlite:///{tmp_path / 'no' / 'such' / 'folder.db'}")
+    client = TestClient(create_app(Settings(), database, files, local_owner=True), base_url="http://localhost")
+    response = client.get("/readyz")
+    assert response.status_code == 503
+    assert "reached" in response.json()["detail"]
+    assert str(tmp_path) not in response.text
+    assert client.get("/livez").status_code == 200
+    assert client.get("/v1/cohorts").status_code == 500
+
+
+def test_metrics_name_routes_and_no_resources(client_of: MakeClient) -> None:
+    client = client_of("ada")
+    cohort = make_cohort(client)
+    client.get(f"/v1/cohorts/{cohort['id']}")
+    text = client.get("/metrics").text
+    assert 'handler="/v1/cohorts/{cohort_id}"' in text
+    assert cohort["id"] not in text

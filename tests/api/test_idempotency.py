@@ -1,0 +1,117 @@
+"""`Idempotency-Key`: the same request twice is one request."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from fastapi.testclient import TestClient
+
+import api.cohorts.service
+from autoprog.errors import ArtifactError
+from tests.api.conftest import MakeClient
+from tests.api.searching import SPEC, make_cohort, multipart
+from tests.api.test_cohorts import SMALL, SMALL_SPEC, table
+
+KEY = {"Idempotency-Key": "3f9c-1"}
+
+
+def test_the_first_answer_comes_again(client: TestClient) -> None:
+    first = client.post("/v1/cohorts", files=multipart(), headers=KEY)
+    again = client.post("/v1/cohorts", files=multipart(), headers=KEY)
+    assert first.status_code == again.status_code == 201
+    assert again.content == first.content
+    assert again.headers["location"] == first.headers["location"]
+    assert again.headers["content-type"] == first.headers["content-type"]
+    assert "idempotency-replayed" not in first.headers
+    assert again.headers["idempotency-replayed"] == "true"
+    assert len(client.get("/v1/cohorts").json()["items"]) == 1
+
+
+def test_a_search_is_started_once(client: TestClient) -> None:
+    body = {"cohort_id": make_cohort(client)["id"], "seed": 1}
+    first = client.post("/v1/searches", json=body, headers=KEY)
+    again = client.post("/v1/searches", json=body, headers=KEY)
+    assert again.json() == first.json()
+    assert again.headers["retry-after"] == first.headers["retry-after"]
+    assert len(client.get("/v1/searches").json()["items"]) == 1
+
+
+def test_without_a_key_every_request_counts(client: TestClient) -> None:
+    assert make_cohort(client)["id"] != make_cohort(client)["id"]
+
+
+@pytest.mark.parametrize("changed", ["file", "spec"])
+def test_the_same_key_with_another_body_is_refused(client: TestClient, changed: str) -> None:
+    client.post("/v1/cohorts", files=multipart(), headers=KEY)
+    other = multipart({**SPEC, "name": "other"}) if changed == "spec" else multipart(SMALL_SPEC, table(*SMALL))
+    response = client.post("/v1/cohorts", files=other, headers=KEY)
+    assert response.status_code == 422
+    assert [fault["pointer"] for fault in response.json()["errors"]] == ["/headers/idempotency-key"]
+    assert len(client.get("/v1/cohorts").json()["items"]) == 1
+
+
+def test_a_key_is_the_owners_and_the_routes(client_of: MakeClient) -> None:
+    ada, bob = client_of("ada"), client_of("bob")
+    cohort = ada.post("/v1/cohorts", files=multipart(), headers=KEY).json()
+    assert bob.post("/v1/cohorts", files=multipart(), headers=KEY).json()["id"] != cohort["id"]
+    assert ada.post("/v1/searches", json={"cohort_id": cohort["id"]}, headers=KEY).status_code == 202
+
+
+def test_a_refusal_comes_again_too(client: TestClient) -> None:
+    parts = multipart(SMALL_SPEC, b"age,died\n")
+    first = client.post("/v1/cohorts", files=parts, headers=KEY)
+    again = client.post("/v1/cohorts", files=parts, headers=KEY)
+    assert first.status_code == again.status_code == 422
+    assert again.json() == first.json()
+    assert again.headers["content-type"] == "application/problem+json"
+    assert again.headers["idempotency-replayed"] == "true"
+
+
+@pytest.mark.parametrize("error", [ArtifactError("the disk is full"), OSError("the disk is full")])
+def test_a_failure_of_the_server_is_not_kept(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> bytes:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(api.cohorts.service, "to_parquet", fail)
+        assert client.post("/v1/cohorts", files=multipart(), headers=KEY).status_code == 500
+    response = client.post("/v1/cohorts", files=multipart(), headers=KEY)
+    assert response.status_code == 201
+    assert "idempotency-replayed" not in response.headers
+
+
+def test_a_second_request_does_not_overtake_the_first(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    started, go_on = threading.Event(), threading.Event()
+    read = api.cohorts.service.read_cohort
+
+    def slow(*arguments: object) -> object:
+        started.set()
+        assert go_on.wait(30)
+        return read(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(api.cohorts.service, "read_cohort", slow)
+    answers: list[int] = []
+    first = threading.Thread(
+        target=lambda: answers.append(client.post("/v1/cohorts", files=multipart(), headers=KEY).status_code)
+    )
+    first.start()
+    try:
+        assert started.wait(30)
+        second = client.post("/v1/cohorts", files=multipart(), headers=KEY)
+        assert (second.status_code, second.json()["type"]) == (409, "/problems/conflict")
+    finally:
+        go_on.set()
+        first.join()
+    assert answers == [201]
+    assert client.post("/v1/cohorts", files=multipart(), headers=KEY).status_code == 201
+    assert len(client.get("/v1/cohorts").json()["items"]) == 1
+
+
+@pytest.mark.parametrize("key", ["", "a b", "x" * 256])
+def test_a_key_that_cannot_be_kept_is_a_fault(client: TestClient, key: str) -> None:
+    response = client.post("/v1/cohorts", files=multipart(), headers={"Idempotency-Key": key})
+    assert response.status_code == 422
+    assert response.json()["errors"][0]["pointer"] == "/headers/idempotency-key"

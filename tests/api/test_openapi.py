@@ -1,0 +1,65 @@
+"""The generated document: complete enough to write a client against."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+
+@pytest.fixture
+def document(client: TestClient) -> dict[str, Any]:
+    found: dict[str, Any] = client.get("/openapi.json").json()
+    return found
+
+
+def _operations(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [operation for path in document["paths"].values() for operation in path.values()]
+
+
+def _references(node: object) -> set[str]:
+    if isinstance(node, dict):
+        own = {node["$ref"]} if isinstance(node.get("$ref"), str) else set()
+        return own.union(*(_references(child) for child in node.values()))
+    if isinstance(node, list):
+        return set().union(*(_references(child) for child in node))
+    return set()
+
+
+def test_every_reference_leads_somewhere(document: dict[str, Any]) -> None:
+    for reference in _references(document):
+        node: Any = document
+        for step in reference.removeprefix("#/").split("/"):
+            node = node[step]
+        assert node
+
+
+def test_every_operation_is_named_and_described(document: dict[str, Any]) -> None:
+    operations = _operations(document)
+    names = [operation["operationId"] for operation in operations]
+    assert len(set(names)) == len(names)
+    assert all(operation["summary"] and operation["description"] for operation in operations)
+
+
+def test_every_refusal_is_a_problem(document: dict[str, Any]) -> None:
+    for operation in _operations(document):
+        for status, response in operation["responses"].items():
+            if status >= "400":
+                assert list(response["content"]) == ["application/problem+json"]
+    assert "HTTPValidationError" not in document["components"]["schemas"]
+
+
+def test_bodies_that_are_read_by_hand_are_described(document: dict[str, Any]) -> None:
+    cohort = document["paths"]["/v1/cohorts"]["post"]["requestBody"]["content"]["multipart/form-data"]["schema"]
+    assert cohort["required"] == ["file", "spec"]
+    search = document["paths"]["/v1/searches"]["post"]["requestBody"]["content"]
+    assert set(search) == {"application/json", "multipart/form-data"}
+    assert search["multipart/form-data"]["schema"]["required"] == ["file", "spec"]
+    settings = document["components"]["schemas"]["SearchRequest"]
+    assert settings["required"] == ["cohort_id"]
+    assert "budget" in settings["properties"]
+
+
+def test_the_page_to_browse_it_is_there(client: TestClient) -> None:
+    assert "swagger" in client.get("/docs").text

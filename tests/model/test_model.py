@@ -1,0 +1,226 @@
+"""The model: what it says of patients, and that storage changes none of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import subprocess
+import sys
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.model_selection import cross_val_predict
+
+from autoprog.cohort import Cohort
+from autoprog.errors import ArtifactError, InvalidInputError
+from autoprog.interpreter import explain, make_strata, matching
+from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
+from autoprog.model.archive import pack, unpack
+from autoprog.space import Configuration, Space, TableShape, build_pipeline
+from tests.cohorts import cleveland_cohort, mixed_cohort
+
+PIPELINES = (
+    ("median", "none", "logistic_regression", "none"),
+    ("mice", "select_rates", "gaussian_nb", "sigmoid"),
+    ("none", "none", "lightgbm", "isotonic"),
+    ("none", "none", "xgboost", "none"),
+)
+WEIGHTS = (0.4, 0.3, 0.2, 0.1)
+
+
+def _configuration(names: tuple[str, str, str, str], shape: TableShape) -> Configuration:
+    space = Space.full()
+    return next(space.default(kind) for kind in space.valid_kinds(shape) if tuple(a.name for a in kind) == names)
+
+
+def _fitted(cohort: Cohort, names: tuple[str, str, str, str]) -> object:
+    shape = TableShape.of(cohort, 5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return build_pipeline(_configuration(names, shape), cohort.features, shape, 0).fit(cohort.X, cohort.y)
+
+
+@cache
+def _model(cohort_name: str = "cleveland") -> PrognosticModel:
+    cohort = {"cleveland": cleveland_cohort, "mixed": mixed_cohort}[cohort_name]()
+    estimators = [_fitted(cohort, names) for names in PIPELINES]
+    risks = cross_val_predict(estimators[0], cohort.X, cohort.y, cv=5, method="predict_proba")[:, 1]
+    members = tuple(Member(w, dump_estimator(e)) for w, e in zip(WEIGHTS, estimators, strict=True))
+    rules = explain(cohort, risks, make_strata(risks))
+    return PrognosticModel(cohort.features, cohort.outcome, members, rules, ModelMetadata.of(cohort))
+
+
+def _patients(cohort: Cohort) -> list[dict[str, object]]:
+    """The cohort's rows as a client would send them."""
+    return [
+        {
+            feature.name: None if np.isnan(x) else (feature.levels[int(x)] if feature.levels else float(x))
+            for feature, x in zip(cohort.features, row, strict=True)
+        }
+        for row in cohort.X
+    ]
+
+
+def test_the_risk_is_the_weighted_mean_of_the_members() -> None:
+    model, X = _model(), cleveland_cohort().X
+    by_member = [_fitted(cleveland_cohort(), names).predict_proba(X)[:, 1] for names in PIPELINES]
+    np.testing.assert_allclose(model.risks(X), np.average(by_member, axis=0, weights=WEIGHTS), rtol=1e-12)
+
+
+@pytest.mark.parametrize("cohort_name", ["cleveland", "mixed"])
+def test_a_patient_gets_risk_stratum_and_rules(cohort_name: str) -> None:
+    model = _model(cohort_name)
+    cohort = {"cleveland": cleveland_cohort, "mixed": mixed_cohort}[cohort_name]()
+    answers = model.predict(_patients(cohort))
+    np.testing.assert_array_equal([a.risk for a in answers], model.risks(cohort.X))
+    matches = [matching(rule, cohort.features, cohort.X) for rule in model.rules.rules]
+    for i, answer in enumerate(answers):
+        stratum = next(s for s in model.rules.strata if s.name == answer.stratum)
+        assert stratum.lower <= answer.risk <= stratum.upper
+        assert answer.rules == tuple(index for index, matched in enumerate(matches) if matched[i])
+    assert any(answer.rules for answer in answers)
+
+
+def test_a_patient_alone_is_told_what_he_is_told_among_others() -> None:
+    model = _model()
+    patients = _patients(cleveland_cohort())[:20]
+    together = model.predict(patients)
+    for patient, answer in zip(patients, together, strict=True):
+        (alone,) = model.predict([patient])
+        assert alone.risk == pytest.approx(answer.risk, abs=1e-12)
+
+
+def test_the_document_has_the_names_of_the_contract() -> None:
+    (answer,) = _model().predict(_patients(cleveland_cohort())[:1])
+    document = answer.to_json()
+    assert list(document) == ["risk", "horizons", "interval", "stratum", "rules", "warnings"]
+    assert document["horizons"] == []
+    assert document["interval"] is None
+    assert json.loads(json.dumps(document)) == document
+
+
+def test_what_is_unusual_gets_a_risk_and_a_warning() -> None:
+    model = _model()
+    usual = dict(_patients(cleveland_cohort())[0])
+    (plain,) = model.predict([usual])
+    assert plain.warnings == ()
+    unseen, missing, outside = model.predict([usual | {"cp": "9"}, usual | {"chol": None}, usual | {"age": 97}])
+    assert "cp" in unseen.warnings[0]
+    assert "never seen" in unseen.warnings[0]
+    assert missing.warnings == ("chol was imputed",)
+    assert outside.warnings == ("age 97 is outside the training range 29 to 77",)
+    assert all(0 <= answer.risk <= 1 for answer in (unseen, missing, outside))
+
+
+def test_nothing_known_at_all_and_absurd_numbers_still_get_a_risk() -> None:
+    model = _model()
+    unknown = dict.fromkeys((f.name for f in model.features), None)
+    absurd = dict(_patients(cleveland_cohort())[0]) | {"age": 1e300, "chol": -1e300}
+    for answer in model.predict([unknown, absurd]):
+        assert 0 <= answer.risk <= 1
+        assert answer.warnings
+
+
+def test_a_missing_column_is_a_named_error() -> None:
+    patients = [dict(patient) for patient in _patients(cleveland_cohort())[:3]]
+    del patients[2]["age"]
+    with pytest.raises(InvalidInputError) as caught:
+        _model().predict(patients)
+    assert [fault.pointer for fault in caught.value.faults] == ["/patients/2/age"]
+
+
+@pytest.mark.parametrize("predictor", ["logistic_regression", "gaussian_nb", "k_nearest_neighbours", "random_forest"])
+def test_a_model_of_a_cohort_without_missing_cells_bears_them_in_patients(predictor: str) -> None:
+    cohort = cleveland_cohort()
+    complete = ~np.isnan(cohort.X).any(axis=1)
+    cohort = dataclasses.replace(cohort, X=cohort.X[complete], y=cohort.y[complete])
+    estimator = _fitted(cohort, ("none", "none", predictor, "none"))
+    risks = estimator.predict_proba(cohort.X)[:, 1]
+    rules = explain(cohort, risks, make_strata(risks))
+    members = (Member(1.0, dump_estimator(estimator)),)
+    model = PrognosticModel(cohort.features, cohort.outcome, members, rules, ModelMetadata.of(cohort))
+    (answer,) = model.predict([dict(_patients(cohort)[0]) | {"chol": None, "cp": "9"}])
+    assert 0 <= answer.risk <= 1
+    assert len(answer.warnings) == 2
+
+
+def test_another_process_predicts_the_same_with_columns_shuffled(tmp_path: Path) -> None:
+    model = _model()
+    patients = _patients(cleveland_cohort())
+    expected = [answer.to_json() for answer in model.predict(patients)]
+    shuffler = random.Random(0)
+    shuffled = [dict(shuffler.sample(sorted(p.items()), len(p))) for p in patients]
+    (tmp_path / "model").write_bytes(model.to_bytes())
+    script = (
+        "import json, sys; from pathlib import Path; from autoprog.model import PrognosticModel\n"
+        "model = PrognosticModel.from_bytes(Path(sys.argv[1]).read_bytes())\n"
+        "answers = model.predict(json.load(sys.stdin))\n"
+        "print(json.dumps([[a.to_json() for a in answers], 'torch' in sys.modules]))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script, str(tmp_path / "model")],
+        input=json.dumps(shuffled), capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    answers, torch_was_imported = json.loads(done.stdout)
+    assert answers == expected
+    assert not torch_was_imported
+
+
+def test_storage_keeps_everything_and_gives_the_same_bytes() -> None:
+    model = _model("mixed")
+    content = model.to_bytes()
+    loaded = PrognosticModel.from_bytes(content)
+    assert loaded.features == model.features
+    assert loaded.outcome == model.outcome
+    assert loaded.rules == model.rules
+    assert loaded.metadata == model.metadata
+    assert loaded.members == model.members
+    assert loaded.to_bytes() == content
+    assert loaded.metadata.versions["scikit-learn"]
+
+
+def test_weights_that_do_not_sum_to_one_are_refused() -> None:
+    model = _model()
+    with pytest.raises(ValueError, match=r"not to 0\.4"):
+        dataclasses.replace(model, members=model.members[:1])
+
+
+def _altered(**changes: object) -> bytes:
+    files = unpack(_model().to_bytes())
+    manifest = json.loads(files["manifest.json"])
+    files["manifest.json"] = json.dumps(manifest | changes).encode()
+    return pack(files, compress=False)
+
+
+def _without(name: str) -> bytes:
+    files = unpack(_model().to_bytes())
+    del files[name]
+    return pack(files, compress=False)
+
+
+def _with_member(member: bytes) -> bytes:
+    return pack(unpack(_model().to_bytes()) | {"members/1.skops": member}, compress=False)
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (lambda: b"no archive", "damaged"),
+        (lambda: pack({"other": b""}, compress=False), "no manifest"),
+        (lambda: _altered(format=2), "format 2; this version reads format 1"),
+        (lambda: _without("members/1.skops"), "members/1.skops"),
+        (lambda: _altered(weights=[0.5, 0.3]), "sum to 1"),
+        (lambda: _altered(weights="many"), "damaged"),
+        (lambda: _altered(outcome={"column": "y"}), "missing 2 required"),
+        (lambda: _altered(features=None), "damaged"),
+        (lambda: _with_member(b"no skops file"), "damaged"),
+        (lambda: _with_member(dump_estimator(np.arange(3.0))), "no fitted classifier"),
+    ],
+)
+def test_an_odd_file_is_an_artifact_error(content: object, text: str) -> None:
+    with pytest.raises(ArtifactError, match=text):
+        PrognosticModel.from_bytes(content())

@@ -1,0 +1,174 @@
+"""Every algorithm of the space survives storage; nothing that is not allowed does."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import json
+import random
+import subprocess
+import sys
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+import skops.io
+from sklearn.linear_model import LogisticRegression
+
+from autoprog.errors import ArtifactError
+from autoprog.model import ALLOWED_TYPES, dump_estimator, load_estimator
+from autoprog.space import (
+    STAGES,
+    Algorithm,
+    Choice,
+    Configuration,
+    PipelineKind,
+    Space,
+    Step,
+    TableShape,
+    algorithms_of,
+    build_pipeline,
+)
+from tests.cohorts import cleveland_cohort, mixed_cohort
+
+COHORTS = {"cleveland": cleveland_cohort, "mixed": mixed_cohort}
+
+
+def _configurations(shape: TableShape) -> list[Configuration]:
+    """Every algorithm, and every choice that an algorithm has; the types of a stage do not hang on the other stages."""
+    space = Space.subset({stage: [a.name for a in algorithms_of(stage) if _is_built_in(a)] for stage in STAGES})
+    kinds = space.valid_kinds(shape)
+    chosen: dict[str, Configuration] = {}
+    covered: set[tuple[str, ...]] = set()
+    for kind in random.Random(0).sample(kinds, len(kinds)):
+        wanted = {(algorithm.key,) for algorithm in kind}
+        if not wanted <= covered:
+            covered |= wanted
+            default = space.default(kind)
+            chosen[default.key] = default
+        for algorithm, axis, choice in _choices(kind):
+            if (algorithm.key, axis, str(choice)) not in covered:
+                covered.add((algorithm.key, axis, str(choice)))
+                parameters = dict(algorithm.default_step().parameters) | {axis: choice}
+                step = {algorithm.stage: Step.of(algorithm.name, parameters)}
+                other = dataclasses.replace(space.default(kind), **step)
+                chosen[other.key] = other
+    assert {name for (name, *_) in covered} == {algorithm.key for algorithm in space.algorithms}
+    return list(chosen.values())
+
+
+def _is_built_in(algorithm: Algorithm) -> bool:
+    return algorithm.build.__module__.startswith("autoprog.")
+
+
+def _choices(kind: PipelineKind) -> list[tuple[Algorithm, str, str | bool]]:
+    return [
+        (algorithm, axis.name, choice)
+        for algorithm in kind
+        for axis in algorithm.hyperparameters
+        if isinstance(axis, Choice)
+        for choice in axis.choices
+    ]
+
+
+@pytest.mark.parametrize("cohort_name", COHORTS)
+def test_every_algorithm_predicts_the_same_after_storage(cohort_name: str) -> None:
+    cohort = COHORTS[cohort_name]()
+    shape = TableShape.of(cohort, 5)
+    for configuration in _configurations(shape):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pipeline = build_pipeline(configuration, cohort.features, shape, 0).fit(cohort.X, cohort.y)
+        content = dump_estimator(pipeline)
+        loaded = load_estimator(content)
+        # Before it predicts: a k-d tree counts its calls.
+        assert dump_estimator(loaded) == content, f"the bytes of {configuration} changed"
+        np.testing.assert_array_equal(
+            loaded.predict_proba(cohort.X), pipeline.predict_proba(cohort.X), err_msg=str(configuration)
+        )
+
+
+def test_the_allowlist_is_sorted_and_names_importable_things() -> None:
+    assert list(ALLOWED_TYPES) == sorted(ALLOWED_TYPES)
+    for path in ALLOWED_TYPES:
+        module, _, name = path.rpartition(".")
+        assert hasattr(__import__(module, fromlist=[name]), name), path
+
+
+def test_a_type_outside_the_allowlist_is_neither_written_nor_read() -> None:
+    model = LogisticRegression()
+    model.extra = io.StringIO  # any class that no pipeline needs
+    with pytest.raises(ArtifactError, match="StringIO"):
+        dump_estimator(model)
+    with pytest.raises(ArtifactError, match="StringIO"):
+        load_estimator(skops.io.dumps(model))
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no zip file", b"PK\x05\x06" + bytes(18)], ids=["empty", "text", "empty zip"]
+)
+def test_what_is_no_estimator_is_an_artifact_error(content: bytes) -> None:
+    with pytest.raises(ArtifactError):
+        load_estimator(content)
+
+
+def test_damage_anywhere_is_an_artifact_error_or_changes_nothing() -> None:
+    content = dump_estimator(LogisticRegression().fit([[0.0], [1.0]], [0, 1]))
+    rng = np.random.default_rng(0)
+    refused = 0
+    for position in rng.choice(len(content), 200, replace=False):
+        damaged = bytearray(content)
+        damaged[position] ^= 0xFF
+        try:
+            load_estimator(bytes(damaged))
+        except ArtifactError:
+            refused += 1
+    assert refused > 100
+
+
+def test_no_address_and_no_padding_of_memory_is_written() -> None:
+    cohort = mixed_cohort()
+    shape = TableShape.of(cohort, 5)
+    space = Space.subset({"imputation": ["mean"], "features": ["none"], "prediction": ["random_forest"]})
+    forest = build_pipeline(space.default(space.valid_kinds(shape)[0]), cohort.features, shape, 0).fit(
+        cohort.X, cohort.y
+    )
+    with zipfile.ZipFile(io.BytesIO(dump_estimator(forest))) as archive:
+        schema = json.loads(archive.read("schema.json"))
+        arrays = [archive.read(name) for name in archive.namelist() if name.endswith(".npy")]
+    assert max(_ids(schema)) < 100_000
+    assert sum(_padding_of_trees(array) for array in arrays) == 0
+    assert any(b"left_child" in array for array in arrays)
+
+
+def _padding_of_trees(content: bytes) -> int:
+    """Sum of the bytes behind the last field of a tree's nodes."""
+    if b"left_child" not in content[:1000]:
+        return 0
+    file = io.BytesIO(content)
+    np.lib.format.read_magic(file)
+    _, _, dtype = np.lib.format.read_array_header_1_0(file)
+    end = max(start + field.itemsize for field, start in dtype.fields.values())
+    nodes = np.frombuffer(file.read(), np.uint8).reshape(-1, dtype.itemsize)
+    assert end < dtype.itemsize
+    return int(nodes[:, end:].sum())
+
+
+def _ids(node: object) -> list[int]:
+    if isinstance(node, list):
+        return [number for item in node for number in _ids(item)]
+    if isinstance(node, dict):
+        own = [node["__id__"]] if "__id__" in node else []
+        return own + [number for value in node.values() for number in _ids(value)]
+    return []
+
+
+def test_reading_does_not_import_torch() -> None:
+    content = dump_estimator(LogisticRegression().fit([[0.0], [1.0]], [0, 1]))
+    script = (
+        "import sys; from autoprog.model import load_estimator; "
+        "load_estimator(sys.stdin.buffer.read()); print('torch' in sys.modules, 'xgboost' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", script], input=content, capture_output=True, check=True)
+    assert done.stdout.decode().split() == ["False", "False"]
