@@ -12,7 +12,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from api.dependencies import Context, ContextDependency
 from api.openapi import problems
-from autoprog.errors import AutoprogError
+from autoprog.errors import AutoprogError, EngineUnavailableError
 
 router = APIRouter(tags=["health"])
 
@@ -62,7 +62,10 @@ def _database_complaint(context: Context) -> str | None:
 
 
 def _engine_complaint(context: Context) -> str | None:
-    reachable = context.engine_health is None or context.engine_health()
+    try:
+        reachable = context.engine_health is None or context.engine_health()
+    except EngineUnavailableError:
+        reachable = False
     return None if reachable else "no worker can be reached"
 
 

@@ -14,6 +14,8 @@ from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
 MEDIA_TYPE = "application/problem+json"
 
+_MOST_FAULTS = 200
+
 
 class UnauthorizedError(AutoprogError):
     """No valid key was sent."""
@@ -119,8 +121,10 @@ def problem_of(error: Exception, instance: str | None = None) -> Problem:
     """Describe an error that was raised; one without a code of its own is told as `internal`."""
     if isinstance(error, InvalidInputError):
         count = len(error.faults)
-        detail = "1 fault was found." if count == 1 else f"{count} faults were found."
-        return problem(error.code, detail, faults=error.faults, instance=instance)
+        detail = "1 fault was found." if count == 1 else f"{count:,} faults were found."
+        if count > _MOST_FAULTS:
+            detail = f"{count:,} faults were found; the first {_MOST_FAULTS} are named."
+        return problem(error.code, detail, faults=error.faults[:_MOST_FAULTS], instance=instance)
     code = error.code if isinstance(error, AutoprogError) else "internal"
     return problem(code, str(error), instance=instance)
 

@@ -35,7 +35,7 @@ def get_model(model_id: str, session: ReadSession, principal: Reader) -> ModelDo
     operation_id="predict_with_model",
     summary="Predict the risk of patients",
     dependencies=[Depends(require_json)],
-    responses=problems(404, 413, 415, 422),
+    responses=problems(400, 404, 413, 415, 422),
 )
 def predict_with_model(
     model_id: str, request: PredictionRequest, principal: Predictor, context: ContextDependency

@@ -215,7 +215,7 @@ def get_report(search_id: str, session: ReadSession, principal: Reader) -> HTMLR
     operation_id="predict_with_search",
     summary="Predict the risk of patients with the search's model",
     dependencies=[Depends(require_json)],
-    responses=problems(404, 409, 413, 415, 422),
+    responses=problems(400, 404, 409, 413, 415, 422),
 )
 def predict_with_search(
     search_id: str, request: PredictionRequest, principal: Predictor, context: ContextDependency

@@ -132,7 +132,7 @@ class Baseline(BaseModel):
 class CalibrationDocument(BaseModel):
     """Whether the risks mean what they say."""
 
-    slope: Interval | None = Field(description="1 is ideal; below 1, risks are too extreme; null where infinite")
+    slope: Interval | None = Field(description="1 is ideal; below 1, risks are too extreme, above 1 too moderate")
     intercept: Interval = Field(description="0 is ideal; above 0, risks are too low on the whole")
     expected_observed: float = Field(description="expected over observed events; 1 is ideal")
     level: float = Field(description="of the intervals")

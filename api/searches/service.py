@@ -227,13 +227,8 @@ def result_of(row: SearchRow, name: str) -> dict[str, Any]:
 
 def missing_result(row: SearchRow, name: str) -> ConflictError:
     """Say why a search has no such result."""
-    if row.status in FINISHED:
-        return ConflictError(f"the search has no {name}: it {_ENDINGS[SearchStatus(row.status)]}")
-    return ConflictError(f"the search has no {name} yet: it is {row.status}")
-
-
-_ENDINGS = {
-    SearchStatus.SUCCEEDED: "was deleted",
-    SearchStatus.FAILED: "failed",
-    SearchStatus.CANCELLED: "was cancelled before anything was evaluated",
-}
+    if row.status not in FINISHED:
+        return ConflictError(f"the search has no {name} yet: it is {row.status}")
+    if row.ensemble is not None:
+        return ConflictError(f"the search has no {name} any longer: it was deleted")
+    return ConflictError(f"the search has no {name}: it ended as {row.status}")

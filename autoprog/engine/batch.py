@@ -46,8 +46,7 @@ class Batch:
         self._client: Client | None = None
         self._futures: dict[str, Future] = {}
         self._ended: SimpleQueue[tuple[str, Future]] = SimpleQueue()
-        self._checked = 0.0
-        self._reached = time.monotonic()
+        self._checked = self._reached = time.monotonic()
 
     @property
     def pending(self) -> tuple[str, ...]:
@@ -92,7 +91,7 @@ class Batch:
             self._client.cancel(list(self._futures.values()))
 
     def _send_and_check(self) -> None:
-        """Send every call that is not on its way, and see whether there is anyone to run it."""
+        """Send every call that is not on its way; once a second, see whether there is anyone to run it."""
         try:
             client = self._connect()
             if client is not self._client:
@@ -100,6 +99,8 @@ class Batch:
             for key in self._payloads:
                 if key not in self._futures:
                     self._send(client, key)
+            if time.monotonic() - self._checked < _CHECK_S:
+                return
             slots = count_slots(client)
         except (OSError, ClosedClientError):
             slots = 0

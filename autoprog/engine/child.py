@@ -25,7 +25,7 @@ EXIT_OUT_OF_MEMORY = 86
 
 _PR_SET_PDEATHSIG = 1
 _REASON_LENGTH = 300
-_ALLOCATION_FAILED = re.compile(r"can't allocate memory|cannot allocate memory|not enough memory|bad_alloc", re.IGNORECASE)
+_ALLOCATION_FAILED = re.compile(r"(can't|cannot) allocate memory|not enough memory|bad_alloc", re.IGNORECASE)
 _QUOTED = re.compile(r"(?<!\w)(['\"]).*?\1(?!\w)")
 _BRACKETED = re.compile(r"\[.*\]")
 

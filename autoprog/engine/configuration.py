@@ -6,6 +6,9 @@ import logging
 
 import dask
 
+HTTP_ADDRESS = "127.0.0.1:0"
+"""Where Dask's HTTP servers listen, which start even without a dashboard: out of reach, and never twice on one port."""
+
 _CONFIG = {
     # A call cannot take its worker down, so a worker that dies has another reason; one more try is enough.
     "distributed.scheduler.allowed-failures": 1,

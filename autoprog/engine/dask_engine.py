@@ -14,7 +14,7 @@ from typing import Self
 from distributed import Client, LocalCluster
 
 from autoprog.engine.batch import Batch, count_slots
-from autoprog.engine.configuration import configure_dask
+from autoprog.engine.configuration import HTTP_ADDRESS, configure_dask
 from autoprog.engine.worker import Children
 from autoprog.errors import EngineUnavailableError
 from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus
@@ -83,9 +83,8 @@ class DaskEngine:
             n_workers=1,
             threads_per_worker=slots,
             memory_limit=0,
-            # Their HTTP servers start even without a dashboard: nobody else may reach them, nor may two engines collide.
-            dashboard_address="127.0.0.1:0",
-            worker_dashboard_address="127.0.0.1:0",
+            dashboard_address=HTTP_ADDRESS,
+            worker_dashboard_address=HTTP_ADDRESS,
             plugins=(Children(slots, preload),),
         )
         return cls(cluster.scheduler_address, cluster=cluster)
@@ -155,10 +154,10 @@ class DaskEngine:
         stop : callable
             Asked every 50 ms; once it returns true, running calls are killed and the rest is not started.
 
-        Yields
-        ------
-        CallOutcome
-            One a call.
+        Returns
+        -------
+        iterator of CallOutcome
+            One a call, in the order in which they end.
 
         Raises
         ------

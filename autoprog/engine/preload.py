@@ -1,6 +1,6 @@
 """Imported by the fork server before it forks: every child inherits what is loaded here, and starts in milliseconds.
 
-Nothing else imports this module. It only loads: a library that has computed in the fork server may hang in its children.
+Nothing else imports this module. It only loads: a library that computed in the fork server may hang in its children.
 """
 
 from __future__ import annotations

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, get_context
 from threading import Event, Lock
+from typing import Any
 
-from pebble import ProcessExpired, ProcessPool
+from pebble import ProcessExpired, ProcessFuture, ProcessPool
 
 from autoprog.engine import child
 from autoprog.engine.watch import End, Watch
@@ -43,7 +44,7 @@ class Slot:
         """Fork the child; a failure is left to the first call, which meets it again."""
         _start_forkserver(self._preload)
         with suppress(RuntimeError):
-            self._pool.schedule(os.getpid)
+            self._schedule(os.getpid)
 
     def run(self, key: str, payload: bytes, limits: CallLimits, cancelled: Event) -> CallOutcome:
         """Run one call to its end or to its limit.
@@ -80,11 +81,11 @@ class Slot:
                 self._replace_pool()
             else:
                 return end if isinstance(end, CallOutcome) else watch.outcome(key, end)
-        raise EngineUnavailableError(f"no child process can be started: {why or 'it ended before its first call'}")
+        raise EngineUnavailableError(f"no child process can be started: {why or 'it ended at once, the log tells why'}")
 
     def stop(self) -> None:
         """Take no more calls; `close` has to follow."""
-        self._pool.stop()
+        self._pool.stop()  # type: ignore[no-untyped-call]
 
     def close(self) -> None:
         """Kill the child."""
@@ -94,7 +95,7 @@ class Slot:
 
     def _attempt(self, key: str, payload: bytes, watch: Watch, cancelled: Event) -> CallOutcome | End:
         limits = watch.limits
-        future = self._pool.schedule(child.execute, args=(key, payload, limits.memory_mb), timeout=limits.time_s)
+        future = self._schedule(child.execute, key, payload, limits.memory_mb, timeout=limits.time_s)
         while not future.done():
             end = End(CallStatus.CANCELLED, "cancelled") if cancelled.is_set() else watch.breach()
             if end is not None:
@@ -110,12 +111,21 @@ class Slot:
             return watch.explain(expired.exitcode)
         return outcome
 
+    def _schedule(
+        self, function: Callable[..., Any], *arguments: object, timeout: float | None = None
+    ) -> ProcessFuture[Any]:
+        try:
+            return self._pool.schedule(function, args=arguments, timeout=timeout)
+        except TypeError as error:
+            # What multiprocessing makes of a fork server that died while another slot spoke to it.
+            raise RuntimeError("the fork server is gone") from error
+
     def _replace_pool(self) -> None:
         self._stop_pool()
         self._pool = self._new_pool()
 
     def _stop_pool(self) -> None:
-        self._pool.stop()
+        self._pool.stop()  # type: ignore[no-untyped-call]
         self._pool.join()
 
     def _new_pool(self) -> ProcessPool:

@@ -9,11 +9,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from queue import LifoQueue
 from threading import Event, Lock, Thread
-from typing import Any
 
 from distributed import Reschedule, Worker, WorkerPlugin, get_worker
 
-from autoprog.engine.configuration import configure_dask
+from autoprog.engine.configuration import HTTP_ADDRESS, configure_dask
 from autoprog.engine.slot import Slot
 from autoprog.errors import EngineUnavailableError
 from autoprog.search.ports import CallLimits, CallOutcome, CallStatus
@@ -62,7 +61,7 @@ class Children(WorkerPlugin):  # type: ignore[misc]
         for slot in self._slots:
             slot.close()
 
-    def transition(self, key: str, start: str, finish: str, **_: Any) -> None:
+    def transition(self, key: str, start: str, finish: str, **_: object) -> None:
         """Follow Dask's tasks: one that is released while it runs was cancelled, or its client is gone."""
         with self._lock:
             if finish == "executing":
@@ -165,6 +164,7 @@ async def _serve(scheduler: str, slots: int, preload: Sequence[str], host: str |
         nthreads=slots,
         plugins=(Children(slots, preload),),
         memory_limit=0,
+        dashboard_address=HTTP_ADDRESS,
         host=host,
         death_timeout=_PATIENCE_S,
     )

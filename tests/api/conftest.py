@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import socket
+import threading
+from collections.abc import Callable, Iterator
 
 import pytest
+import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
@@ -46,6 +49,20 @@ def client_of(database: Database, keyed_app: FastAPI) -> MakeClient:
         return TestClient(keyed_app, base_url="https://example.org", headers={"Authorization": f"Bearer {key}"})
 
     return make
+
+
+@pytest.fixture
+def port(local_app: FastAPI) -> Iterator[int]:
+    """A real server on a free port."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    server = uvicorn.Server(uvicorn.Config(local_app, log_level="critical", ws="none"))
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+    thread.start()
+    yield int(listener.getsockname()[1])
+    server.should_exit = True
+    thread.join(20)
+    listener.close()
+    assert not thread.is_alive(), "the server still waits for a request"
 
 
 @pytest.fixture

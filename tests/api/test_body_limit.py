@@ -4,30 +4,14 @@ from __future__ import annotations
 
 import select
 import socket
-import threading
 from collections.abc import Iterator
 
 import pytest
-import uvicorn
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from tests.api.searching import multipart
 
 MIB = 2**20
-
-
-@pytest.fixture
-def port(local_app: FastAPI) -> Iterator[int]:
-    """A real server on a free port."""
-    listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(local_app, log_level="critical", ws="none"))
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
-    thread.start()
-    yield int(listener.getsockname()[1])
-    server.should_exit = True
-    thread.join()
-    listener.close()
 
 
 @pytest.fixture

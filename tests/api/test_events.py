@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 
 import pytest
@@ -98,3 +99,23 @@ def test_a_last_event_that_cannot_be_is_a_fault(client: TestClient, last: str) -
     response = client.get(f"/v1/searches/{search['id']}/events", headers={"Last-Event-ID": last})
     assert response.status_code == 422
     assert response.json()["errors"][0]["pointer"] == "/headers/last-event-id"
+
+
+def test_a_follower_who_leaves_is_let_go(client: TestClient, port: int) -> None:
+    search = make_search(client)
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as follower:
+        path = f"/v1/searches/{search['id']}/events"
+        follower.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        assert follower.recv(1000).startswith(b"HTTP/1.1 200")
+    # The server's fixture sees that nothing is left running.
+
+
+def test_a_quiet_stream_is_kept_open(client: TestClient, port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("fastapi.routing._PING_INTERVAL", 0.2)
+    search = make_search(client)
+    with socket.create_connection(("127.0.0.1", port), timeout=20) as follower:
+        path = f"/v1/searches/{search['id']}/events"
+        follower.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        received = b""
+        while b": ping" not in received:
+            received += follower.recv(1000)

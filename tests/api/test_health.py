@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
 from api import create_app
+from autoprog.errors import EngineUnavailableError
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
@@ -20,16 +22,24 @@ def test_a_server_that_can_serve_is_ready(client: TestClient) -> None:
     assert client.get("/readyz").json() == {"status": "ready", "database": True, "engine": None}
 
 
-@pytest.mark.parametrize("reachable", [True, False])
-def test_readiness_asks_the_engine(database: Database, files: Files, reachable: bool) -> None:
-    app = create_app(Settings(), database, files, local_owner=False, engine_health=lambda: reachable)
+def _no_scheduler() -> bool:
+    raise EngineUnavailableError("no scheduler at 10.0.0.7")
+
+
+def test_readiness_asks_the_engine(database: Database, files: Files) -> None:
+    app = create_app(Settings(), database, files, local_owner=False, engine_health=lambda: True)
+    assert TestClient(app).get("/readyz").json()["engine"] is True
+
+
+@pytest.mark.parametrize("engine_health", [lambda: False, _no_scheduler], ids=["no worker", "no scheduler"])
+def test_without_an_engine_a_server_is_not_ready(
+    database: Database, files: Files, engine_health: Callable[[], bool]
+) -> None:
+    app = create_app(Settings(), database, files, local_owner=False, engine_health=engine_health)
     response = TestClient(app).get("/readyz")
-    assert response.status_code == (200 if reachable else 503)
-    if reachable:
-        assert response.json()["engine"] is True
-    else:
-        assert response.json()["type"] == "/problems/not-ready"
-        assert "worker" in response.json()["detail"]
+    assert response.status_code == 503
+    assert response.json()["type"] == "/problems/not-ready"
+    assert response.json()["detail"] == "no worker can be reached"
 
 
 def test_a_database_without_tables_is_not_ready(empty_database: Database, files: Files) -> None:

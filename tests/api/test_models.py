@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -74,13 +75,27 @@ def test_a_bad_request_for_predictions_is_a_fault(
     assert pointer in pointers(response)
 
 
-@pytest.mark.parametrize(
-    ("content", "status"),
-    [(b"{", 422), (b"", 422), (b'{"patients": [{"age": NaN}]}', 422), (b'{"patients": [{"age": 1e999}]}', 422)],
-)
-def test_a_body_that_is_no_json_is_a_fault(client: TestClient, model_id: str, content: bytes, status: int) -> None:
+@pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"null"])
+def test_a_body_that_is_no_document_is_refused(client: TestClient, model_id: str, content: bytes) -> None:
     headers = {"Content-Type": "application/json"}
-    assert client.post(f"/v1/models/{model_id}/predictions", content=content, headers=headers).status_code == status
+    response = client.post(f"/v1/models/{model_id}/predictions", content=content, headers=headers)
+    assert response.status_code in {400, 422}
+    assert response.headers["content-type"] == "application/problem+json"
+
+
+def test_a_number_that_overflows_is_a_fault(client: TestClient, model_id: str) -> None:
+    content = json.dumps({"patients": [patient(age=0.5)]}).replace("0.5", "1e999")
+    headers = {"Content-Type": "application/json"}
+    response = client.post(f"/v1/models/{model_id}/predictions", content=content, headers=headers)
+    assert response.status_code == 422
+    assert pointers(response) == ["/patients/0/age"]
+
+
+def test_faults_without_end_are_counted(client: TestClient, model_id: str) -> None:
+    response = client.post(f"/v1/models/{model_id}/predictions", json={"patients": [1] * 10_000})
+    assert response.status_code == 422
+    assert "10,000 faults" in response.json()["detail"]
+    assert len(response.content) < 50_000
 
 
 def test_patients_come_as_json_only(client: TestClient, model_id: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import psutil
+from threadpoolctl import threadpool_info
 
 from tests.hostile import sleep_holding_the_lock
 
@@ -30,10 +31,9 @@ def megabytes(n: int) -> bytes:
 
 
 def threads() -> dict[str, Any]:
-    import threadpoolctl
-    import torch
+    import torch  # noqa: PLC0415  (the parent need not load it)
 
-    pools = {pool["num_threads"] for pool in threadpoolctl.threadpool_info()}
+    pools = {pool["num_threads"] for pool in threadpool_info()}
     return {"pools": pools, "torch": torch.get_num_threads(), "omp": os.environ["OMP_NUM_THREADS"]}
 
 
@@ -46,10 +46,7 @@ def raise_error(kind: str, text: str) -> None:
 
 
 def raise_from_memory_error() -> None:
-    try:
-        raise MemoryError
-    except MemoryError as error:
-        raise ValueError("all fits failed") from error
+    raise ValueError("all fits failed") from MemoryError()
 
 
 def unpicklable() -> Any:
@@ -79,7 +76,7 @@ def allocate_bytearrays() -> None:
 
 
 def allocate_torch() -> None:
-    import torch
+    import torch  # noqa: PLC0415
 
     torch.empty(1 << 36, dtype=torch.uint8)
 

@@ -76,9 +76,7 @@ def test_children_use_one_thread_and_have_the_plug_ins(engine: DaskEngine) -> No
         ("SystemExit", "", "SystemExit"),
     ],
 )
-def test_an_exception_is_told_in_one_line_without_values(
-    engine: DaskEngine, kind: str, text: str, reason: str
-) -> None:
+def test_an_exception_is_told_in_one_line_without_values(engine: DaskEngine, kind: str, text: str, reason: str) -> None:
     outcome = run_one(engine, functions.raise_error, kind, text)
     assert (outcome.status, outcome.reason, outcome.value) == (CallStatus.FAILED, reason, None)
 

@@ -81,7 +81,9 @@ def test_a_script_that_never_closes_its_engine_ends(tmp_path: Path) -> None:
 def test_a_plug_in_that_cannot_be_imported_is_named() -> None:
     with (
         DaskEngine.embedded(1, ["tests.no_such_plug_in"]) as engine,
-        pytest.raises(EngineUnavailableError, match="plug-in tests.no_such_plug_in cannot be imported: ModuleNotFound"),
+        pytest.raises(
+            EngineUnavailableError, match=r"plug-in tests\.no_such_plug_in cannot be imported: ModuleNotFound"
+        ),
     ):
         list(engine.run([Call("a", functions.process)], LIMITS, never))
 
