@@ -2,8 +2,8 @@
 
 Run as `python benchmarks/isolation.py [OUT.json]`. Embedded engine, one slot; a function's own time is measured inside
 the child. The bar is 10 ms at the median, for a fit asked for alone and for each of a batch of eight. An empty call
-asked for alone is shown too: Dask's client sends at most every 10 ms, which a call shorter than that waits for. The last
-figure is how soon the slot works again after its call was killed.
+asked for alone is shown too: Dask's client sends at most every 10 ms, which a call shorter than that waits for. The
+last figure is how soon the slot works again after its call was killed.
 """
 
 from __future__ import annotations

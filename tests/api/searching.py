@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 from fastapi.testclient import TestClient
+from httpx2 import Response
 
 from autoprog.cohort import cleveland
 from autoprog.evaluation import METRICS, CrossValidation, Evaluation, Plan, Status, cross_validate
@@ -29,6 +30,20 @@ SIMPLE = Configuration(Step("median"), Step("none"), Step("logistic_regression")
 
 SPEC = json.loads(cleveland()[1].model_dump_json(exclude_none=True))
 FILE = cleveland()[0]
+
+
+def table(*rows: str) -> bytes:
+    """A file of these lines."""
+    return "\n".join(rows).encode()
+
+
+SMALL_SPEC = {"name": "small", "outcome": {"column": "died", "positive": 1}}
+SMALL = ["age,sex,died", *(f"{50 + i},{'m' if i % 3 else 'f'},{i % 2}" for i in range(20))]
+
+
+def pointers(response: Response) -> list[str]:
+    """Where the faults of an answer are."""
+    return [fault["pointer"] for fault in response.json()["errors"]]
 
 
 def multipart(spec: object = SPEC, content: bytes = FILE, **documents: object) -> list[tuple[str, Any]]:

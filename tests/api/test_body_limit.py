@@ -5,6 +5,7 @@ from __future__ import annotations
 import select
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 
 import pytest
 from fastapi.testclient import TestClient
@@ -47,18 +48,28 @@ def test_a_body_of_unknown_length_is_read_up_to_the_limit(connection: socket.soc
     connection.sendall(_head("Content-Type: multipart/form-data; boundary=b", "Transfer-Encoding: chunked"))
     connection.sendall(b"%x\r\n%s\r\n" % (len(part), part))
     sent, answer = 0, b""
-    for _ in range(400 * 16):
-        try:
+    with suppress(ConnectionError):
+        for _ in range(400 * 16):
             connection.sendall(chunk)
-        except ConnectionError:
-            break
-        sent += len(chunk)
-        if select.select([connection], [], [], 0.002)[0]:
-            answer = connection.recv(65_536)
-            break
-    assert answer.startswith(b"HTTP/1.1 413")
-    assert b"it was read no further" in answer
+            sent += len(chunk)
+            if select.select([connection], [], [], 0.002)[0]:
+                answer = connection.recv(65_536)
+                break
     assert sent < 32 * MIB  # of 400 MiB: the limit and what was under way
+    # A client that is still sending may see the connection reset before it can read the answer.
+    assert answer.startswith(b"HTTP/1.1 413") or answer == b""
+
+
+def test_a_body_of_unknown_length_above_the_limit_is_too_large(client: TestClient) -> None:
+    def pieces() -> Iterator[bytes]:
+        yield b'--b\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n'
+        yield from (bytes(MIB) for _ in range(4))
+
+    headers = {"Content-Type": "multipart/form-data; boundary=b"}
+    response = client.post("/v1/cohorts", content=pieces(), headers=headers)
+    assert response.status_code == 413
+    assert "read no further" in response.json()["detail"]
+    assert response.headers["connection"] == "close"
 
 
 def test_a_client_that_hangs_up_does_no_harm(port: int) -> None:

@@ -12,27 +12,25 @@ from fastapi.testclient import TestClient
 
 from api import create_app
 from autoprog.cohort import from_parquet
+from autoprog.errors import ArtifactError
 from autoprog.evaluation import Status
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from tests.api.conftest import LOCAL
-from tests.api.searching import FILE, SPEC, Driver, make_cohort, make_search, multipart
+from tests.api.searching import (
+    FILE,
+    SMALL,
+    SMALL_SPEC,
+    SPEC,
+    Driver,
+    make_cohort,
+    make_search,
+    multipart,
+    pointers,
+    table,
+)
 from tests.cohorts import cleveland_cohort
-
-ROWS = gzip.decompress(FILE).decode().splitlines()
-
-
-def table(*rows: str) -> bytes:
-    return "\n".join(rows).encode()
-
-
-SMALL_SPEC = {"name": "small", "outcome": {"column": "died", "positive": 1}}
-SMALL = ["age,sex,died", *(f"{50 + i},{'m' if i % 3 else 'f'},{i % 2}" for i in range(20))]
-
-
-def pointers(response: object) -> list[str]:
-    return [fault["pointer"] for fault in response.json()["errors"]]  # type: ignore[attr-defined]
 
 
 def test_a_cohort_is_made_and_shown_back(client: TestClient, files: Files) -> None:
@@ -172,7 +170,7 @@ def test_deleting_a_cohort_erases_its_file(client: TestClient, files: Files) -> 
     assert client.delete(f"/v1/cohorts/{second['id']}").status_code == 204
     response = client.post("/v1/searches", json={"cohort_id": second["id"]})
     assert response.status_code == 404
-    with pytest.raises(Exception, match="missing"):
+    with pytest.raises(ArtifactError, match="missing"):
         files.get("cohorts", second["sha256"])
 
 

@@ -10,8 +10,7 @@ from fastapi.testclient import TestClient
 import api.cohorts.service
 from autoprog.errors import ArtifactError
 from tests.api.conftest import MakeClient
-from tests.api.searching import SPEC, make_cohort, multipart
-from tests.api.test_cohorts import SMALL, SMALL_SPEC, table
+from tests.api.searching import SMALL, SMALL_SPEC, SPEC, make_cohort, multipart, table
 
 KEY = {"Idempotency-Key": "3f9c-1"}
 

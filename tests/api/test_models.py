@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from tests.api.searching import Driver, make_search, patient, simple_result
-from tests.api.test_cohorts import pointers
+from tests.api.searching import Driver, make_search, patient, pointers, simple_result
 
 
 @pytest.fixture

@@ -6,8 +6,20 @@ import pytest
 from fastapi.testclient import TestClient
 
 from autoprog.evaluation import Status
-from tests.api.searching import FILE, SIMPLE, SPEC, Driver, make_cohort, make_search, multipart, patient, simple_result
-from tests.api.test_cohorts import SMALL_SPEC, pointers, table
+from tests.api.searching import (
+    FILE,
+    SIMPLE,
+    SMALL_SPEC,
+    SPEC,
+    Driver,
+    make_cohort,
+    make_search,
+    multipart,
+    patient,
+    pointers,
+    simple_result,
+    table,
+)
 
 RARE = table("age,died", *(f"{40 + i % 9},{int(i < 7)}" for i in range(40)))
 RARE_SPEC = {"name": "rare", "outcome": {"column": "died", "positive": 1}}

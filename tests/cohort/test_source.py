@@ -76,6 +76,7 @@ def test_damaged_gzip_is_a_fault(cut: int) -> None:
         (b"PAR1" + b"\x00" * 40, "begins as Parquet but is damaged"),
         (parquet_of(pa.table({"a": [1]}))[:-20], "begins as Parquet but is damaged"),
     ],
+    ids=["Excel", "PDF", "bytes", "gzip in gzip", "only the magic of Parquet", "cut Parquet"],
 )
 def test_what_is_none_of_the_three_is_refused(content: bytes, words: str) -> None:
     with pytest.raises(UnsupportedMediaError, match=words):

@@ -114,6 +114,7 @@ def test_a_hang_is_killed_and_its_slot_free_within_a_second(engine: DaskEngine, 
         functions.allocate_torch,
         functions.allocate_shared,
         functions.raise_from_memory_error,
+        functions.abort_when_nearly_full,
     ],
 )
 def test_want_of_memory_is_told_and_the_child_replaced(engine: DaskEngine, function: Callable[..., Any]) -> None:
@@ -182,7 +183,7 @@ def test_a_registered_learner_that_misbehaves_is_killed_in_its_fit(
 ) -> None:
     configuration = Configuration(Step("median"), Step("none"), Step(algorithm), Step("none"))
     calls = [Call("hostile", fit, (configuration,)), Call("good", functions.add, (1, 2))]
-    outcomes = {o.key: o for o in engine.run(calls, CallLimits(3, 256), never)}
+    outcomes = {o.key: o for o in engine.run(calls, CallLimits(1.5, 256), never)}
     assert outcomes["hostile"].status is status
     assert outcomes["good"].value == 3
 

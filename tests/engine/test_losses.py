@@ -91,8 +91,6 @@ def test_a_plug_in_that_cannot_be_imported_is_named() -> None:
 def test_an_engine_without_a_scheduler_is_unavailable() -> None:
     with DaskEngine.connect(f"tcp://127.0.0.1:{free_port()}", patience_s=0.5) as engine:
         assert engine.health() == EngineHealth(reachable=False, slots=0)
-        with pytest.raises(EngineUnavailableError, match="does not answer"):
-            _ = engine.slots
         with pytest.raises(EngineUnavailableError, match=r"no worker could be reached for 0\.5 s"):
             list(engine.run([Call("a", functions.process)], LIMITS, never))
         outcomes = list(engine.run([Call("a", functions.process)], LIMITS, lambda: True))
