@@ -211,7 +211,7 @@ def _estimate(score: Mapping[str, Any]) -> str:
 def _print_rules(rules: Json, console: Console) -> None:
     console.print("Rules", style="italic")
     for number, rule in enumerate(rules["rules"]):
-        conditions = " and ".join(f"{c['feature']} {c['operator']} {c['value']}" for c in rule["conditions"])
+        conditions = " and ".join(_condition(c) for c in rule["conditions"])
         stratum, observed = rule["stratum_probability"], rule["observed_event_rate"]
         seen = "" if observed["estimate"] is None else f"; observed {observed['estimate']:.0%} of {observed['n']}"
         console.print(
@@ -221,6 +221,12 @@ def _print_rules(rules: Json, console: Console) -> None:
             markup=False,
         )
     console.print(f"({rules['note']})", highlight=False, style="dim")
+
+
+def _condition(condition: Mapping[str, Any]) -> str:
+    value = condition["value"]
+    text = value if isinstance(value, str) else f"{value:g}"
+    return f"{condition['feature']} {condition['operator']} {text}"
 
 
 def _print_patient(item: Json, console: Console) -> None:

@@ -16,8 +16,7 @@ LIBRARIES = (
     "sklearn.ensemble",
     "xgboost",
     "lightgbm",
-    "torch",
-    "sksurv.ensemble",
+    "skops.io",
     "autoprog.engine.child",
     "autoprog.search.work",
 )

@@ -17,6 +17,7 @@ from autoprog.errors import ArtifactError
 from autoprog.interpreter import RuleSet, matching, stratum_indices
 from autoprog.model.archive import pack, unpack
 from autoprog.model.serialization import load_estimator
+from autoprog.validation import IDENTITY, Recalibration
 
 FORMAT = 1
 
@@ -123,6 +124,8 @@ class PrognosticModel:
         Risk strata, and the rules that describe them.
     metadata : ModelMetadata
         Where it comes from.
+    recalibration : Recalibration
+        From the members' weighted mean to the risk.
     """
 
     features: tuple[Feature, ...]
@@ -130,6 +133,7 @@ class PrognosticModel:
     members: tuple[Member, ...]
     rules: RuleSet
     metadata: ModelMetadata
+    recalibration: Recalibration = IDENTITY
 
     def __post_init__(self) -> None:
         total = sum(member.weight for member in self.members)
@@ -149,14 +153,14 @@ class PrognosticModel:
         Returns
         -------
         ndarray, shape = (n_patients,)
-            Weighted mean of the members' calibrated risks, in [0, 1].
+            Recalibrated weighted mean of the members' risks, in [0, 1].
         """
         bounded = np.clip(X, *self._bounds)
         risks = np.zeros(len(X))
         for member in self.members:
             # XGBoost answers in float32.
             risks += member.weight * member.estimator.predict_proba(bounded)[:, 1].astype(np.float64)
-        return np.clip(risks, 0.0, 1.0)
+        return self.recalibration.apply(np.clip(risks, 0.0, 1.0))
 
     def predict(self, patients: Sequence[Mapping[str, object]]) -> list[PatientRisk]:
         """Risks of patients as a client describes them.
@@ -199,6 +203,7 @@ class PrognosticModel:
             "weights": [member.weight for member in self.members],
             "rules": self.rules.to_json(),
             "metadata": asdict(self.metadata),
+            "recalibration": self.recalibration.to_json(),
         }
         files = {_MANIFEST: json.dumps(manifest, indent=1, allow_nan=False).encode()}
         files |= {_member_name(index): member.artifact for index, member in enumerate(self.members)}
@@ -232,6 +237,7 @@ class PrognosticModel:
                 tuple(Member(weight, files[_member_name(i)]) for i, weight in enumerate(manifest["weights"])),
                 RuleSet.from_json(manifest["rules"]),
                 ModelMetadata(**manifest["metadata"]),
+                Recalibration(**manifest["recalibration"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"the model's file is incomplete or damaged: {error}") from error

@@ -19,7 +19,7 @@ from autoprog.search.ports import Call, CallLimits, CallStatus, Claim, Dispatche
 from autoprog.search.result import SearchResult
 from autoprog.search.signals import Signals
 from autoprog.search.work import fit
-from autoprog.validation import calibration_of, estimate_score
+from autoprog.validation import calibration_of, cross_fitted, estimate_score, fit_recalibration
 
 # Apart from the numbers of batches, which seed the proposals.
 _ENSEMBLE_STREAM = 2**32 - 1
@@ -76,13 +76,16 @@ def deliver(
     members, ensemble, warnings = _refit(dispatcher, state, ensemble, exploration.plan, signals)
 
     store.record_phase(claim, Phase.VALIDATION)
-    risks = ensemble.out_of_fold_risks(history)
-    document = _ensemble_document(ensemble, risks, cohort, history, state.settings.seed)
+    averaged = ensemble.out_of_fold_risks(history)
+    recalibration = fit_recalibration(cohort.y, averaged)
+    document = _ensemble_document(ensemble, averaged, cohort, history, state.settings.seed)
+    document["calibration"]["recalibration"] = recalibration.to_json()
 
     store.record_phase(claim, Phase.RULES)
     thresholds = state.settings.strata.model_dump() if state.settings.strata else {}
+    risks = recalibration.apply(averaged)
     rules = explain(cohort, risks, make_strata(risks, **thresholds))
-    model = PrognosticModel(cohort.features, cohort.outcome, members, rules, ModelMetadata.of(cohort))
+    model = PrognosticModel(cohort.features, cohort.outcome, members, rules, ModelMetadata.of(cohort), recalibration)
     return SearchResult(model, document, rules.to_json(), posterior.to_json(), (*warnings, *_losses(history)))
 
 
@@ -111,9 +114,10 @@ def _refit(
 
 
 def _ensemble_document(
-    ensemble: Ensemble, risks: NDArray[np.float64], cohort: Cohort, history: History, seed: int
+    ensemble: Ensemble, averaged: NDArray[np.float64], cohort: Cohort, history: History, seed: int
 ) -> dict[str, Any]:
     """The ensemble, its score and the simple pipeline's, as the API shows them."""
+    risks = cross_fitted(cohort.y, averaged, np.random.default_rng(seed))
     return {
         "members": [
             {"weight": m.weight, "configuration": m.configuration.to_json(), "score": m.score} for m in ensemble.members

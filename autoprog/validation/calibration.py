@@ -1,13 +1,12 @@
 """Whether risks mean what they say: calibration slope, calibration intercept, expected over observed events.
 
     y       outcomes, 1 for a patient with the outcome                  (n,)
-    p       risks, cut to [epsilon, 1 - epsilon]                        (n,)
+    p       risks                                                       (n,)
     x       linear predictor, logit(p)                                  (n,)
     alpha   calibration intercept: logit P(y = 1) = alpha + x, 0 is ideal; above 0, risks are too low on the whole
     zeta    calibration slope: logit P(y = 1) = gamma + zeta x, 1 is ideal; below 1, risks are too extreme
     Z       design matrix of one of the two regressions                 (n, 1) or (n, 2)
-    beta    its coefficients
-    eta, mu linear predictor and mean of that regression                (n,)
+    beta    its coefficients                                            (1,) or (2,)
 
 References
 ----------
@@ -21,13 +20,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
-from scipy.special import expit, logit, ndtri
+from scipy.special import ndtri
+
+from autoprog.validation.logistic import fit_logistic, logit_of, overlap
 
 LEVEL = 0.95
-
-_EPSILON = 1e-6  # a risk of 0 or 1 has no logit
-_GRADIENT_TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,46 +87,18 @@ def calibration_of(y: NDArray[np.integer], p: NDArray[np.floating]) -> Calibrati
         Slope, intercept, expected over observed.
     """
     p = np.asarray(p, dtype=np.float64)
-    x = logit(np.clip(p, _EPSILON, 1 - _EPSILON))
+    x = logit_of(p)
     ones = np.ones((len(x), 1))
     intercept = _last_coefficient(y, ones, offset=x)
     slope = None
-    if _has_finite_slope(y, x):
+    if overlap(y, x):
         slope = _last_coefficient(y, np.column_stack([ones, x]), offset=np.zeros(len(x)))
     return Calibration(slope, intercept, float(p.sum() / y.sum()))
 
 
-def _has_finite_slope(y: NDArray[np.integer], x: NDArray[np.float64]) -> bool:
-    """Whether the outcomes overlap on x (Albert & Anderson 1984, Biometrika 71:1)."""
-    with_outcome, without = x[y == 1], x[y == 0]
-    return bool(without.max() > with_outcome.min() and with_outcome.max() > without.min())
-
-
 def _last_coefficient(y: NDArray[np.integer], Z: NDArray[np.float64], offset: NDArray[np.float64]) -> Coefficient:
-    """Last coefficient of an unpenalised logistic regression."""
-
-    def loss(beta: NDArray[np.float64]) -> float:
-        eta = Z @ beta + offset
-        return float(np.mean(np.logaddexp(0.0, eta) - y * eta))
-
-    def gradient(beta: NDArray[np.float64]) -> NDArray[np.float64]:
-        slopes: NDArray[np.float64] = Z.T @ (expit(Z @ beta + offset) - y) / len(y)
-        return slopes
-
-    def information(beta: NDArray[np.float64]) -> NDArray[np.float64]:
-        mu = expit(Z @ beta + offset)
-        curvatures: NDArray[np.float64] = (Z.T * (mu * (1 - mu))) @ Z / len(y)
-        return curvatures
-
-    fit = minimize(
-        loss,
-        np.zeros(Z.shape[1]),
-        method="trust-exact",
-        jac=gradient,
-        hess=information,
-        options={"gtol": _GRADIENT_TOLERANCE},
-    )
-    covariance = np.linalg.inv(information(fit.x) * len(y))
-    estimate, error = float(fit.x[-1]), float(np.sqrt(covariance[-1, -1]))
+    """Last coefficient of an unpenalised logistic regression, with its Wald interval."""
+    beta, covariance = fit_logistic(y, Z, offset)
+    estimate, error = float(beta[-1]), float(np.sqrt(covariance[-1, -1]))
     reach = float(ndtri((1 + LEVEL) / 2)) * error
     return Coefficient(estimate, estimate - reach, estimate + reach)

@@ -1,0 +1,96 @@
+"""Unpenalised logistic regression on the logit of a risk: what calibration and recalibration share.
+
+    y       outcomes, 1 for a patient with the outcome      (n,)
+    p       risks, cut to [epsilon, 1 - epsilon]            (n,)
+    x       linear predictor, logit(p)                      (n,)
+    Z       design matrix                                   (n, k)
+    beta    coefficients                                    (k,)
+    eta, mu linear predictor and mean                       (n,)
+
+scikit-learn's LogisticRegression has neither an offset nor the coefficients' covariance.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+EPSILON = 1e-6  # a risk of 0 or 1 has no logit
+_GRADIENT_TOLERANCE = 1e-9
+
+
+def logit_of(p: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Log odds of risks in [0, 1], those of 0 and 1 as of 1e-6 and 1 - 1e-6; same shape."""
+    x: NDArray[np.float64] = logit(np.clip(np.asarray(p, dtype=np.float64), EPSILON, 1 - EPSILON))
+    return x
+
+
+def overlap(y: NDArray[np.integer], x: NDArray[np.float64]) -> bool:
+    """Whether the outcomes overlap on x, so that a slope has a finite estimate.
+
+    Parameters
+    ----------
+    y : ndarray, shape = (n,)
+        0 and 1, both present.
+    x : ndarray, shape = (n,)
+        Linear predictor.
+
+    Returns
+    -------
+    bool
+        False where x is constant or separates the outcomes.
+
+    References
+    ----------
+    Albert & Anderson 1984, Biometrika 71:1.
+    """
+    with_outcome, without = x[y == 1], x[y == 0]
+    return bool(without.max() > with_outcome.min() and with_outcome.max() > without.min())
+
+
+def fit_logistic(
+    y: NDArray[np.integer], Z: NDArray[np.float64], offset: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Fit logit P(y = 1) = Z beta + offset by maximum likelihood.
+
+    Parameters
+    ----------
+    y : ndarray, shape = (n,)
+        0 and 1.
+    Z : ndarray, shape = (n, k)
+        Of full rank, and such that the estimate is finite.
+    offset : ndarray, shape = (n,)
+        Part of the linear predictor that is known.
+
+    Returns
+    -------
+    beta : ndarray, shape = (k,)
+        Estimates.
+    covariance : ndarray, shape = (k, k)
+        Inverse of the information at them.
+    """
+
+    def loss(beta: NDArray[np.float64]) -> float:
+        eta = Z @ beta + offset
+        return float(np.mean(np.logaddexp(0.0, eta) - y * eta))
+
+    def gradient(beta: NDArray[np.float64]) -> NDArray[np.float64]:
+        slopes: NDArray[np.float64] = Z.T @ (expit(Z @ beta + offset) - y) / len(y)
+        return slopes
+
+    def information(beta: NDArray[np.float64]) -> NDArray[np.float64]:
+        mu = expit(Z @ beta + offset)
+        curvatures: NDArray[np.float64] = (Z.T * (mu * (1 - mu))) @ Z / len(y)
+        return curvatures
+
+    fit = minimize(
+        loss,
+        np.zeros(Z.shape[1]),
+        method="trust-exact",
+        jac=gradient,
+        hess=information,
+        options={"gtol": _GRADIENT_TOLERANCE},
+    )
+    return fit.x, np.asarray(np.linalg.inv(information(fit.x) * len(y)), dtype=np.float64)

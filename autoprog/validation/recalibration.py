@@ -1,0 +1,106 @@
+"""Logistic recalibration: an ensemble whose members were chosen to rank patients well is made to mean what it says.
+
+    y           outcomes, 1 for a patient with the outcome      (n,)
+    p           risks as the ensemble gives them, out of fold   (n,)
+    a, b        intercept and slope: logit(risk) = a + b logit(p)
+
+Selection by a measure of ranking does not care whether risks are too moderate (a heavily penalised member) or too
+extreme, and an average of calibrated risks is too moderate in any case (Ranjan & Gneiting 2010, JRSS B 72:71). A slope
+above 0 changes no ranking.
+
+References
+----------
+Cox 1958, Biometrika 45:562; Steyerberg 2019, Clinical Prediction Models, 2nd ed., chapter 20.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+from sklearn.model_selection import StratifiedKFold
+
+from autoprog.validation.logistic import EPSILON, fit_logistic, logit_of, overlap
+
+_FOLDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Recalibration:
+    """A map of risks to risks that keeps their order.
+
+    Attributes
+    ----------
+    intercept : float
+        a; 0 changes nothing.
+    slope : float
+        b, above 0; 1 changes nothing, above 1 makes risks more extreme.
+    """
+
+    intercept: float = 0.0
+    slope: float = 1.0
+
+    def apply(self, p: NDArray[np.floating]) -> NDArray[np.float64]:
+        """Recalibrated risks, in [1e-6, 1 - 1e-6]; same shape as `p`."""
+        risks: NDArray[np.float64] = expit(self.intercept + self.slope * logit_of(p))
+        return np.clip(risks, EPSILON, 1 - EPSILON)
+
+    def to_json(self) -> dict[str, float]:
+        """Ready for JSON."""
+        return asdict(self)
+
+
+IDENTITY = Recalibration()
+
+
+def fit_recalibration(y: NDArray[np.integer], p: NDArray[np.floating]) -> Recalibration:
+    """Estimate intercept and slope by maximum likelihood.
+
+    Parameters
+    ----------
+    y : ndarray, shape = (n,)
+        0 and 1, both present.
+    p : ndarray, shape = (n,)
+        Risks of patients whom the model was not fitted on, in [0, 1].
+
+    Returns
+    -------
+    Recalibration
+        With slope 1 where the slope has no finite estimate or is not above 0: such risks do not rank the patients, and
+        turning them around would be worse.
+    """
+    x = logit_of(p)
+    ones = np.ones((len(x), 1))
+    if overlap(y, x):
+        (a, b), _ = fit_logistic(y, np.column_stack([ones, x]), np.zeros(len(x)))
+        if b > 0:
+            return Recalibration(float(a), float(b))
+    (a,), _ = fit_logistic(y, ones, x)
+    return Recalibration(float(a), 1.0)
+
+
+def cross_fitted(y: NDArray[np.integer], p: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.float64]:
+    """Recalibrate each tenth of the patients by the others: what a score of recalibrated risks must be made of.
+
+    Parameters
+    ----------
+    y : ndarray, shape = (n,)
+        0 and 1; at least 2 of each.
+    p : ndarray, shape = (n,)
+        Out-of-fold risks, in [0, 1].
+    rng : numpy.random.Generator
+        Shuffles the patients.
+
+    Returns
+    -------
+    ndarray, shape = (n,)
+        Risks in (0, 1).
+    """
+    folds = min(_FOLDS, int(y.sum()), int(len(y) - y.sum()))
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**32)))
+    risks = np.empty(len(y))
+    for train, test in splitter.split(np.zeros(len(y)), y):
+        risks[test] = fit_recalibration(y[train], p[train]).apply(p[test])
+    return risks

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
+
+from autoprog.validation import Recalibration, calibration_of, cross_fitted, fit_recalibration
+from tests.cohorts import cleveland_cohort
+
+
+def simulated(n: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Outcomes, and the risks that they were drawn with."""
+    rng = np.random.default_rng(seed)
+    p = expit(rng.normal(-0.5, 1.2, n))
+    return (rng.random(n) < p).astype(np.int8), p
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.0, 1.0), (0.7, 2.5), (-1.0, 0.4)])
+def test_undoes_a_known_distortion(a: float, b: float) -> None:
+    y, p = simulated(200_000, seed=1)
+    distorted = expit((logit(p) - a) / b)
+    found = fit_recalibration(y, distorted)
+    # Standard errors are about .006 of the intercept and .008 of the slope, times b.
+    assert found.intercept == pytest.approx(a, abs=0.03)
+    assert found.slope == pytest.approx(b, rel=0.03)
+    np.testing.assert_allclose(found.apply(distorted), p, atol=0.02)
+
+
+def test_is_the_maximum_likelihood_estimate() -> None:
+    y, p = simulated(300, seed=2)
+    found = fit_recalibration(y, p**2)
+    oracle = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(logit(p**2)[:, None], y)
+    assert found.slope == pytest.approx(oracle.coef_[0, 0], rel=1e-4)
+    assert found.intercept == pytest.approx(oracle.intercept_[0], rel=1e-4)
+    refitted = calibration_of(y, found.apply(p**2))
+    assert refitted.slope is not None
+    assert refitted.slope.estimate == pytest.approx(1, abs=1e-6)
+    assert refitted.intercept.estimate == pytest.approx(0, abs=1e-6)
+
+
+def test_keeps_the_ranking() -> None:
+    y, p = simulated(500, seed=3)
+    moderate = expit(0.3 * logit(p))
+    assert roc_auc_score(y, fit_recalibration(y, moderate).apply(moderate)) == roc_auc_score(y, p)
+
+
+@pytest.mark.parametrize(
+    "risks",
+    [np.full(6, 0.3), np.array([0.1, 0.2, 0.3, 0.6, 0.7, 0.8]), np.array([0.8, 0.7, 0.3, 0.6, 0.2, 0.1])],
+    ids=["constant", "separated", "turned around"],
+)
+def test_risks_without_a_usable_slope_get_the_right_mean(risks: np.ndarray) -> None:
+    y = np.array([0, 0, 0, 1, 1, 1])
+    found = fit_recalibration(y, risks)
+    assert found.slope == 1
+    assert found.apply(risks).mean() == pytest.approx(0.5, abs=1e-6)
+
+
+def test_zero_and_one_stay_inside() -> None:
+    risks = Recalibration(0.5, 3.0).apply(np.array([0.0, 0.5, 1.0]))
+    assert (risks > 0).all()
+    assert (risks < 1).all()
+
+
+def test_cross_fitting_does_not_flatter_noise() -> None:
+    """Risks that know nothing: recalibrated in sample they beat the base rate, cross-fitted they do not."""
+    gains = []
+    for seed in range(200):
+        rng = np.random.default_rng(seed)
+        y = (rng.random(60) < 0.4).astype(np.int8)
+        p = rng.uniform(0.2, 0.6, 60)
+        risks = cross_fitted(y, p, rng)
+        base = y.mean()
+        gains.append(np.mean((base - y) ** 2) - np.mean((risks - y) ** 2))
+    # The mean gain is negative; its standard error is about .0003.
+    assert np.mean(gains) < 0
+
+
+def test_every_patient_is_recalibrated_by_others() -> None:
+    cohort = cleveland_cohort()
+    p = np.random.default_rng(0).random(cohort.n_patients)
+    risks = cross_fitted(cohort.y, p, np.random.default_rng(1))
+    assert np.isfinite(risks).all()
+    assert len(np.unique(np.round(logit(risks) - logit(p), 9))) > 10
+    np.testing.assert_array_equal(risks, cross_fitted(cohort.y, p, np.random.default_rng(1)))
