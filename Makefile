@@ -12,7 +12,7 @@ help:
 	@echo 'make slow     the tests that take minutes; SELECT="slow and ci" for the part that CI runs'
 	@echo 'make lint     ruff, mypy, import-linter, numpydoc'
 	@echo 'make format   let ruff rewrite what it can'
-	@echo 'make bench    the benchmarks; each prints its figures as JSON'
+	@echo 'make bench    the benchmarks; each writes its figures to benchmarks/results'
 	@echo 'make lock     write requirements.lock anew from pyproject.toml'
 	@echo 'make clean    remove the environment and the caches'
 
@@ -47,7 +47,11 @@ format: install
 	$(VENV)/bin/ruff format
 
 bench: install
-	@for file in benchmarks/[a-z]*.py; do echo "$$file" && $(VENV)/bin/python "$$file" || exit 1; done
+	@mkdir -p benchmarks/results
+	@for file in benchmarks/[a-z]*.py; do \
+		result=benchmarks/results/$$(basename $$file .py).json; \
+		$(VENV)/bin/python $$file > $$result.part && mv $$result.part $$result && echo $$result && cat $$result || exit 1; \
+	done
 
 # torch's CPU build calls itself 2.x+cpu: without the label the line also fits platforms that have one build only.
 lock:

@@ -11,11 +11,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 import tempfile
 import time
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
+
+import structlog
 
 from autoprog.cohort import cleveland, read_cohort, to_parquet
 from autoprog.engine import DaskEngine
@@ -101,5 +104,6 @@ if __name__ == "__main__":
     parser.add_argument("--time-s", type=float, default=60.0)
     parser.add_argument("--slots", type=int, default=2)
     asked = parser.parse_args()
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is the figures'
     with tempfile.TemporaryDirectory() as name:
         print(json.dumps(run(asked.time_s, asked.slots, Path(name)), indent=2))
