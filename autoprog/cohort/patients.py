@@ -86,6 +86,10 @@ def encode_patients(features: Sequence[Feature], patients: Sequence[Mapping[str,
     return EncodedPatients(X, tuple(warnings))
 
 
+# A client whose record holds booleans means what the file's 0 and 1 meant, and the other way round.
+_TWINS = {"true": "1", "false": "0", "1": "true", "0": "false"}
+
+
 class _UnusableError(ValueError):
     """A value cannot be one of its feature."""
 
@@ -130,6 +134,8 @@ def _encode_level(feature: Feature, codes: Mapping[str, float], value: object) -
     text = canonical_text(value)
     if text in codes:
         return codes[text], None
+    if feature.kind == "binary" and _TWINS.get(text) in codes:
+        return codes[_TWINS[text]], None
     return math.nan, f"{feature.name} {short(text)} was never seen in training and is treated as missing"
 
 

@@ -146,3 +146,14 @@ def test_cells_of_a_file_of_patients_are_numbers_texts_or_none() -> None:
         {"age": 60, "chol": 250.5, "cp": "4", "smoker": "true", "pain": "none"},
         {"age": None, "chol": None, "cp": "4", "smoker": None, "pain": "mild"},
     ]
+
+
+def test_booleans_and_zero_and_one_meet_in_binary_features_alone() -> None:
+    features = (
+        Feature("fbs", "binary", ("0", "1")),
+        Feature("smoker", "binary", ("false", "true")),
+        Feature("stage", "categorical", ("0", "1", "2")),
+    )
+    encoded = encode_patients(features, [{"fbs": True, "smoker": 0, "stage": True}])
+    np.testing.assert_array_equal(encoded.X, [[1, 0, np.nan]])
+    assert encoded.warnings == (("stage 'true' was never seen in training and is treated as missing",),)
