@@ -1,14 +1,15 @@
-"""Reading one row for the owner it belongs to."""
+"""Reading rows for the owner they belong to: one by its identifier, or all of them page by page."""
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Generic, TypeVar
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from autoprog.errors import NotFoundError
 from autoprog.storage.ids import is_id
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
 from autoprog.storage.tables import CohortRow, ModelRow, SearchRow
 
 Row = TypeVar("Row", CohortRow, SearchRow, ModelRow)
@@ -48,3 +49,65 @@ def get_owned(session: Session, table: type[Row], owner_id: str, row_id: str, *,
         msg = f"there is no {table.__tablename__} with this id"
         raise NotFoundError(msg)
     return row
+
+
+class OwnedRepository(Generic[Row]):
+    """What the repositories of cohorts, searches and models have in common.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction to work in.
+    """
+
+    _table: type[Row]
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def get(self, owner_id: str, row_id: str) -> Row:
+        """Read one resource; documents that it defers are read when they are asked for.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        row_id : str
+            Its identifier.
+
+        Returns
+        -------
+        row
+            The resource.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another owner's.
+        """
+        return get_owned(self._session, self._table, owner_id, row_id)
+
+    def page(self, owner_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Row]:
+        """List an owner's resources, oldest first.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        limit : int
+            Most items, at least 1.
+        cursor : str or None
+            `next_cursor` of the page before.
+
+        Returns
+        -------
+        Page
+            Of rows.
+
+        Raises
+        ------
+        InvalidInputError
+            If the cursor is none of this list's.
+        """
+        query = select(self._table).where(self._table.owner_id == owner_id)
+        return page_by_creation(self._session, query, self._table, limit, cursor)

@@ -6,29 +6,20 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from sqlalchemy import delete, select
-from sqlalchemy.orm import Session
 
 from autoprog.errors import ConflictError
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
 from autoprog.storage.repositories._files import unreferenced
-from autoprog.storage.repositories._owned import get_owned
+from autoprog.storage.repositories._owned import OwnedRepository, get_owned
 from autoprog.storage.tables import CohortRow, ModelRow, SearchRow, SearchStatus
 
 
-class CohortRepository:
-    """Cohorts of all owners.
+class CohortRepository(OwnedRepository[CohortRow]):
+    """Cohorts of all owners."""
 
-    Parameters
-    ----------
-    session : Session
-        The transaction to work in.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    _table = CohortRow
 
     def add(
         self,
@@ -75,53 +66,6 @@ class CohortRepository:
         self._session.add(row)
         self._session.flush()
         return row
-
-    def get(self, owner_id: str, cohort_id: str) -> CohortRow:
-        """Read one cohort.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        cohort_id : str
-            Its identifier.
-
-        Returns
-        -------
-        CohortRow
-            The cohort.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none, or it is another owner's.
-        """
-        return get_owned(self._session, CohortRow, owner_id, cohort_id)
-
-    def page(self, owner_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[CohortRow]:
-        """List an owner's cohorts, oldest first.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        limit : int
-            Most items, at least 1.
-        cursor : str or None
-            `next_cursor` of the page before.
-
-        Returns
-        -------
-        Page
-            Of cohorts.
-
-        Raises
-        ------
-        InvalidInputError
-            If the cursor is none of this list's.
-        """
-        query = select(CohortRow).where(CohortRow.owner_id == owner_id)
-        return page_by_creation(self._session, query, CohortRow, limit, cursor)
 
     def delete(self, owner_id: str, cohort_id: str, *, models: Literal["keep", "delete"]) -> tuple[StoredFile, ...]:
         """Delete a cohort with its searches and all that they have learnt patient by patient.

@@ -5,29 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import delete, select
-from sqlalchemy.orm import Session
+from sqlalchemy import delete
 
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
 from autoprog.storage.repositories._files import unreferenced
-from autoprog.storage.repositories._owned import get_owned
+from autoprog.storage.repositories._owned import OwnedRepository, get_owned
 from autoprog.storage.tables import ModelRow, SearchRow
 
 
-class ModelRepository:
-    """Models of all owners.
+class ModelRepository(OwnedRepository[ModelRow]):
+    """Models of all owners."""
 
-    Parameters
-    ----------
-    session : Session
-        The transaction to work in.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    _table = ModelRow
 
     def add(self, search: SearchRow, *, sha256: str, document: Mapping[str, Any]) -> ModelRow:
         """Keep the model that a search delivers; its file is already stored.
@@ -59,53 +50,6 @@ class ModelRepository:
         self._session.add(row)
         self._session.flush()
         return row
-
-    def get(self, owner_id: str, model_id: str) -> ModelRow:
-        """Read one model.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        model_id : str
-            Its identifier.
-
-        Returns
-        -------
-        ModelRow
-            The model.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none, or it is another owner's.
-        """
-        return get_owned(self._session, ModelRow, owner_id, model_id)
-
-    def page(self, owner_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[ModelRow]:
-        """List an owner's models, oldest first.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        limit : int
-            Most items, at least 1.
-        cursor : str or None
-            `next_cursor` of the page before.
-
-        Returns
-        -------
-        Page
-            Of models.
-
-        Raises
-        ------
-        InvalidInputError
-            If the cursor is none of this list's.
-        """
-        query = select(ModelRow).where(ModelRow.owner_id == owner_id)
-        return page_by_creation(self._session, query, ModelRow, limit, cursor)
 
     def delete(self, owner_id: str, model_id: str) -> tuple[StoredFile, ...]:
         """Delete a model; its search stays, without one.

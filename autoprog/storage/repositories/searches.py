@@ -6,28 +6,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import delete, select
-from sqlalchemy.orm import Session
 
 from autoprog.errors import ConflictError
 from autoprog.storage.database import database_now
 from autoprog.storage.events import append_event, finished_payload
 from autoprog.storage.ids import new_id
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
-from autoprog.storage.repositories._owned import get_owned
+from autoprog.storage.repositories._owned import OwnedRepository, get_owned
 from autoprog.storage.tables import CohortRow, SearchEventRow, SearchRow, SearchStatus
 
 
-class SearchRepository:
-    """Searches of all owners.
+class SearchRepository(OwnedRepository[SearchRow]):
+    """Searches of all owners."""
 
-    Parameters
-    ----------
-    session : Session
-        The transaction to work in.
-    """
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    _table = SearchRow
 
     def add(
         self, owner_id: str, cohort_id: str, *, settings: Mapping[str, Any], warnings: Sequence[str] = ()
@@ -68,53 +59,6 @@ class SearchRepository:
         self._session.add(row)
         self._session.flush()
         return row
-
-    def get(self, owner_id: str, search_id: str) -> SearchRow:
-        """Read one search; its documents (ensemble, rules, decomposition) are read when they are asked for.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        search_id : str
-            Its identifier.
-
-        Returns
-        -------
-        SearchRow
-            The search.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none, or it is another owner's.
-        """
-        return get_owned(self._session, SearchRow, owner_id, search_id)
-
-    def page(self, owner_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[SearchRow]:
-        """List an owner's searches, oldest first.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        limit : int
-            Most items, at least 1.
-        cursor : str or None
-            `next_cursor` of the page before.
-
-        Returns
-        -------
-        Page
-            Of searches.
-
-        Raises
-        ------
-        InvalidInputError
-            If the cursor is none of this list's.
-        """
-        query = select(SearchRow).where(SearchRow.owner_id == owner_id)
-        return page_by_creation(self._session, query, SearchRow, limit, cursor)
 
     def events(self, owner_id: str, search_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[SearchEventRow]:
         """Read what has happened to a search.
