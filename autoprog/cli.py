@@ -8,16 +8,22 @@ import logging
 import signal
 import sys
 import threading
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import structlog
 import typer
+from pydantic import ValidationError
+from pydantic_settings import SettingsError
 from rich.console import Console
 from rich.table import Table
 
-from autoprog.errors import AutoprogError, InvalidInputError
+from autoprog.errors import ArtifactError, AutoprogError, InvalidInputError
 from autoprog.settings import Settings
+
+if TYPE_CHECKING:
+    from autoprog.storage.database import Database
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 db = typer.Typer(no_args_is_help=True, help="The database.")
@@ -35,13 +41,19 @@ _Scheduler = Annotated[
 
 
 def main() -> None:
-    """Run the command line; an error that has a name is one line and exit code 2, never a trace."""
+    """Run the command line; an error that has a name is one line a fault and exit code 2, never a trace."""
+    # The default would leave the search that runs to a lease that has to run out, and the demo its server.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app()
     except InvalidInputError as error:
         _fail(*(f"{fault.pointer}: {fault.detail}" for fault in error.faults))
     except AutoprogError as error:
         _fail(str(error))
+    except OSError as error:
+        if error.filename is None:
+            raise
+        _fail(f"{error.filename}: {error.strerror}")
 
 
 def _fail(*lines: str) -> NoReturn:
@@ -52,29 +64,41 @@ def _fail(*lines: str) -> NoReturn:
 
 def _settings(**overrides: Any) -> Settings:
     """The environment's settings with what the command line says instead."""
-    settings = Settings()
-    return settings.model_copy(update={name: value for name, value in overrides.items() if value is not None})
+    given = {name: value for name, value in overrides.items() if value is not None}
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        faults = [(str(fault["loc"][0]), fault["msg"].removeprefix("Value error, ")) for fault in error.errors()]
+        _fail(*(f"{name if name in given else 'AUTOPROG_' + name.upper()}: {text}" for name, text in faults))
+    except SettingsError:
+        _fail('AUTOPROG_PLUGINS: this is no JSON list of modules, such as ["ward7.learners"]')
 
 
-def _log_to_stderr(settings: Settings) -> None:
-    renderer = structlog.processors.JSONRenderer() if settings.log_json else structlog.dev.ConsoleRenderer()
+def _log_to_stderr(settings: Settings, level: int = logging.INFO) -> None:
+    """Send our own log and the libraries' to stderr in one form."""
+    console = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    renderer = structlog.processors.JSONRenderer() if settings.log_json else console
+    processors: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.processors.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        structlog.processors.format_exc_info,
+    ]
     structlog.configure(
-        processors=[
-            structlog.contextvars.merge_contextvars,
-            structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
-            structlog.processors.format_exc_info,
-            renderer,
-        ],
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        processors=[*processors, renderer],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.PrintLoggerFactory(sys.stderr),
     )
+    handler = logging.StreamHandler(sys.stderr)
+    formatting = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
+    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=formatting, foreign_pre_chain=processors))
+    logging.basicConfig(handlers=[handler], level=logging.WARNING)
 
 
 @app.command()
 def serve(
     host: str = "127.0.0.1",
-    port: int = 8000,
+    port: Annotated[int, typer.Option(min=1, max=65535)] = 8000,
     data_dir: _DataDir = None,
     database: _Database = None,
     scheduler: _Scheduler = None,
@@ -90,14 +114,17 @@ def serve(
     settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)
     _log_to_stderr(settings)
     service = Service(settings)
-    _prepare_database(service.database, settings)
+    _prepare_database(lambda: service.database, settings)
     local = _is_loopback(host)
     with service.database.session(read_only=True) as session:
         if not local and not KeyRepository(session).exists():
             _fail(f"refusing to serve on {host} without API keys: make one with `autoprog keys create`")
     health = (lambda: service.engine.health().reachable) if runner else None
     web = create_app(settings, service.database, service.files, local_owner=local, engine_health=health)
-    config = uvicorn.Config(web, host=host, port=port, log_level="warning", timeout_graceful_shutdown=5)
+    config = uvicorn.Config(web, host=host, port=port, log_config=None, log_level="info", access_log=False,
+                            timeout_graceful_shutdown=5)  # fmt: skip
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: sys.exit())  # uvicorn raises the signal once more when it has ended
     try:
         if runner:
             with service.running():
@@ -108,12 +135,25 @@ def serve(
         service.close()
 
 
-def _prepare_database(database: Any, settings: Settings) -> None:
-    """Migrate a SQLite database; a server's is migrated by the operator, on purpose and once."""
-    if settings.database_url.startswith("sqlite"):
-        database.migrate()
-    elif not database.is_migrated():
-        _fail("the database is not at this version: run `autoprog db upgrade` first")
+def _prepare_database(opened: Callable[[], Database], settings: Settings, *, upgrade: bool = False) -> Database:
+    """Open it and migrate a SQLite database; a server's is migrated by the operator, on purpose and once."""
+    from alembic.util import CommandError
+    from sqlalchemy.exc import ArgumentError, DBAPIError
+
+    try:
+        database = opened()
+        if upgrade or settings.database_url.startswith("sqlite"):
+            database.migrate()
+        elif not database.is_migrated():
+            database.close()
+            _fail("the database is not at this version: run `autoprog db upgrade` first")
+    except (ArgumentError, ModuleNotFoundError):  # SQLAlchemy imports the driver that the URL asks for
+        _fail("--database, AUTOPROG_DATABASE: give sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST:PORT/NAME")
+    except DBAPIError as error:
+        _fail(f"the database cannot be used: {' '.join(str(error.orig).split())}")
+    except CommandError as error:
+        _fail(f"the database is not of this version of autoprog, nor of an earlier one: {error}")
+    return database
 
 
 def _is_loopback(host: str) -> bool:
@@ -131,12 +171,13 @@ def runner(data_dir: _DataDir = None, database: _Database = None, scheduler: _Sc
     settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)
     _log_to_stderr(settings)
     service = Service(settings)
-    _prepare_database(service.database, settings)
+    _prepare_database(lambda: service.database, settings)
     asked = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: asked.set())
     try:
         with service.running():
+            structlog.get_logger().info("runner_started", scheduler=settings.scheduler)
             asked.wait()
     finally:
         service.close()
@@ -145,14 +186,14 @@ def runner(data_dir: _DataDir = None, database: _Database = None, scheduler: _Sc
 @app.command()
 def worker(
     scheduler: Annotated[str, typer.Option(help="Address of the Dask scheduler.")],
-    slots: Annotated[int | None, typer.Option(help="Evaluations at once; default: number of cores.")] = None,
+    slots: Annotated[int | None, typer.Option(min=1, help="Evaluations at once; default: number of cores.")] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
 ) -> None:
     """Evaluate for a scheduler until it is lost or the process is asked to end."""
     from autoprog.engine import worker_main
     from autoprog.service import Service
 
-    settings = _settings(workers=slots)
+    settings = _settings(workers=slots, scheduler=scheduler)
     _log_to_stderr(settings)
     raise SystemExit(worker_main(scheduler, Service(settings).slots, settings.plugins, host=host))
 
@@ -167,8 +208,10 @@ def search(
     """Search without a server; run again with the same folder, it goes on where it was stopped."""
     from autoprog.local import search_locally
 
-    process_settings = _settings(data_dir=out / "state")
-    _log_to_stderr(process_settings)
+    # An installation's database is not the place for it, nor would that installation's runners leave it alone.
+    own = {"data_dir": out / "state", "database": None, "files": None, "scheduler": None}
+    process_settings = _settings().model_copy(update=own)
+    _log_to_stderr(process_settings, logging.WARNING)  # the progress bar tells the rest
     search_locally(file, _document(spec), _document(settings), out, process_settings, Console())
 
 
@@ -181,20 +224,24 @@ def predict(
     from autoprog.cohort import read_patients
     from autoprog.model import PrognosticModel
 
-    loaded = PrognosticModel.from_bytes(model.read_bytes())
-    writer = csv.writer(sys.stdout)
+    try:
+        loaded = PrognosticModel.from_bytes(model.read_bytes())
+    except ArtifactError as error:
+        _fail(f"{model}: {error}")
+    items = loaded.predict(read_patients(file, loaded.features))
+    writer = csv.writer(sys.stdout, lineterminator="\n")
     writer.writerow(["patient", "risk", "stratum", "warnings"])
-    for number, item in enumerate(loaded.predict(read_patients(file, loaded.features)), 1):
+    for number, item in enumerate(items, 1):
         writer.writerow([number, repr(item.risk), item.stratum, "; ".join(item.warnings)])
 
 
 @app.command()
 def space() -> None:
     """Print the pipeline space: stages, algorithms, hyperparameters."""
+    from autoprog.service import Service
     from autoprog.space import STAGES, Space
 
-    for module in Settings().plugins:
-        __import__(module)
+    Service(_settings())  # imports the plug-ins, which register their algorithms
     full = Space.full()
     table = Table("stage", "algorithm", "hyperparameters")
     for stage, algorithms in zip(STAGES, full.stages, strict=True):
@@ -220,9 +267,8 @@ def db_upgrade(data_dir: _DataDir = None, database: _Database = None) -> None:
     """Bring the database's tables to this version."""
     from autoprog.storage.database import Database
 
-    target = Database(_settings(data_dir=data_dir, database=database).database_url)
-    target.migrate()
-    target.close()
+    settings = _settings(data_dir=data_dir, database=database)
+    _prepare_database(lambda: Database(settings.database_url), settings, upgrade=True).close()
 
 
 @keys.command("create")
@@ -239,11 +285,12 @@ def keys_create(
 
     wanted = [scope for text in scopes for scope in text.split(",") if scope]
     unknown = [scope for scope in wanted if scope not in SCOPES]
+    if not owner.strip():
+        _fail("--owner is empty")
     if unknown or not wanted:
         _fail(f"unknown scopes {', '.join(unknown) or '(none given)'}; known are {', '.join(SCOPES)}")
     settings = _settings(data_dir=data_dir, database=database)
-    target = Database(settings.database_url)
-    _prepare_database(target, settings)
+    target = _prepare_database(lambda: Database(settings.database_url), settings)
     with target.session() as session:
         _, text = KeyRepository(session).create(owner, wanted)
     target.close()

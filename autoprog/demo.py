@@ -23,6 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 from autoprog.cohort import cleveland
+from autoprog.errors import AutoprogError
 
 _START_S = 60.0
 _POLL_S = 0.5
@@ -98,12 +99,12 @@ def _wait_until_ready(client: httpx2.Client, process: subprocess.Popen[bytes], l
         except httpx2.TransportError:
             pass
         time.sleep(0.2)
-    raise RuntimeError(f"the server did not start:\n{log.read_text(errors='replace')[-4000:]}")
+    raise AutoprogError(f"the server did not start:\n{log.read_text(errors='replace')[-4000:]}")
 
 
 def _accepted(response: httpx2.Response) -> Json:
     if not response.is_success:
-        raise RuntimeError(f"the server answered {response.status_code}: {response.text}")
+        raise AutoprogError(f"the server answered {response.status_code}: {response.text}")
     document: Json = response.json()
     return document
 
@@ -149,7 +150,7 @@ def _follow(client: httpx2.Client, search: Json, time_s: float, console: Console
                 last = elapsed_s // _LINE_S
                 console.print(f"{_headline(search)}, {elapsed_s:.0f} s", highlight=False)
     if search["status"] != "succeeded":
-        raise RuntimeError(f"the search {search['status']}: {search['error']}")
+        raise AutoprogError(f"the search {search['status']}: {search['error']}")
     return search
 
 

@@ -22,7 +22,7 @@ from api.searches.report import search_report
 from api.searches.schemas import SearchDocument
 from api.searches.service import evaluation_document, search_documents, start_search
 from api.uploads import Upload
-from autoprog.errors import SearchFailedError
+from autoprog.errors import ConflictError, SearchFailedError
 from autoprog.service import Service
 from autoprog.settings import Settings
 from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository
@@ -55,6 +55,8 @@ def search_locally(
     ------
     InvalidInputError
         With every fault of file, spec and settings.
+    ConflictError
+        If the folder holds another search.
     SearchFailedError
         If the search ends without a model.
     """
@@ -64,25 +66,33 @@ def search_locally(
         context: Context = create_app(settings, service.database, service.files, local_owner=True).state.context
         upload = Upload({"spec": spec, "search": search_settings}, file.read_bytes())
         search_id = _started(context, upload, settings.data_dir / _STARTED)
-        with service.running():
-            search = _follow(context, search_id, console)
+        search = _search(context, search_id)
+        if search.finished_at is None:
+            with service.running():
+                search = _follow(context, search_id, console)
         if search.model_id is None:
             raise SearchFailedError(search.error.detail if search.error else f"the search {search.status}")
         _write_results(context, search, out)
         for warning in search.warnings:
             console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
         console.print(f"wrote model.autoprog, leaderboard.csv, rules.json, report.html to {out}", highlight=False)
+    except KeyboardInterrupt:
+        console.print("stopped; the same command goes on from here", highlight=False)
+        raise
     finally:
         service.close()
 
 
 def _started(context: Context, upload: Upload, note: Path) -> str:
-    """The search that this folder holds for this very question, or a new one."""
+    """The search that this folder holds, or a new one."""
     asked = upload.fingerprint()
     if note.exists():
         started: dict[str, str] = json.loads(note.read_text(encoding="utf-8"))
         if started["asked"] == asked:
             return started["search_id"]
+        raise ConflictError(
+            f"{note.parents[1]} holds a search with another file, spec or settings: choose another folder, or remove it"
+        )
     with context.database.session() as session:
         search_id: str = start_search(context, session, context.local_owner_id, upload).id
     note.write_text(json.dumps({"asked": asked, "search_id": search_id}), encoding="utf-8")

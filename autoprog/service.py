@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from autoprog.engine import DaskEngine
+from autoprog.errors import Fault, InvalidInputError
 from autoprog.search.runner import Runner
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
@@ -30,7 +31,7 @@ class Service:
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
         for module in settings.plugins:
-            importlib.import_module(module)
+            _import_plugin(module)
 
     @cached_property
     def database(self) -> Database:
@@ -81,3 +82,10 @@ class Service:
         if "engine" in self.__dict__:
             self.engine.close()
         self.database.close()
+
+
+def _import_plugin(module: str) -> None:
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        raise InvalidInputError([Fault("AUTOPROG_PLUGINS", f"{module!r} cannot be imported: {error}")]) from error

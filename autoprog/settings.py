@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+def _scheduler_address(text: str) -> str:
+    if not re.fullmatch(r"(tcp|tls)://.+:\d+", text):
+        msg = "give tcp://HOST:PORT or tls://HOST:PORT"
+        raise ValueError(msg)
+    return text
 
 
 class Settings(BaseSettings):
@@ -17,7 +25,9 @@ class Settings(BaseSettings):
     data_dir: Path = Field(Path("autoprog-data"), description="folder of the SQLite database, cohort files and models")
     database: str | None = Field(None, description="SQLAlchemy URL; default: SQLite in the data folder")
     files: str | None = Field(None, description="fsspec URL of cohort files and models; default: in the data folder")
-    scheduler: str | None = Field(None, description="address of a Dask scheduler; default: workers in this process")
+    scheduler: Annotated[str, AfterValidator(_scheduler_address)] | None = Field(
+        None, description="address of a Dask scheduler; default: workers in this process"
+    )
     workers: Annotated[int, Field(ge=1)] | None = Field(
         None, description="evaluations at once; default: number of cores"
     )

@@ -1,0 +1,388 @@
+"""The command line as a stranger meets it: what it does, and one clear line where it cannot."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import logging
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import structlog
+
+from autoprog.cli import main
+from autoprog.cohort import cleveland
+from autoprog.storage.database import Database
+from autoprog.storage.repositories import KeyRepository
+
+SPEC = cleveland()[1].model_dump_json(exclude_unset=True)
+BUDGET = 24
+SETTINGS = {
+    "folds": 3,
+    "budget": {"evaluations": BUDGET, "time_s": 300},
+    "space": {
+        "imputation": ["median", "mean", "most_frequent"],
+        "features": ["none"],
+        "prediction": ["logistic_regression", "ridge", "gaussian_nb"],
+        "calibration": ["none", "sigmoid"],
+    },
+}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a command said."""
+
+    code: int
+    out: str
+    err: str
+
+
+CommandLine = Callable[..., Answer]
+
+
+@pytest.fixture
+def autoprog(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> Iterator[CommandLine]:
+    """The command line within this process, in an empty folder and with nothing set in the environment."""
+    for name in [name for name in os.environ if name.startswith("AUTOPROG_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.chdir(tmp_path)
+    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
+    logs = list(logging.root.handlers)
+
+    def run(*arguments: str | Path) -> Answer:
+        monkeypatch.setattr(sys, "argv", ["autoprog", *map(str, arguments)])
+        capsys.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            main()
+        said = capsys.readouterr()
+        code = ended.value.code
+        return Answer(code if isinstance(code, int) else 0, said.out, said.err)
+
+    yield run
+    for number, handler in handlers.items():
+        signal.signal(number, handler)
+    logging.root.handlers[:] = logs
+    structlog.reset_defaults()
+
+
+@dataclass(frozen=True)
+class Search:
+    """One search of the bundled cohort from the command line, in a process of its own."""
+
+    folder: Path
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "result"
+
+    @property
+    def arguments(self) -> list[str]:
+        named = {"--spec": self.folder / "spec.json", "--settings": self.folder / "settings.json", "--out": self.out}
+        options = [str(word) for pair in named.items() for word in pair]
+        return ["search", str(self.folder / "cleveland.csv.gz"), *options]
+
+    def start(self, **environment: str) -> subprocess.Popen[str]:
+        inherited = {name: value for name, value in os.environ.items() if not name.startswith("AUTOPROG_")}
+        return subprocess.Popen(
+            [sys.executable, "-m", "autoprog.cli", *self.arguments],
+            env={**inherited, "COLUMNS": "200", "AUTOPROG_WORKERS": "1", **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def evaluations(self) -> list[tuple[int, str]]:
+        """What the folder's database holds."""
+        file = self.out / "state" / "autoprog.db"
+        if not file.exists():
+            return []
+        with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True, timeout=30)) as connection:
+            tables = connection.execute("SELECT name FROM sqlite_master WHERE name = 'evaluation'").fetchall()
+            if not tables:
+                return []
+            return connection.execute("SELECT number, configuration FROM evaluation ORDER BY number").fetchall()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Search:
+    """A search that was interrupted and went on, beside an installation whose database is not its business."""
+    folder = tmp_path_factory.mktemp("search")
+    search = Search(folder)
+    (folder / "cleveland.csv.gz").write_bytes(cleveland()[0])
+    (folder / "spec.json").write_text(SPEC)
+    (folder / "settings.json").write_text(json.dumps(SETTINGS))
+
+    process = search.start()
+    deadline = time.monotonic() + 120
+    while len(search.evaluations()) < 2:
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 130, err
+    assert "stopped; the same command goes on from here" in out
+    before = search.evaluations()
+    assert 2 <= len(before) < BUDGET
+
+    process = search.start(AUTOPROG_DATABASE=f"sqlite:///{folder / 'other.db'}", AUTOPROG_FILES=str(folder / "other"))
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert "wrote model.autoprog, leaderboard.csv, rules.json, report.html" in out
+    assert not list(folder.glob("other*"))
+    assert search.evaluations()[: len(before)] == before
+    return search
+
+
+@pytest.fixture
+def patients() -> list[dict[str, str]]:
+    """Two patients as rows of a file."""
+    cells = {
+        "age": "63", "sex": "1", "cp": "4", "trestbps": "140", "chol": "", "fbs": "0", "restecg": "2",
+        "thalach": "147", "exang": "0", "oldpeak": "1.4", "slope": "2", "ca": "1", "thal": "7",
+    }  # fmt: skip
+    return [cells, {**cells, "age": "41", "cp": "2", "chol": "204", "ca": "0", "thal": "3", "note": "not a feature"}]
+
+
+def write(file: Path, rows: list[dict[str, str]]) -> Path:
+    with file.open("w", newline="") as lines:
+        writer = csv.DictWriter(lines, sorted({name for row in rows for name in row}))
+        writer.writeheader()
+        writer.writerows(rows)
+    return file
+
+
+@pytest.mark.timeout(300)
+def test_search_writes_what_it_found(finished: Search) -> None:
+    names = {file.name for file in finished.out.iterdir()}
+    assert names == {"model.autoprog", "leaderboard.csv", "rules.json", "report.html", "state"}
+    with (finished.out / "leaderboard.csv").open() as lines:
+        rows = list(csv.DictReader(lines))
+    assert [int(row["rank"]) for row in rows] == list(range(1, BUDGET + 1))
+    assert [float(row["score"]) for row in rows] == sorted((float(row["score"]) for row in rows), reverse=True)
+    assert json.loads((finished.out / "rules.json").read_text())["strata"]
+    assert "<html" in (finished.out / "report.html").read_text()
+
+
+@pytest.mark.timeout(300)
+def test_a_search_that_has_ended_is_not_run_again(finished: Search, autoprog: CommandLine) -> None:
+    before = finished.evaluations()
+    answer = autoprog(*finished.arguments)
+    assert (answer.code, answer.err) == (0, "")
+    assert "wrote model.autoprog" in answer.out
+    assert finished.evaluations() == before
+
+
+@pytest.mark.timeout(300)
+def test_one_folder_holds_one_search(finished: Search, autoprog: CommandLine) -> None:
+    answer = autoprog(*finished.arguments[:-4], "--settings", '{"seed": 1}', "--out", finished.out)
+    assert answer == Answer(
+        2,
+        "",
+        f"autoprog: {finished.out} holds a search with another file, spec or settings: "
+        "choose another folder, or remove it\n",
+    )
+
+
+@pytest.mark.timeout(300)
+def test_predict_prints_a_line_a_patient(
+    finished: Search, autoprog: CommandLine, tmp_path: Path, patients: list[dict[str, str]]
+) -> None:
+    answer = autoprog("predict", finished.out / "model.autoprog", write(tmp_path / "new.csv", patients))
+    assert answer.code == 0, answer.err
+    first, second = csv.DictReader(io.StringIO(answer.out))
+    assert (first["patient"], first["stratum"], first["warnings"]) == ("1", "high", "chol was imputed")
+    assert (second["patient"], second["stratum"], second["warnings"]) == ("2", "low", "")
+    assert 0 < float(second["risk"]) < float(first["risk"]) < 1
+
+
+@pytest.mark.timeout(300)
+def test_predict_names_every_column_that_is_missing(
+    finished: Search, autoprog: CommandLine, tmp_path: Path, patients: list[dict[str, str]]
+) -> None:
+    fewer = [{name: cell for name, cell in row.items() if name not in {"age", "thal"}} for row in patients]
+    answer = autoprog("predict", finished.out / "model.autoprog", write(tmp_path / "new.csv", fewer))
+    assert (answer.code, answer.out) == (2, "")
+    lines = answer.err.splitlines()
+    assert len(lines) == 2
+    assert all(name in line for name, line in zip(("age", "thal"), lines, strict=True))
+
+
+@pytest.mark.timeout(300)
+def test_predict_refuses_what_is_no_model(finished: Search, autoprog: CommandLine, tmp_path: Path) -> None:
+    model, patients = finished.out / "model.autoprog", finished.folder / "cleveland.csv.gz"
+    cut = tmp_path / "cut.autoprog"
+    cut.write_bytes(model.read_bytes()[:2000])
+    for file in (cut, patients):
+        answer = autoprog("predict", file, patients)
+        assert (answer.code, answer.out) == (2, "")
+        assert answer.err.startswith(f"autoprog: {file}: ")
+        assert answer.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("spec", "settings", "lines"),
+    [
+        ("missing.json", "{}", ["missing.json: No such file or directory"]),
+        ('{"name": "x"', "{}", ["/spec: this is no JSON: Expecting ',' delimiter: line 1 column 13 (char 12)"]),
+        (
+            '{"name": "x", "outcome": {"column": "died", "positive": 1}}',
+            "{}",
+            ["/spec/outcome/column: the file has no column 'died'"],
+        ),
+        ("{}", "{}", ["/spec/name: Field required", "/spec/outcome: Field required"]),
+        (SPEC, "[]", ["[]: No such file or directory"]),
+        (
+            SPEC,
+            '{"metric": "auc", "budget": {"time": 5}}',
+            [
+                "/search/metric: Input should be 'auc_roc', 'auc_prc', 'brier' or 'log_loss'",
+                "/search/budget/time: Extra inputs are not permitted",
+            ],
+        ),
+        (SPEC, '{"folds": 49, "space": {"calibration": ["plat"]}}', ["unknown algorithm 'plat'"]),
+    ],
+)
+def test_search_names_every_fault(
+    autoprog: CommandLine, tmp_path: Path, spec: str, settings: str, lines: list[str]
+) -> None:
+    (tmp_path / "cohort.csv.gz").write_bytes(cleveland()[0])
+    answer = autoprog("search", "cohort.csv.gz", "--spec", spec, "--settings", settings, "--out", "result")
+    assert (answer.code, answer.out) == (2, "")
+    said = answer.err.splitlines()
+    assert len(said) == len(lines)
+    assert all(line.startswith("autoprog: ") and text in line for line, text in zip(said, lines, strict=True))
+
+
+def test_search_says_where_it_cannot_write(autoprog: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "cohort.csv.gz").write_bytes(cleveland()[0])
+    answer = autoprog("search", "cohort.csv.gz", "--spec", SPEC, "--out", "cohort.csv.gz")
+    assert answer == Answer(2, "", f"autoprog: {tmp_path / 'cohort.csv.gz' / 'state'}: Not a directory\n")
+
+
+DATABASES = "--database, AUTOPROG_DATABASE: give sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST:PORT/NAME"
+
+
+@pytest.mark.parametrize(
+    ("command", "line"),
+    [
+        ("serve --database patients", DATABASES),
+        ("serve --database mysql://root@localhost/patients", DATABASES),
+        ("runner --database patients", DATABASES),
+        ("keys create --owner a --scopes read --database patients", DATABASES),
+        ("db upgrade --database patients", DATABASES),
+        ("db upgrade --database postgresql+psycopg://x:secret@127.0.0.1:1/no", "the database cannot be used: "),
+        ("db upgrade --database sqlite:///words.txt", "the database cannot be used: file is not a database"),
+        ("serve --host 0.0.0.0", "refusing to serve on 0.0.0.0 without API keys: make one with `autoprog keys create`"),
+        ("runner --scheduler scheduler:8786", "scheduler: give tcp://HOST:PORT or tls://HOST:PORT"),
+        ("worker --scheduler scheduler", "scheduler: give tcp://HOST:PORT or tls://HOST:PORT"),
+        ("keys create --owner a --scopes root", "unknown scopes root; known are read, write, predict"),
+        ("keys create --owner a --scopes ,", "unknown scopes (none given); known are read, write, predict"),
+        ("keys create --owner= --scopes read", "--owner is empty"),
+        ("keys create --owner a --scopes read --data-dir words.txt", "words.txt: File exists"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(autoprog: CommandLine, tmp_path: Path, command: str, line: str) -> None:
+    (tmp_path / "words.txt").write_text("no database, but longer than a database's header would be" * 20)
+    answer = autoprog(*command.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("autoprog: ")
+    assert line in answer.err
+    assert answer.err.count("\n") == 1
+    assert "secret" not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("AUTOPROG_WORKERS", "0", "AUTOPROG_WORKERS: Input should be greater than or equal to 1"),
+        ("AUTOPROG_SCHEDULER", "here", "AUTOPROG_SCHEDULER: give tcp://HOST:PORT or tls://HOST:PORT"),
+        (
+            "AUTOPROG_PLUGINS",
+            "learners",
+            'AUTOPROG_PLUGINS: this is no JSON list of modules, such as ["ward7.learners"]',
+        ),
+        (
+            "AUTOPROG_PLUGINS",
+            '["no_such_learners"]',
+            "AUTOPROG_PLUGINS: 'no_such_learners' cannot be imported: No module named 'no_such_learners'",
+        ),
+    ],
+)
+def test_a_wrong_setting_is_named(
+    autoprog: CommandLine, monkeypatch: pytest.MonkeyPatch, name: str, value: str, line: str
+) -> None:
+    monkeypatch.setenv(name, value)
+    assert autoprog("space") == Answer(2, "", f"autoprog: {line}\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "text"),
+    [
+        ("search none.csv --spec {} --out result", "'none.csv' does not exist"),
+        ("search . --spec {} --out result", "'.' is a directory"),
+        ("predict none.autoprog none.csv", "'none.autoprog' does not exist"),
+        ("serve --port 70000", "'--port'"),
+        ("worker --scheduler tcp://127.0.0.1:1 --slots 0", "'--slots'"),
+        ("sevre", "No such command 'sevre'"),
+    ],
+)
+def test_wrong_usage_is_explained(autoprog: CommandLine, command: str, text: str) -> None:
+    answer = autoprog(*command.split())
+    assert (answer.code, answer.out) == (2, "")
+    assert text in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_a_database_of_a_later_version_is_refused(autoprog: CommandLine, tmp_path: Path) -> None:
+    assert autoprog("db", "upgrade", "--data-dir", tmp_path).code == 0
+    with closing(sqlite3.connect(tmp_path / "autoprog.db")) as connection:
+        connection.execute("UPDATE alembic_version SET version_num = '9999'")
+        connection.commit()
+    answer = autoprog("keys", "create", "--owner", "a", "--scopes", "read", "--data-dir", tmp_path)
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith("autoprog: the database is not of this version of autoprog, nor of an earlier one: ")
+
+
+def test_upgrade_makes_the_tables(autoprog: CommandLine, empty_database: Database) -> None:
+    assert autoprog("db", "upgrade", "--database", empty_database.url) == Answer(0, "", "")
+    assert empty_database.is_migrated()
+
+
+def test_a_key_is_printed_once_and_works(autoprog: CommandLine, database: Database) -> None:
+    scopes = ["--scopes", "read,write", "--scopes", "predict"]
+    answer = autoprog("keys", "create", "--owner", "Ward 7", *scopes, "--database", database.url)
+    assert (answer.code, answer.err) == (0, "")
+    with database.session() as session:
+        key = KeyRepository(session).authenticate(answer.out.strip())
+    assert key is not None
+    assert set(key.scopes) == {"read", "write", "predict"}
+
+
+def test_a_server_s_database_is_not_upgraded_by_the_way(autoprog: CommandLine, empty_database: Database) -> None:
+    if empty_database.url.startswith("sqlite"):
+        return
+    answer = autoprog("runner", "--database", empty_database.url)
+    assert answer == Answer(2, "", "autoprog: the database is not at this version: run `autoprog db upgrade` first\n")
+    assert not empty_database.is_migrated()
+
+
+def test_space_is_listed(autoprog: CommandLine) -> None:
+    answer = autoprog("space")
+    assert answer.code == 0
+    assert "logistic_regression" in answer.out
+    assert answer.out.splitlines()[-1].endswith(" dimensions")
