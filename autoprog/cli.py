@@ -20,6 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from autoprog.errors import ArtifactError, AutoprogError, InvalidInputError
+from autoprog.logs import log_to_stderr
 from autoprog.settings import Settings
 
 if TYPE_CHECKING:
@@ -74,27 +75,6 @@ def _settings(**overrides: Any) -> Settings:
         _fail('AUTOPROG_PLUGINS: this is no JSON list of modules, such as ["ward7.learners"]')
 
 
-def _log_to_stderr(settings: Settings, level: int = logging.INFO) -> None:
-    """Send our own log and the libraries' to stderr in one form."""
-    console = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
-    renderer = structlog.processors.JSONRenderer() if settings.log_json else console
-    processors: list[structlog.typing.Processor] = [
-        structlog.contextvars.merge_contextvars,
-        structlog.processors.add_log_level,
-        structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
-    ]
-    structlog.configure(
-        processors=[*processors, renderer],
-        wrapper_class=structlog.make_filtering_bound_logger(level),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
-    handler = logging.StreamHandler(sys.stderr)
-    formatting = [structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
-    handler.setFormatter(structlog.stdlib.ProcessorFormatter(processors=formatting, foreign_pre_chain=processors))
-    logging.basicConfig(handlers=[handler], level=logging.WARNING)
-
-
 @app.command()
 def serve(
     host: str = "127.0.0.1",
@@ -112,7 +92,7 @@ def serve(
     from autoprog.storage.repositories import KeyRepository
 
     settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)
-    _log_to_stderr(settings)
+    log_to_stderr(settings)
     service = Service(settings)
     _prepare_database(lambda: service.database, settings)
     local = _is_loopback(host)
@@ -169,7 +149,7 @@ def runner(data_dir: _DataDir = None, database: _Database = None, scheduler: _Sc
     from autoprog.service import Service
 
     settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)
-    _log_to_stderr(settings)
+    log_to_stderr(settings)
     service = Service(settings)
     _prepare_database(lambda: service.database, settings)
     asked = threading.Event()
@@ -194,7 +174,7 @@ def worker(
     from autoprog.service import Service
 
     settings = _settings(workers=slots, scheduler=scheduler)
-    _log_to_stderr(settings)
+    log_to_stderr(settings)
     raise SystemExit(worker_main(scheduler, Service(settings).slots, settings.plugins, host=host))
 
 
@@ -211,7 +191,7 @@ def search(
     # An installation's database is not the place for it, nor would that installation's runners leave it alone.
     own = {"data_dir": out / "state", "database": None, "files": None, "scheduler": None}
     process_settings = _settings().model_copy(update=own)
-    _log_to_stderr(process_settings, logging.WARNING)  # the progress bar tells the rest
+    log_to_stderr(process_settings, logging.WARNING)  # the progress bar tells the rest
     search_locally(file, _document(spec), _document(settings), out, process_settings, Console())
 
 
@@ -295,6 +275,40 @@ def keys_create(
         _, text = KeyRepository(session).create(owner, wanted)
     target.close()
     print(text)
+
+
+@keys.command("list")
+def keys_list(
+    owner: Annotated[str, typer.Option(help="Whose keys.")], data_dir: _DataDir = None, database: _Database = None
+) -> None:
+    """List an owner's keys: identifier, scopes, when made, when revoked; never the secret."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import KeyRepository
+
+    settings = _settings(data_dir=data_dir, database=database)
+    target = _prepare_database(lambda: Database(settings.database_url), settings)
+    with target.session(read_only=True) as session:
+        for key in KeyRepository(session).of_owner(owner):
+            revoked = f"revoked {key.revoked_at:%Y-%m-%d}" if key.revoked_at else "live"
+            print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {revoked}")
+    target.close()
+
+
+@keys.command("revoke")
+def keys_revoke(
+    key_id: Annotated[str, typer.Argument(help="Identifier, as `autoprog keys list` shows it.")],
+    data_dir: _DataDir = None,
+    database: _Database = None,
+) -> None:
+    """End the life of a key; what it made stays with its owner."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import KeyRepository
+
+    settings = _settings(data_dir=data_dir, database=database)
+    target = _prepare_database(lambda: Database(settings.database_url), settings)
+    with target.session() as session:
+        KeyRepository(session).revoke(key_id)
+    target.close()
 
 
 def _document(text: str) -> bytes:

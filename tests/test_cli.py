@@ -373,6 +373,21 @@ def test_a_key_is_printed_once_and_works(autoprog: CommandLine, database: Databa
     assert set(key.scopes) == {"read", "write", "predict"}
 
 
+def test_a_key_is_listed_without_its_secret_and_can_be_revoked(autoprog: CommandLine, database: Database) -> None:
+    where = ["--database", database.url]
+    secret = autoprog("keys", "create", "--owner", "Ward 7", "--scopes", "read", *where).out.strip()
+    listed = autoprog("keys", "list", "--owner", "Ward 7", *where).out
+    key_id = listed.split()[0]
+    assert secret.split("_")[1] == key_id
+    assert secret.split("_", 2)[2] not in listed
+    assert listed.rstrip().endswith("live")
+    assert autoprog("keys", "revoke", key_id, *where) == Answer(0, "", "")
+    assert "revoked" in autoprog("keys", "list", "--owner", "Ward 7", *where).out
+    with database.session() as session:
+        assert KeyRepository(session).authenticate(secret) is None
+    assert autoprog("keys", "revoke", "0" * 32, *where).code == 2
+
+
 def test_a_server_s_database_is_not_upgraded_by_the_way(autoprog: CommandLine, empty_database: Database) -> None:
     if empty_database.url.startswith("sqlite"):
         return

@@ -105,7 +105,9 @@ def _refit(
     outcomes = {o.key: o for o in dispatcher.run(calls, limits, signals.leave)}
     signals.check()
     failed = [o for o in outcomes.values() if o.status is not CallStatus.SUCCEEDED]
-    warnings = [f"evaluation {o.key} is left out of the ensemble: its refit ended as {o.status}" for o in failed]
+    warnings = [
+        f"evaluation {o.key} is left out of the ensemble: its refit ended as {o.status}, {o.reason}" for o in failed
+    ]
     if len(failed) == len(ensemble.members):
         raise SearchFailedError(f"no member of the ensemble could be refitted: {failed[0].reason}")
     ensemble = ensemble.without({int(o.key) for o in failed})

@@ -149,7 +149,13 @@ def _scripts() -> Path:
 def _connect(url: str, *, foreign_keys: bool = True, poolclass: type[Pool] | None = None) -> Engine:
     # PostgreSQL refuses NaN within JSON; so it must not slip in on SQLite either.
     serializer = partial(json.dumps, allow_nan=False)
-    engine = create_engine(url, json_serializer=serializer, pool_pre_ping=True, poolclass=poolclass)
+    engine = create_engine(
+        url,
+        json_serializer=serializer,
+        pool_pre_ping=True,
+        poolclass=poolclass,
+        hide_parameters=True,  # an error's text ends in logs, where no row may
+    )
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", partial(_prepare_sqlite, foreign_keys=foreign_keys))
         event.listen(engine, "begin", _begin_sqlite)

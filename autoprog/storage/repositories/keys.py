@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from hmac import compare_digest
 
 from sqlalchemy import select
@@ -101,6 +101,11 @@ class KeyRepository:
         """Whether there is a key that has not been revoked."""
         live = select(ApiKeyRow.id).where(ApiKeyRow.revoked_at.is_(None)).limit(1)
         return self._session.scalar(live) is not None
+
+    def of_owner(self, owner_name: str) -> Sequence[ApiKeyRow]:
+        """List the keys of an owner, oldest first."""
+        query = select(ApiKeyRow).join(OwnerRow, OwnerRow.id == ApiKeyRow.owner_id).where(OwnerRow.name == owner_name)
+        return self._session.scalars(query.order_by(ApiKeyRow.created_at, ApiKeyRow.id)).all()
 
     def revoke(self, key_id: str) -> None:
         """End the life of a key.
