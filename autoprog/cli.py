@@ -203,7 +203,9 @@ def predict(
     """Print the risk of every patient of a file as CSV."""
     from autoprog.cohort import read_patients
     from autoprog.model import PrognosticModel
+    from autoprog.service import Service
 
+    Service(_settings())  # imports the plug-ins, which say what types their models hold
     try:
         loaded = PrognosticModel.from_bytes(model.read_bytes())
     except ArtifactError as error:

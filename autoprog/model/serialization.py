@@ -1,9 +1,9 @@
 """Fitted estimators as bytes and back, by skops, with a fixed list of the types that may be loaded.
 
 A file names the types that it is made of, and loading makes instances of them. Only the types that skops trusts by
-itself (scikit-learn's estimators, NumPy's arrays and functions) and those of `ALLOWED_TYPES` are made; never those that
-a file asks for. Boosters and trees are read by native code that trusts their content: check a stored file's digest
-before loading it.
+itself (scikit-learn's estimators, NumPy's arrays and functions) and those that the algorithms of the space declare are
+made; never those that a file asks for. Boosters and trees are read by native code that trusts their content: check a
+stored file's digest before loading it.
 """
 
 from __future__ import annotations
@@ -22,31 +22,18 @@ import numpy as np
 
 from autoprog.errors import ArtifactError
 from autoprog.model.archive import check_bounds, pack, unpack
+from autoprog.space import STAGES, algorithms_of
 
-ALLOWED_TYPES: tuple[str, ...] = (
-    "autoprog.space.design_matrix.DesignMatrix",
-    "autoprog.space.features.SelectRates",
-    "autoprog.space.prediction.RidgeProbability",
-    "collections.OrderedDict",
-    "lightgbm.basic.Booster",
-    "lightgbm.sklearn.LGBMClassifier",
-    "numpy.dtype",
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.feature_selection._univariate_selection.chi2",
-    "sklearn.feature_selection._univariate_selection.f_classif",
-    "sklearn.impute._iterative.IterativeImputer",
-    "sklearn.impute._iterative._ImputerTriplet",
-    "sklearn.metrics._dist_metrics.EuclideanDistance64",
-    "sklearn.model_selection._split.StratifiedKFold",
-    "sklearn.neighbors._kd_tree.KDTree",
-    "sklearn.tree._tree.Tree",
-    "xgboost.core.Booster",
-    "xgboost.sklearn.XGBClassifier",
-)
+_EVERY_PIPELINE = ("autoprog.space.design_matrix.DesignMatrix", "numpy.dtype")
 
 _SCHEMA = "schema.json"
 _TORCH_SHIM = "sklearn.externals.array_api_compat.torch"
+
+
+def allowed_types() -> tuple[str, ...]:
+    """Dotted names of what a stored pipeline may hold: what the algorithms of the space declare, sorted."""
+    declared = {name for stage in STAGES for algorithm in algorithms_of(stage) for name in algorithm.stored_types}
+    return tuple(sorted(declared.union(_EVERY_PIPELINE)))
 
 
 def dump_estimator(estimator: Any) -> bytes:  # noqa: ANN401  scikit-learn has no common type of fitted things
@@ -69,7 +56,7 @@ def dump_estimator(estimator: Any) -> bytes:  # noqa: ANN401  scikit-learn has n
     """
     io = _skops_io()
     content = io.dumps(estimator)
-    if refused := sorted(set(io.get_untrusted_types(data=content)) - set(ALLOWED_TYPES)):
+    if refused := sorted(set(io.get_untrusted_types(data=content)) - set(allowed_types())):
         raise ArtifactError(f"the fitted pipeline holds types that are not allowed in a model: {', '.join(refused)}")
     return pack(_canonical(unpack(content)), compress=True)
 
@@ -95,7 +82,7 @@ def load_estimator(content: bytes) -> Any:  # noqa: ANN401  as above
     io = _skops_io()
     check_bounds(content)
     try:
-        return io.loads(content, trusted=list(ALLOWED_TYPES))
+        return io.loads(content, trusted=list(allowed_types()))
     except Exception as error:
         # What a forged or damaged file makes the reader and the types' own state setters raise has no common type.
         raise ArtifactError(f"the fitted pipeline cannot be read: {error}") from error

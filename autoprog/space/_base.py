@@ -93,6 +93,9 @@ class Algorithm:
         Whether its input may hold NaN.
     max_columns : int or None
         Widest design matrix it accepts.
+    stored_types : tuple of str
+        Dotted names of the types in its fitted state, beyond those that skops trusts by itself: a stored model may
+        hold these and no others.
     """
 
     stage: StageName
@@ -103,6 +106,7 @@ class Algorithm:
     modes: tuple[Mode, ...] = ("classification",)
     takes_missing: bool = False
     max_columns: int | None = None
+    stored_types: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:

@@ -24,7 +24,19 @@ def _calibrated(method: str) -> Algorithm:
             method=method, cv=StratifiedKFold(folds, shuffle=True, random_state=seed), ensemble=False, n_jobs=1
         )
 
-    return Algorithm("calibration", method, (), build, family="calibration", takes_missing=True)
+    return Algorithm(
+        "calibration",
+        method,
+        (),
+        build,
+        family="calibration",
+        takes_missing=True,
+        stored_types=(
+            "sklearn.calibration._CalibratedClassifier",
+            "sklearn.calibration._SigmoidCalibration",
+            "sklearn.model_selection._split.StratifiedKFold",
+        ),
+    )
 
 
 CALIBRATION: tuple[Algorithm, ...] = (

@@ -93,6 +93,11 @@ FEATURES: tuple[Algorithm, ...] = (
         ),
         _select_rates,
         family="features",
+        stored_types=(
+            "autoprog.space.features.SelectRates",
+            "sklearn.feature_selection._univariate_selection.chi2",
+            "sklearn.feature_selection._univariate_selection.f_classif",
+        ),
     ),
     Algorithm("features", "none", (), lambda *_: None, family="features", takes_missing=True),
 )

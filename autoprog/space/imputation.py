@@ -40,6 +40,13 @@ IMPUTATION: tuple[Algorithm, ...] = (
     _simple("mean"),
     _simple("median"),
     _simple("most_frequent"),
-    Algorithm("imputation", "mice", (Integer("iterations", 1, 20, 5, log=True),), _mice, family="imputation"),
+    Algorithm(
+        "imputation",
+        "mice",
+        (Integer("iterations", 1, 20, 5, log=True),),
+        _mice,
+        family="imputation",
+        stored_types=("sklearn.impute._iterative.IterativeImputer", "sklearn.impute._iterative._ImputerTriplet"),
+    ),
     Algorithm("imputation", "none", (), lambda *_: None, family="imputation", takes_missing=True),
 )

@@ -109,15 +109,34 @@ def _lightgbm(parameters: Mapping[str, Parameter], _shape: TableShape, seed: int
     )
 
 
-def _predictor(name: str, family: str, build: Build, *axes: Hyperparameter, takes_missing: bool = False) -> Algorithm:
-    return Algorithm("prediction", name, axes, build, family, takes_missing=takes_missing)
+def _predictor(
+    name: str,
+    family: str,
+    build: Build,
+    *axes: Hyperparameter,
+    takes_missing: bool = False,
+    stored_types: tuple[str, ...] = (),
+) -> Algorithm:
+    return Algorithm("prediction", name, axes, build, family, takes_missing=takes_missing, stored_types=stored_types)
 
 
 PREDICTION: tuple[Algorithm, ...] = (
     _predictor("logistic_regression", "linear", _logistic_regression),
-    _predictor("ridge", "linear", _ridge, Float("alpha", 1e-2, 1e4, 10.0, log=True)),
+    _predictor(
+        "ridge",
+        "linear",
+        _ridge,
+        Float("alpha", 1e-2, 1e4, 10.0, log=True),
+        stored_types=("autoprog.space.prediction.RidgeProbability",),
+    ),
     _predictor("gaussian_nb", "local", _gaussian_nb),
-    _predictor("k_nearest_neighbours", "local", _k_nearest_neighbours, Integer("neighbours", 3, 150, 25, log=True)),
+    _predictor(
+        "k_nearest_neighbours",
+        "local",
+        _k_nearest_neighbours,
+        Integer("neighbours", 3, 150, 25, log=True),
+        stored_types=("sklearn.metrics._dist_metrics.EuclideanDistance64", "sklearn.neighbors._kd_tree.KDTree"),
+    ),
     _predictor(
         "random_forest",
         "forest",
@@ -128,6 +147,7 @@ PREDICTION: tuple[Algorithm, ...] = (
         Integer("min_leaf", 1, 30, 3, log=True),
         Integer("max_depth", 2, 30, 15, log=True),
         takes_missing=True,
+        stored_types=("sklearn.tree._tree.Tree",),
     ),
     _predictor(
         "xgboost",
@@ -139,6 +159,7 @@ PREDICTION: tuple[Algorithm, ...] = (
         Float("subsample", 0.5, 1.0, 0.8),
         Float("min_child_weight", 1.0, 20.0, 1.0, log=True),
         takes_missing=True,
+        stored_types=("xgboost.core.Booster", "xgboost.sklearn.XGBClassifier"),
     ),
     _predictor(
         "lightgbm",
@@ -150,5 +171,6 @@ PREDICTION: tuple[Algorithm, ...] = (
         Integer("min_leaf", 5, 50, 20, log=True),
         Float("l2", 1e-3, 10.0, 1e-3, log=True),
         takes_missing=True,
+        stored_types=("collections.OrderedDict", "lightgbm.basic.Booster", "lightgbm.sklearn.LGBMClassifier"),
     ),
 )

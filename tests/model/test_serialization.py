@@ -14,10 +14,11 @@ import zipfile
 import numpy as np
 import pytest
 import skops.io
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 from autoprog.errors import ArtifactError
-from autoprog.model import ALLOWED_TYPES, dump_estimator, load_estimator
+from autoprog.model import allowed_types, dump_estimator, load_estimator
 from autoprog.space import (
     STAGES,
     Algorithm,
@@ -29,6 +30,7 @@ from autoprog.space import (
     TableShape,
     algorithms_of,
     build_pipeline,
+    registry,
 )
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
@@ -90,10 +92,30 @@ def test_every_algorithm_predicts_the_same_after_storage(cohort_name: str) -> No
 
 
 def test_the_allowlist_is_sorted_and_names_importable_things() -> None:
-    assert list(ALLOWED_TYPES) == sorted(ALLOWED_TYPES)
-    for path in ALLOWED_TYPES:
+    for path in allowed_types():
         module, _, name = path.rpartition(".")
         assert hasattr(__import__(module, fromlist=[name]), name), path
+
+
+class Prevalence(ClassifierMixin, BaseEstimator):
+    """A learner as a plug-in may bring it."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Prevalence:
+        self.classes_, self.prevalence_ = np.array([0, 1]), float(y.mean())
+        return self
+
+    def predict_proba(self, X: np.ndarray) -> np.ndarray:
+        return np.full((len(X), 2), [1 - self.prevalence_, self.prevalence_])
+
+
+def test_a_plug_in_declares_what_its_models_hold(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = Prevalence().fit(np.zeros((4, 1)), np.array([0, 1, 1, 1]))
+    with pytest.raises(ArtifactError, match="Prevalence"):
+        dump_estimator(fitted)
+    types = (f"{__name__}.Prevalence",)
+    plug_in = Algorithm("prediction", "prevalence", (), lambda *_: Prevalence(), "local", stored_types=types)
+    monkeypatch.setitem(registry._table, plug_in.key, plug_in)
+    assert load_estimator(dump_estimator(fitted)).predict_proba(np.zeros((1, 1)))[0, 1] == 0.75
 
 
 def test_a_type_outside_the_allowlist_is_neither_written_nor_read() -> None:
