@@ -51,10 +51,13 @@ class Claim:
         The search.
     token : int
         Fencing token: grows with every claim; a write with an older one is refused.
+    losses : int
+        Runners in a row whose lease on this search ran out before they had written an evaluation.
     """
 
     search_id: str
     token: int
+    losses: int = 0
 
 
 @dataclass(frozen=True)

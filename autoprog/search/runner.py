@@ -15,6 +15,9 @@ from autoprog.search.work import load_cohort
 
 _log = structlog.get_logger()
 
+# A search that ends its runner every time (its posterior exhausts the memory, say) must not do so for ever.
+_MOST_LOSSES = 5
+
 
 class Runner:
     """Runs searches until it is told to stop.
@@ -94,6 +97,8 @@ class Runner:
         return True
 
     def _run(self, claim: Claim, signals: Signals) -> None:
+        if claim.losses >= _MOST_LOSSES:
+            raise SearchFailedError(f"given up: {claim.losses} runners in a row ended while they worked on it")
         state = self._store.load(claim)
         cohort = load_cohort(state.cohort)
         exploration = Exploration(self._store, self._dispatcher, claim, state, cohort=cohort, signals=signals)

@@ -11,7 +11,7 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, func, or_, select, update
+from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select, update
 from sqlalchemy.orm import Session, undefer
 
 from autoprog.errors import LeaseLostError
@@ -65,14 +65,15 @@ class DatabaseStore:
                 .values(
                     status=SearchStatus.RUNNING,
                     token=SearchRow.token + 1,
+                    losses=SearchRow.losses + case((SearchRow.runner_id.is_not(None), 1), else_=0),
                     runner_id=runner_id,
                     lease_until=now + timedelta(seconds=lease_s),
                     started_at=func.coalesce(SearchRow.started_at, now),
                 )
-                .returning(SearchRow.id, SearchRow.token)
+                .returning(SearchRow.id, SearchRow.token, SearchRow.losses)
             )
             taken = session.execute(take, execution_options={"synchronize_session": False}).one_or_none()
-        return None if taken is None else Claim(taken.id, taken.token)
+        return None if taken is None else Claim(taken.id, taken.token, taken.losses)
 
     def heartbeat(self, claim: Claim, lease_s: float) -> bool:
         """Extend the lease; True if the client asked to cancel. Raises LeaseLostError."""
@@ -85,7 +86,7 @@ class DatabaseStore:
         """Let another runner go on at once; does nothing when the lease is lost already."""
         with self._database.session() as session:
             session.execute(
-                update(SearchRow).where(_is_held(claim)).values(lease_until=database_now(session)),
+                update(SearchRow).where(_is_held(claim)).values(lease_until=database_now(session), runner_id=None),
                 execution_options={"synchronize_session": False},
             )
 
@@ -134,6 +135,7 @@ class DatabaseStore:
             if session.get(EvaluationRow, (search.id, evaluation.number)) is None:
                 row = evaluation_to_row(search.id, evaluation, database_now(session))
                 session.add(row)
+                search.losses = 0
                 append_event(session, search.id, "evaluation", evaluation_payload(row))
 
     def finish(self, claim: Claim, result: SearchResult, *, cancelled: bool) -> None:

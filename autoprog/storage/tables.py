@@ -155,6 +155,7 @@ class SearchRow(Base):
     token: Mapped[int] = mapped_column(default=0)  # fencing token: grows with every claim
     runner_id: Mapped[str | None] = mapped_column(String(200))
     lease_until: Mapped[datetime | None]
+    losses: Mapped[int] = mapped_column(default=0)  # leases that ran out since the last evaluation was written
     cancel_requested_at: Mapped[datetime | None]
     warnings: Mapped[list[str]]
     error: Mapped[Document | None]  # {"code", "detail"}

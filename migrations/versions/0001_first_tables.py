@@ -116,6 +116,7 @@ def _create_search() -> None:
         sa.Column("token", sa.Integer(), nullable=False),
         sa.Column("runner_id", sa.String(length=200), nullable=True),
         sa.Column("lease_until", _TIME, nullable=True),
+        sa.Column("losses", sa.Integer(), nullable=False),
         sa.Column("cancel_requested_at", _TIME, nullable=True),
         sa.Column("warnings", sa.JSON(), nullable=False),
         sa.Column("error", sa.JSON(), nullable=True),

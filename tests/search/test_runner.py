@@ -171,3 +171,42 @@ def test_another_runner_takes_over_and_the_first_one_writes_nothing_more(bench: 
     assert bench.search(search_id).status == "running"
     assert len(bench.evaluations(search_id)) == len(taken[0].evaluations) == 4
     assert np.isfinite([e.score for e in taken[0].evaluations if e.score is not None]).all()
+
+
+def lose(bench: Bench, search_id: str) -> None:
+    """A runner takes the search and dies."""
+    assert bench.store.claim("doomed", lease_s=60) is not None
+    with bench.database.session() as session:
+        row = SearchRepository(session).get(bench.owner, search_id)
+        row.lease_until = row.created_at
+
+
+def test_a_search_that_ends_its_runners_is_given_up(bench: Bench) -> None:
+    search_id = bench.queue()
+    for _ in range(5):
+        lose(bench, search_id)
+    bench.runner(InlineDispatcher()).run_one()
+    error = bench.search(search_id).error
+    assert error == {
+        "code": "search-failed",
+        "detail": "given up: 5 runners in a row ended while they worked on it",
+    }
+
+
+def test_runners_that_got_somewhere_or_left_politely_do_not_count(bench: Bench) -> None:
+    search_id = bench.queue()
+    for _ in range(4):
+        lose(bench, search_id)
+    first: Runner
+
+    def leave(call: int) -> CallStatus | None:
+        if call == 2:
+            first.stop()
+        return None
+
+    first = bench.runner(InlineDispatcher(before=leave))
+    first.run_one()
+    lose(bench, search_id)
+    claim = bench.store.claim("last", lease_s=60)
+    assert claim is not None
+    assert claim.losses == 1

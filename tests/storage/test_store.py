@@ -99,7 +99,7 @@ def test_an_expired_lease_is_taken_over_and_the_clock_goes_on(database: Database
     first = take(store, EXPIRED)
     started_at = read_search(database, search_id).started_at
     second = take(store)
-    assert second == Claim(search_id, first.token + 1)
+    assert second == Claim(search_id, first.token + 1, losses=1)
     assert read_search(database, search_id).started_at == started_at
 
 
