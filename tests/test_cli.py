@@ -103,6 +103,8 @@ class Search:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            # A shell that runs the tests in the background has its children ignore the interrupt key.
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509  it takes no lock
         )
 
     def evaluations(self) -> list[tuple[int, str]]:
