@@ -45,18 +45,7 @@ def log_to_stderr(settings: Settings, level: int = logging.INFO) -> None:
 
 
 def errors_without_text(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
-    """Replace an exception by its type and where it arose: its text may quote a patient's value.
-
-    Parameters
-    ----------
-    event : dict
-        A line; `exc_info` as the logging module has it.
-
-    Returns
-    -------
-    dict
-        The line with `error` and `frames` in place of `exc_info`.
-    """
+    """Replace an exception by its type and where it arose: its text may quote a patient's value."""
     error = _error_of(event.pop("exc_info", None))
     if error is not None:
         event["error"] = type(error).__name__

@@ -118,4 +118,6 @@ def test_a_quiet_stream_is_kept_open(client: TestClient, port: int, monkeypatch:
         follower.sendall(f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         received = b""
         while b": ping" not in received:
-            received += follower.recv(1000)
+            chunk = follower.recv(1000)
+            assert chunk, "the server ended the stream"
+            received += chunk

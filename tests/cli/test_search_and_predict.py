@@ -1,29 +1,24 @@
-"""The command line as a stranger meets it: what it does, and one clear line where it cannot."""
+"""`autoprog search` and `autoprog predict` as a stranger meets them."""
 
 from __future__ import annotations
 
 import csv
 import io
 import json
-import logging
 import os
 import signal
 import sqlite3
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-import structlog
 
-from autoprog.cli import main
 from autoprog.cohort import cleveland
-from autoprog.storage.database import Database
-from autoprog.storage.repositories import KeyRepository
+from tests.cli.answer import Answer, CommandLine
 
 SPEC = cleveland()[1].model_dump_json(exclude_unset=True)
 BUDGET = 24
@@ -37,46 +32,6 @@ SETTINGS = {
         "calibration": ["none", "sigmoid"],
     },
 }
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a command said."""
-
-    code: int
-    out: str
-    err: str
-
-
-CommandLine = Callable[..., Answer]
-
-
-@pytest.fixture
-def autoprog(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> Iterator[CommandLine]:
-    """The command line within this process, in an empty folder and with nothing set in the environment."""
-    for name in [name for name in os.environ if name.startswith("AUTOPROG_")]:
-        monkeypatch.delenv(name)
-    monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.chdir(tmp_path)
-    handlers = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGINT)}
-    logs = list(logging.root.handlers)
-
-    def run(*arguments: str | Path) -> Answer:
-        monkeypatch.setattr(sys, "argv", ["autoprog", *map(str, arguments)])
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            main()
-        said = capsys.readouterr()
-        code = ended.value.code
-        return Answer(code if isinstance(code, int) else 0, said.out, said.err)
-
-    yield run
-    for number, handler in handlers.items():
-        signal.signal(number, handler)
-    logging.root.handlers[:] = logs
-    structlog.reset_defaults()
 
 
 @dataclass(frozen=True)
@@ -274,132 +229,3 @@ def test_search_says_where_it_cannot_write(autoprog: CommandLine, tmp_path: Path
     (tmp_path / "cohort.csv.gz").write_bytes(cleveland()[0])
     answer = autoprog("search", "cohort.csv.gz", "--spec", SPEC, "--out", "cohort.csv.gz")
     assert answer == Answer(2, "", f"autoprog: {tmp_path / 'cohort.csv.gz' / 'state'}: Not a directory\n")
-
-
-DATABASES = "--database, AUTOPROG_DATABASE: give sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST:PORT/NAME"
-
-
-@pytest.mark.parametrize(
-    ("command", "line"),
-    [
-        ("serve --database patients", DATABASES),
-        ("serve --database mysql://root@localhost/patients", DATABASES),
-        ("runner --database patients", DATABASES),
-        ("keys create --owner a --scopes read --database patients", DATABASES),
-        ("db upgrade --database patients", DATABASES),
-        ("db upgrade --database postgresql+psycopg://x:secret@127.0.0.1:1/no", "the database cannot be used: "),
-        ("db upgrade --database sqlite:///words.txt", "the database cannot be used: file is not a database"),
-        ("serve --host 0.0.0.0", "refusing to serve on 0.0.0.0 without API keys: make one with `autoprog keys create`"),
-        ("runner --scheduler scheduler:8786", "scheduler: give tcp://HOST:PORT or tls://HOST:PORT"),
-        ("worker --scheduler scheduler", "scheduler: give tcp://HOST:PORT or tls://HOST:PORT"),
-        ("keys create --owner a --scopes root", "unknown scopes root; known are read, write, predict"),
-        ("keys create --owner a --scopes ,", "unknown scopes (none given); known are read, write, predict"),
-        ("keys create --owner= --scopes read", "--owner is empty"),
-        ("keys create --owner a --scopes read --data-dir words.txt", "words.txt: File exists"),
-    ],
-)
-def test_what_cannot_be_done_is_one_line(autoprog: CommandLine, tmp_path: Path, command: str, line: str) -> None:
-    (tmp_path / "words.txt").write_text("no database, but longer than a database's header would be" * 20)
-    answer = autoprog(*command.split())
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith("autoprog: ")
-    assert line in answer.err
-    assert answer.err.count("\n") == 1
-    assert "secret" not in answer.err
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "line"),
-    [
-        ("AUTOPROG_WORKERS", "0", "AUTOPROG_WORKERS: Input should be greater than or equal to 1"),
-        ("AUTOPROG_SCHEDULER", "here", "AUTOPROG_SCHEDULER: give tcp://HOST:PORT or tls://HOST:PORT"),
-        (
-            "AUTOPROG_PLUGINS",
-            "learners",
-            'AUTOPROG_PLUGINS: this is no JSON list of modules, such as ["ward7.learners"]',
-        ),
-        (
-            "AUTOPROG_PLUGINS",
-            '["no_such_learners"]',
-            "AUTOPROG_PLUGINS: 'no_such_learners' cannot be imported: No module named 'no_such_learners'",
-        ),
-    ],
-)
-def test_a_wrong_setting_is_named(
-    autoprog: CommandLine, monkeypatch: pytest.MonkeyPatch, name: str, value: str, line: str
-) -> None:
-    monkeypatch.setenv(name, value)
-    assert autoprog("space") == Answer(2, "", f"autoprog: {line}\n")
-
-
-@pytest.mark.parametrize(
-    ("command", "text"),
-    [
-        ("search none.csv --spec {} --out result", "'none.csv' does not exist"),
-        ("search . --spec {} --out result", "'.' is a directory"),
-        ("predict none.autoprog none.csv", "'none.autoprog' does not exist"),
-        ("serve --port 70000", "'--port'"),
-        ("worker --scheduler tcp://127.0.0.1:1 --slots 0", "'--slots'"),
-        ("sevre", "No such command 'sevre'"),
-    ],
-)
-def test_wrong_usage_is_explained(autoprog: CommandLine, command: str, text: str) -> None:
-    answer = autoprog(*command.split())
-    assert (answer.code, answer.out) == (2, "")
-    assert text in answer.err
-    assert "Traceback" not in answer.err
-
-
-def test_a_database_of_a_later_version_is_refused(autoprog: CommandLine, tmp_path: Path) -> None:
-    assert autoprog("db", "upgrade", "--data-dir", tmp_path).code == 0
-    with closing(sqlite3.connect(tmp_path / "autoprog.db")) as connection:
-        connection.execute("UPDATE alembic_version SET version_num = '9999'")
-        connection.commit()
-    answer = autoprog("keys", "create", "--owner", "a", "--scopes", "read", "--data-dir", tmp_path)
-    assert (answer.code, answer.out) == (2, "")
-    assert answer.err.startswith("autoprog: the database is not of this version of autoprog, nor of an earlier one: ")
-
-
-def test_upgrade_makes_the_tables(autoprog: CommandLine, empty_database: Database) -> None:
-    assert autoprog("db", "upgrade", "--database", empty_database.url) == Answer(0, "", "")
-    assert empty_database.is_migrated()
-
-
-def test_a_key_is_printed_once_and_works(autoprog: CommandLine, database: Database) -> None:
-    scopes = ["--scopes", "read,write", "--scopes", "predict"]
-    answer = autoprog("keys", "create", "--owner", "Ward 7", *scopes, "--database", database.url)
-    assert (answer.code, answer.err) == (0, "")
-    with database.session() as session:
-        key = KeyRepository(session).authenticate(answer.out.strip())
-    assert key is not None
-    assert set(key.scopes) == {"read", "write", "predict"}
-
-
-def test_a_key_is_listed_without_its_secret_and_can_be_revoked(autoprog: CommandLine, database: Database) -> None:
-    where = ["--database", database.url]
-    secret = autoprog("keys", "create", "--owner", "Ward 7", "--scopes", "read", *where).out.strip()
-    listed = autoprog("keys", "list", "--owner", "Ward 7", *where).out
-    key_id = listed.split()[0]
-    assert secret.split("_")[1] == key_id
-    assert secret.split("_", 2)[2] not in listed
-    assert listed.rstrip().endswith("live")
-    assert autoprog("keys", "revoke", key_id, *where) == Answer(0, "", "")
-    assert "revoked" in autoprog("keys", "list", "--owner", "Ward 7", *where).out
-    with database.session() as session:
-        assert KeyRepository(session).authenticate(secret) is None
-    assert autoprog("keys", "revoke", "0" * 32, *where).code == 2
-
-
-def test_a_server_s_database_is_not_upgraded_by_the_way(autoprog: CommandLine, empty_database: Database) -> None:
-    if empty_database.url.startswith("sqlite"):
-        return
-    answer = autoprog("runner", "--database", empty_database.url)
-    assert answer == Answer(2, "", "autoprog: the database is not at this version: run `autoprog db upgrade` first\n")
-    assert not empty_database.is_migrated()
-
-
-def test_space_is_listed(autoprog: CommandLine) -> None:
-    answer = autoprog("space")
-    assert answer.code == 0
-    assert "logistic_regression" in answer.out
-    assert answer.out.splitlines()[-1].endswith(" dimensions")
