@@ -9,6 +9,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -93,26 +94,27 @@ def serve(
 
     settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)
     log_to_stderr(settings)
-    service = Service(settings)
-    _prepare_database(lambda: service.database, settings)
-    local = _is_loopback(host)
-    with service.database.session(read_only=True) as session:
-        if not local and not KeyRepository(session).exists():
-            _fail(f"refusing to serve on {host} without API keys: make one with `autoprog keys create`")
-    health = (lambda: service.engine.health().reachable) if runner else None
-    web = create_app(settings, service.database, service.files, local_owner=local, engine_health=health)
-    config = uvicorn.Config(web, host=host, port=port, log_config=None, log_level="info", access_log=False,
-                            timeout_graceful_shutdown=5)  # fmt: skip
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: sys.exit())  # uvicorn raises the signal once more when it has ended
-    try:
-        if runner:
-            with service.running():
-                uvicorn.Server(config).run()
-        else:
+    with closing(Service(settings)) as service:
+        _prepare_database(lambda: service.database, settings)
+        local = _is_loopback(host)
+        with service.database.session(read_only=True) as session:
+            if not local and not KeyRepository(session).exists():
+                _fail(f"refusing to serve on {host} without API keys: make one with `autoprog keys create`")
+        health = (lambda: service.engine.health().reachable) if runner else None
+        web = create_app(settings, service.database, service.files, local_owner=local, engine_health=health)
+        config = uvicorn.Config(
+            web,
+            host=host,
+            port=port,
+            log_config=None,
+            log_level="info",
+            access_log=False,
+            timeout_graceful_shutdown=5,
+        )
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: sys.exit())  # uvicorn raises the signal once more when it has ended
+        with service.running() if runner else nullcontext():
             uvicorn.Server(config).run()
-    finally:
-        service.close()
 
 
 def _prepare_database(opened: Callable[[], Database], settings: Settings, *, upgrade: bool = False) -> Database:
@@ -150,17 +152,14 @@ def runner(data_dir: _DataDir = None, database: _Database = None, scheduler: _Sc
 
     settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)
     log_to_stderr(settings)
-    service = Service(settings)
-    _prepare_database(lambda: service.database, settings)
     asked = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: asked.set())
-    try:
+    with closing(Service(settings)) as service:
+        _prepare_database(lambda: service.database, settings)
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, lambda *_: asked.set())
         with service.running():
             structlog.get_logger().info("runner_started", scheduler=settings.scheduler)
             asked.wait()
-    finally:
-        service.close()
 
 
 @app.command()
@@ -273,9 +272,8 @@ def keys_create(
         _fail(f"unknown scopes {', '.join(unknown) or '(none given)'}; known are {', '.join(SCOPES)}")
     settings = _settings(data_dir=data_dir, database=database)
     target = _prepare_database(lambda: Database(settings.database_url), settings)
-    with target.session() as session:
+    with closing(target), target.session() as session:
         _, text = KeyRepository(session).create(owner, wanted)
-    target.close()
     print(text)
 
 
@@ -289,11 +287,11 @@ def keys_list(
 
     settings = _settings(data_dir=data_dir, database=database)
     target = _prepare_database(lambda: Database(settings.database_url), settings)
-    with target.session(read_only=True) as session:
-        for key in KeyRepository(session).of_owner(owner):
-            revoked = f"revoked {key.revoked_at:%Y-%m-%d}" if key.revoked_at else "live"
-            print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {revoked}")
-    target.close()
+    with closing(target), target.session(read_only=True) as session:
+        owned = KeyRepository(session).of_owner(owner)
+    for key in owned:
+        revoked = f"revoked {key.revoked_at:%Y-%m-%d}" if key.revoked_at else "live"
+        print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {revoked}")
 
 
 @keys.command("revoke")
@@ -308,9 +306,8 @@ def keys_revoke(
 
     settings = _settings(data_dir=data_dir, database=database)
     target = _prepare_database(lambda: Database(settings.database_url), settings)
-    with target.session() as session:
+    with closing(target), target.session() as session:
         KeyRepository(session).revoke(key_id)
-    target.close()
 
 
 def _document(text: str) -> bytes:

@@ -78,10 +78,11 @@ class Service:
             thread.join()
 
     def close(self) -> None:
-        """End the engine's workers and the database's connections."""
+        """End what was made of it: the engine's workers, the database's connections."""
         if "engine" in self.__dict__:
             self.engine.close()
-        self.database.close()
+        if "database" in self.__dict__:
+            self.database.close()
 
 
 def _import_plugin(module: str) -> None:
