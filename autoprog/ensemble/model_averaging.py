@@ -57,8 +57,9 @@ def best_probabilities(
     for mean, covariance in zip(means, covariances, strict=True):
         # A posterior covariance is singular up to rounding where pipelines are twins, which Cholesky would refuse.
         eigenvalues, vectors = np.linalg.eigh(covariance)
-        root = vectors * np.sqrt(np.maximum(eigenvalues, 0.0))
-        f = mean + rng.standard_normal((each, len(mean))) @ root.T
+        # The symmetric root does not depend on which eigenvectors the library happens to choose.
+        root = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ vectors.T
+        f = mean + rng.standard_normal((each, len(mean))) @ root
         wins += np.bincount(f.argmax(axis=1), minlength=len(mean))
     weights: NDArray[np.float64] = wins / wins.sum()
     return weights

@@ -44,7 +44,8 @@ class CrossValidation:
     fold_scores : tuple of float, length repeats x folds
         In the metric's own direction, repeats one after another.
     risks : ndarray, shape = (n_patients,)
-        float32; out-of-fold risk of every patient, the mean over repeats.
+        float32; out-of-fold risk of every patient in the first repeat. A mean over repeats would be that of several
+        fits, and better than the one that is delivered.
     """
 
     fold_scores: tuple[float, ...]
@@ -94,8 +95,15 @@ def cross_validate(configuration: Configuration, cohort: Cohort, plan: Plan) -> 
                 pipeline.fit(cohort.X[fold.train], cohort.y[fold.train])
                 fold_risks = pipeline.predict_proba(cohort.X[fold.test])[:, 1]
             risks[repeat, fold.test] = _checked(fold_risks)
-            scores.append(metric.score(cohort.y[fold.test], risks[repeat, fold.test]))
-    return CrossValidation(tuple(scores), risks.mean(axis=0).astype(np.float32))
+            scores.append(_finite(metric.score(cohort.y[fold.test], risks[repeat, fold.test]), metric.name))
+    return CrossValidation(tuple(scores), risks[0].astype(np.float32))
+
+
+def _finite(score: float, metric: str) -> float:
+    if not np.isfinite(score):
+        msg = f"{metric} is not defined on a fold"
+        raise ValueError(msg)
+    return score
 
 
 def _checked(risks: NDArray[np.floating[Any]]) -> NDArray[np.float64]:

@@ -44,7 +44,7 @@ class Evaluation:
     fold_scores : tuple of float
         One a fold (repeats one after another); empty unless succeeded.
     risks : ndarray, shape = (n_patients,), or None
-        Out-of-fold risk of every patient, the mean over repeats; None unless succeeded.
+        Out-of-fold risk of every patient, in the first repeat; None unless succeeded.
     duration_s : float
         Wall-clock seconds.
     reason : str or None
@@ -72,10 +72,13 @@ class History:
         Tells which scores are better.
     evaluations : tuple of Evaluation
         Sorted by number.
+    repeats : int
+        Repeats of the cross-validation behind every score.
     """
 
     metric: Metric
     evaluations: tuple[Evaluation, ...] = ()
+    repeats: int = 1
 
     def __len__(self) -> int:
         return len(self.evaluations)

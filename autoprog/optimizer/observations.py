@@ -6,6 +6,7 @@ symbol  meaning                                                                 
 y       gains (scores, more is better), clipped below, standardised                         (n,)            1
 floor   median - 1.5 (max - median) of the observed gains: the clip, and a failure's gain   scalar          score
 J       fold scores of an evaluation                                                        scalar          1
+K       folds a repeat                                                                      scalar          1
 ======  ==================================================================================  ==============  =========
 
 A pipeline that is broken on a cohort scores far below all others, and without the clip this tail takes up the kernel's
@@ -27,6 +28,8 @@ MOST_OBSERVATIONS = 256
 _CLIP = 1.5
 # Standardised noise variance that the pooled estimate is shrunk to, and how many residuals it counts for.
 _TYPICAL_NOISE, _TYPICAL_NOISE_DF = 0.1, 8.0
+# Equal gains may differ by rounding; their standard deviation is then no scale.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +81,11 @@ def observe(history: History) -> Observations | None:
     clipped = np.array([floor if e.score is None else max(history.metric.gain(e.score), floor) for e in evaluations])
     kept = _kept(clipped)
     evaluations, clipped = tuple(evaluations[i] for i in kept), clipped[kept]
-    scale = float(clipped.std()) or 1.0
-    return Observations(evaluations, (clipped - clipped.mean()) / scale, _pooled_noise(evaluations, scale))
+    scale = float(clipped.std())
+    if scale <= _ROUNDING * max(1.0, float(np.abs(clipped).max())):
+        scale = 1.0
+    noise = _pooled_noise(evaluations, scale, history.repeats)
+    return Observations(evaluations, (clipped - clipped.mean()) / scale, noise)
 
 
 def _floor(gains: NDArray[np.float64]) -> float:
@@ -99,11 +105,12 @@ def _kept(gains: NDArray[np.float64]) -> NDArray[np.intp]:
     return np.sort(np.concatenate([best_first[:half], latest]))
 
 
-def _pooled_noise(evaluations: tuple[Evaluation, ...], scale: float) -> float:
-    """Residual variance after means of configurations and folds are removed, times (1/J + 1/(J-1)), shrunk.
+def _pooled_noise(evaluations: tuple[Evaluation, ...], scale: float, repeats: int) -> float:
+    """Residual variance after means of configurations and folds are removed, times (1/J + 1/(K-1)), shrunk.
 
-    Folds are the same for all configurations, so their difficulty cancels in comparisons; 1/(J-1) stands for the
-    overlap of training folds (Nadeau & Bengio 2003, Machine Learning 52:239).
+    J is the number of scores a configuration, K that of folds a repeat. Folds are the same for all configurations, so
+    their difficulty cancels in comparisons; 1/(K-1), test over training patients, stands for the overlap of training
+    folds (Nadeau & Bengio 2003, Machine Learning 52:239).
     """
     scored = [e.fold_scores for e in evaluations if e.fold_scores]
     if len(scored) < 2 or len(scored[0]) < 2:
@@ -112,5 +119,6 @@ def _pooled_noise(evaluations: tuple[Evaluation, ...], scale: float) -> float:
     n, J = scores.shape
     residuals = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
     df = (n - 1) * (J - 1)
-    variance = float((residuals**2).sum()) / df * (1 / J + 1 / (J - 1))
+    K = J // repeats
+    variance = float((residuals**2).sum()) / df * (1 / J + 1 / (K - 1))
     return float((df * variance + _TYPICAL_NOISE_DF * _TYPICAL_NOISE) / (df + _TYPICAL_NOISE_DF))

@@ -91,9 +91,9 @@ def deliver(
 
 def _why_nothing(history: History) -> str:
     counts = Counter(e.status.value for e in history)
-    reasons = sorted({e.reason for e in history if e.reason})
-    what = ", ".join(f"{n} {status}" for status, n in counts.items()) or "none was made in the time given"
-    return f"no evaluation succeeded: {what}" + (f"; first reason: {reasons[0]}" if reasons else "")
+    reason = next((e.reason for e in history if e.reason), None)
+    what = ", ".join(f"{n} {status}" for status, n in counts.items()) or "none was made before the search ended"
+    return f"no evaluation succeeded: {what}" + (f"; first reason: {reason}" if reason else "")
 
 
 def _refit(
@@ -104,7 +104,7 @@ def _refit(
     limits = CallLimits(state.settings.limits.evaluation_s, state.settings.limits.memory_mb)
     outcomes = {o.key: o for o in dispatcher.run(calls, limits, signals.leave)}
     signals.check()
-    failed = [o for o in outcomes.values() if o.status is not CallStatus.SUCCEEDED]
+    failed = [outcomes[call.key] for call in calls if outcomes[call.key].status is not CallStatus.SUCCEEDED]
     warnings = [
         f"evaluation {o.key} is left out of the ensemble: its refit ended as {o.status}, {o.reason}" for o in failed
     ]
@@ -135,7 +135,8 @@ def _baseline(history: History, cohort: Cohort, seed: int) -> dict[str, Any] | N
     simple = history.evaluations[0]
     if simple.risks is None:
         return None
-    score = estimate_score(history.metric, cohort.y, simple.risks, np.random.default_rng(seed))
+    risks = cross_fitted(cohort.y, simple.risks, np.random.default_rng(seed))  # as the ensemble's, to be fair
+    score = estimate_score(history.metric, cohort.y, risks, np.random.default_rng(seed))
     return {"configuration": simple.configuration.to_json(), "score": score.to_json()}
 
 

@@ -89,7 +89,7 @@ class Exploration:
     def history(self) -> History:
         """All evaluations so far, in order of proposal."""
         ordered = sorted(self._evaluations.values(), key=lambda e: e.number)
-        return History(METRICS[self.plan.metric], tuple(ordered))
+        return History(METRICS[self.plan.metric], tuple(ordered), self.plan.repeats)
 
     @property
     def optimizer_state(self) -> Mapping[str, Any]:
@@ -172,7 +172,7 @@ def optimizer_of(state: SearchState, cohort: Cohort) -> Optimizer:
 
 def _exploration_s(budget_s: float) -> float:
     """Seconds of the budget that may be spent on evaluations."""
-    return budget_s - min(max(_DELIVERY_SHARE * budget_s, _DELIVERY_LEAST_S), _DELIVERY_MOST_S)
+    return budget_s - min(max(_DELIVERY_SHARE * budget_s, _DELIVERY_LEAST_S), _DELIVERY_MOST_S, budget_s / 2)
 
 
 def _evaluation_of(

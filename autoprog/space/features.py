@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.decomposition import PCA
-from sklearn.feature_selection import GenericUnivariateSelect, chi2, f_classif
+from sklearn.feature_selection import GenericUnivariateSelect, VarianceThreshold, chi2, f_classif
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, PolynomialFeatures, StandardScaler
 
@@ -19,6 +19,9 @@ from autoprog.space.hyperparameters import Choice, Float, Integer, Parameter
 
 # A cubic expansion of 40 columns is 12,341 terms; on cohorts of clinical size more than this many only add noise.
 _MAX_POLYNOMIAL_TERMS = 1000
+
+# Of a principal component of standardised columns; rounding leaves about 1e-32 where there is none.
+_LEAST_VARIANCE = 1e-9
 
 
 class SelectRates(GenericUnivariateSelect):  # type: ignore[misc]
@@ -36,9 +39,11 @@ def _pca(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> B
     # The inner folds of the calibration stage hold two thirds of the training patients.
     most = max(1, min(shape.n_columns, shape.n_patients // 2))
     components = max(1, ceil(float(parameters["fraction"]) * most))
-    return make_pipeline(
-        StandardScaler(), PCA(components, whiten=bool(parameters["whiten"]), svd_solver="full", random_state=seed)
-    )
+    pca = PCA(components, svd_solver="full", random_state=seed)
+    # Dummies of all levels make the table rank-deficient: components of rounding noise must not be blown up to unit
+    # variance, here or by a predictor that standardises, or risks would depend on the processor.
+    whiten = [StandardScaler()] if parameters["whiten"] else []
+    return make_pipeline(StandardScaler(), pca, VarianceThreshold(_LEAST_VARIANCE), *whiten)
 
 
 def _polynomial(parameters: Mapping[str, Parameter], shape: TableShape, _seed: int) -> BaseEstimator:

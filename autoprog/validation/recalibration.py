@@ -29,7 +29,7 @@ _FOLDS = 10
 
 @dataclass(frozen=True, slots=True)
 class Recalibration:
-    """A map of risks to risks that keeps their order.
+    """A map of risks to risks that keeps their order; only beyond 1e-6 of 0 and 1 may different ones become equal.
 
     Attributes
     ----------

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.impute import SimpleImputer
@@ -77,3 +79,16 @@ def test_losses_are_turned_so_that_more_is_better() -> None:
     y, good, bad = np.array([0, 1, 0, 1]), np.array([0.1, 0.9, 0.2, 0.8]), np.array([0.9, 0.2, 0.6, 0.4])
     for metric in METRICS.values():
         assert metric.gain(metric.score(y, good)) > metric.gain(metric.score(y, bad)), metric.name
+
+
+def test_a_score_that_is_not_defined_is_an_error_and_no_score() -> None:
+    """All events in one hospital: the other folds hold one outcome only, and no AUC."""
+    cohort = mixed_cohort()
+    groups = np.where(cohort.y == 1, 0, 1 + np.arange(cohort.n_patients) % 7)
+    with pytest.raises(ValueError, match=r"auc_roc is not defined on a fold|least populated class|one class"):
+        cross_validate(SIMPLE, replace(cohort, groups=groups), Plan("auc_roc", folds=3, repeats=1, seed=0))
+
+
+def test_risks_are_those_of_the_first_repeat() -> None:
+    once, thrice = (cross_validate(SIMPLE, mixed_cohort(), Plan("brier", 4, n, seed=0)) for n in (1, 3))
+    np.testing.assert_array_equal(once.risks, thrice.risks)

@@ -7,7 +7,9 @@ import pytest
 
 from autoprog.cohort import Cohort
 from autoprog.errors import InvalidInputError
+from autoprog.evaluation import make_folds
 from autoprog.search import SearchSettings, plan_search
+from autoprog.search.loop import _exploration_s
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
 
@@ -42,6 +44,35 @@ def test_explicit_folds_above_the_smaller_class_are_refused_with_all_other_fault
     faults = {f.pointer: f.detail for f in caught.value.faults}
     assert set(faults) == {"/folds", "/strata/medium", "/space/prediction", "/space/calibration"}
     assert faults["/folds"] == "8 folds are more than the 7 patients of the smaller class"
+
+
+def grouped(groups: np.ndarray) -> Cohort:
+    return replace(cleveland_cohort(), groups=groups.astype(np.int64))
+
+
+def test_folds_are_lowered_until_every_part_holds_both_outcomes() -> None:
+    """Four of six hospitals treat no patient without the disease but one large one: five folds cannot be filled."""
+    y = cleveland_cohort().y
+    groups = np.where(y == 1, np.arange(len(y)) % 5, np.where(np.arange(len(y)) % 20 == 0, 6, 5))
+    cohort = grouped(groups)
+    settings, warnings = plan_search(SearchSettings(), cohort)
+    assert settings.folds == 2
+    assert len(warnings) == 1
+    for partition in make_folds(cohort, 2, settings.repeats, settings.seed):
+        for fold in partition:
+            assert set(cohort.y[fold.train]) == set(cohort.y[fold.test]) == {0, 1}
+
+
+def test_a_single_group_with_all_events_is_refused() -> None:
+    y = cleveland_cohort().y
+    with pytest.raises(InvalidInputError, match="at least 2 folds, more than the 1 groups"):
+        plan_search(SearchSettings(), grouped(np.where(y == 1, 0, np.arange(len(y)))))
+
+
+def test_the_shortest_budget_leaves_time_to_explore() -> None:
+    assert _exploration_s(1.0) == 0.5
+    assert _exploration_s(20.0) == 17.0
+    assert _exploration_s(3600.0) == 3540.0
 
 
 def test_a_space_that_cannot_take_the_missing_cells_is_refused() -> None:

@@ -119,3 +119,18 @@ def test_same_seed_same_scores() -> None:
     first, second = (cross_validate(forest, cohort, plan) for _ in range(2))
     assert first.fold_scores == second.fold_scores
     np.testing.assert_array_equal(first.risks, second.risks)
+
+
+@pytest.mark.parametrize("whiten", [False, True])
+def test_components_of_rounding_noise_are_left_out(whiten: bool) -> None:
+    """All three dummies of a feature sum to one: a standardised table of them has one rank less than columns."""
+    cohort = mixed_cohort()
+    complete = cohort.X[~np.isnan(cohort.X).any(axis=1)]
+    step = Step.of("pca", {"fraction": 1.0, "whiten": whiten})
+    pipeline = build_pipeline(
+        Configuration(**{**SIMPLE, "features": step}), cohort.features, TableShape.of(cohort, 4), seed=0
+    )
+    y = cohort.y[~np.isnan(cohort.X).any(axis=1)]
+    components = pipeline[:-1].fit_transform(complete, y)
+    assert components.shape[1] == 5  # of six columns
+    assert components.var(axis=0).min() > 0.1
