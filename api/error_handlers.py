@@ -6,6 +6,7 @@ import traceback
 from http import HTTPStatus
 
 import structlog
+from anyio import BrokenResourceError
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -98,6 +99,15 @@ class UnexpectedErrors:
         except ClientDisconnect:
             return  # nobody is left to be answered
         except Exception as error:  # noqa: BLE001 - the last resort of every request
+            if started and _is_disconnect(error):
+                return
             log_failure(scope, error)
             if not started:
                 await ProblemResponse(problem("internal", instance=scope["path"]))(scope, receive, send)
+
+
+def _is_disconnect(error: BaseException) -> bool:
+    """Whether an error says no more than that the client has left; a stream's tasks tell it in a group."""
+    if isinstance(error, BaseExceptionGroup):
+        return all(_is_disconnect(each) for each in error.exceptions)
+    return isinstance(error, ClientDisconnect | BrokenResourceError | OSError)

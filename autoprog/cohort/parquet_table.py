@@ -51,6 +51,9 @@ def _parse(data: bytes, limits: ReadLimits) -> Parsed:
     faults = name_faults(names, limits)
     if len(names) > limits.columns:
         return Parsed(tuple(names), None, tuple(faults))
+    if n_rows > limits.rows:
+        msg = f"the file has {n_rows:,} rows; at most {limits.rows:,} are read"
+        raise TooLargeError(msg)
     if n_rows * len(names) > limits.cells:
         msg = f"the file has {n_rows:,} rows of {len(names):,} columns; at most {limits.cells:,} cells are read"
         raise TooLargeError(msg)

@@ -26,12 +26,15 @@ class ReadLimits:
         Bytes of the file once it is decompressed.
     cells : int
         Rows times columns.
+    rows : int
+        Lines of a CSV file, rows of a Parquet file.
     columns : int
         Columns.
     """
 
     decompressed_bytes: int = 512 * 1024 * 1024
     cells: int = 50_000_000
+    rows: int = 5_000_000
     columns: int = MAX_COLUMNS
 
 

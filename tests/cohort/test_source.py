@@ -86,3 +86,16 @@ def test_what_is_none_of_the_three_is_refused(content: bytes, words: str) -> Non
 def test_utf_16_is_a_fault_that_says_so() -> None:
     with pytest.raises(InvalidInputError, match="UTF-16"):
         read_table("a,b\n1,2\n".encode("utf-16"), SMALL)
+
+
+@pytest.mark.parametrize("line", [b"1,2\n", b"1\n", b"\n"], ids=["sound", "ragged", "blank"])
+def test_a_hundred_million_lines_are_refused_before_they_are_parsed(line: bytes) -> None:
+    """Fifty kilobytes as sent; parsing them took minutes and gigabytes."""
+    limits = ReadLimits(rows=100_000)
+    with pytest.raises(TooLargeError, match="the file has 3,000,001 lines; at most 100,000 are read"):
+        read_table(gzip.compress(b"a,b\n" + line * 3_000_000), limits)
+
+
+def test_rows_of_parquet_are_limited_too() -> None:
+    with pytest.raises(TooLargeError, match="the file has 11 rows; at most 10 are read"):
+        read_table(parquet_of(pa.table({"a": range(11)})), ReadLimits(rows=10))
