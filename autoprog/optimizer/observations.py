@@ -10,7 +10,7 @@ K       folds a repeat                                                          
 ======  ==================================================================================  ==============  =========
 
 A pipeline that is broken on a cohort scores far below all others, and without the clip this tail takes up the kernel's
-whole variance (optimizer_findings.md, section 5: .04 to .07 of rank correlation).
+whole variance.
 """
 
 from __future__ import annotations

@@ -86,7 +86,7 @@ class Algorithm:
     build : callable (parameters, shape, seed) -> estimator
         Makes the unfitted scikit-learn estimator: a transformer, a classifier, or None for a stage that does nothing.
     family : str
-        Algorithms that behave alike share one; the decomposition's informed prior is centred on it.
+        Kind of method; algorithms that are expected to behave alike share one.
     modes : tuple of str
         Kinds of outcome it serves.
     takes_missing : bool

@@ -51,7 +51,7 @@ def grouped(groups: np.ndarray) -> Cohort:
 
 
 def test_folds_are_lowered_until_every_part_holds_both_outcomes() -> None:
-    """Four of six hospitals treat no patient without the disease but one large one: five folds cannot be filled."""
+    """Five hospitals with diseased patients only, two with none: more than two folds leave one without an outcome."""
     y = cleveland_cohort().y
     groups = np.where(y == 1, np.arange(len(y)) % 5, np.where(np.arange(len(y)) % 20 == 0, 6, 5))
     cohort = grouped(groups)
