@@ -142,3 +142,12 @@ def test_too_many_columns_are_a_fault_and_too_many_cells_stop_the_reading() -> N
     assert fault.detail == "the file has 5,001 columns; at most 5,000 are read"
     with pytest.raises(TooLargeError, match="more than 10 cells"):
         parse_csv(b"a,b\n" + b"1,2\n" * 6, ReadLimits(cells=10))
+
+
+def test_a_cell_is_bounded_whatever_another_library_has_set() -> None:
+    before = csv.field_size_limit(10**9)
+    try:
+        (fault,) = parse_csv(b"a,b\n1," + b"x" * 140_000 + b"\n", LIMITS).faults
+    finally:
+        csv.field_size_limit(before)
+    assert "more than 131,072 characters" in fault.detail
