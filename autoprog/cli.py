@@ -8,7 +8,7 @@ import logging
 import signal
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -17,6 +17,7 @@ import structlog
 import typer
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -25,6 +26,7 @@ from autoprog.logs import log_to_stderr
 from autoprog.settings import Settings
 
 if TYPE_CHECKING:
+    from autoprog.space import Algorithm
     from autoprog.storage.database import Database
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
@@ -177,12 +179,19 @@ def worker(
     raise SystemExit(worker_main(scheduler, Service(settings).slots, settings.plugins, host=host))
 
 
+_SETTINGS_HELP = (
+    "Settings of the search: a JSON file or JSON text, such as "
+    '{"budget": {"time_s": 300}, "metric": "brier", "racing": false, "repeats": 1}; '
+    "`/docs` of the API describes all of them."
+)
+
+
 @app.command()
 def search(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV, gzipped CSV or Parquet.")],
     spec: Annotated[str, typer.Option(help="What the columns mean: a JSON file or JSON text.")],
     out: Annotated[Path, typer.Option(help="Folder for the model and its report.")],
-    settings: Annotated[str, typer.Option(help="Settings of the search: a JSON file or JSON text.")] = "{}",
+    settings: Annotated[str, typer.Option(help=_SETTINGS_HELP)] = "{}",
 ) -> None:
     """Search without a server; run again with the same folder, it goes on where it was stopped."""
     from autoprog.local import search_locally
@@ -194,12 +203,15 @@ def search(
     search_locally(file, _document(spec), _document(settings), out, process_settings, Console())
 
 
+_PATIENTS_HELP = "Patients: CSV, gzipped CSV or Parquet, with the model's features as columns; cells may be missing."
+
+
 @app.command()
 def predict(
     model: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A model that a search wrote.")],
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="Patients: CSV, gzipped CSV or Parquet.")],
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help=_PATIENTS_HELP)],
 ) -> None:
-    """Print the risk of every patient of a file as CSV."""
+    """Print the risk of every patient of a file as CSV: patient, risk, stratum, warnings."""
     from autoprog.cohort import read_patients
     from autoprog.model import PrognosticModel
     from autoprog.service import Service
@@ -217,20 +229,51 @@ def predict(
 
 
 @app.command()
-def space() -> None:
-    """Print the pipeline space: stages, algorithms, hyperparameters."""
+def space(
+    as_json: Annotated[bool, typer.Option("--json", help="The same document as `GET /v1/space`.")] = False,
+) -> None:
+    """Print the pipeline space: stage by stage its algorithms, their hyperparameters, what they take and cost."""
     from autoprog.service import Service
     from autoprog.space import STAGES, Space
 
     Service(_settings())  # imports the plug-ins, which register their algorithms
     full = Space.full()
-    table = Table("stage", "algorithm", "hyperparameters")
+    if as_json:
+        from api.space.service import space_document
+
+        print(space_document(full).model_dump_json(indent=2))
+        return
+    console = Console(highlight=False, markup=False)
     for stage, algorithms in zip(STAGES, full.stages, strict=True):
-        for algorithm in algorithms:
-            table.add_row(stage, algorithm.name, ", ".join(str(h) for h in algorithm.hyperparameters))
-    console = Console()
-    console.print(table)
-    console.print(f"{full.n_pipelines} pipelines, {full.n_dimensions} dimensions", highlight=False)
+        console.print(_stage_table(stage, algorithms))
+    console.print(_SPACE_NOTE)
+    console.print(f"{full.n_pipelines:,} pipelines, {full.n_dimensions} dimensions")
+
+
+_SPACE_NOTE = """\
+Hyperparameters: "to" between real numbers, ".." between whole ones; log: on a
+logarithmic scale; the default in brackets.
+Takes: missing cells, negative values, categories as codes, collinear columns,
+event times, weights of patients. Bounds: the widest design matrix; the most
+patients that a fit uses of a larger cohort. Seconds: about what a fit at the
+defaults takes, n in 1,000 patients and d in 20 columns."""
+
+
+def _stage_table(stage: str, algorithms: Sequence[Algorithm]) -> Table:
+    from autoprog.space import cost_text, guards_of, hyperparameter_text, inputs_of
+
+    table = Table(title=f"{stage} ({len(algorithms)})", title_justify="left", title_style="bold", box=SIMPLE_HEAD)
+    table.add_column("algorithm", no_wrap=True)
+    table.add_column("hyperparameters", overflow="fold")
+    table.add_column("takes; bounds; seconds", overflow="fold")
+    for algorithm in algorithms:
+        only = [] if "classification" in algorithm.modes else [f"({', '.join(algorithm.modes)})"]
+        axes = [f"{axis.name}: {hyperparameter_text(axis)}" for axis in algorithm.hyperparameters]
+        about = [", ".join(inputs_of(algorithm)), *guards_of(algorithm), f"seconds: {cost_text(algorithm.cost)}"]
+        if algorithm.refits != 1:
+            about.append(f"times {algorithm.refits:g} for the stages before")
+        table.add_row(*("\n".join(lines) for lines in ([algorithm.name, *only], axes, about)))
+    return table
 
 
 @app.command()

@@ -157,7 +157,11 @@ def _follow(client: httpx2.Client, search: Json, time_s: float, console: Console
 def _headline(search: Mapping[str, Any]) -> str:
     counts, best = search["progress"]["evaluations"], search["progress"]["best_score"]
     score = "" if best is None else f", best AUC {best:.3f}"
-    return f"{search['phase'] or search['status']}: {counts['succeeded']} evaluated, {counts['failed']} failed{score}"
+    raced_out = search["account"]["raced_out"]
+    return (
+        f"{search['phase'] or search['status']}: {counts['succeeded']} evaluated, {raced_out} raced out, "
+        f"{counts['failed'] - raced_out} failed{score}"
+    )
 
 
 def _all_evaluations(client: httpx2.Client, url: str) -> list[Json]:

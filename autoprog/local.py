@@ -107,8 +107,10 @@ def _follow(context: Context, search_id: str, console: Console) -> SearchDocumen
             search = _search(context, search_id)
             counts, best = search.progress.evaluations, search.progress.best_score
             score = "" if best is None else f", best {search.settings.metric} {best:.4f}"
+            raced_out = search.account.raced_out
             description = (
-                f"{search.phase or search.status}: {counts.succeeded} evaluated, {counts.failed} failed{score}"
+                f"{search.phase or search.status}: {counts.succeeded} evaluated, {raced_out} raced out, "
+                f"{counts.failed - raced_out} failed{score}"
             )
             total = search.settings.budget.time_s
             bar.update(task, description=description, total=total, completed=min(search.progress.elapsed_s, total))

@@ -3,7 +3,8 @@
 Run as `python benchmarks/isolation.py [OUT.json]`. Embedded engine, one slot; a function's own time is measured inside
 the child. The bar is 10 ms at the median, for a fit asked for alone and for each of a batch of eight. An empty call
 asked for alone is shown too: Dask's client sends at most every 10 ms, which a call shorter than that waits for. The
-last figure is how soon the slot works again after its call was killed.
+last figures are how soon the slot works again after its call was killed at its limit, and from the moment that a call
+was withdrawn.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from autoprog.engine import DaskEngine
+from autoprog.search.calls import run_calls
 from autoprog.search.ports import Call, CallLimits, CallStatus
 
 BAR_MS = 10.0
@@ -54,7 +56,7 @@ def overheads_ms(engine: DaskEngine, function: Callable[..., Any], arguments: tu
     overheads = []
     for _ in range(N_RUNS):
         start = time.perf_counter()
-        outcomes = list(engine.run([Call(str(i), function, arguments) for i in range(n)], LIMITS, lambda: False))
+        outcomes = list(run_calls(engine, [Call(str(i), function, arguments) for i in range(n)], LIMITS, lambda: False))
         elapsed = time.perf_counter() - start
         overheads.append(1000 * (elapsed - sum(outcome.duration_s for outcome in outcomes)) / n)
     return overheads
@@ -64,12 +66,27 @@ def recoveries_ms(engine: DaskEngine) -> list[float]:
     """Milliseconds from the outcome of a call that was killed to that of the next one in its slot."""
     recoveries = []
     for _ in range(N_KILLS):
-        (outcome,) = engine.run([Call("hang", sleep, (60.0,))], CallLimits(0.2, 1024), lambda: False)
+        (outcome,) = run_calls(engine, [Call("hang", sleep, (60.0,))], CallLimits(0.2, 1024), lambda: False)
         assert outcome.status is CallStatus.TIMEOUT
         start = time.perf_counter()
-        list(engine.run([Call("next", nothing)], LIMITS, lambda: False))
+        list(run_calls(engine, [Call("next", nothing)], LIMITS, lambda: False))
         recoveries.append(1000 * (time.perf_counter() - start))
     return recoveries
+
+
+def withdrawals_ms(engine: DaskEngine) -> list[float]:
+    """Milliseconds from the withdrawal of a running call to the outcome of the next one in its slot."""
+    withdrawals = []
+    with engine.open(lambda: False) as queue:
+        for n in range(N_KILLS):
+            queue.submit(Call(f"hang {n}", sleep, (60.0,)), LIMITS)
+            time.sleep(0.3)
+            start = time.perf_counter()
+            queue.withdraw(f"hang {n}")
+            queue.submit(Call(f"next {n}", nothing), LIMITS)
+            list(queue.outcomes())
+            withdrawals.append(1000 * (time.perf_counter() - start))
+    return withdrawals
 
 
 def summary(milliseconds: list[float]) -> dict[str, float]:
@@ -85,18 +102,20 @@ def measure() -> dict[str, Any]:
     """All figures with the versions that they were taken with."""
     start = time.perf_counter()
     with DaskEngine.embedded(1, [Path(__file__).stem]) as engine:
-        list(engine.run([Call("first", nothing)], LIMITS, lambda: False))
+        list(run_calls(engine, [Call("first", nothing)], LIMITS, lambda: False))
         ready = time.perf_counter() - start
         single_fit = overheads_ms(engine, fit, FIT, 1)
         batch = overheads_ms(engine, fit, FIT, BATCH)
         empty = overheads_ms(engine, nothing, (), 1)
         recovery = recoveries_ms(engine)
+        withdrawal = withdrawals_ms(engine)
     return {
         "bar_ms": BAR_MS,
         "passed": max(statistics.median(single_fit), statistics.median(batch)) <= BAR_MS,
         "ready_s": round(ready, 2),
         "overhead_ms": {"fit": summary(single_fit), "fit_in_batch": summary(batch), "empty": summary(empty)},
         "slot_after_kill_ms": summary(recovery),
+        "slot_after_withdrawal_ms": summary(withdrawal),
         "runs": N_RUNS,
         "kills": N_KILLS,
         "versions": {

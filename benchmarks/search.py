@@ -24,6 +24,7 @@ from autoprog.cohort import cleveland, read_cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.optimizer import make_optimizer
 from autoprog.search import loop
+from autoprog.search.calls import run_calls
 from autoprog.search.ports import Call, CallLimits
 from autoprog.search.runner import Runner
 from autoprog.search.settings import SearchSettings
@@ -70,7 +71,7 @@ def run(time_s: float, slots: int, folder: Path) -> dict[str, Any]:
     watch = Stopwatch()
     loop.make_optimizer = watch.make
     with DaskEngine.embedded(slots) as engine:
-        list(engine.run([Call("warm", len, ((),))], CallLimits(60, 1024), lambda: False))
+        list(run_calls(engine, [Call("warm", len, ((),))], CallLimits(60, 1024), lambda: False))
         Runner(DatabaseStore(database, files), engine, runner_id="bench").run_one()
     with database.session(read_only=True) as session:
         row = SearchRepository(session).get(owner, search.id)

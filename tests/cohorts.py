@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 
-from autoprog.cohort import Binary, Cohort, Feature, cleveland, read_cohort
+from autoprog.cohort import Binary, Cohort, Feature, cleveland, parse_spec, read_cohort
 
 
 @cache
@@ -14,6 +15,15 @@ def cleveland_cohort() -> Cohort:
     """The bundled 303 patients, six missing cells among them."""
     path, spec = cleveland()
     return read_cohort(path, spec).cohort
+
+
+@cache
+def real_cohort(name: str) -> Cohort:
+    """A cohort of `tests/data`: pima_missing, hepatitis, ckd or stroke; or cleveland."""
+    if name == "cleveland":
+        return cleveland_cohort()
+    content = (Path(__file__).parent / "data" / f"{name}.csv.gz").read_bytes()
+    return read_cohort(content, parse_spec({"name": name, "outcome": {"column": "outcome", "positive": 1}})).cohort
 
 
 @cache

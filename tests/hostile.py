@@ -1,8 +1,10 @@
-"""A plug-in that registers learners no engine can trust: one hangs in C, one allocates without end."""
+"""A plug-in that registers learners no engine can trust: one hangs in C, one allocates without end, one dies."""
 
 from __future__ import annotations
 
 import ctypes
+import os
+import signal
 from collections.abc import Mapping
 
 import numpy as np
@@ -51,6 +53,14 @@ class AllocatesForever(_Classifier):
         return self
 
 
+class KillsItself(_Classifier):
+    """Its process ends in `fit`."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> KillsItself:
+        os.kill(os.getpid(), signal.SIGSEGV)
+        return self
+
+
 def _sleeps(_parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
     return SleepsForever()
 
@@ -59,5 +69,10 @@ def _allocates(_parameters: Mapping[str, Parameter], _shape: TableShape, _seed: 
     return AllocatesForever()
 
 
+def _dies(_parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
+    return KillsItself()
+
+
 register(Algorithm("prediction", "sleeps_forever", (), _sleeps, family="hostile"))
 register(Algorithm("prediction", "allocates_forever", (), _allocates, family="hostile"))
+register(Algorithm("prediction", "kills_itself", (), _dies, family="hostile"))

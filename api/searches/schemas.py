@@ -57,6 +57,7 @@ class Account(BaseModel):
     crashed: int
     invalid: int
     raced_out: int
+    cancelled: int = Field(description="undecided when the time budget was spent or the search was cancelled")
 
 
 class SearchDocument(BaseModel):
@@ -94,9 +95,13 @@ class EvaluationDocument(BaseModel):
     configuration: ConfigurationDocument
     status: Status
     score: float | None = Field(description="mean over folds, in the metric's own direction")
-    fold_scores: list[float]
-    duration_s: float
-    reason: str | None
+    fold_scores: list[float] = Field(description="of one that was raced out, those before it was")
+    duration_s: float = Field(description="of its folds together")
+    reason: str | None = Field(
+        description="why there is no score; or what to know of one: a learner's warnings, columns left out of a fold, "
+        "patients that a fit did not use"
+    )
+    n_patients: int | None = Field(description="that it was evaluated on; a large cohort is explored on a sample")
 
 
 class Interval(BaseModel):
@@ -122,11 +127,34 @@ class Member(BaseModel):
     score: float
 
 
+class PerformanceDocument(BaseModel):
+    """Every measure of a set of risks: out of fold, recalibrated by other patients."""
+
+    auc_roc: float
+    auc_prc: float = Field(description="average precision")
+    brier: float
+    brier_skill: float = Field(description="1 - Brier / Brier of the event rate; 0 is no better than the event rate")
+    log_loss: float
+    slope: float | None = Field(description="calibration slope, 1 is ideal; null where it has no finite estimate")
+    intercept: float = Field(description="calibration intercept, 0 is ideal")
+    expected_observed: float = Field(description="expected over observed events, 1 is ideal")
+    ici: float | None = Field(
+        description="integrated calibration index: mean distance of the risks from a smooth calibration curve; above 0 "
+        "by chance too, so compare models on the same patients; null where the risks separate the outcomes"
+    )
+    e50: float | None = Field(description="median of that distance")
+    e90: float | None = Field(description="90th percentile of that distance")
+    net_benefit: float = Field(description="mean over `thresholds`, in true positives a patient")
+    thresholds: tuple[float, float]
+    smoothing: str | None = Field(description="how the calibration curve was smoothed")
+
+
 class Baseline(BaseModel):
     """The simple pipeline, on the same folds."""
 
     configuration: ConfigurationDocument
     score: ScoreDocument
+    performance: PerformanceDocument | None = Field(None, description="null in searches that ended before it was told")
 
 
 class CalibrationDocument(BaseModel):
@@ -138,6 +166,17 @@ class CalibrationDocument(BaseModel):
     level: float = Field(description="of the intervals")
 
 
+class NetBenefitDocument(BaseModel):
+    """Decision curves: net benefit of treating where a risk reaches a threshold, in true positives a patient."""
+
+    thresholds: list[float] = Field(description="ascending, a number a threshold in the other lists too")
+    model: list[float]
+    baseline: list[float] | None = Field(description="the simple pipeline's")
+    treat_all: list[float]
+    treat_none: list[float] = Field(description="0 throughout")
+    range: tuple[float, float] = Field(description="the setting `thresholds`")
+
+
 class EnsembleDocument(BaseModel):
     """What the delivered model consists of, and how good it is."""
 
@@ -145,6 +184,8 @@ class EnsembleDocument(BaseModel):
     score: ScoreDocument
     baseline: Baseline | None = Field(description="null where the simple pipeline could not be evaluated")
     calibration: CalibrationDocument
+    performance: PerformanceDocument | None = Field(None, description="null in searches that ended before it was told")
+    net_benefit: NetBenefitDocument | None = Field(None, description="null in searches that ended before it was told")
 
 
 class StratumDocument(BaseModel):

@@ -196,6 +196,7 @@ def evaluation_document(row: EvaluationRow) -> EvaluationDocument:
         fold_scores=row.fold_scores,
         duration_s=row.duration_s,
         reason=row.reason,
+        n_patients=row.n_patients,
     )
 
 

@@ -13,12 +13,7 @@ from autoprog.space import Space
 router = APIRouter(prefix="/v1/space", tags=["space"], responses=problems(401, 403))
 
 
-@router.get(
-    "",
-    operation_id="get_space",
-    summary="Show every algorithm and its hyperparameters",
-    response_model_exclude_none=True,
-)
+@router.get("", operation_id="get_space", summary="Show every algorithm and its hyperparameters")
 def get_space(_: Reader) -> SpaceDocument:
-    """Show the algorithms that a search can choose from, plug-ins included."""
+    """Show the algorithms that a search can choose from, plug-ins included, and what each takes and costs."""
     return space_document(Space.full())

@@ -7,26 +7,70 @@ from typing import Literal
 from pydantic import BaseModel, Field
 
 from autoprog.cohort import Mode
-from autoprog.space import StageName
+from autoprog.space import Input, StageName
 
 
-class HyperparameterDocument(BaseModel):
-    """One axis of an algorithm."""
+class NumberDocument(BaseModel):
+    """A hyperparameter that is a number."""
 
     name: str
-    kind: Literal["float", "integer", "choice"]
-    range: tuple[float, float] | None = Field(None, description="of a number, both ends included")
-    choices: list[str | bool] | None = Field(None, description="of a choice")
-    scale: Literal["linear", "log"] | None = Field(None, description="of a number")
-    default: float | int | str | bool
+    kind: Literal["float", "integer"]
+    range: tuple[int | float, int | float] = Field(description="both ends included")
+    scale: Literal["linear", "log"]
+    default: int | float
+
+
+class ChoiceDocument(BaseModel):
+    """A hyperparameter that is one of a few values without an order."""
+
+    name: str
+    kind: Literal["choice"]
+    choices: list[str | bool]
+    default: str | bool
+
+
+class CostDocument(BaseModel):
+    """A power law of the seconds of a fit at the defaults, on one core."""
+
+    seconds: float = Field(description="of 1,000 patients and 20 columns")
+    patients: float = Field(description="exponent of the number of patients")
+    columns: float = Field(description="exponent of the number of columns")
 
 
 class AlgorithmDocument(BaseModel):
     """One entry of a stage."""
 
     name: str
-    modes: list[Mode]
-    hyperparameters: list[HyperparameterDocument]
+    modes: list[Mode] = Field(description="kinds of outcome that it serves")
+    hyperparameters: list[NumberDocument | ChoiceDocument]
+    family: str = Field(description="kind of method; algorithms that are expected to behave alike share one")
+    takes: list[Input] = Field(
+        description="what it can be given: missing cells; negative values (else columns are scaled to [0, 1] before "
+        "it); codes of unordered levels (else they are dummies); columns that depend on others linearly (else left "
+        "out before it); event times; a weight for every patient"
+    )
+    cost: CostDocument = Field(
+        description="of a fit on n patients, at most `max_patients`, and d columns of the design matrix: about "
+        "seconds x (n / 1000)^patients x (d / 20)^columns seconds, an order of magnitude"
+    )
+    refits: float = Field(
+        description="how often it has the stages before it fitted: a pipeline costs the sum of its stages, times the "
+        "`refits` of its calibration"
+    )
+    max_columns: int | None = Field(
+        description="widest design matrix that it accepts; wider ones have no pipeline with it. null: no bound"
+    )
+    max_cells: int | None = Field(
+        description="most cells, patients times columns, of the training patients' design matrix that it accepts; "
+        "larger ones have no pipeline with it. null: no bound"
+    )
+    max_patients: int | None = Field(
+        description="most patients that a fit uses: of more, a subsample that keeps the share of events. null: all"
+    )
+    subsample: Literal["fit", "member"] | None = Field(
+        description="whether the whole fit uses one subsample, or each member of an ensemble its own; null: neither"
+    )
+    reference: str = Field(description="where the method and the ranges of its hyperparameters come from")
 
 
 class StageDocument(BaseModel):
@@ -40,5 +84,5 @@ class SpaceDocument(BaseModel):
     """Everything that a search can choose from."""
 
     stages: list[StageDocument]
-    pipelines: int = Field(description="combinations of algorithms")
+    pipelines: int = Field(description="combinations of algorithms; a cohort's size, mode and missing cells mask some")
     dimensions: int = Field(description="hyperparameters of all algorithms, and a choice for each stage")

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from api.space.schemas import AlgorithmDocument, HyperparameterDocument, SpaceDocument, StageDocument
-from autoprog.space import STAGES, Algorithm, Choice, Hyperparameter, Integer, Space
+from dataclasses import asdict
+
+from api.space.schemas import (
+    AlgorithmDocument,
+    ChoiceDocument,
+    CostDocument,
+    NumberDocument,
+    SpaceDocument,
+    StageDocument,
+)
+from autoprog.space import STAGES, Algorithm, Choice, Hyperparameter, Integer, Space, inputs_of
 
 
 def space_document(space: Space) -> SpaceDocument:
@@ -27,14 +36,26 @@ def space_document(space: Space) -> SpaceDocument:
 
 
 def _algorithm(algorithm: Algorithm) -> AlgorithmDocument:
-    axes = [_hyperparameter(axis) for axis in algorithm.hyperparameters]
-    return AlgorithmDocument(name=algorithm.name, modes=list(algorithm.modes), hyperparameters=axes)
+    return AlgorithmDocument(
+        name=algorithm.name,
+        modes=list(algorithm.modes),
+        hyperparameters=[_hyperparameter(axis) for axis in algorithm.hyperparameters],
+        family=algorithm.family,
+        takes=inputs_of(algorithm),
+        cost=CostDocument(**asdict(algorithm.cost)),
+        refits=algorithm.refits,
+        max_columns=algorithm.max_columns,
+        max_cells=algorithm.max_cells,
+        max_patients=algorithm.max_patients,
+        subsample=None if algorithm.max_patients is None else algorithm.subsample,
+        reference=algorithm.reference,
+    )
 
 
-def _hyperparameter(axis: Hyperparameter) -> HyperparameterDocument:
+def _hyperparameter(axis: Hyperparameter) -> NumberDocument | ChoiceDocument:
     if isinstance(axis, Choice):
-        return HyperparameterDocument(name=axis.name, kind="choice", choices=list(axis.choices), default=axis.default)
-    return HyperparameterDocument(
+        return ChoiceDocument(name=axis.name, kind="choice", choices=list(axis.choices), default=axis.default)
+    return NumberDocument(
         name=axis.name,
         kind="integer" if isinstance(axis, Integer) else "float",
         range=(axis.low, axis.high),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from autoprog.cohort.outcome import Binary
 from autoprog.cohort.schema import Feature
 
-Mode = Literal["classification"]
+Mode = Literal["classification", "survival"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -19,7 +19,6 @@ from pydantic import (
 )
 
 from autoprog.cohort.canonical import canonical_text
-from autoprog.cohort.cohort import Mode
 from autoprog.cohort.messages import capped, pointer
 from autoprog.cohort.schema import FeatureKind
 from autoprog.errors import Fault, InvalidInputError
@@ -96,7 +95,7 @@ class CohortSpec(BaseModel):
     name: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00]*$")
     ]
-    mode: Mode = "classification"
+    mode: Literal["classification"] = "classification"
     outcome: BinaryOutcomeSpec
     features: Annotated[
         dict[ColumnName, FeatureSpec],

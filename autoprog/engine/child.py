@@ -14,16 +14,21 @@ import warnings
 from collections.abc import Sequence
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
+from pathlib import Path
 
+import numpy as np
+from scipy.linalg.blas import dgemm
 from threadpoolctl import threadpool_limits
 
 from autoprog.engine.memory import MIB, data_limit, resident_bytes
 from autoprog.search.ports import CallOutcome, CallStatus
+from autoprog.search.work import prepare
 
 EXIT_OUT_OF_MEMORY = 86
 """Exit code of a child that could not allocate: its heap is not to be trusted with another call."""
 
 _PR_SET_PDEATHSIG = 1
+_BUFFERED_ORDER = 200
 _REASON_LENGTH = 300
 _ALLOCATION_FAILED = re.compile(r"(can't|cannot) allocate memory|not enough memory|bad_alloc", re.IGNORECASE)
 _QUOTED = re.compile(r"(?<!\w)(['\"]).*?\1(?!\w)")
@@ -32,8 +37,8 @@ _BRACKETED = re.compile(r"\[.*\]")
 _supervisor: Connection | None = None
 
 
-def initialize(supervisor: Connection, preload: Sequence[str]) -> None:
-    """Prepare a fresh child: it dies with its parent, uses one thread and has the plug-ins loaded.
+def initialize(supervisor: Connection, preload: Sequence[str], scratch: Path) -> None:
+    """Prepare a fresh child: it dies with its parent, uses one thread, has the plug-ins loaded and knows its folder.
 
     Parameters
     ----------
@@ -41,6 +46,8 @@ def initialize(supervisor: Connection, preload: Sequence[str]) -> None:
         Where each call announces its process.
     preload : sequence of str
         Plug-in modules.
+    scratch : pathlib.Path
+        Private folder that the children of the worker share.
     """
     global _supervisor  # noqa: PLW0603  (Pebble hands an initializer's results to no one)
     _supervisor = supervisor
@@ -55,6 +62,8 @@ def initialize(supervisor: Connection, preload: Sequence[str]) -> None:
         supervisor.send(f"plug-in {module} cannot be imported: {_describe(error)}")
         raise
     _use_one_thread()
+    _allocate_buffers()
+    prepare(scratch)
 
 
 def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:
@@ -110,6 +119,16 @@ def _use_one_thread() -> None:
     threadpool_limits(1)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
+
+
+def _allocate_buffers() -> None:
+    """Have numpy's and scipy's OpenBLAS allocate their buffers, 32 MiB each, at the first product that is not small.
+
+    They are the process's, not a call's; and in a call whose limit leaves no room for them OpenBLAS tries for ever.
+    """
+    factor = np.ones((_BUFFERED_ORDER, _BUFFERED_ORDER))
+    np.dot(factor, factor)
+    dgemm(1.0, factor, factor)
 
 
 def _is_out_of_memory(error: BaseException) -> bool:

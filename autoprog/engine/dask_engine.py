@@ -1,11 +1,10 @@
-"""The engine as the search sees it: calls go out through a Dask client, outcomes come back as they end."""
+"""The engine as the search sees it: a Dask client, and the cluster of one worker where there is no other."""
 
 from __future__ import annotations
 
 import atexit
-import pickle
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from threading import Lock
 from types import TracebackType
@@ -13,13 +12,11 @@ from typing import Self
 
 from distributed import Client, LocalCluster
 
-from autoprog.engine.batch import Batch, count_slots
+from autoprog.engine.call_queue import DaskCallQueue, count_slots
 from autoprog.engine.configuration import HTTP_ADDRESS, configure_dask
 from autoprog.engine.worker import Children
 from autoprog.errors import EngineUnavailableError
-from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus
 
-_POLL_S = 0.05
 _CONNECT_S = 2
 
 
@@ -142,45 +139,23 @@ class DaskEngine:
         except OSError:
             return EngineHealth(reachable=False, slots=0)
 
-    def run(self, calls: Sequence[Call], limits: CallLimits, stop: Callable[[], bool]) -> Iterator[CallOutcome]:
-        """Yield each call's outcome as it ends; see `autoprog.search.ports.Dispatcher`.
+    @contextmanager
+    def open(self, stop: Callable[[], bool]) -> Iterator[DaskCallQueue]:
+        """Open a queue of calls; see `autoprog.search.ports.Dispatcher`.
 
         Parameters
         ----------
-        calls : sequence of Call
-            Their keys must differ.
-        limits : CallLimits
-            Of each call.
-        stop : callable
-            Asked every 50 ms; once it returns true, running calls are killed and the rest is not started.
+        stop : callable () -> bool
+            Asked every 50 ms while outcomes are waited for; once it returns true, running calls are killed and the
+            rest is not started.
 
-        Returns
-        -------
-        iterator of CallOutcome
-            One a call, in the order in which they end.
-
-        Raises
+        Yields
         ------
-        ValueError
-            If two calls have the same key.
-        EngineUnavailableError
-            If no worker can be reached for as long as this engine's patience lasts.
+        DaskCallQueue
+            Its calls may wait for a scheduler or a worker for as long as this engine's patience lasts.
         """
-        payloads = {call.key: pickle.dumps((call.function, call.arguments)) for call in calls}
-        if len(payloads) < len(calls):
-            raise ValueError(f"{len(calls)} calls have only {len(payloads)} different keys")
-        return self._outcomes(payloads, limits, stop)
-
-    def _outcomes(
-        self, payloads: dict[str, bytes], limits: CallLimits, stop: Callable[[], bool]
-    ) -> Iterator[CallOutcome]:
-        with closing(Batch(payloads, limits, self._connected, self._patience_s)) as batch:
-            while batch.pending and not stop():
-                outcome = batch.next(_POLL_S)
-                if outcome is not None:
-                    yield outcome
-        for key in batch.pending:
-            yield CallOutcome(key, CallStatus.CANCELLED, reason="cancelled")
+        with closing(DaskCallQueue(self._connected, self._patience_s, stop)) as queue:
+            yield queue
 
     def _connected(self) -> Client:
         """The client, made anew where the old one lost its scheduler. Raises OSError."""

@@ -5,7 +5,9 @@ Nothing else imports this module. It only loads: a library that computed in the 
 
 from __future__ import annotations
 
+import atexit
 import importlib
+import os
 from multiprocessing import spawn
 
 LIBRARIES = (
@@ -16,6 +18,11 @@ LIBRARIES = (
     "sklearn.ensemble",
     "xgboost",
     "lightgbm",
+    "torch",
+    "torch._dynamo",  # by the first optimizer of a process: a second, and 70 MiB of the call's limit
+    "gpytorch",
+    "sksurv.ensemble",
+    "sksurv.linear_model",
     "skops.io",
     "autoprog.engine.child",
     "autoprog.search.work",
@@ -34,3 +41,6 @@ for _name in ("_fixup_main_from_name", "_fixup_main_from_path"):
 
 for _name in LIBRARIES:
     importlib.import_module(_name)
+
+# The fork server ends when its parent is gone, and its children with it: at once, without tearing down what it loaded.
+atexit.register(os._exit, 0)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
 from multiprocessing import forkserver, get_context
+from pathlib import Path
 from threading import Event, Lock
 from typing import Any
 
@@ -19,7 +20,12 @@ from autoprog.search.ports import CallLimits, CallOutcome, CallStatus
 
 _WATCH_S = 0.05
 _STARTS = 3
-_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+_VARIABLES = dict.fromkeys(
+    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
+) | {
+    # Arrow's own allocator reserves 1 GiB of writable memory at its first use, all of which counts against a call.
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
 _environment = Lock()
 
 
@@ -33,10 +39,13 @@ class Slot:
     ----------
     preload : sequence of str
         Plug-in modules that the child imports.
+    scratch : pathlib.Path
+        Private folder that the children of the worker share.
     """
 
-    def __init__(self, preload: Sequence[str]) -> None:
+    def __init__(self, preload: Sequence[str], scratch: Path) -> None:
         self._preload = tuple(preload)
+        self._scratch = scratch
         self._announced, self._announce = get_context("forkserver").Pipe(duplex=False)
         self._pool = self._new_pool()
 
@@ -132,23 +141,23 @@ class Slot:
         return ProcessPool(
             max_workers=1,
             initializer=child.initialize,
-            initargs=(self._announce, self._preload),
+            initargs=(self._announce, self._preload, self._scratch),
             context=get_context("forkserver"),
         )
 
 
 def _start_forkserver(preload: Sequence[str]) -> None:
     """Start the process that children are forked from, unless it runs."""
-    with _environment, _one_thread_variables():
+    with _environment, _variables():
         forkserver.set_forkserver_preload(["autoprog.engine.preload", *preload])
         forkserver.ensure_running()
 
 
 @contextmanager
-def _one_thread_variables() -> Iterator[None]:
-    """Have the process that is started meanwhile load its numerical libraries without thread pools."""
-    before = {name: os.environ.get(name) for name in _THREAD_VARIABLES}
-    os.environ.update(dict.fromkeys(_THREAD_VARIABLES, "1"))
+def _variables() -> Iterator[None]:
+    """Have the process that is started meanwhile load its libraries without thread pools and reserves of memory."""
+    before = {name: os.environ.get(name) for name in _VARIABLES}
+    os.environ.update(_VARIABLES)
     try:
         yield
     finally:

@@ -13,6 +13,7 @@ from threading import Event, Lock, Thread
 from distributed import Reschedule, Worker, WorkerPlugin, get_worker
 
 from autoprog.engine.configuration import HTTP_ADDRESS, configure_dask
+from autoprog.engine.scratch import Scratch
 from autoprog.engine.slot import Slot
 from autoprog.errors import EngineUnavailableError
 from autoprog.search.ports import CallLimits, CallOutcome, CallStatus
@@ -23,7 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Children(WorkerPlugin):  # type: ignore[misc]
-    """The child processes of one Dask worker, one a thread.
+    """The child processes of one Dask worker, one a thread, and the folder that they share.
 
     Parameters
     ----------
@@ -36,7 +37,8 @@ class Children(WorkerPlugin):  # type: ignore[misc]
     name = _PLUGIN
 
     def __init__(self, slots: int, preload: Sequence[str]) -> None:
-        self._slots = [Slot(preload) for _ in range(slots)]
+        self._scratch = Scratch()
+        self._slots = [Slot(preload, self._scratch.folder) for _ in range(slots)]
         self._free: LifoQueue[Slot] = LifoQueue()
         self._lock = Lock()
         self._running: dict[str, Event] = {}
@@ -48,7 +50,7 @@ class Children(WorkerPlugin):  # type: ignore[misc]
         self._starting.start()
 
     def teardown(self, worker: Worker) -> None:  # noqa: ARG002  (Dask's signature)
-        """Kill every child; what still ran is put back for another worker."""
+        """Kill every child and remove their folder; what still ran is put back for another worker."""
         with self._lock:
             self._closing = True
             for cancelled in self._running.values():
@@ -60,6 +62,7 @@ class Children(WorkerPlugin):  # type: ignore[misc]
             slot.stop()
         for slot in self._slots:
             slot.close()
+        self._scratch.close()
 
     def transition(self, key: str, start: str, finish: str, **_: object) -> None:
         """Follow Dask's tasks: one that is released while it runs was cancelled, or its client is gone."""

@@ -5,11 +5,14 @@ symbol  meaning                                                                 
 ======  ====================================================================================  ============  =======
 z       a decomposition, drawn by Gibbs sampling                                              -             -
 f       true gains of the t explored pipelines given z: normal, with their full covariance    (t,)          real
+e       f less its mean                                                                       (t,)          real
 w_i     sum_z P(z | H) P(f_i = max_j f_j | z, H)                                              (t,)          [0, 1]
 ======  ====================================================================================  ============  =======
 
 Similar pipelines share their weight: of two that correlate by .999 and a third, independent one with the same mean,
 the third has one half.
+
+The law of e does not depend on the gains that were observed, so that draws of it serve for whatever gains are given.
 
 References
 ----------
@@ -29,6 +32,8 @@ MOST_MEMBERS = 20
 LEAST_WEIGHT = 1e-3
 
 _DRAWS = 20_000
+# Of the weights that are computed hundreds of times, whose errors then average out.
+_DRAWS_REVISED = 2_000
 
 
 def best_probabilities(
@@ -55,14 +60,72 @@ def best_probabilities(
     each = -(-draws // len(means))
     wins = np.zeros(means.shape[1])
     for mean, covariance in zip(means, covariances, strict=True):
-        # A posterior covariance is singular up to rounding where pipelines are twins, which Cholesky would refuse.
-        eigenvalues, vectors = np.linalg.eigh(covariance)
-        # The symmetric root does not depend on which eigenvectors the library happens to choose.
-        root = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ vectors.T
-        f = mean + rng.standard_normal((each, len(mean))) @ root
+        f = mean + _deviations(covariance, each, rng)
         wins += np.bincount(f.argmax(axis=1), minlength=len(mean))
     weights: NDArray[np.float64] = wins / wins.sum()
     return weights
+
+
+def _deviations(covariance: NDArray[np.float64], draws: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Draws of e, shape = (draws, t)."""
+    # A posterior covariance is singular up to rounding where pipelines are twins, which Cholesky would refuse.
+    eigenvalues, vectors = np.linalg.eigh(covariance)
+    # The symmetric root does not depend on which eigenvectors the library happens to choose.
+    root = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ vectors.T
+    return np.asarray(rng.standard_normal((draws, len(covariance))) @ root, dtype=np.float64)
+
+
+def _thinned(weights: NDArray[np.float64], most: int) -> NDArray[np.float64]:
+    """Without those below `LEAST_WEIGHT` and those beyond the `most` largest, and normalised."""
+    kept = np.argsort(-weights, kind="stable")[:most]
+    kept = kept[weights[kept] >= min(LEAST_WEIGHT, weights.max())]
+    thinned = np.zeros(len(weights))
+    thinned[kept] = weights[kept] / weights[kept].sum()
+    return thinned
+
+
+class RevisedWeights:
+    """The weights that `average_models` would have given, had the evaluations had other gains.
+
+    Parameters
+    ----------
+    posterior : Posterior
+        Of the gains that were observed; its kernel and decompositions are held.
+    rng : numpy.random.Generator
+        Source of randomness.
+    most : int
+        The most members, at least 1.
+    draws : int
+        Draws of the gains over all decompositions, the same for whatever gains are given.
+    """
+
+    def __init__(
+        self, posterior: Posterior, rng: np.random.Generator, most: int = MOST_MEMBERS, draws: int = _DRAWS_REVISED
+    ) -> None:
+        self._posterior = posterior
+        self._most = most
+        each = -(-draws // len(posterior.covariances))
+        self._deviations = np.array([_deviations(c, each, rng) for c in posterior.covariances])
+
+    def __call__(self, gains: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Weigh the pipelines.
+
+        Parameters
+        ----------
+        gains : ndarray, shape = (b, t)
+            Of `posterior.numbers`, b times; more is better, in the unit of the score.
+
+        Returns
+        -------
+        ndarray, shape = (b, t)
+            Every row sums to 1.
+        """
+        return np.array([self._weights(means) for means in self._posterior.means_given(gains)])
+
+    def _weights(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
+        f = means[:, None, :] + self._deviations
+        wins = np.bincount(f.argmax(axis=2).ravel(), minlength=means.shape[1])
+        return _thinned(wins / wins.sum(), self._most)
 
 
 def average_models(
@@ -89,16 +152,14 @@ def average_models(
     Ensemble
         Largest weight first; earlier evaluations first among equals.
     """
-    weights = best_probabilities(posterior.means, posterior.covariances, rng)
-    kept = np.argsort(-weights, kind="stable")[:most]
-    kept = kept[weights[kept] >= min(LEAST_WEIGHT, weights.max())]
+    weights = _thinned(best_probabilities(posterior.means, posterior.covariances, rng), most)
+    heaviest_first = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
     by_number = {e.number: e for e in history.succeeded}
-    evaluations = [by_number[posterior.numbers[i]] for i in kept]
-    normalised = weights[kept] / weights[kept].sum()
+    evaluations = [by_number[posterior.numbers[i]] for i in heaviest_first]
     return Ensemble(
         tuple(
             Member(float(weight), e.number, e.configuration, float(e.score))
-            for weight, e in zip(normalised, evaluations, strict=True)
+            for weight, e in zip(weights[heaviest_first], evaluations, strict=True)
             if e.score is not None
         )
     )

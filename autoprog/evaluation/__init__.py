@@ -1,19 +1,39 @@
 """The score of one configuration: folds, metrics, out-of-fold risks."""
 
-from autoprog.evaluation.cross_validation import CrossValidation, Plan, cross_validate
+from autoprog.evaluation.cross_validation import CrossValidation, FoldResult, cross_validate, evaluate_fold
+from autoprog.evaluation.decision_curve import benefit, harm, net_benefit, net_benefit_of_all
 from autoprog.evaluation.evaluation import Evaluation, History, Status
+from autoprog.evaluation.fitting import fit_pipeline
 from autoprog.evaluation.folds import Fold, make_folds
-from autoprog.evaluation.metrics import METRICS, Metric
+from autoprog.evaluation.metrics import METRICS, THRESHOLDS, Metric, metric_of
+from autoprog.evaluation.notes import summarise
+from autoprog.evaluation.plan import Plan
+from autoprog.evaluation.prefixes import PrefixMemory
+from autoprog.evaluation.racing import LEAST_FOLDS, Race, residual_variance
 
 __all__ = [
+    "LEAST_FOLDS",
     "METRICS",
+    "THRESHOLDS",
     "CrossValidation",
     "Evaluation",
     "Fold",
+    "FoldResult",
     "History",
     "Metric",
     "Plan",
+    "PrefixMemory",
+    "Race",
     "Status",
+    "benefit",
     "cross_validate",
+    "evaluate_fold",
+    "fit_pipeline",
+    "harm",
     "make_folds",
+    "metric_of",
+    "net_benefit",
+    "net_benefit_of_all",
+    "residual_variance",
+    "summarise",
 ]

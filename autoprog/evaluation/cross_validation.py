@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,29 +10,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation.folds import make_folds
-from autoprog.evaluation.metrics import METRICS
-from autoprog.space import Configuration, TableShape, build_pipeline
+from autoprog.evaluation.fitting import fit_pipeline
+from autoprog.evaluation.metrics import metric_of
+from autoprog.evaluation.notes import notes_on_columns, notes_on_sizes, recorded_warnings, summarise
+from autoprog.evaluation.plan import Plan
+from autoprog.space import Configuration
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How every configuration of a search is evaluated.
+@dataclass(frozen=True, eq=False)
+class FoldResult:
+    """What one fold says of a configuration.
 
     Attributes
     ----------
-    metric : str
-        Key of `METRICS`.
-    folds, repeats : int
-        See `make_folds`.
-    seed : int
-        Seeds the folds and, with the fold's place, the pipelines.
+    score : float
+        In the metric's own direction.
+    risks : ndarray, shape = (n_test,)
+        float32; of the fold's test patients, in their order.
+    notes : tuple of str
+        See `autoprog.evaluation.notes`.
     """
 
-    metric: str
-    folds: int
-    repeats: int
-    seed: int
+    score: float
+    risks: NDArray[np.float32]
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,15 +47,41 @@ class CrossValidation:
     risks : ndarray, shape = (n_patients,)
         float32; out-of-fold risk of every patient in the first repeat. A mean over repeats would be that of several
         fits, and better than the one that is delivered.
+    notes : str or None
+        What is worth knowing of the fits, in words.
     """
 
     fold_scores: tuple[float, ...]
     risks: NDArray[np.float32]
+    notes: str | None = None
 
     @property
     def score(self) -> float:
         """Mean over folds."""
         return float(np.mean(self.fold_scores))
+
+    @classmethod
+    def of(cls, results: Sequence[FoldResult], cohort: Cohort, plan: Plan) -> CrossValidation:
+        """Put the results of all folds together.
+
+        Parameters
+        ----------
+        results : sequence of FoldResult, length repeats x folds
+            In the order of the folds.
+        cohort : Cohort
+            The patients, as `Plan.sample` gave them.
+        plan : Plan
+            The folds.
+
+        Returns
+        -------
+        CrossValidation
+            Complete.
+        """
+        risks = np.zeros(cohort.n_patients, dtype=np.float32)
+        for number, result in enumerate(results[: plan.folds]):
+            risks[plan.fold(cohort, number).test] = result.risks
+        return cls(tuple(r.score for r in results), risks, summarise(r.notes for r in results))
 
 
 def cross_validate(configuration: Configuration, cohort: Cohort, plan: Plan) -> CrossValidation:
@@ -79,24 +106,51 @@ def cross_validate(configuration: Configuration, cohort: Cohort, plan: Plan) -> 
     ValueError
         Where the pipeline cannot be fitted, or gives risks that are not probabilities.
     """
-    metric = METRICS[plan.metric]
-    shape = TableShape.of(cohort, plan.folds)
-    partitions = make_folds(cohort, plan.folds, plan.repeats, plan.seed)
-    risks = np.zeros((plan.repeats, cohort.n_patients))
-    scores = []
-    for repeat, partition in enumerate(partitions):
-        for number, fold in enumerate(partition):
-            seed = int(np.random.SeedSequence([plan.seed, repeat, number]).generate_state(1)[0])
-            pipeline = build_pipeline(configuration, cohort.features, shape, seed)
-            with warnings.catch_warnings():
-                warnings.simplefilter(
-                    "ignore"
-                )  # what a learner mutters on one fold says nothing that its score does not
-                pipeline.fit(cohort.X[fold.train], cohort.y[fold.train])
-                fold_risks = pipeline.predict_proba(cohort.X[fold.test])[:, 1]
-            risks[repeat, fold.test] = _checked(fold_risks)
-            scores.append(_finite(metric.score(cohort.y[fold.test], risks[repeat, fold.test]), metric.name))
-    return CrossValidation(tuple(scores), risks[0].astype(np.float32))
+    results = [evaluate_fold(configuration, cohort, plan, number) for number in range(plan.n_folds)]
+    return CrossValidation.of(results, plan.sample(cohort), plan)
+
+
+def evaluate_fold(
+    configuration: Configuration,
+    cohort: Cohort,
+    plan: Plan,
+    number: int,
+    memory: Any = None,  # noqa: ANN401  joblib's interface, which has no type
+) -> FoldResult:
+    """Fit a configuration on one training fold and score it on the patients held out.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The pipeline.
+    cohort : Cohort
+        All patients.
+    plan : Plan
+        Which of them are used, folds, metric, seed.
+    number : int
+        The fold, from 0; repeats one after another.
+    memory : object or None
+        Where stages before the prediction are kept; see `autoprog.evaluation.prefixes`.
+
+    Returns
+    -------
+    FoldResult
+        Score, risks, notes.
+
+    Raises
+    ------
+    ValueError
+        Where the pipeline cannot be fitted, gives risks that are not probabilities, or has no score on this fold.
+    """
+    cohort = plan.sample(cohort)
+    fold, shape = plan.fold(cohort, number), plan.shape(cohort)
+    metric = metric_of(plan.metric, plan.thresholds)
+    with recorded_warnings() as warned:
+        pipeline = fit_pipeline(configuration, cohort, fold.train, plan, plan.fold_seed(number), memory)
+        risks = _checked(pipeline.predict_proba(cohort.X[fold.test])[:, 1])
+        score = _finite(metric.score(cohort.y[fold.test], risks), metric.name)
+    notes = [*notes_on_sizes(configuration, shape), *notes_on_columns(cohort, fold, pipeline), *warned]
+    return FoldResult(score, risks.astype(np.float32), tuple(notes))
 
 
 def _finite(score: float, metric: str) -> float:

@@ -42,13 +42,16 @@ class Evaluation:
     score : float or None
         Mean over folds in the metric's own direction; None unless succeeded.
     fold_scores : tuple of float
-        One a fold (repeats one after another); empty unless succeeded.
+        One a fold (repeats one after another); of a configuration that was raced out, those before it was.
     risks : ndarray, shape = (n_patients,), or None
         Out-of-fold risk of every patient, in the first repeat; None unless succeeded.
     duration_s : float
         Wall-clock seconds.
     reason : str or None
-        Why it did not succeed, in words.
+        Why it did not succeed, in words; or what to know of one that did: warnings of its learner, columns that were
+        left out of a fold, patients that a fit did not use.
+    n_patients : int or None
+        Patients that it was evaluated on: fewer than all where a large cohort is explored.
     """
 
     number: int
@@ -60,6 +63,7 @@ class Evaluation:
     risks: NDArray[np.float32] | None = None
     duration_s: float = 0.0
     reason: str | None = None
+    n_patients: int | None = None
 
 
 @dataclass(frozen=True)

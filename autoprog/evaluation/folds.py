@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +26,7 @@ class Fold:
     test: NDArray[np.intp]
 
 
+@lru_cache(maxsize=4)
 def make_folds(cohort: Cohort, folds: int, repeats: int, seed: int) -> tuple[tuple[Fold, ...], ...]:
     """Split the patients into folds stratified by outcome; groups are never split.
 

@@ -67,6 +67,32 @@ def satisfies(condition: Condition, feature: Feature, values: NDArray[np.float64
     return _COMPARE[condition.operator](values, bound)
 
 
+def all_satisfied(
+    conditions: Sequence[Condition], features: Sequence[Feature], X: NDArray[np.float64]
+) -> NDArray[np.bool_]:
+    """Who satisfies all of some conditions.
+
+    Parameters
+    ----------
+    conditions : sequence of Condition
+        On these features.
+    features : sequence of Feature, length n_features
+        The columns of `X`, in order.
+    X : ndarray, shape = (n_patients, n_features)
+        Numbers and codes of levels; NaN is missing.
+
+    Returns
+    -------
+    ndarray, shape = (n_patients,)
+        bool.
+    """
+    columns = {feature.name: (feature, X[:, j]) for j, feature in enumerate(features)}
+    satisfied = np.ones(len(X), dtype=np.bool_)
+    for condition in conditions:
+        satisfied &= satisfies(condition, *columns[condition.feature])
+    return satisfied
+
+
 def matching(rule: Rule, features: Sequence[Feature], X: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Who satisfies all conditions of a rule.
 
@@ -84,8 +110,4 @@ def matching(rule: Rule, features: Sequence[Feature], X: NDArray[np.float64]) ->
     ndarray, shape = (n_patients,)
         bool.
     """
-    columns = {feature.name: (feature, X[:, j]) for j, feature in enumerate(features)}
-    matches = np.ones(len(X), dtype=np.bool_)
-    for condition in rule.conditions:
-        matches &= satisfies(condition, *columns[condition.feature])
-    return matches
+    return all_satisfied(rule.conditions, features, X)

@@ -8,7 +8,7 @@ Alaa & van der Schaar 2018, ICML, section 5.3; Liu, Hsu & Ma 1998, KDD, 80 (sele
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log
 
 import numpy as np
@@ -17,7 +17,7 @@ from scipy.special import ndtri
 
 from autoprog.cohort import Cohort, Feature
 from autoprog.interpreter.association import STRENGTH, log_bayes_factors, log_prior, posterior
-from autoprog.interpreter.conditions import candidate_conditions, satisfies
+from autoprog.interpreter.conditions import all_satisfied, candidate_conditions, satisfies
 from autoprog.interpreter.mining import Conjunctions, frequent_conjunctions
 from autoprog.interpreter.rules import LEVEL, Condition, EventRate, Rule, RuleSet, Stratum
 from autoprog.interpreter.strata import stratum_indices
@@ -26,6 +26,9 @@ MIN_SUPPORT = 0.03
 MIN_PATIENTS = 5  # smaller groups are never shown
 MAX_RULES = 10  # a stratum
 
+# Mining takes seconds of so many patients and 50 features; of 500,000 it took a minute, for rules that are to hold for
+# a thirtieth of the patients at least, 600 of these.
+_MAX_PATIENTS = 20_000
 _MAX_CONDITIONS = 300  # the cost of mining grows with its cube
 _MAX_RANKED = 10_000  # conjunctions of a stratum that selection looks at
 _MIN_NEW_SHARE = 0.05  # of a stratum, that a further rule must match beyond the rules before it
@@ -37,8 +40,7 @@ _NOTE = (
     "associations, not causes. stratum_probability is the posterior mean and {level:.0f} % credible interval of the "
     "probability that a matching patient is placed in the stratum; observed_event_rate is the share of matching "
     "patients who had the outcome, with the {level:.0f} % Wilson score interval; support is the share of all patients "
-    "who match. The rules were selected from {n} conjunctions on these same patients, so expect somewhat weaker "
-    "figures in others."
+    "who match. The rules were selected from {n} conjunctions on {whom}, so expect somewhat weaker figures in others."
 )
 
 
@@ -60,13 +62,12 @@ class _Candidates:
     B: NDArray[np.bool_]
     n_screened: int
 
-    def matches(self, members: NDArray[np.integer]) -> NDArray[np.bool_]:
-        """Who satisfies all conditions of a conjunction, shape = (n_patients,)."""
-        matches: NDArray[np.bool_] = np.logical_and.reduce(self.B[:, members[members >= 0]], axis=1)
-        return matches
+    def of(self, members: NDArray[np.integer]) -> tuple[Condition, ...]:
+        """The conditions of a conjunction."""
+        return tuple(self.conditions[member] for member in members if member >= 0)
 
 
-def explain(cohort: Cohort, risks: NDArray[np.floating], strata: Sequence[Stratum]) -> RuleSet:
+def explain(cohort: Cohort, risks: NDArray[np.floating], strata: Sequence[Stratum], seed: int = 0) -> RuleSet:
     """Mine the rules that best describe the strata of a model's risks.
 
     A rule is ranked by its score, the log Bayes factor of its own rate against the base rate plus the log prior of its
@@ -77,6 +78,8 @@ def explain(cohort: Cohort, risks: NDArray[np.floating], strata: Sequence[Stratu
     prior / 20 (Markov), and as the priors of all conjunctions sum to 1, features that tell nothing of the risk yield a
     rule in a stratum with probability below 1 / 20, however many conjunctions are looked at.
 
+    The rules of a large cohort are mined and selected on 20,000 of its patients; their figures are of all patients.
+
     Parameters
     ----------
     cohort : Cohort
@@ -85,22 +88,30 @@ def explain(cohort: Cohort, risks: NDArray[np.floating], strata: Sequence[Stratu
         Their out-of-fold risks, in [0, 1]. In-sample risks would describe what the model has memorised.
     strata : sequence of Stratum
         From the highest to the lowest.
+    seed : int
+        Draws the patients to mine from, where not all are.
 
     Returns
     -------
     RuleSet
         At most `MAX_RULES` rules a stratum, none where nothing beats the base rate; the same for the same input.
     """
-    r = stratum_indices(strata, risks)
-    min_count = max(MIN_PATIENTS, ceil(MIN_SUPPORT * cohort.n_patients))
-    candidates = _screened_conditions(cohort, r, len(strata), min_count)
+    r_all = stratum_indices(strata, risks)
+    mined, r, whom = cohort, r_all, "these same patients"
+    if cohort.n_patients > _MAX_PATIENTS:
+        rows = np.sort(np.random.default_rng(seed).choice(cohort.n_patients, _MAX_PATIENTS, replace=False))
+        mined, r = replace(cohort, X=cohort.X[rows], y=cohort.y[rows], groups=None), r_all[rows]
+        whom = f"{_MAX_PATIENTS:,} of these same patients, drawn at random"
+    min_count = max(MIN_PATIENTS, ceil(MIN_SUPPORT * mined.n_patients))
+    candidates = _screened_conditions(mined, r, len(strata), min_count)
     conjunctions = frequent_conjunctions(candidates.B, r, len(strata), min_count)
     rules = [
-        _rule(members, candidates, stratum, r == index, cohort.y)
+        _rule(candidates.of(members), cohort, stratum, r_all == index)
         for index, stratum in enumerate(strata)
         for members in _select(conjunctions, candidates, r == index, index)
     ]
-    return RuleSet(tuple(strata), tuple(rules), _NOTE.format(level=100 * LEVEL, n=f"{len(conjunctions.members):,}"))
+    note = _NOTE.format(level=100 * LEVEL, n=f"{len(conjunctions.members):,}", whom=whom)
+    return RuleSet(tuple(strata), tuple(rules), note)
 
 
 def _screened_conditions(cohort: Cohort, r: NDArray[np.int64], n_strata: int, min_count: int) -> _Candidates:
@@ -180,18 +191,12 @@ def _ranked(conjunctions: Conjunctions, n_conditions: int, index: int, q_r: floa
     return conjunctions.members[rising[best_first]]
 
 
-def _rule(
-    members: NDArray[np.int16],
-    candidates: _Candidates,
-    stratum: Stratum,
-    in_stratum: NDArray[np.bool_],
-    y: NDArray[np.int8],
-) -> Rule:
-    matches = candidates.matches(members)
+def _rule(conditions: tuple[Condition, ...], cohort: Cohort, stratum: Stratum, in_stratum: NDArray[np.bool_]) -> Rule:
+    matches, y = all_satisfied(conditions, cohort.features, cohort.X), cohort.y
     n_A, n_Ar = int(np.count_nonzero(matches)), int(np.count_nonzero(matches & in_stratum))
     q_r = float(in_stratum.mean())
     return Rule(
-        conditions=tuple(candidates.conditions[member] for member in members if member >= 0),
+        conditions=conditions,
         stratum=stratum.name,
         stratum_probability=posterior(n_A, n_Ar, q_r),
         observed_event_rate=_event_rate(int(y[matches].sum()), n_A),

@@ -24,7 +24,15 @@ from autoprog.errors import ArtifactError
 from autoprog.model.archive import check_bounds, pack, unpack
 from autoprog.space import STAGES, algorithms_of
 
-_EVERY_PIPELINE = ("autoprog.space.design_matrix.DesignMatrix", "numpy.dtype")
+_EVERY_PIPELINE = (
+    "autoprog.space.complete_columns.CompleteColumns",
+    "autoprog.space.design_matrix.DesignMatrix",
+    "autoprog.space.independent_columns.IndependentColumns",
+    "autoprog.space.subsample.SubsampledClassifier",
+    "autoprog.space.subsample.SubsampledSurvival",
+    "autoprog.space.subsample.SubsampledTransformer",
+    "numpy.dtype",
+)
 
 _SCHEMA = "schema.json"
 _TORCH_SHIM = "sklearn.externals.array_api_compat.torch"

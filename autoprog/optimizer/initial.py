@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.optimizer.encoding import Encoding
-from autoprog.space import STAGES, Configuration, PipelineKind
+from autoprog.space import STAGES, Configuration, PipelineKind, TableShape, predicted_seconds
 
 # The plain baseline of a clinical prediction model; a search that holds it cannot end far below it.
 SIMPLE_PIPELINE = ("median", "none", "logistic_regression", "none")
@@ -41,6 +41,28 @@ def simple_configuration(kinds: Sequence[PipelineKind]) -> Configuration:
         return same[_PREDICTION], sum(same)
 
     return Configuration(*(a.default_step() for a in max(kinds, key=agreement)))
+
+
+def cheaper_half(kinds: Sequence[PipelineKind], shape: TableShape) -> tuple[PipelineKind, ...]:
+    """For every prediction algorithm, the half of its kinds that is predicted to cost least; in the order of `kinds`.
+
+    Parameters
+    ----------
+    kinds : sequence of PipelineKind
+        The valid kinds.
+    shape : TableShape
+        The training folds.
+
+    Returns
+    -------
+    tuple of PipelineKind
+        At least one for every prediction algorithm.
+    """
+    seconds: dict[str, list[float]] = {}
+    for kind in kinds:
+        seconds.setdefault(kind[_PREDICTION].key, []).append(predicted_seconds(kind, shape))
+    medians = {key: sorted(values)[(len(values) - 1) // 2] for key, values in seconds.items()}
+    return tuple(kind for kind in kinds if predicted_seconds(kind, shape) <= medians[kind[_PREDICTION].key])
 
 
 def stratified_design(

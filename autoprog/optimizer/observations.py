@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import Evaluation, History, Status
+from autoprog.evaluation import Evaluation, History, Status, residual_variance
 
 # Gibbs sampling costs O(n^2) to O(n^3) a sweep; beyond this many the poorest and oldest evaluations are left out.
 MOST_OBSERVATIONS = 256
@@ -44,24 +44,51 @@ class Observations:
         Standardised gain of each; a failure has the clip's.
     noise : float
         Prior guess of the variance of `y` about the true gain.
+    gains : ndarray, shape = (n,)
+        What `y` is made of, before the clip; NaN for a failure.
     """
 
     evaluations: tuple[Evaluation, ...]
     y: NDArray[np.float64]
     noise: float
+    gains: NDArray[np.float64]
 
     @property
     def succeeded(self) -> NDArray[np.bool_]:
         """Which of them have a score, shape = (n,)."""
         return np.array([e.status is Status.SUCCEEDED for e in self.evaluations])
 
+    def revised(self, gains: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What `y` would be, had the succeeded evaluations had other gains.
+
+        Parameters
+        ----------
+        gains : ndarray, shape = (b, t)
+            Of the t succeeded evaluations, b times.
+
+        Returns
+        -------
+        ndarray, shape = (b, n)
+            Clipped and standardised anew. One that was raced out stays where it was about their mean. The clip is that
+            of these t, which in a history of more than `MOST_OBSERVATIONS` are not all.
+        """
+        raced_out = ~self.succeeded & ~np.isnan(self.gains)
+        about_mean = self.gains[raced_out] - self.gains[self.succeeded].mean()
+        revised = np.full((len(gains), len(self.gains)), np.nan)
+        revised[:, self.succeeded] = gains
+        revised[:, raced_out] = gains.mean(axis=1, keepdims=True) + about_mean
+        clipped = np.fmax(revised, _floor(gains)[:, None])
+        y: NDArray[np.float64] = (clipped - clipped.mean(axis=1, keepdims=True)) / _scale(clipped)[:, None]
+        return y
+
 
 def observe(history: History) -> Observations | None:
     """Turn a history into what the surrogate is fitted to.
 
-    Cancelled evaluations tell nothing about their configuration and are left out; every other failure counts as a gain
-    at the clip, so that its neighbourhood is avoided. Of more than `MOST_OBSERVATIONS` the better half of that number
-    is kept, and the latest of the others.
+    Cancelled evaluations tell nothing about their configuration and are left out. One that was raced out counts with
+    the gain that its folds let one expect, against the mean of the complete evaluations on the same folds. Every other
+    failure counts as a gain at the clip, so that its neighbourhood is avoided. Of more than `MOST_OBSERVATIONS` the
+    better half of that number is kept, and the latest of the others.
 
     Parameters
     ----------
@@ -76,24 +103,40 @@ def observe(history: History) -> Observations | None:
     gains = history.gains()
     if not len(gains):
         return None
-    floor = _floor(gains)
     evaluations = tuple(e for e in history if e.status is not Status.CANCELLED)
-    clipped = np.array([floor if e.score is None else max(history.metric.gain(e.score), floor) for e in evaluations])
+    expected = _expected_gains(history)
+    unclipped = np.array([expected.get(e.number, np.nan) for e in evaluations])
+    clipped = np.fmax(unclipped, _floor(gains))
     kept = _kept(clipped)
     evaluations, clipped = tuple(evaluations[i] for i in kept), clipped[kept]
-    scale = float(clipped.std())
-    if scale <= _ROUNDING * max(1.0, float(np.abs(clipped).max())):
-        scale = 1.0
+    scale = float(_scale(clipped))
     noise = _pooled_noise(evaluations, scale, history.repeats)
-    return Observations(evaluations, (clipped - clipped.mean()) / scale, noise)
+    return Observations(evaluations, (clipped - clipped.mean()) / scale, noise, unclipped[kept])
 
 
-def _floor(gains: NDArray[np.float64]) -> float:
+def _expected_gains(history: History) -> dict[int, float]:
+    """Gain of each evaluation that has scores, by its number."""
+    gain = history.metric.gain
+    gains = {e.number: gain(e.score) for e in history.succeeded if e.score is not None}
+    fold_means = np.mean([[gain(score) for score in e.fold_scores] for e in history.succeeded], axis=0)
+    for e in history:
+        if e.status is Status.RACED_OUT:
+            g = np.array([gain(score) for score in e.fold_scores])
+            gains[e.number] = float(np.mean(g - fold_means[: len(g)]) + fold_means.mean())
+    return gains
+
+
+def _floor(gains: NDArray[np.float64]) -> NDArray[np.float64]:
     """The clip; where half of all gains are the maximum, the minimum, and below it where all are equal."""
-    median = float(np.median(gains))
-    if gains.max() > median:
-        return median - _CLIP * (float(gains.max()) - median)
-    return float(gains.min()) if gains.min() < median else median - 1.0
+    median, best, worst = np.median(gains, axis=-1), gains.max(axis=-1), gains.min(axis=-1)
+    of_half: NDArray[np.float64] = np.where(worst < median, worst, median - 1.0)
+    return np.where(best > median, median - _CLIP * (best - median), of_half)
+
+
+def _scale(clipped: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Their standard deviation; 1 where they are equal up to rounding."""
+    scale, largest = clipped.std(axis=-1), np.abs(clipped).max(axis=-1)
+    return np.where(scale <= _ROUNDING * np.maximum(1.0, largest), 1.0, scale)
 
 
 def _kept(gains: NDArray[np.float64]) -> NDArray[np.intp]:
@@ -112,13 +155,11 @@ def _pooled_noise(evaluations: tuple[Evaluation, ...], scale: float, repeats: in
     their difficulty cancels in comparisons; 1/(K-1), test over training patients, stands for the overlap of training
     folds (Nadeau & Bengio 2003, Machine Learning 52:239).
     """
-    scored = [e.fold_scores for e in evaluations if e.fold_scores]
+    scored = [e.fold_scores for e in evaluations if e.status is Status.SUCCEEDED]
     if len(scored) < 2 or len(scored[0]) < 2:
         return _TYPICAL_NOISE
-    scores = np.array(scored) / scale
-    n, J = scores.shape
-    residuals = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()
-    df = (n - 1) * (J - 1)
+    residual, df = residual_variance(scored)
+    J = len(scored[0])
     K = J // repeats
-    variance = float((residuals**2).sum()) / df * (1 / J + 1 / (K - 1))
+    variance = residual / scale**2 * (1 / J + 1 / (K - 1))
     return float((df * variance + _TYPICAL_NOISE_DF * _TYPICAL_NOISE) / (df + _TYPICAL_NOISE_DF))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.optimizer.decomposition import Decomposition, co_membership
+from autoprog.optimizer.observations import Observations
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,6 +30,10 @@ class Posterior:
         The MAP decomposition: the most probable one that the chain visited.
     keys : tuple of str
         All algorithms in play.
+    observations : Observations, n of them
+        What it is given, failures among them.
+    smoothers : ndarray, shape = (n_draws, t, n)
+        `means` are these times the observed y: kernel and decompositions held, another y moves nothing else.
     """
 
     numbers: tuple[int, ...]
@@ -37,6 +42,25 @@ class Posterior:
     decompositions: tuple[Decomposition, ...]
     best: Decomposition
     keys: tuple[str, ...]
+    observations: Observations
+    smoothers: NDArray[np.float64]
+
+    def means_given(self, gains: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Posterior means, had the evaluations had other gains.
+
+        Parameters
+        ----------
+        gains : ndarray, shape = (b, t)
+            Of `numbers`, b times; more is better, in the unit of the score.
+
+        Returns
+        -------
+        ndarray, shape = (b, n_draws, t)
+            Of the true standardised gains, under the same kernel, noise and decompositions.
+        """
+        y = self.observations.revised(gains)
+        n_draws, t, n = self.smoothers.shape
+        return (y @ self.smoothers.reshape(n_draws * t, n).T).reshape(len(y), n_draws, t)
 
     def co_membership(self) -> NDArray[np.float64]:
         """How often two algorithms share a subspace, shape = (n_alg, n_alg), in the order of `keys`."""

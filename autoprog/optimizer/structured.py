@@ -27,7 +27,7 @@ from autoprog.optimizer.decomposition import Decomposition, draw_labels
 from autoprog.optimizer.encoding import Encoding, Points
 from autoprog.optimizer.fitting import MarginalLikelihood, fit_parameters
 from autoprog.optimizer.gibbs import GibbsChain, LabelLikelihood
-from autoprog.optimizer.initial import stratified_design
+from autoprog.optimizer.initial import cheaper_half, stratified_design
 from autoprog.optimizer.kernel import GatedAdditiveKernel
 from autoprog.optimizer.observations import Observations, observe
 from autoprog.optimizer.options import OptimizerOptions
@@ -77,6 +77,8 @@ class StructuredOptimizer:
     def __init__(self, space: Space, shape: TableShape, options: OptimizerOptions, *, fill: bool) -> None:
         self._encoding = Encoding(space)
         self._kinds = space.valid_kinds(shape)
+        # A young search learns more from many pipelines than from dear ones.
+        self._first_kinds = cheaper_half(self._kinds, shape)
         self._kind_table = np.array([self._encoding.indices(kind) for kind in self._kinds])
         self._options = options
         self._fill = fill
@@ -88,7 +90,7 @@ class StructuredOptimizer:
         seen = {e.configuration for e in history}
         observations = observe(history)
         if observations is None or len(history) < _FIRST_DESIGN:
-            design = stratified_design(self._encoding, self._kinds, size, seen, rng)
+            design = stratified_design(self._encoding, self._first_kinds, size, seen, rng)
             return Proposal(batch, design, state=dict(state))
         with one_thread():
             belief = self._learn(observations, state, rng)
@@ -112,7 +114,9 @@ class StructuredOptimizer:
                 draws.append(belief.chain.labels.copy())
             explored = observations.succeeded
             points = Points(belief.points.used[explored], belief.points.units[explored])
-            moments = [self._surrogate(belief, labels).joint(points) for labels in draws]
+            surrogates = [self._surrogate(belief, labels) for labels in draws]
+            moments = [surrogate.joint(points) for surrogate in surrogates]
+            smoothers = np.array([surrogate.smoother(points) for surrogate in surrogates])
         return Posterior(
             numbers=tuple(e.number for e, s in zip(observations.evaluations, explored, strict=True) if s),
             means=np.array([mean for mean, _ in moments]),
@@ -120,6 +124,8 @@ class StructuredOptimizer:
             decompositions=tuple(Decomposition.from_labels(self._encoding.keys, labels) for labels in draws),
             best=Decomposition.from_labels(self._encoding.keys, belief.chain.best),
             keys=self._encoding.keys,
+            observations=observations,
+            smoothers=smoothers,
         )
 
     def _learn(self, observations: Observations, state: Mapping[str, Any], rng: np.random.Generator) -> _Belief:

@@ -137,6 +137,23 @@ class Surrogate:
         half = solve_triangular(self._factor, cross.T, lower=True)
         return cross @ self._weights, prior - half.T @ half
 
+    def smoother(self, points: Points) -> NDArray[np.float64]:
+        """What makes posterior means of observations.
+
+        Parameters
+        ----------
+        points : Points, p of them
+            The pipelines.
+
+        Returns
+        -------
+        ndarray, shape = (p, n)
+            A, such that the mean of `joint` is A y, whatever y was observed.
+        """
+        cross = self.component_covariances(points, self._points).sum(axis=0)
+        matrix: NDArray[np.float64] = cho_solve((self._factor, True), cross.T).T
+        return matrix
+
     def components(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior of every component.
 

@@ -3,45 +3,38 @@
 A batch is written before it is evaluated, together with what the optimizer must remember, and each evaluation when it
 ends. A search that was killed reads both back, evaluates what is missing of its last batch, and goes on exactly as it
 would have: proposals depend on completed batches and on seeds alone, never on the order or the time of arrival.
+
+A large cohort is explored on a subsample of its patients. The best configurations, and the simple pipeline, are then
+proposed a second time, in one last batch, and evaluated on all patients: a configuration that comes twice is one of
+those.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation import METRICS, CrossValidation, Evaluation, History, Plan, Status
+from autoprog.evaluation import Evaluation, History, Plan, Race, Status, metric_of
 from autoprog.optimizer import Optimizer, OptimizerOptions, Proposal, make_optimizer
-from autoprog.search.ports import (
-    Call,
-    CallLimits,
-    CallOutcome,
-    CallStatus,
-    Claim,
-    Dispatcher,
-    Phase,
-    SearchState,
-    Store,
-)
+from autoprog.search.batch_evaluation import BatchEvaluation
+from autoprog.search.clock import Clock
+from autoprog.search.planning import explored_patients
+from autoprog.search.ports import CallLimits, Claim, Dispatcher, Phase, SearchState, Store
 from autoprog.search.signals import Signals
-from autoprog.search.work import evaluate
-from autoprog.space import Configuration, Space, TableShape
+from autoprog.space import Configuration, Space
 
-_STATUS = {
-    CallStatus.TIMEOUT: Status.TIMEOUT,
-    CallStatus.MEMORY: Status.MEMORY,
-    CallStatus.CRASHED: Status.CRASHED,
-    CallStatus.FAILED: Status.INVALID,
-    CallStatus.CANCELLED: Status.CANCELLED,
-}
-
-# Share of the time budget kept for the ensemble, its refit and the rules.
-_DELIVERY_SHARE = 0.15
-_DELIVERY_LEAST_S, _DELIVERY_MOST_S = 1.5, 60.0
+# Configurations of the last batch, the simple pipeline among them; a budget of fewer than twice two evaluations is
+# spent on all patients.
+_MOST_FINALISTS = 8
+_LEAST_EVALUATIONS = 4
+# Shares of the time for evaluations after which no more of a large cohort's configurations are explored, and after
+# which those that are being explored give way to the finalists.
+_EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.5, 0.6
 
 
 class Exploration:
@@ -78,18 +71,62 @@ class Exploration:
         self._claim = claim
         self._state = state
         self._signals = signals
+        self._cohort = cohort
         self._proposals = list(state.proposals)
         self._evaluations = {e.number: e for e in state.evaluations}
-        settings = state.settings
         self.plan = plan_of(state)
+        self.exploration_plan = exploration_plan_of(state, cohort)
         self.optimizer = optimizer_of(state, cohort)
-        self._deadline = time.monotonic() + _exploration_s(settings.budget.time_s) - state.elapsed_s
+        self.clock = Clock(
+            state.settings.budget.time_s,
+            state.elapsed_s + time.monotonic() - state.loaded_at,
+            slots=dispatcher.slots,
+            n_patients=cohort.n_patients,
+        )
+        self._expect()
 
     @property
     def history(self) -> History:
-        """All evaluations so far, in order of proposal."""
+        """All evaluations so far, in order of proposal, on a subsample or on all patients."""
         ordered = sorted(self._evaluations.values(), key=lambda e: e.number)
-        return History(METRICS[self.plan.metric], tuple(ordered), self.plan.repeats)
+        return History(metric_of(self.plan.metric, self.plan.thresholds), tuple(ordered), self.plan.repeats)
+
+    @property
+    def explored(self) -> History:
+        """What proposals are made from: the evaluations on the patients that are explored."""
+        n = self.exploration_plan.sample(self._cohort).n_patients
+        return self._on(n)
+
+    @property
+    def final(self) -> History:
+        """What the model is made from: the evaluations on all patients."""
+        return self._on(self._cohort.n_patients)
+
+    def _on(self, n_patients: int) -> History:
+        history = self.history
+        on = tuple(e for e in history if (e.n_patients or self._cohort.n_patients) == n_patients)
+        return replace(history, evaluations=on)
+
+    def outcome(self) -> tuple[History, Plan, list[str]]:
+        """What the model is to be made from, how that was evaluated, and what to say of it.
+
+        Returns
+        -------
+        history : History
+            The evaluations on all patients; on the explored ones where none on all patients succeeded.
+        plan : Plan
+            Of these evaluations.
+        warnings : list of str
+            Where not all patients were used for everything.
+        """
+        if not self._is_sampled:
+            return self.history, self.plan, []
+        n, total = len(self.explored), f"{self._cohort.n_patients:,}"
+        explored = f"{n} configurations were explored on {self.exploration_plan.patients:,} of {total} patients"
+        if self.final.succeeded:
+            return self.final, self.plan, [f"{explored}, and the best {len(self.final.succeeded)} evaluated on all"]
+        texts = [f"{explored}; none could be evaluated on all, so the model is fitted to the explored ones alone"]
+        return self.explored, self.exploration_plan, texts
 
     @property
     def optimizer_state(self) -> Mapping[str, Any]:
@@ -111,86 +148,144 @@ class Exploration:
         self._store.record_phase(self._claim, Phase.SEARCH)
         if self._proposals:
             self._evaluate(self._proposals[-1])
-        while not self._stop() and (proposal := self._propose()) is not None:
-            self._evaluate(proposal)
+        if not self._has_finalists:
+            while not self._time_is_up() and (proposal := self._propose()) is not None:
+                self._evaluate(proposal)
+            self._signals.check()
+            if self._is_sampled and not self._signals.cancel.is_set() and (finalists := self._finalists()):
+                self._evaluate(self._record(finalists, self.optimizer_state))
         self._signals.check()
 
+    @property
+    def _is_sampled(self) -> bool:
+        return self.exploration_plan.patients is not None
+
+    @property
+    def _has_finalists(self) -> bool:
+        return bool(self._proposals) and self._is_final(self._proposals[-1])
+
+    def _is_final(self, proposal: Proposal) -> bool:
+        earlier = {c for p in self._proposals[: proposal.batch] for c in p.configurations}
+        return bool(earlier.intersection(proposal.configurations))
+
     def _stop(self) -> bool:
-        return self._signals.leave() or self._signals.cancel.is_set() or time.monotonic() >= self._deadline
+        return self._signals.leave() or self._signals.cancel.is_set() or self.clock.evaluations_end()
+
+    def _explored_enough(self) -> bool:
+        """Whether the finalists need the time that is left."""
+        return self._stop() or (self._is_sampled and self.clock.share_spent() >= _EXPLORATION_ENDS)
+
+    def _time_is_up(self) -> bool:
+        """Whether no further batch may be proposed."""
+        share = _EXPLORATION_SHARE if self._is_sampled else 1.0
+        return self._stop() or self.clock.share_spent() >= share
 
     def _propose(self) -> Proposal | None:
         """The next batch, written down; None when nothing is left to evaluate."""
         settings = self._state.settings
-        size = min(settings.batch_size, settings.budget.evaluations - len(self._evaluations))
+        finalists = min(_MOST_FINALISTS, settings.budget.evaluations // 2) if self._is_sampled else 0
+        size = min(settings.batch_size, settings.budget.evaluations - finalists - len(self._evaluations))
         if size <= 0:
             return None
         batch = len(self._proposals)
         rng = np.random.default_rng([settings.seed, batch])
-        proposal = self.optimizer.propose(self.history, batch, size, rng, self.optimizer_state)
-        if not proposal.configurations:
+        proposal = self.optimizer.propose(self.explored, batch, size, rng, self.optimizer_state)
+        return self._record(proposal.configurations, proposal.state, proposal.filled)
+
+    def _record(
+        self, configurations: tuple[Configuration, ...], state: Mapping[str, Any], filled: int = 0
+    ) -> Proposal | None:
+        if not configurations:
             return None
+        proposal = Proposal(len(self._proposals), configurations, filled, state)
         self._store.record_proposal(self._claim, proposal)
         self._proposals.append(proposal)
         return proposal
 
-    def _evaluate(self, proposal: Proposal) -> None:
+    def _finalists(self) -> tuple[Configuration, ...]:
+        """The simple pipeline and the best of the explored configurations; none before anything was explored."""
+        history = self.explored
+        most = min(_MOST_FINALISTS, self._state.settings.budget.evaluations - len(self._evaluations))
+        best_first = sorted(history.succeeded, key=lambda e: -history.metric.gain(e.score or 0.0))
+        chosen = dict.fromkeys(e.configuration for e in (*history.evaluations[:1], *best_first))
+        return tuple(chosen)[: max(0, most)]
+
+    def _evaluate(self, proposal: Proposal | None) -> None:
         """Evaluate what of the batch is not evaluated yet."""
+        if proposal is None:
+            return
         first = sum(len(p.configurations) for p in self._proposals[: proposal.batch])
         missing = {
-            str(number): configuration
+            number: configuration
             for number, configuration in enumerate(proposal.configurations, first)
             if number not in self._evaluations
         }
-        calls = [Call(key, evaluate, (self._state.cohort, c, self.plan)) for key, c in missing.items()]
-        limits = CallLimits(self._state.settings.limits.evaluation_s, self._state.settings.limits.memory_mb)
-        for outcome in self._dispatcher.run(calls, limits, self._stop):
-            if outcome.status is CallStatus.CANCELLED and self._signals.leave():
-                continue  # not the search's end: another runner evaluates it
-            evaluation = _evaluation_of(outcome, proposal.batch, missing[outcome.key], self._reason)
-            self._store.record_evaluation(self._claim, evaluation)
-            self._evaluations[evaluation.number] = evaluation
+        settings = self._state.settings
+        final = self._is_final(proposal)
+        batch = BatchEvaluation(
+            missing,
+            proposal.batch,
+            ref=self._state.cohort,
+            cohort=self._cohort,
+            plan=self.plan if final else self.exploration_plan,
+            race=self._race(proposal) if settings.racing and not final else None,
+            limits=CallLimits(settings.limits.evaluation_s, settings.limits.memory_mb),
+        )
+        for evaluation in batch.run(self._dispatcher, self._stop if final else self._explored_enough):
+            if evaluation.status is Status.CANCELLED:
+                if not self._signals.leave():  # else it is not the search's end: another runner evaluates it
+                    self._keep(replace(evaluation, reason=self._why_cancelled()))
+            else:
+                self._keep(evaluation)
         self._signals.check()
 
-    def _reason(self) -> str:
-        """Why evaluations are being cancelled."""
-        return "the search was cancelled" if self._signals.cancel.is_set() else "the time budget was spent"
+    def _keep(self, evaluation: Evaluation) -> None:
+        self._store.record_evaluation(self._claim, evaluation)
+        self._evaluations[evaluation.number] = evaluation
+        self._expect()
+
+    def _expect(self) -> None:
+        self.clock.expect(self.final if self.final.succeeded else self.explored)
+
+    def _race(self, proposal: Proposal) -> Race | None:
+        """Against the incumbent as it stood when the batch was proposed, whatever of the batch is known since."""
+        history = self.explored
+        return Race.of(replace(history, evaluations=tuple(e for e in history if e.batch < proposal.batch)))
+
+    def _why_cancelled(self) -> str:
+        if self._signals.cancel.is_set():
+            return "the search was cancelled"
+        return "the time budget was spent" if self.clock.evaluations_end() else "the time to explore was spent"
 
 
 def plan_of(state: SearchState) -> Plan:
-    """How the configurations of a search are evaluated."""
+    """How the configurations of a search are evaluated on all its patients."""
     settings = state.settings
     assert settings.folds is not None, "plan_search settles the folds"  # noqa: S101
-    return Plan(settings.metric, settings.folds, settings.repeats, settings.seed)
+    assert settings.repeats is not None, "plan_search settles the repeats"  # noqa: S101
+    return Plan(
+        settings.metric,
+        settings.folds,
+        settings.repeats,
+        settings.seed,
+        thresholds=settings.thresholds,
+        missing_indicators=settings.missing_indicators,
+    )
+
+
+def exploration_plan_of(state: SearchState, cohort: Cohort) -> Plan:
+    """How configurations are evaluated while they are looked for: a large cohort is explored on a subsample."""
+    plan = plan_of(state)
+    if state.settings.budget.evaluations < _LEAST_EVALUATIONS:
+        return plan
+    return replace(plan, patients=explored_patients(cohort))
 
 
 def optimizer_of(state: SearchState, cohort: Cohort) -> Optimizer:
-    """The optimizer that the settings ask for."""
-    settings = state.settings
-    shape = TableShape.of(cohort, plan_of(state).folds)
-    return make_optimizer(Space.subset(settings.space), shape, OptimizerOptions(**settings.optimizer.model_dump()))
-
-
-def _exploration_s(budget_s: float) -> float:
-    """Seconds of the budget that may be spent on evaluations."""
-    return budget_s - min(max(_DELIVERY_SHARE * budget_s, _DELIVERY_LEAST_S), _DELIVERY_MOST_S, budget_s / 2)
-
-
-def _evaluation_of(
-    outcome: CallOutcome, batch: int, configuration: Configuration, reason: Callable[[], str]
-) -> Evaluation:
-    number = int(outcome.key)
-    if outcome.status is CallStatus.SUCCEEDED:
-        result: CrossValidation = outcome.value
-        return Evaluation(
-            number,
-            batch,
-            configuration,
-            Status.SUCCEEDED,
-            score=result.score,
-            fold_scores=result.fold_scores,
-            risks=result.risks,
-            duration_s=outcome.duration_s,
-        )
-    status = _STATUS[outcome.status]
-    why = reason() if status is Status.CANCELLED else outcome.reason
-    return Evaluation(number, batch, configuration, status, duration_s=outcome.duration_s, reason=why)
+    """The optimizer that the settings ask for, over the algorithms that serve the cohort."""
+    # What is explored on fewer patients must serve all of them: a guard of size looks at these.
+    space, everybody = Space.subset(state.settings.space), plan_of(state).shape(cohort)
+    space = space.restricted_to(space.valid_kinds(everybody))
+    plan = exploration_plan_of(state, cohort)
+    shape = replace(plan.shape(plan.sample(cohort)), has_missing=everybody.has_missing)
+    return make_optimizer(space, shape, OptimizerOptions(**state.settings.optimizer.model_dump()))

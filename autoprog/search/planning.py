@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from autoprog.cohort import Cohort
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.evaluation import make_folds
+from autoprog.evaluation import Plan, make_folds
 from autoprog.search.settings import SearchSettings
-from autoprog.space import Space, TableShape
+from autoprog.space import Space
 
 DEFAULT_FOLDS = 5
+# On few patients the luck of one split is larger than the differences between pipelines.
+FEW_PATIENTS, REPEATS_OF_FEW = 500, 2
 
 _LEAST_FOLDS = 2
+
+# A cohort of more patients is explored on a sample of so many, or so many more that it holds this many patients of
+# the rarer outcome, where there are as many.
+_EXPLORED_WHOLE, _EXPLORED_PATIENTS, _EXPLORED_MINORITY = 20_000, 10_000, 500
 
 
 def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSettings, tuple[str, ...]]:
@@ -26,7 +34,7 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
     Returns
     -------
     settings : SearchSettings
-        With `folds` a number.
+        With `folds` and `repeats` numbers.
     warnings : tuple of str
         What was settled otherwise than by default.
 
@@ -38,6 +46,9 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
         without any, no valid pipeline, strata that are not in order.
     """
     faults: list[Fault] = []
+    if settings.repeats is None:
+        repeats = REPEATS_OF_FEW if cohort.n_patients < FEW_PATIENTS else 1
+        settings = settings.model_copy(update={"repeats": repeats})
     most, what = _most_folds(cohort)
     folds = settings.folds or min(DEFAULT_FOLDS, most)
     warnings: tuple[str, ...] = ()
@@ -57,12 +68,47 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
         faults.append(Fault("/strata/medium", f"must be below high, which is {settings.strata.high}"))
     try:
         space = Space.subset(settings.space)
-        space.valid_kinds(TableShape.of(cohort, max(_LEAST_FOLDS, min(folds, most))))
+        shape = _plan(settings, max(_LEAST_FOLDS, min(folds, most))).shape(cohort)
+        space.valid_kinds(shape)
+        named = {f"{stage}/{name}" for stage, names in settings.space.items() for name in names}
+        warnings += tuple(f"{a.key} is left out: it {why}" for a, why in space.unfit(shape).items() if a.key in named)
     except InvalidInputError as error:
         faults += error.faults
     if faults:
         raise InvalidInputError(faults)
     return settings.model_copy(update={"folds": folds}), warnings
+
+
+def explored_patients(cohort: Cohort) -> int | None:
+    """How many patients a search looks for configurations on; None for all.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        All patients.
+
+    Returns
+    -------
+    int or None
+        Of a cohort of more than 20,000 patients 10,000, or as many more as it takes to hold 500 patients of the rarer
+        outcome.
+    """
+    n = cohort.n_patients
+    if n <= _EXPLORED_WHOLE:
+        return None
+    minority = min(int(cohort.y.sum()), n - int(cohort.y.sum()))
+    wanted = max(_EXPLORED_PATIENTS, -(-_EXPLORED_MINORITY * n // max(1, minority)))
+    return wanted if wanted < n else None
+
+
+def _plan(settings: SearchSettings, folds: int) -> Plan:
+    return Plan(
+        settings.metric,
+        folds,
+        settings.repeats or 1,
+        settings.seed,
+        missing_indicators=settings.missing_indicators,
+    )
 
 
 def _most_folds(cohort: Cohort) -> tuple[int, str]:
@@ -85,6 +131,11 @@ def _usable_folds(cohort: Cohort, folds: int, settings: SearchSettings) -> int |
 
 
 def _all_hold_both(cohort: Cohort, folds: int, settings: SearchSettings) -> bool:
-    partitions = make_folds(cohort, folds, settings.repeats, settings.seed)
-    parts = (part for partition in partitions for fold in partition for part in (fold.train, fold.test))
-    return all(0 < cohort.y[part].sum() < len(part) for part in parts)
+    """Of all patients, and of the sample that a large cohort is explored on."""
+    plan = _plan(settings, folds)
+    for patients in (cohort, replace(plan, patients=explored_patients(cohort)).sample(cohort)):
+        partitions = make_folds(patients, folds, plan.repeats, plan.seed)
+        parts = (part for partition in partitions for fold in partition for part in (fold.train, fold.test))
+        if not all(0 < patients.y[part].sum() < len(part) for part in parts):
+            return False
+    return True

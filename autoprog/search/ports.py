@@ -5,7 +5,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
@@ -78,6 +80,8 @@ class SearchState:
         Sorted by number.
     elapsed_s : float
         Seconds since the search was first started, by the store's clock.
+    loaded_at : float
+        This process's monotonic clock at that moment.
     """
 
     search_id: str
@@ -86,6 +90,7 @@ class SearchState:
     proposals: tuple[Proposal, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
     elapsed_s: float = 0.0
+    loaded_at: float = field(default_factory=time.monotonic)
 
 
 class Store(Protocol):
@@ -137,7 +142,7 @@ class Call:
     Attributes
     ----------
     key : str
-        Names the call within its batch.
+        Names the call within its queue.
     function : callable
         A module-level function that the child can import; its result must pickle.
     arguments : tuple
@@ -158,7 +163,8 @@ class CallLimits:
     time_s : float
         Wall-clock seconds from the start of the function; then its process is killed.
     memory_mb : int
-        MiB that the call may allocate beyond what its process held before.
+        MiB that the call may allocate beyond what its process held before. Below 16 not even a small pipeline on a
+        few hundred patients is fitted: reading a cohort takes 9 by itself.
     """
 
     time_s: float
@@ -190,6 +196,52 @@ class CallOutcome:
     duration_s: float = 0.0
 
 
+class CallQueue(Protocol):
+    """Calls on their way, of one thread; see `Dispatcher.open`."""
+
+    def submit(self, call: Call, limits: CallLimits) -> None:
+        """Ask for one more call.
+
+        Parameters
+        ----------
+        call : Call
+            What to run. Calls start in the order of submission as slots come free.
+        limits : CallLimits
+            Of this call.
+
+        Raises
+        ------
+        ValueError
+            If a call was submitted to this queue under the same key before, whatever became of it.
+        """
+
+    def withdraw(self, key: str) -> None:
+        """Give up a call: it is killed where it runs, not started where it waits, and no outcome of it follows.
+
+        Parameters
+        ----------
+        key : str
+            The call's; nothing happens if no such call is pending.
+        """
+
+    def outcomes(self) -> Iterator[CallOutcome]:
+        """Tell of each call when it ends, until none is pending.
+
+        The caller may submit and withdraw between two outcomes; the same iterator takes account of it.
+
+        Yields
+        ------
+        CallOutcome
+            One a call that was not withdrawn, in the order in which they end. Once the queue is stopped, one of status
+            cancelled for each that is pending or is submitted later.
+
+        Raises
+        ------
+        EngineUnavailableError
+            When no worker can be reached.
+        """
+
+
 class Dispatcher(Protocol):
     """Runs calls in child processes, as many at once as there are slots."""
 
@@ -197,25 +249,16 @@ class Dispatcher(Protocol):
     def slots(self) -> int:
         """Calls that run at the same time."""
 
-    def run(self, calls: Sequence[Call], limits: CallLimits, stop: Callable[[], bool]) -> Iterator[CallOutcome]:
-        """Run calls and tell of each when it ends.
+    def open(self, stop: Callable[[], bool]) -> AbstractContextManager[CallQueue]:
+        """Open a queue of calls.
 
         Parameters
         ----------
-        calls : sequence of Call
-            What to run, in this order as slots come free.
-        limits : CallLimits
-            Of each call.
         stop : callable () -> bool
             Polled; when it turns true, running calls are killed and the rest is not started.
 
-        Yields
-        ------
-        CallOutcome
-            One a call, in the order in which they end; cancelled ones too.
-
-        Raises
-        ------
-        EngineUnavailableError
-            When no worker can be reached.
+        Returns
+        -------
+        context manager of CallQueue
+            What is still pending when it is left is killed or not started.
         """

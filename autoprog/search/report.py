@@ -9,6 +9,8 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from autoprog.cohort import Feature
 from autoprog.interpreter import RuleSet
+from autoprog.search.curve import HEIGHT, WIDTH, draw
+from autoprog.validation import MEASURES
 
 _SHOWN = 20  # evaluations on the leaderboard
 
@@ -50,6 +52,7 @@ def render_report(
     str
         HTML.
     """
+    performance, net_benefit = ensemble.get("performance"), ensemble.get("net_benefit")
     features = [Feature(name=f["name"], kind=f["kind"], unit=f["unit"]) for f in cohort["features"]]
     return _environment.get_template("report.html").render(
         cohort=cohort,
@@ -57,6 +60,10 @@ def render_report(
         warnings=[*cohort["warnings"], *warnings],
         leaderboard=leaderboard[:_SHOWN],
         ensemble=ensemble,
+        performance=performance,  # absent in searches that ended before it was told
+        measures=tuple(MEASURES.values()),
+        drawing=None if net_benefit is None else draw(net_benefit),
+        plot={"width": WIDTH, "height": HEIGHT},
         rules=rules,
         sentences=[(rule.in_words(features), rule) for rule in RuleSet.from_json(rules).rules],
     )

@@ -4,14 +4,23 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from autoprog.evaluation import THRESHOLDS
 from autoprog.space import StageName
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
 
-MetricName = Literal["auc_roc", "auc_prc", "brier", "log_loss"]
+MetricName = Literal["auc_roc", "auc_prc", "brier", "log_loss", "net_benefit"]
 Preset = Literal["default", "paper", "random"]
+Threshold = Annotated[float, Field(gt=0, lt=1)]
+
+
+def _in_order(thresholds: tuple[float, float]) -> tuple[float, float]:
+    low, high = thresholds
+    if low > high:
+        raise ValueError(f"the lower threshold, {low}, is above the higher, {high}")
+    return thresholds
 
 
 class Budget(BaseModel):
@@ -19,8 +28,10 @@ class Budget(BaseModel):
 
     model_config = _FROZEN
 
-    evaluations: Annotated[int, Field(ge=1, le=10_000)] = 100
-    time_s: Annotated[float, Field(ge=1, le=7 * 86_400)] = 600.0
+    evaluations: Annotated[int, Field(ge=1, le=10_000, description="configurations, failed ones too")] = 100
+    time_s: Annotated[
+        float, Field(ge=1, le=7 * 86_400, description="seconds to the delivered model, with what delivering it takes")
+    ] = 600.0
 
 
 class EvaluationLimits(BaseModel):
@@ -28,8 +39,12 @@ class EvaluationLimits(BaseModel):
 
     model_config = _FROZEN
 
-    evaluation_s: Annotated[float, Field(ge=1, le=86_400)] = 60.0
-    memory_mb: Annotated[int, Field(ge=64, le=1_048_576)] = 4096
+    evaluation_s: Annotated[
+        float, Field(ge=1, le=86_400, description="seconds of all folds together; of a refit on all patients too")
+    ] = 60.0
+    memory_mb: Annotated[
+        int, Field(ge=64, le=1_048_576, description="MiB that a fit may allocate beyond the loaded libraries")
+    ] = 4096
 
 
 class OptimizerSettings(BaseModel):
@@ -60,13 +75,34 @@ class SearchSettings(BaseModel):
 
     model_config = _FROZEN
 
-    metric: MetricName = "auc_roc"
-    folds: Annotated[int, Field(ge=2, le=50)] | None = Field(None, description="default 5, lowered for small classes")
-    repeats: Annotated[int, Field(ge=1, le=20)] = 1
-    batch_size: Annotated[int, Field(ge=1, le=64)] = 4
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = 0
+    metric: MetricName = Field("auc_roc", description="what is optimised, as the mean over the folds")
+    thresholds: Annotated[tuple[Threshold, Threshold], AfterValidator(_in_order)] = Field(
+        THRESHOLDS,
+        description="lowest and highest risk at which a patient might be treated: what net_benefit is the mean over, "
+        "as the metric and in the report",
+    )
+    folds: Annotated[int, Field(ge=2, le=50)] | None = Field(
+        None, description="of the cross-validation; default 5, lowered for small classes"
+    )
+    repeats: Annotated[int, Field(ge=1, le=20)] | None = Field(
+        None, description="how often folds are made; default 1, below 500 patients 2"
+    )
+    racing: bool = Field(
+        default=True,
+        description="from the second fold on, stop a configuration whose chance to beat the best one is below 5 %",
+    )
+    missing_indicators: bool = Field(
+        default=False, description="give every feature with missing cells a column that says where they are"
+    )
+    batch_size: Annotated[int, Field(ge=1, le=64)] = Field(
+        4, description="configurations proposed at once; the next batch learns from all of them"
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of folds, pipelines and proposals")
     budget: Budget = Budget()
     limits: EvaluationLimits = EvaluationLimits()
-    space: dict[StageName, list[str]] = Field(default_factory=dict)
+    space: dict[StageName, list[str]] = Field(
+        default_factory=dict,
+        description="names of the algorithms to keep, stage by stage, as `GET /v1/space` shows them; default: all",
+    )
     optimizer: OptimizerSettings = OptimizerSettings()
     strata: Strata | None = Field(None, description="default: the upper and middle thirds of the out-of-fold risks")

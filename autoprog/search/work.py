@@ -5,15 +5,19 @@ from __future__ import annotations
 import hashlib
 import warnings
 from functools import lru_cache
+from pathlib import Path
 
 import fsspec
+import numpy as np
 
 from autoprog.cohort import Cohort, from_parquet
 from autoprog.errors import ArtifactError
-from autoprog.evaluation import CrossValidation, Plan, cross_validate
+from autoprog.evaluation import FoldResult, Plan, PrefixMemory, evaluate_fold, fit_pipeline
 from autoprog.model import dump_estimator
 from autoprog.search.ports import CohortRef
-from autoprog.space import Configuration, TableShape, build_pipeline
+from autoprog.space import Configuration
+
+_scratch: list[Path] = []
 
 
 @lru_cache(maxsize=2)
@@ -45,13 +49,60 @@ def load_cohort(ref: CohortRef) -> Cohort:
     return from_parquet(content)
 
 
-def evaluate(ref: CohortRef, configuration: Configuration, plan: Plan) -> CrossValidation:
-    """Cross-validate a configuration on a stored cohort; see `cross_validate`."""
-    return cross_validate(configuration, load_cohort(ref), plan)
+def prepare(scratch: Path) -> None:
+    """Tell this child process where its worker's children keep what they share.
+
+    Parameters
+    ----------
+    scratch : pathlib.Path
+        A folder that is private to the worker.
+    """
+    _scratch.append(scratch)
+
+
+def evaluate_folds(
+    ref: CohortRef, configuration: Configuration, plan: Plan, folds: tuple[int, ...]
+) -> tuple[FoldResult, ...]:
+    """Evaluate a configuration on some folds of a stored cohort, one after another.
+
+    Parameters
+    ----------
+    ref : CohortRef
+        The patients.
+    configuration : Configuration
+        The pipeline.
+    plan : Plan
+        The search's.
+    folds : tuple of int
+        Numbers of the folds, at least one.
+
+    Returns
+    -------
+    tuple of FoldResult
+        Of the folds in their order; those before the first that raises, where a later one raises.
+
+    Raises
+    ------
+    Exception
+        Whatever the first fold raises.
+    """
+    cohort = load_cohort(ref)
+    memory = PrefixMemory(_scratch[-1]) if _scratch else None
+    results: list[FoldResult] = []
+    for number in folds:
+        try:
+            results.append(evaluate_fold(configuration, cohort, plan, number, memory))
+        except MemoryError:
+            raise
+        except Exception:
+            if not results:
+                raise
+            break
+    return tuple(results)
 
 
 def fit(ref: CohortRef, configuration: Configuration, plan: Plan) -> bytes:
-    """Fit a configuration to all patients of a stored cohort.
+    """Fit a configuration to all patients of a stored cohort that the plan uses.
 
     Parameters
     ----------
@@ -67,9 +118,8 @@ def fit(ref: CohortRef, configuration: Configuration, plan: Plan) -> bytes:
     bytes
         The fitted pipeline, as `dump_estimator` writes it.
     """
-    cohort = load_cohort(ref)
-    pipeline = build_pipeline(configuration, cohort.features, TableShape.of(cohort, plan.folds), plan.seed)
+    cohort = plan.sample(load_cohort(ref))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        pipeline.fit(cohort.X, cohort.y)
+        warnings.simplefilter("ignore")  # recorded when it was evaluated
+        pipeline = fit_pipeline(configuration, cohort, np.arange(cohort.n_patients), plan, plan.seed)
     return dump_estimator(pipeline)

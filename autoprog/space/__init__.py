@@ -1,19 +1,29 @@
 """The pipeline space: Table 1, configurations, and the estimators that they stand for."""
 
-from autoprog.space._base import Algorithm, TableShape
+from autoprog.space._base import Algorithm, Cost, Input, TableShape
+from autoprog.space.calibration import Calibrated
 from autoprog.space.configuration import STAGES, Configuration, StageName, Step
+from autoprog.space.description import cost_text, guards_of, hyperparameter_text, inputs_of
+from autoprog.space.design_matrix import MAX_DUMMIES
 from autoprog.space.hyperparameters import Choice, Float, Hyperparameter, Integer, Parameter
+from autoprog.space.independent_columns import IndependentColumns
 from autoprog.space.pipeline import build_pipeline
 from autoprog.space.registry import algorithms_of, register
-from autoprog.space.space import PipelineKind, Space
+from autoprog.space.space import PipelineKind, Space, predicted_seconds
+from autoprog.space.subsample import stratified_rows
 
 __all__ = [
+    "MAX_DUMMIES",
     "STAGES",
     "Algorithm",
+    "Calibrated",
     "Choice",
     "Configuration",
+    "Cost",
     "Float",
     "Hyperparameter",
+    "IndependentColumns",
+    "Input",
     "Integer",
     "Parameter",
     "PipelineKind",
@@ -23,5 +33,11 @@ __all__ = [
     "TableShape",
     "algorithms_of",
     "build_pipeline",
+    "cost_text",
+    "guards_of",
+    "hyperparameter_text",
+    "inputs_of",
+    "predicted_seconds",
     "register",
+    "stratified_rows",
 ]

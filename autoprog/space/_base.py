@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from sklearn.base import BaseEstimator
 
@@ -24,11 +25,15 @@ class TableShape:
     n_columns : int
         Columns of the design matrix, dummies counted.
     n_minority : int
-        Patients of the rarer class in such a fold.
+        Patients of the rarer class in such a fold; of a cohort with groups, the groups that hold any.
     has_missing : bool
         Whether any cell is missing.
     mode : str
         The cohort's mode.
+    missing_indicators : bool
+        Whether the design matrix ends with a column for every feature that has missing cells: 1 where the cell is.
+    categorical : tuple of int
+        Columns of the design matrix that hold codes of unordered levels; empty unless all stages take categories.
     """
 
     n_patients: int
@@ -36,10 +41,12 @@ class TableShape:
     n_minority: int
     has_missing: bool
     mode: Mode = "classification"
+    missing_indicators: bool = False
+    categorical: tuple[int, ...] = ()
 
     @classmethod
-    def of(cls, cohort: Cohort, folds: int) -> TableShape:
-        """Shape of the training folds of a cohort.
+    def of(cls, cohort: Cohort, folds: int, *, missing_indicators: bool = False) -> TableShape:
+        """Shape of the training folds of a cohort that is split evenly.
 
         Parameters
         ----------
@@ -47,6 +54,8 @@ class TableShape:
             The patients.
         folds : int
             Number of folds, at least 2.
+        missing_indicators : bool
+            Whether features with missing cells get an indicator.
 
         Returns
         -------
@@ -54,12 +63,14 @@ class TableShape:
             Of the smallest training fold.
         """
         minority = int(min(cohort.y.sum(), cohort.n_patients - cohort.y.sum()))
+        indicators = sum(f.missing_fraction > 0 for f in cohort.features) if missing_indicators else 0
         return cls(
             n_patients=_train_size(cohort.n_patients, folds),
-            n_columns=sum(n_columns(feature) for feature in cohort.features),
+            n_columns=sum(n_columns(feature) for feature in cohort.features) + indicators,
             n_minority=_train_size(minority, folds),
             has_missing=cohort.has_missing,
             mode=cohort.mode,
+            missing_indicators=missing_indicators,
         )
 
 
@@ -68,7 +79,32 @@ def _train_size(n: int, folds: int) -> int:
     return n - -(-n // folds)
 
 
+Input = Literal["missing", "negative", "categories", "collinear", "times", "weights"]
+"""What an algorithm may be given: missing cells, negative values, codes of unordered levels beside numbers, columns
+that depend on others linearly, event times in place of a binary outcome, a weight for every patient."""
+
 Build = Callable[[Mapping[str, Parameter], TableShape, int], BaseEstimator | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What a fit at the defaults costs on one core, as a power law.
+
+    Attributes
+    ----------
+    seconds : float
+        Of 1,000 patients and 20 columns.
+    patients, columns : float
+        Exponents: seconds grow with `n^patients` and `d^columns`.
+    """
+
+    seconds: float = 0.001
+    patients: float = 1.0
+    columns: float = 1.0
+
+    def at(self, n_patients: int, n_columns: int) -> float:
+        """Predicted seconds of a fit; a prediction of the order of magnitude, the same on every machine."""
+        return float(self.seconds * (n_patients / 1000) ** self.patients * (n_columns / 20) ** self.columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +125,30 @@ class Algorithm:
         Kind of method; algorithms that are expected to behave alike share one.
     modes : tuple of str
         Kinds of outcome it serves.
-    takes_missing : bool
-        Whether its input may hold NaN.
+    takes : frozenset of str
+        What it can be given; see `Input`. The pipeline sees to the rest: a kind of pipeline that would hand missing
+        cells to an algorithm without "missing" is not valid; in front of one without "negative" columns are scaled to
+        [0, 1]; in front of one without "collinear" columns that others determine are left out; unordered levels are
+        left as codes only where all stages of the pipeline take "categories", and are dummies elsewhere.
+    cost : Cost
+        How a fit at the defaults grows with the table.
+    refits : float
+        How often it has the stages before it fitted, in fits to all training patients: 1, more for a calibration.
     max_columns : int or None
-        Widest design matrix it accepts.
+        Widest design matrix it accepts; a kind of pipeline that exceeds it is not valid.
+    max_cells : int or None
+        Most cells of the training patients' design matrix it accepts, where to apply it to so many is what takes long;
+        a kind of pipeline that exceeds it is not valid.
+    max_patients : int or None
+        Most patients that a fit uses: of more, a subsample that keeps the share of events.
+    subsample : {"fit", "member"}
+        Whether the whole fit uses one subsample, or each member (tree) of an ensemble its own, which is then the
+        business of `build`.
     stored_types : tuple of str
         Dotted names of the types in its fitted state, beyond those that skops trusts by itself: a stored model may
         hold these and no others.
+    reference : str
+        Where the method and the ranges of its hyperparameters come from.
     """
 
     stage: StageName
@@ -104,14 +157,24 @@ class Algorithm:
     build: Build
     family: str
     modes: tuple[Mode, ...] = ("classification",)
-    takes_missing: bool = False
+    takes: frozenset[Input] = frozenset({"negative", "collinear"})
+    cost: Cost = Cost()
+    refits: float = 1.0
     max_columns: int | None = None
+    max_cells: int | None = None
+    max_patients: int | None = None
+    subsample: Literal["fit", "member"] = "fit"
     stored_types: tuple[str, ...] = ()
+    reference: str = ""
 
     @property
     def key(self) -> str:
         """Unique over all stages: `prediction/xgboost`."""
         return f"{self.stage}/{self.name}"
+
+    def seconds(self, shape: TableShape) -> float:
+        """Predicted seconds of a fit at the defaults to a table of this shape; see `Cost`."""
+        return self.cost.at(min(shape.n_patients, self.max_patients or shape.n_patients), shape.n_columns)
 
     def default_step(self) -> Step:
         """The algorithm at its defaults."""

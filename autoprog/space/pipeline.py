@@ -3,22 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
 
 from sklearn.base import BaseEstimator
-from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MinMaxScaler
 
 from autoprog.cohort import Feature
-from autoprog.space._base import TableShape
+from autoprog.space._base import Algorithm, TableShape
+from autoprog.space.complete_columns import CompleteColumns
 from autoprog.space.configuration import STAGES, Configuration
 from autoprog.space.design_matrix import DesignMatrix
+from autoprog.space.independent_columns import IndependentColumns
 from autoprog.space.space import Space
+from autoprog.space.subsample import SubsampledClassifier, SubsampledSurvival, SubsampledTransformer
+
+Steps = list[tuple[str, BaseEstimator]]
 
 
 def build_pipeline(
-    configuration: Configuration, features: Sequence[Feature], shape: TableShape, seed: int
+    configuration: Configuration,
+    features: Sequence[Feature],
+    shape: TableShape,
+    seed: int,
+    *,
+    memory: Any = None,  # noqa: ANN401  joblib's interface, which has no type
 ) -> BaseEstimator:
     """Make the unfitted pipeline of a configuration.
+
+    Between the stages stands what an algorithm needs of its input: dummies or codes, an imputation of cells that only
+    new patients lack, columns in [0, 1], columns without linear dependence, fewer patients.
 
     Parameters
     ----------
@@ -30,6 +45,8 @@ def build_pipeline(
         Size of the training folds; caps numbers of components, neighbours and inner folds.
     seed : int
         Seeds every stage that is random.
+    memory : object or None
+        Where the stages before the prediction are kept from fit to fit; see `sklearn.pipeline.Pipeline`.
 
     Returns
     -------
@@ -37,18 +54,54 @@ def build_pipeline(
         Takes the cohort's matrix `X` (numbers and codes, NaN for missing) in `fit(X, y)` and `predict_proba(X)`.
     """
     kind = Space.full().kind_of(configuration)
+    codes = _takes_codes(kind)
+    if codes:
+        shape = _with_codes(shape, features)
     imputer, processor, predictor, calibrator = (
         algorithm.build(dict(configuration.step(stage).parameters), shape, seed)
         for stage, algorithm in zip(STAGES, kind, strict=True)
     )
-    if imputer is None and not all(algorithm.takes_missing for algorithm in kind):
-        # The patients to learn from have no missing cell; those to predict for may.
-        imputer = SimpleImputer(strategy="median", keep_empty_features=True)
-    steps = [
-        ("design_matrix", DesignMatrix.for_features(features)),
-        ("imputation", imputer),
-        ("features", processor),
-        ("prediction", predictor),
-    ]
-    pipeline = Pipeline([(name, step) for name, step in steps if step is not None])
+    if imputer is None:
+        # Columns that no patient to learn from lacks may be missing in those to predict for.
+        imputer = CompleteColumns(shape.categorical)
+    design_matrix = DesignMatrix.for_features(features, missing_indicators=shape.missing_indicators, codes=codes)
+    steps: Steps = [("design_matrix", design_matrix)]
+    for algorithm, estimator in zip(kind, (imputer, processor, predictor), strict=False):
+        if estimator is not None:
+            steps += _adapters(algorithm)
+            steps.append((algorithm.stage, _subsampled(algorithm, estimator, shape, seed)))
+    pipeline = Pipeline(steps, memory=memory)
     return pipeline if calibrator is None else calibrator.set_params(estimator=pipeline)
+
+
+def _takes_codes(kind: Sequence[Algorithm]) -> bool:
+    return all("categories" in algorithm.takes for algorithm in kind[:-1])
+
+
+def _with_codes(shape: TableShape, features: Sequence[Feature]) -> TableShape:
+    """The shape of a table in which every feature is one column."""
+    indicators = sum(f.missing_fraction > 0 for f in features) if shape.missing_indicators else 0
+    categorical = tuple(j for j, f in enumerate(features) if f.kind == "categorical")
+    return replace(shape, n_columns=len(features) + indicators, categorical=categorical)
+
+
+def _adapters(algorithm: Algorithm) -> Steps:
+    """What stands in front of an algorithm that does not take everything."""
+    if algorithm.stage == "imputation":
+        return []
+    steps: Steps = []
+    if "collinear" not in algorithm.takes:
+        steps.append((f"{algorithm.stage}_columns", IndependentColumns()))
+    if "negative" not in algorithm.takes:
+        steps.append((f"{algorithm.stage}_scale", MinMaxScaler(clip=True)))
+    return steps
+
+
+def _subsampled(algorithm: Algorithm, estimator: BaseEstimator, shape: TableShape, seed: int) -> BaseEstimator:
+    most = algorithm.max_patients
+    if most is None or algorithm.subsample == "member" or shape.n_patients <= most:
+        return estimator
+    if algorithm.stage != "prediction":
+        return SubsampledTransformer(estimator, most, seed)
+    wrapper = SubsampledSurvival if "times" in algorithm.takes else SubsampledClassifier
+    return wrapper(estimator, most, seed)

@@ -121,6 +121,9 @@ class Space:
     def valid_kinds(self, shape: TableShape) -> tuple[PipelineKind, ...]:
         """Every combination that can be fitted to tables of this shape.
 
+        Without a missing cell all imputations are the same pipeline under other names: one of them stays for every
+        combination of the other stages, "none" where these take missing cells themselves.
+
         Parameters
         ----------
         shape : TableShape
@@ -137,12 +140,39 @@ class Space:
             If no combination is valid.
         """
         kinds = tuple((i, f, p, c) for i, f, p, c in product(*self.stages) if _is_valid((i, f, p, c), shape))
+        if not shape.has_missing:
+            kinds = _one_imputation_each(kinds)
         if not kinds:
-            detail = "no combination of the chosen algorithms fits this cohort"
-            if shape.has_missing:
-                detail += ": it has missing cells, so add an imputation or a predictor that takes them"
-            raise InvalidInputError([Fault("/space", detail)])
+            raise InvalidInputError(self._why_none(shape))
         return kinds
+
+    def unfit(self, shape: TableShape) -> dict[Algorithm, str]:
+        """The algorithms that cannot serve tables of this shape whatever stands beside them, each with the reason."""
+        reasons = {algorithm: _why_unfit(algorithm, shape) for algorithm in self.algorithms}
+        return {algorithm: reason for algorithm, reason in reasons.items() if reason}
+
+    def _why_none(self, shape: TableShape) -> list[Fault]:
+        unfit = self.unfit(shape)
+        faults = []
+        for name, stage in zip(STAGES, self.stages, strict=True):
+            if all(algorithm in unfit for algorithm in stage):
+                others = [a.name for a in algorithms_of(name) if not _why_unfit(a, shape)]
+                reasons = "; ".join(f"{a.name} {unfit[a]}" for a in stage)
+                advice = f"; add one of {', '.join(others)}" if others else ""
+                faults.append(Fault(f"/space/{name}", reasons + advice))
+        if faults:
+            return faults
+        takers = [a.name for a in algorithms_of("prediction") if "missing" in a.takes and not _why_unfit(a, shape)]
+        detail = (
+            "no combination of the chosen algorithms fits this cohort: it has missing cells, so add an imputation, or "
+            f"to 'none' in imputation and features one of the predictors that take them, {', '.join(takers)}"
+        )
+        return [Fault("/space", detail)]
+
+    def restricted_to(self, kinds: Sequence[PipelineKind]) -> Space:
+        """The space of the algorithms that some of these kinds use."""
+        used = {algorithm.key for kind in kinds for algorithm in kind}
+        return Space(tuple(tuple(a for a in stage if a.key in used) for stage in self.stages))
 
     def draw(self, kind: PipelineKind, rng: np.random.Generator) -> Configuration:
         """A configuration of this kind with hyperparameters uniform on their axes.
@@ -168,12 +198,64 @@ class Space:
         return Configuration(*(a.default_step() for a in kind))
 
 
+# Inner folds must all hold both outcomes.
+_LEAST_MINORITY = 2
+# Where there is nothing to impute, the imputation only serves new patients.
+_PREFERRED = ("median", "most_frequent", "mean")
+
+
+def _one_imputation_each(kinds: Sequence[PipelineKind]) -> tuple[PipelineKind, ...]:
+    chosen: dict[tuple[str, ...], PipelineKind] = {}
+    for kind in sorted(kinds, key=_rank):
+        chosen.setdefault(tuple(a.key for a in kind[1:]), kind)
+    return tuple(kind for kind in kinds if chosen[tuple(a.key for a in kind[1:])] is kind)
+
+
+def _rank(kind: PipelineKind) -> int:
+    imputation, features, prediction, _ = kind
+    if imputation.name == "none":
+        return 0 if "missing" in features.takes and "missing" in prediction.takes else len(_PREFERRED)
+    return 1 + _PREFERRED.index(imputation.name) if imputation.name in _PREFERRED else len(_PREFERRED) + 1
+
+
+def predicted_seconds(kind: PipelineKind, shape: TableShape) -> float:
+    """Seconds to expect of one fit of a kind of pipeline at its defaults.
+
+    A function of the algorithms and the table alone: the same on every machine, and no promise on any.
+
+    Parameters
+    ----------
+    kind : PipelineKind
+        The four algorithms.
+    shape : TableShape
+        The training folds.
+
+    Returns
+    -------
+    float
+        Seconds on one core.
+    """
+    *stages, calibration = kind
+    return calibration.refits * sum(algorithm.seconds(shape) for algorithm in stages)
+
+
 def _is_valid(kind: PipelineKind, shape: TableShape) -> bool:
     imputation, features, prediction, _ = kind
-    if any(shape.mode not in a.modes for a in kind):
-        return False
-    if any(a.max_columns is not None and shape.n_columns > a.max_columns for a in kind):
+    if any(_why_unfit(algorithm, shape) for algorithm in kind):
         return False
     if shape.has_missing and imputation.name == "none":
-        return features.takes_missing and prediction.takes_missing
+        return "missing" in features.takes and "missing" in prediction.takes
     return True
+
+
+def _why_unfit(algorithm: Algorithm, shape: TableShape) -> str | None:
+    if shape.mode not in algorithm.modes:
+        return f"serves {' and '.join(algorithm.modes)} cohorts only"
+    if algorithm.max_columns is not None and shape.n_columns > algorithm.max_columns:
+        return f"takes at most {algorithm.max_columns} columns, and there are {shape.n_columns}"
+    if algorithm.refits > 1 and shape.n_minority < _LEAST_MINORITY:
+        return "takes two patients, or groups, of each outcome in every training fold"
+    n_cells = shape.n_patients * shape.n_columns
+    if algorithm.max_cells is not None and n_cells > algorithm.max_cells:
+        return f"takes at most {algorithm.max_cells:,} cells, and the patients to learn from have {n_cells:,}"
+    return None

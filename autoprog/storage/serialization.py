@@ -46,6 +46,7 @@ def evaluation_to_row(search_id: str, evaluation: Evaluation, created_at: dateti
         fold_scores=list(evaluation.fold_scores),
         duration_s=evaluation.duration_s,
         reason=evaluation.reason,
+        n_patients=evaluation.n_patients,
         created_at=created_at,
         risks=None if evaluation.risks is None else pack_risks(evaluation.risks),
     )
@@ -63,6 +64,7 @@ def evaluation_from_row(row: EvaluationRow) -> Evaluation:
         risks=None if row.risks is None else unpack_risks(row.risks),
         duration_s=row.duration_s,
         reason=row.reason,
+        n_patients=row.n_patients,
     )
 
 

@@ -200,6 +200,7 @@ class EvaluationRow(Base):
     fold_scores: Mapped[list[float]]
     duration_s: Mapped[float]
     reason: Mapped[str | None]
+    n_patients: Mapped[int | None]  # that it was evaluated on
     created_at: Mapped[datetime]
     risks: Mapped[bytes | None] = mapped_column(deferred=True)  # a float32 a patient, compressed
 

@@ -50,10 +50,54 @@ def overlap(y: NDArray[np.integer], x: NDArray[np.float64]) -> bool:
     return bool(without.max() > with_outcome.min() and with_outcome.max() > without.min())
 
 
+def maximum_likelihood(
+    y: NDArray[np.integer],
+    Z: NDArray[np.float64],
+    offset: NDArray[np.float64],
+    start: NDArray[np.float64] | None = None,
+) -> NDArray[np.float64]:
+    """Coefficients of logit P(y = 1) = Z beta + offset.
+
+    Parameters
+    ----------
+    y : ndarray, shape = (n,)
+        0 and 1.
+    Z : ndarray, shape = (n, k)
+        Of full rank. Where it separates the outcomes the coefficients are large, and the risks at them 0 and 1.
+    offset : ndarray, shape = (n,)
+        Part of the linear predictor that is known.
+    start : ndarray, shape = (k,), optional
+        Where to start, 0 by default; the nearer, the sooner it ends.
+
+    Returns
+    -------
+    ndarray, shape = (k,)
+        beta.
+    """
+
+    def loss(beta: NDArray[np.float64]) -> float:
+        eta = Z @ beta + offset
+        return float(np.mean(np.logaddexp(0.0, eta) - y * eta))
+
+    def gradient(beta: NDArray[np.float64]) -> NDArray[np.float64]:
+        slopes: NDArray[np.float64] = Z.T @ (expit(Z @ beta + offset) - y) / len(y)
+        return slopes
+
+    fit = minimize(
+        loss,
+        np.zeros(Z.shape[1]) if start is None else start,
+        method="trust-exact",
+        jac=gradient,
+        hess=lambda beta: _information(beta, Z, offset) / len(y),
+        options={"gtol": _GRADIENT_TOLERANCE},
+    )
+    return np.asarray(fit.x, dtype=np.float64)
+
+
 def fit_logistic(
     y: NDArray[np.integer], Z: NDArray[np.float64], offset: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Fit logit P(y = 1) = Z beta + offset by maximum likelihood.
+    """Coefficients as `maximum_likelihood` gives them, and how uncertain they are.
 
     Parameters
     ----------
@@ -71,26 +115,11 @@ def fit_logistic(
     covariance : ndarray, shape = (k, k)
         Inverse of the information at them.
     """
+    beta = maximum_likelihood(y, Z, offset)
+    return beta, np.asarray(np.linalg.inv(_information(beta, Z, offset)), dtype=np.float64)
 
-    def loss(beta: NDArray[np.float64]) -> float:
-        eta = Z @ beta + offset
-        return float(np.mean(np.logaddexp(0.0, eta) - y * eta))
 
-    def gradient(beta: NDArray[np.float64]) -> NDArray[np.float64]:
-        slopes: NDArray[np.float64] = Z.T @ (expit(Z @ beta + offset) - y) / len(y)
-        return slopes
-
-    def information(beta: NDArray[np.float64]) -> NDArray[np.float64]:
-        mu = expit(Z @ beta + offset)
-        curvatures: NDArray[np.float64] = (Z.T * (mu * (1 - mu))) @ Z / len(y)
-        return curvatures
-
-    fit = minimize(
-        loss,
-        np.zeros(Z.shape[1]),
-        method="trust-exact",
-        jac=gradient,
-        hess=information,
-        options={"gtol": _GRADIENT_TOLERANCE},
-    )
-    return fit.x, np.asarray(np.linalg.inv(information(fit.x) * len(y)), dtype=np.float64)
+def _information(beta: NDArray[np.float64], Z: NDArray[np.float64], offset: NDArray[np.float64]) -> NDArray[np.float64]:
+    mu = expit(Z @ beta + offset)
+    information: NDArray[np.float64] = (Z.T * (mu * (1 - mu))) @ Z
+    return information

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 
-from autoprog.validation.logistic import EPSILON, fit_logistic, logit_of, overlap
+from autoprog.validation.logistic import EPSILON, logit_of, maximum_likelihood, overlap
 
 _FOLDS = 10
 
@@ -55,7 +55,9 @@ class Recalibration:
 IDENTITY = Recalibration()
 
 
-def fit_recalibration(y: NDArray[np.integer], p: NDArray[np.floating]) -> Recalibration:
+def fit_recalibration(
+    y: NDArray[np.integer], p: NDArray[np.floating], start: Recalibration = IDENTITY
+) -> Recalibration:
     """Estimate intercept and slope by maximum likelihood.
 
     Parameters
@@ -64,6 +66,8 @@ def fit_recalibration(y: NDArray[np.integer], p: NDArray[np.floating]) -> Recali
         0 and 1, both present.
     p : ndarray, shape = (n,)
         Risks of patients whom the model was not fitted on, in [0, 1].
+    start : Recalibration, optional
+        Where to start the search; the nearer, the sooner it ends.
 
     Returns
     -------
@@ -74,10 +78,11 @@ def fit_recalibration(y: NDArray[np.integer], p: NDArray[np.floating]) -> Recali
     x = logit_of(p)
     ones = np.ones((len(x), 1))
     if overlap(y, x):
-        (a, b), _ = fit_logistic(y, np.column_stack([ones, x]), np.zeros(len(x)))
+        near = np.array([start.intercept, start.slope])
+        a, b = maximum_likelihood(y, np.column_stack([ones, x]), np.zeros(len(x)), near)
         if b > 0:
             return Recalibration(float(a), float(b))
-    (a,), _ = fit_logistic(y, ones, x)
+    (a,) = maximum_likelihood(y, ones, x)
     return Recalibration(float(a), 1.0)
 
 
@@ -101,6 +106,7 @@ def cross_fitted(y: NDArray[np.integer], p: NDArray[np.floating], rng: np.random
     folds = min(_FOLDS, int(y.sum()), int(len(y) - y.sum()))
     splitter = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**32)))
     risks = np.empty(len(y))
+    start = fit_recalibration(y, p)  # a matter of time alone: the likelihood has one maximum
     for train, test in splitter.split(np.zeros(len(y)), y):
-        risks[test] = fit_recalibration(y[train], p[train]).apply(p[test])
+        risks[test] = fit_recalibration(y[train], p[train], start).apply(p[test])
     return risks

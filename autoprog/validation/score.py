@@ -12,6 +12,11 @@ A resample is no more than its counts c1 and c0, and every metric is a function 
     auc_prc    sum_k (c1_k / n1) T_k / (T_k + F_k),   T_k = sum_{l >= k} c1_l,   F_k = sum_{l >= k} c0_l
     brier      (sum_k c1_k (1 - v_k)^2 + c0_k v_k^2) / n
     log_loss   -(sum_k c1_k ln v_k + c0_k ln(1 - v_k)) / n
+    net_benefit   (sum_k c1_k B(v_k) - c0_k H(v_k)) / n,   B and H as in `autoprog.evaluation.decision_curve`
+
+The counts of a class are multinomial, so that a resample costs as many draws as there are values, not patients. Many
+values are gathered into groups, half of them with as many patients with the outcome each, half with as many without;
+the group's mean takes the place of its values. What that moves the score by is known, and taken off the interval.
 """
 
 from __future__ import annotations
@@ -23,10 +28,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import Metric
+from autoprog.evaluation import Metric, benefit, harm
 
 RESAMPLES = 1000
 LEVEL = 0.95
+GROUPS = 2000
 
 _EPSILON = 1e-15  # as the metric cuts risks
 
@@ -67,7 +73,8 @@ def estimate_score(
     """Score out-of-fold risks, with a percentile interval of a stratified bootstrap of the patients.
 
     The resamples keep the numbers of patients with and without the outcome. The models are not fitted again, so that
-    the interval speaks of these risks in other patients alike, not of another search.
+    the interval speaks of these risks in other patients alike, not of another search. Of a model that was chosen by
+    its score on the same patients this one is too good: see `corrected_score`.
 
     Parameters
     ----------
@@ -90,22 +97,44 @@ def estimate_score(
     Efron & Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
     """
     risks: NDArray[np.float64] = np.asarray(p, dtype=np.float64)
-    v, place = np.unique(risks, return_inverse=True)
-    positive, negative = place[y == 1], place[y == 0]
-    statistic = _FROM_COUNTS.get(metric.name) or _unrolled(metric)
-    scores = [
-        statistic(v, _resample(positive, len(v), rng), _resample(negative, len(v), rng)) for _ in range(RESAMPLES)
-    ]
-    lower, upper = np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    method = (
-        f"{metric.name} of out-of-fold risks; percentile interval of {RESAMPLES} bootstrap resamples of the patients, "
-        "stratified by outcome; not corrected for having selected the model by the same folds, so it is optimistic"
+    v, c1, c0 = _tabulated(y, risks)
+    statistic = _statistic(metric)
+    scores = np.array([statistic(v, _resample(c1, rng), _resample(c0, rng)) for _ in range(RESAMPLES)])
+    estimate = metric.score(y, risks)
+    ends = np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) + (estimate - statistic(v, c1, c0))
+    lower, upper = np.clip(ends, metric.lower, metric.upper)
+    return ScoreEstimate(estimate, float(lower), float(upper), LEVEL, _method(metric, len(np.unique(risks))))
+
+
+def title_of(metric: Metric) -> str:
+    """The metric's name, with its range of thresholds where it has one."""
+    over = "" if metric.thresholds is None else " for thresholds from {:g} to {:g}".format(*metric.thresholds)
+    return metric.name + over
+
+
+def _method(metric: Metric, n_risks: int) -> str:
+    how = f", risks in about {GROUPS} groups" if n_risks > GROUPS else ""
+    return (
+        f"{title_of(metric)} of out-of-fold risks; percentile interval of {RESAMPLES} bootstrap resamples of the "
+        f"patients, stratified by outcome{how}; right for a model that was not chosen by the same patients"
     )
-    return ScoreEstimate(metric.score(y, risks), float(lower), float(upper), LEVEL, method)
 
 
-def _resample(places: NDArray[np.int64], n_values: int, rng: np.random.Generator) -> _Counts:
-    return np.bincount(rng.choice(places, len(places)), minlength=n_values)
+def _tabulated(y: NDArray[np.integer], p: NDArray[np.float64]) -> tuple[NDArray[np.float64], _Counts, _Counts]:
+    """v, c1, c0 of the patients as they are."""
+    v, place = np.unique(p, return_inverse=True)
+    if len(v) > GROUPS:
+        shares = np.linspace(0, 1, GROUPS // 2 + 1)[1:-1]
+        edges = np.unique([np.quantile(p[y == label], shares) for label in (0, 1)])
+        _, place = np.unique(np.searchsorted(edges, p), return_inverse=True)
+        v = np.bincount(place, weights=p) / np.bincount(place)
+    c1, c0 = (np.bincount(place[y == label], minlength=len(v)) for label in (1, 0))
+    return v, c1, c0
+
+
+def _resample(counts: _Counts, rng: np.random.Generator) -> _Counts:
+    n = counts.sum()
+    return rng.multinomial(n, counts / n)
 
 
 def _auc_roc(_v: NDArray[np.float64], c1: _Counts, c0: _Counts) -> float:
@@ -132,6 +161,20 @@ _FROM_COUNTS: dict[str, _Statistic] = {
     "brier": _brier,
     "log_loss": _log_loss,
 }
+
+
+def _statistic(metric: Metric) -> _Statistic:
+    """The metric as a function of counts."""
+    if metric.thresholds is not None:
+        return _net_benefit(*metric.thresholds)
+    return _FROM_COUNTS.get(metric.name) or _unrolled(metric)
+
+
+def _net_benefit(a: float, b: float) -> _Statistic:
+    def statistic(v: NDArray[np.float64], c1: _Counts, c0: _Counts) -> float:
+        return float((c1 @ benefit(v, a, b) - c0 @ harm(v, a, b)) / (c1.sum() + c0.sum()))
+
+    return statistic
 
 
 def _unrolled(metric: Metric) -> _Statistic:

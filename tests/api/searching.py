@@ -11,10 +11,11 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from autoprog.cohort import cleveland
-from autoprog.evaluation import METRICS, CrossValidation, Evaluation, Plan, Status, cross_validate
+from autoprog.evaluation import METRICS, THRESHOLDS, CrossValidation, Evaluation, Plan, Status, cross_validate
 from autoprog.interpreter import explain, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
 from autoprog.optimizer.decomposition import Decomposition
+from autoprog.optimizer.observations import Observations
 from autoprog.optimizer.posterior import Posterior
 from autoprog.search.ports import Claim, Phase
 from autoprog.search.result import SearchResult
@@ -22,7 +23,7 @@ from autoprog.space import Configuration, Step, TableShape, build_pipeline
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.store import DatabaseStore
-from autoprog.validation import calibration_of, estimate_score
+from autoprog.validation import calibration_of, decision_curve, estimate_score, performance_of
 from tests.cohorts import cleveland_cohort
 
 LEASE_S = 60.0
@@ -89,15 +90,21 @@ def simple_result() -> tuple[SearchResult, CrossValidation]:
     member = Member(1.0, dump_estimator(pipeline))
     model = PrognosticModel(cohort.features, cohort.outcome, (member,), rules, ModelMetadata.of(cohort))
     score = estimate_score(METRICS["auc_roc"], cohort.y, risks, np.random.default_rng(0)).to_json()
+    performance = performance_of(cohort.y, risks, THRESHOLDS).to_json()
     ensemble = {
         "members": [{"weight": 1.0, "configuration": SIMPLE.to_json(), "score": cv.score}],
         "score": score,
-        "baseline": {"configuration": SIMPLE.to_json(), "score": score},
+        "baseline": {"configuration": SIMPLE.to_json(), "score": score, "performance": performance},
         "calibration": calibration_of(cohort.y, risks).to_json(),
+        "performance": performance,
+        "net_benefit": decision_curve(cohort.y, risks, risks, THRESHOLDS).to_json(),
     }
     algorithms = ("prediction/logistic_regression", "prediction/gaussian_nb")
     apart = Decomposition(tuple((name,) for name in algorithms))
-    posterior = Posterior((0,), np.zeros((1, 1)), np.zeros((1, 1, 1)), (apart,), apart, algorithms)
+    nothing = Observations((), np.zeros(0), 0.0, np.zeros(0))
+    posterior = Posterior(
+        (0,), np.zeros((1, 1)), np.zeros((1, 1, 1)), (apart,), apart, algorithms, nothing, np.zeros((1, 1, 0))
+    )
     return SearchResult(model, ensemble, rules.to_json(), posterior.to_json(), ("a warning of the end",)), cv
 
 

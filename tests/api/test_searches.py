@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from fastapi.testclient import TestClient
 
@@ -44,6 +46,13 @@ def test_a_search_is_queued_with_its_settings_settled(client: TestClient) -> Non
         "evaluations": {"succeeded": 0, "failed": 0, "budget": 7}, "elapsed_s": 0.0, "eta_s": None, "best_score": None,
     }  # fmt: skip
     assert client.get(response.headers["location"]).json() == search
+
+
+@pytest.mark.parametrize("asked", [{}, {"metric": "net_benefit", "thresholds": [0.02, 0.1]}])
+def test_thresholds_are_a_setting_of_every_search(client: TestClient, asked: dict[str, object]) -> None:
+    search = make_search(client, **asked)
+    assert search["settings"]["thresholds"] == asked.get("thresholds", [0.05, 0.2])
+    assert search["settings"]["metric"] == asked.get("metric", "auc_roc")
 
 
 def test_a_file_becomes_a_cohort_and_a_search_in_one_call(client: TestClient) -> None:
@@ -91,6 +100,9 @@ def test_default_folds_are_lowered_with_a_warning(client: TestClient) -> None:
     ("settings", "pointer"),
     [
         ({"metric": "c_index"}, "/metric"),
+        ({"thresholds": [0.3, 0.1]}, "/thresholds"),
+        ({"thresholds": [0, 0.1]}, "/thresholds/0"),
+        ({"thresholds": [0.1]}, "/thresholds/1"),
         ({"budget": {"evaluations": 0}}, "/budget/evaluations"),
         ({"limits": {"memory_mb": "lots"}}, "/limits/memory_mb"),
         ({"space": {"predicton": ["ridge"]}}, "/space/predicton"),
@@ -130,7 +142,7 @@ def test_progress_is_told_while_a_search_runs(client: TestClient, driver: Driver
     now = client.get(f"/v1/searches/{search['id']}").json()
     assert (now["status"], now["phase"]) == ("running", "search")
     assert now["progress"]["evaluations"] == {"succeeded": 2, "failed": 3, "budget": 40}
-    assert now["account"] == {"timeout": 1, "memory": 1, "crashed": 0, "invalid": 1, "raced_out": 0}
+    assert now["account"] == {"timeout": 1, "memory": 1, "crashed": 0, "invalid": 1, "raced_out": 0, "cancelled": 0}
     assert now["progress"]["best_score"] == pytest.approx(simple_result()[1].score)
     assert now["progress"]["elapsed_s"] > 0
     assert now["progress"]["eta_s"] == pytest.approx(now["progress"]["elapsed_s"] * 35 / 5)
@@ -158,6 +170,19 @@ def test_a_finished_search_shows_its_results(client: TestClient, driver: Driver)
     assert rules == result.rules
     assert rules["rules"]
     assert client.get(f"/v1/searches/{search['id']}/decomposition").json() == result.decomposition
+
+
+def test_an_ensemble_of_before_measures_were_told_is_still_shown(client: TestClient, driver: Driver) -> None:
+    search = make_search(client)
+    claim = driver.claim()
+    driver.explore(claim, Status.SUCCEEDED)
+    result, _ = simple_result()
+    baseline = {key: result.ensemble["baseline"][key] for key in ("configuration", "score")}
+    old = {**{key: result.ensemble[key] for key in ("members", "score", "calibration")}, "baseline": baseline}
+    driver.store.finish(claim, replace(result, ensemble=old), cancelled=False)
+    shown = client.get(f"/v1/searches/{search['id']}/ensemble").json()
+    assert (shown["performance"], shown["net_benefit"], shown["baseline"]["performance"]) == (None, None, None)
+    assert client.get(f"/v1/searches/{search['id']}/report").status_code == 200
 
 
 @pytest.mark.parametrize("result", ["ensemble", "rules", "decomposition", "report"])

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import os
+import re
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from api.space.service import space_document
+from autoprog.space import Space
 from autoprog.storage.database import Database
 from autoprog.storage.repositories import KeyRepository
 from tests.cli.answer import Answer, CommandLine
@@ -137,5 +144,34 @@ def test_a_server_s_database_is_not_upgraded_by_the_way(autoprog: CommandLine, e
 def test_space_is_listed(autoprog: CommandLine) -> None:
     answer = autoprog("space")
     assert answer.code == 0
-    assert "logistic_regression" in answer.out
+    for line in ("imputation (8)", "features (10)", "calibration (3)"):
+        assert line in [row.strip() for row in answer.out.splitlines()]
+    assert re.search(
+        r"^  mice +iterations: 1 \.\. 20, log \(5\) +missing, negative, collinear *\n"
+        r" +at most [\d,]+ columns *\n +on [\d,]+ patients *\n +seconds: [\d.]+ n\^[\d.]+ d\^[\d.]+ *\n",
+        answer.out,
+        re.MULTILINE,
+    )
+    assert re.search(r"^  cox +negative, times *\n  \(survival\) ", answer.out, re.MULTILINE)
     assert answer.out.splitlines()[-1].endswith(" dimensions")
+
+
+def test_no_name_is_cut_off_where_lines_are_short(autoprog: CommandLine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    words = set(re.findall(r"\w+", autoprog("space").out))
+    assert {a.name for a in Space.full().algorithms} <= words
+    assert {axis.name for a in Space.full().algorithms for axis in a.hyperparameters} <= words
+
+
+def test_space_as_json_is_what_the_api_shows(autoprog: CommandLine) -> None:
+    answer = autoprog("space", "--json")
+    assert answer.code == 0
+    assert json.loads(answer.out) == space_document(Space.full()).model_dump(mode="json")
+
+
+def test_space_without_plug_ins_is_table_1(tmp_path: Path) -> None:
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("AUTOPROG_")}
+    command = [sys.executable, "-m", "autoprog.cli", "space", "--json"]
+    told = json.loads(subprocess.check_output(command, cwd=tmp_path, env=environment, timeout=120))
+    assert sum(len(stage["algorithms"]) for stage in told["stages"]) == 41
+    assert (told["pipelines"], told["dimensions"]) == (4800, 106)

@@ -130,7 +130,9 @@ def test_search_writes_what_it_found(finished: Search) -> None:
     with (finished.out / "leaderboard.csv").open() as lines:
         rows = list(csv.DictReader(lines))
     assert [int(row["rank"]) for row in rows] == list(range(1, BUDGET + 1))
-    assert [float(row["score"]) for row in rows] == sorted((float(row["score"]) for row in rows), reverse=True)
+    scores = [float(row["score"]) for row in rows if row["status"] == "succeeded"]
+    assert scores == sorted(scores, reverse=True)
+    assert {(row["status"], row["score"]) for row in rows[len(scores) :]} <= {("raced_out", "")}
     assert json.loads((finished.out / "rules.json").read_text())["strata"]
     assert "<html" in (finished.out / "report.html").read_text()
 
@@ -207,7 +209,7 @@ def test_predict_refuses_what_is_no_model(finished: Search, autoprog: CommandLin
             SPEC,
             '{"metric": "auc", "budget": {"time": 5}}',
             [
-                "/search/metric: Input should be 'auc_roc', 'auc_prc', 'brier' or 'log_loss'",
+                "/search/metric: Input should be 'auc_roc', 'auc_prc', 'brier', 'log_loss' or 'net_benefit'",
                 "/search/budget/time: Extra inputs are not permitted",
             ],
         ),

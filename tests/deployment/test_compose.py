@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import click
+import dask
 import pytest
 import yaml
 from click.testing import CliRunner
+from dask.utils import parse_timedelta
 from distributed.cli.dask_scheduler import main as dask_scheduler
 from typer.main import get_command
 
@@ -137,6 +139,21 @@ def test_scheduler_is_started_by_a_command_of_dask(compose: dict[str, Any]) -> N
     assert (program, command) == ("dask", "scheduler")
     known = {name for p in dask_scheduler.params for name in (*p.opts, *p.secondary_opts)}
     assert {word for word in arguments if word.startswith("-")} <= known
+
+
+def test_scheduler_reads_what_it_is_told(compose: dict[str, Any]) -> None:
+    told = dask.config.collect_env(compose["services"]["scheduler"]["environment"])
+    interval, saturation = "distributed.scheduler.work-stealing-interval", "distributed.scheduler.worker-saturation"
+    # Dask's own value comes first: of a name that Dask does not know there is none, and `get` raises.
+    assert parse_timedelta(dask.config.get(interval)) > parse_timedelta(dask.config.get(interval, config=told)) > 0
+    assert dask.config.get(saturation) > dask.config.get(saturation, config=told) == 1.0
+    assert len(told["distributed"]["scheduler"]) == 2
+
+
+def test_operators_are_told_the_same(compose: dict[str, Any]) -> None:
+    page = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
+    for name, value in compose["services"]["scheduler"]["environment"].items():
+        assert f"{name}={value}" in page
 
 
 def test_nothing_starts_before_what_it_needs(compose: dict[str, Any]) -> None:

@@ -45,8 +45,15 @@ def descendants(pid: int) -> list[psutil.Process]:
 
 def assert_all_gone(processes: list[psutil.Process], seconds: float) -> None:
     assert processes
-    _, alive = psutil.wait_procs(processes, timeout=seconds)
-    assert not alive
+    wait_until(lambda: not any(_lives(process) for process in processes), seconds)
+
+
+def _lives(process: psutil.Process) -> bool:
+    """A zombie has ended; when it is reaped is its new parent's business."""
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
 
 
 def end_process(process: subprocess.Popen[bytes]) -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import psutil
 from threadpoolctl import threadpool_info
 
+from autoprog.search import work
 from tests.hostile import sleep_holding_the_lock
 
 
@@ -24,6 +25,10 @@ def add(a: int, b: int) -> int:
 
 def process() -> int:
     return os.getpid()
+
+
+def scratch() -> str:
+    return str(work._scratch[-1])
 
 
 def megabytes(n: int) -> bytes:
@@ -62,6 +67,10 @@ def interval(seconds: float) -> tuple[float, float]:
     start = time.monotonic()
     time.sleep(seconds)
     return start, time.monotonic()
+
+
+def touch(path: str) -> None:
+    Path(path).touch()
 
 
 def begin_and_hang(marker: str) -> None:

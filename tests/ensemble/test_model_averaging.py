@@ -5,10 +5,11 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
-from autoprog.ensemble import Ensemble, average_models, best_probabilities
+from autoprog.ensemble import Ensemble, RevisedWeights, average_models, best_probabilities
 from autoprog.ensemble.model_averaging import LEAST_WEIGHT
 from autoprog.evaluation import History
 from autoprog.optimizer import Decomposition, OptimizerOptions, Posterior, make_optimizer
+from autoprog.optimizer.observations import Observations
 from autoprog.space import Space
 from tests.optimizer.toys import SHAPE, draw, history_of, toy_space
 
@@ -18,7 +19,11 @@ SPACE = toy_space(((0,), (1,), (1, 2), (0,)))
 def posterior_of(means: np.ndarray, covariances: np.ndarray, numbers: tuple[int, ...]) -> Posterior:
     keys = tuple(a.key for a in SPACE.algorithms)
     decomposition = Decomposition.from_labels(keys, np.zeros(len(keys), dtype=np.int64))
-    return Posterior(numbers, means, covariances, (decomposition,) * len(means), decomposition, keys)
+    nothing = Observations((), np.zeros(0), 0.0, np.zeros(0))
+    smoothers = np.zeros((*means.shape, 0))
+    return Posterior(
+        numbers, means, covariances, (decomposition,) * len(means), decomposition, keys, nothing, smoothers
+    )
 
 
 def history(scores: list[float | None]) -> History:
@@ -122,3 +127,43 @@ def test_without_some_members_the_others_keep_their_proportions() -> None:
     assert rest.members[0].weight / rest.members[1].weight == pytest.approx(first.weight / third.weight)
     with pytest.raises(ValueError, match="no member is left"):
         ensemble.without({0, 1, 2})
+
+
+def learnt(scores: list[float | None]) -> tuple[History, Posterior]:
+    """Configurations of a toy space with these scores, and what the structured optimizer makes of them."""
+    scored = history_of(draw(SPACE, len(scores), np.random.default_rng(1)), scores.__getitem__)
+    optimizer = make_optimizer(SPACE, SHAPE, OptimizerOptions(subspaces=3))
+    return scored, optimizer.posterior(scored, np.random.default_rng(0), {})
+
+
+def test_revised_weights_are_those_of_the_posterior_given_the_gains() -> None:
+    _, posterior = learnt([None if i % 4 == 3 else 0.6 + 0.01 * (i % 7) for i in range(16)])
+    gains = 0.7 + 0.05 * np.random.default_rng(2).random((3, len(posterior.numbers)))
+    revised = RevisedWeights(posterior, np.random.default_rng(3), most=12, draws=40_000)(gains)
+    np.testing.assert_allclose(revised.sum(axis=1), 1, rtol=1e-12)
+    for weights, means in zip(revised, posterior.means_given(gains), strict=True):
+        expected = best_probabilities(means, posterior.covariances, np.random.default_rng(4), draws=40_000)
+        # Three standard errors of the difference, and what the small weights that are dropped give to the others.
+        np.testing.assert_allclose(weights, expected, atol=3 * 0.5 * np.sqrt(2 / 40_000) + 0.005)
+
+
+def test_revised_by_nothing_the_weights_are_the_ensembles() -> None:
+    scored, posterior = learnt([0.6 + 0.01 * (i % 7) for i in range(12)])
+    ensemble = average_models(scored, posterior, np.random.default_rng(0))
+    gains = scored.gains()[None]
+    weights = RevisedWeights(posterior, np.random.default_rng(1), draws=20_000)(gains)[0]
+    delivered = {m.number: m.weight for m in ensemble.members}
+    expected = [delivered.get(number, 0.0) for number in posterior.numbers]
+    np.testing.assert_allclose(weights, expected, atol=3 * 0.5 * np.sqrt(2 / 20_000) + 0.005)
+
+
+def test_revised_weights_follow_the_gains_and_keep_few_members() -> None:
+    _, posterior = learnt([0.7 + 0.001 * i for i in range(12)])
+    gains = np.full((2, 12), 0.5)
+    gains[0, 3], gains[1, 8] = 0.9, 0.9
+    revise = RevisedWeights(posterior, np.random.default_rng(0), most=4)
+    weights = revise(gains)
+    assert weights.argmax(axis=1).tolist() == [3, 8]
+    assert (np.count_nonzero(weights, axis=1) <= 4).all()
+    np.testing.assert_array_equal(revise(gains), weights)
+    np.testing.assert_array_equal(revise(gains[1:]), weights[1:])

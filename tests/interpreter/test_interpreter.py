@@ -40,6 +40,28 @@ def _noise(seed: int, n: int = 400, width: int = 8) -> Cohort:
     return Cohort("noise", Binary("y", "1", "0"), features, X, rng.integers(0, 2, n).astype(np.int8))
 
 
+def test_rules_of_a_large_cohort_are_mined_on_a_sample_and_their_figures_are_of_all(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("autoprog.interpreter.interpreter._MAX_PATIENTS", 2_000)
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(9_000, 3))
+    risks = 1 / (1 + np.exp(-2 * X[:, 0] + 0.3 * rng.normal(size=9_000)))
+    features = tuple(Feature(f"x{j}", "numeric") for j in range(3))
+    cohort = Cohort("many", Binary("y", "1", "0"), features, X, (rng.random(9_000) < risks).astype(np.int8))
+    strata = make_strata(risks)
+    found = explain(cohort, risks, strata, seed=1)
+    assert "on 2,000 of these same patients" in found.note
+    assert found == explain(cohort, risks, strata, seed=1)
+    assert {rule.conditions[0].feature for rule in found.rules} == {"x0"}
+    r = stratum_indices(strata, risks)
+    for rule in found.rules:
+        matches = matching(rule, features, X)
+        assert rule.observed_event_rate.n == matches.sum() > 2_000 * 0.03
+        index = [stratum.name for stratum in strata].index(rule.stratum)
+        assert rule.confidence == pytest.approx(np.mean(r[matches] == index))
+
+
 def test_every_figure_of_every_rule_is_that_of_the_patients_it_matches(cleveland_rules: RuleSet) -> None:
     cohort = cleveland_cohort()
     r = stratum_indices(cleveland_rules.strata, _cleveland_risks())

@@ -20,7 +20,7 @@ from autoprog.errors import ArtifactError, InvalidInputError
 from autoprog.interpreter import explain, make_strata, matching
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
 from autoprog.model.archive import pack, unpack
-from autoprog.space import Configuration, Space, TableShape, build_pipeline
+from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
 PIPELINES = (
@@ -32,16 +32,16 @@ PIPELINES = (
 WEIGHTS = (0.4, 0.3, 0.2, 0.1)
 
 
-def _configuration(names: tuple[str, str, str, str], shape: TableShape) -> Configuration:
+def _configuration(names: tuple[str, str, str, str]) -> Configuration:
     space = Space.full()
-    return next(space.default(kind) for kind in space.valid_kinds(shape) if tuple(a.name for a in kind) == names)
+    return Configuration(*(space.algorithm(s, n).default_step() for s, n in zip(STAGES, names, strict=True)))
 
 
 def _fitted(cohort: Cohort, names: tuple[str, str, str, str]) -> object:
     shape = TableShape.of(cohort, 5)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return build_pipeline(_configuration(names, shape), cohort.features, shape, 0).fit(cohort.X, cohort.y)
+        return build_pipeline(_configuration(names), cohort.features, shape, 0).fit(cohort.X, cohort.y)
 
 
 @cache

@@ -6,8 +6,14 @@ import numpy as np
 import pytest
 
 from autoprog.optimizer.encoding import Encoding
-from autoprog.optimizer.initial import SIMPLE_PIPELINE, simple_configuration, stratified_design, uniform_design
-from autoprog.space import STAGES, Configuration, Space, TableShape
+from autoprog.optimizer.initial import (
+    SIMPLE_PIPELINE,
+    cheaper_half,
+    simple_configuration,
+    stratified_design,
+    uniform_design,
+)
+from autoprog.space import STAGES, Configuration, Space, TableShape, predicted_seconds
 from tests.optimizer.toys import SHAPE, toy_space
 
 
@@ -43,9 +49,9 @@ def test_without_it_the_nearest_valid_pipeline_comes_first(names_in_play, expect
 
 
 def test_the_design_uses_predictors_equally_often_and_starts_them_from_defaults() -> None:
-    space = Space.full()
+    kinds = Space.full().valid_kinds(TableShape(200, 20, 80, has_missing=True))
+    space = Space.full().restricted_to(kinds)
     encoding = Encoding(space)
-    kinds = space.valid_kinds(TableShape(200, 20, 80, has_missing=True))
     design: list[Configuration] = []
     for batch in range(7):  # as a search asks for it: four at a time
         design += stratified_design(encoding, kinds, 4, set(design), np.random.default_rng(batch))
@@ -72,3 +78,14 @@ def test_uniform_draws_favour_no_kind() -> None:
     uses = Counter(names(c) for c in drawn)
     assert len(uses) == 20
     assert max(uses.values()) - min(uses.values()) <= 2  # the simple pipeline is one more, the last round is short
+
+
+def test_the_cheaper_half_holds_every_predictor_and_nothing_dearer_than_what_it_leaves_out() -> None:
+    shape = TableShape(240, 20, 100, has_missing=True)
+    kinds = Space.full().valid_kinds(shape)
+    kept = set(cheaper_half(kinds, shape))
+    for predictor in {kind[2] for kind in kinds}:
+        own = [kind for kind in kinds if kind[2] is predictor]
+        left_out = [predicted_seconds(kind, shape) for kind in own if kind not in kept]
+        assert len(own) / 2 <= len(own) - len(left_out) < len(own)
+        assert max(predicted_seconds(kind, shape) for kind in own if kind in kept) < min(left_out)

@@ -95,3 +95,38 @@ def test_a_long_history_keeps_its_best_and_its_latest() -> None:
     assert set(best.tolist()) <= set(kept)
     latest_of_others = sorted(set(range(400)) - set(best.tolist()))[-MOST_OBSERVATIONS // 2 :]
     assert set(latest_of_others) <= set(kept)
+
+
+def test_with_the_gains_that_were_observed_nothing_is_revised() -> None:
+    observations = observe(with_a_lost_race())
+    assert observations is not None
+    gains = observations.gains[observations.succeeded]
+    np.testing.assert_allclose(observations.revised(gains[None])[0], observations.y, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "others",
+    [[0.6, 0.9, 0.7, 0.8, 0.75], [0.9, 0.9, 0.9, 0.2, 0.5], [0.7] * 5],
+    ids=["shuffled", "half at the top", "equal"],
+)
+def test_other_gains_are_clipped_and_standardised_as_if_they_had_been_observed(others: list[float]) -> None:
+    observations = observe(history([0.8, 0.7, 0.6, None, 0.1, 0.75]))
+    other = observe(history([*others[:3], None, *others[3:]]))
+    assert observations is not None
+    assert other is not None
+    revised = observations.revised(np.array([others, [0.8, 0.7, 0.6, 0.1, 0.75]]))
+    np.testing.assert_allclose(revised, [other.y, observations.y], rtol=1e-9, atol=1e-12)
+
+
+def test_what_was_raced_out_stays_where_it_was_about_the_others() -> None:
+    observations = observe(with_a_lost_race())
+    assert observations is not None
+    gains = observations.gains[observations.succeeded]
+    # Another unit, and all of them better: nothing of that is left in a standardised gain.
+    np.testing.assert_allclose(observations.revised(gains[None] + 0.05)[0], observations.y, rtol=1e-9)
+
+
+def with_a_lost_race() -> History:
+    complete = history([0.8, 0.7, 0.6, None, 0.75])
+    lost = replace(complete.evaluations[4], status=Status.RACED_OUT, score=None, risks=None, fold_scores=(0.62, 0.66))
+    return History(complete.metric, (*complete.evaluations[:4], lost))

@@ -10,7 +10,7 @@ from autoprog.evaluation import METRICS, Evaluation, History, Status
 from autoprog.optimizer.encoding import Encoding
 from autoprog.space import STAGES, Algorithm, Configuration, Float, Space, TableShape
 
-SHAPE = TableShape(n_patients=200, n_columns=10, n_minority=80, has_missing=False)
+SHAPE = TableShape(n_patients=200, n_columns=10, n_minority=80, has_missing=True)
 
 
 def toy_space(hyperparameters: Sequence[Sequence[int]]) -> Space:

@@ -40,7 +40,7 @@ class Bench:
             )
 
     def queue(self, **settings: Any) -> str:
-        asked = SearchSettings.model_validate({"folds": 3, **settings})
+        asked = SearchSettings.model_validate({"folds": 3, "repeats": 1, **settings})
         with self.database.session() as session:
             return SearchRepository(session).add(self.owner, self.cohort, settings=asked.model_dump(mode="json")).id
 

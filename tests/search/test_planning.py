@@ -9,7 +9,6 @@ from autoprog.cohort import Cohort
 from autoprog.errors import InvalidInputError
 from autoprog.evaluation import make_folds
 from autoprog.search import SearchSettings, plan_search
-from autoprog.search.loop import _exploration_s
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
 
@@ -69,13 +68,24 @@ def test_a_single_group_with_all_events_is_refused() -> None:
         plan_search(SearchSettings(), grouped(np.where(y == 1, 0, np.arange(len(y)))))
 
 
-def test_the_shortest_budget_leaves_time_to_explore() -> None:
-    assert _exploration_s(1.0) == 0.5
-    assert _exploration_s(20.0) == 17.0
-    assert _exploration_s(3600.0) == 3540.0
+@pytest.mark.parametrize(("n", "repeats"), [(303, 2), (606, 1)])
+def test_few_patients_are_split_twice(n: int, repeats: int) -> None:
+    cohort = cleveland_cohort()
+    rows = np.arange(n) % cohort.n_patients
+    settings, _ = plan_search(SearchSettings(), replace(cohort, X=cohort.X[rows], y=cohort.y[rows]))
+    assert settings.repeats == repeats
+    settings, _ = plan_search(SearchSettings(repeats=3), cohort)
+    assert settings.repeats == 3
 
 
 def test_a_space_that_cannot_take_the_missing_cells_is_refused() -> None:
     asked = SearchSettings.model_validate({"space": {"imputation": ["none"], "prediction": ["ridge"]}})
     with pytest.raises(InvalidInputError, match="/space: no combination"):
         plan_search(asked, cleveland_cohort())
+
+
+def test_named_algorithms_that_cannot_serve_the_cohort_are_told() -> None:
+    asked = SearchSettings.model_validate({"space": {"prediction": ["cox", "ridge"]}})
+    _, warnings = plan_search(asked, cleveland_cohort())
+    assert warnings == ("prediction/cox is left out: it serves survival cohorts only",)
+    assert plan_search(SearchSettings(), cleveland_cohort())[1] == ()

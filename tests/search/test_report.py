@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from autoprog.search import SearchSettings
 from autoprog.search.report import render_report
+from autoprog.validation import MEASURES, decision_curve, performance_of
 
 CONFIGURATION = {
     stage: {"algorithm": algorithm, "parameters": {}}
@@ -17,6 +19,10 @@ CONFIGURATION = {
 }
 SCORE = {"estimate": 0.8, "lower": 0.7, "upper": 0.9, "level": 0.95, "method": "a bootstrap"}
 INTERVAL = {"estimate": 0.97, "lower": 0.7, "upper": 1.2}
+Y = np.repeat([0, 1, 0, 1], [60, 20, 20, 60])
+RISKS = np.concatenate([np.linspace(0.1, 0.6, 80), np.linspace(0.4, 0.9, 80)])
+PERFORMANCE = performance_of(Y, RISKS, (0.1, 0.3)).to_json()
+NET_BENEFIT = decision_curve(Y, RISKS, RISKS**2, (0.1, 0.3)).to_json()
 RULE = {
     "conditions": [{"feature": "age", "operator": ">=", "value": 58.0}],
     "horizon": None,
@@ -49,8 +55,10 @@ def documents(**changes: Any) -> dict[str, Any]:
         "ensemble": {
             "members": [{"weight": 1.0, "configuration": CONFIGURATION, "score": 0.81}],
             "score": SCORE,
-            "baseline": {"configuration": CONFIGURATION, "score": SCORE},
+            "baseline": {"configuration": CONFIGURATION, "score": SCORE, "performance": PERFORMANCE},
             "calibration": {"slope": INTERVAL, "intercept": INTERVAL, "expected_observed": 1.01, "level": 0.95},
+            "performance": PERFORMANCE,
+            "net_benefit": NET_BENEFIT,
         },
         "rules": {
             "strata": [{"name": "all", "lower": 0.0, "upper": 1.0, "fraction": 1.0}],
@@ -88,11 +96,38 @@ def test_a_page_without_baseline_rules_and_slope_says_so() -> None:
             ensemble={
                 **full["ensemble"],
                 "baseline": None,
+                "performance": {**PERFORMANCE, "slope": None, "ici": None},
+                "net_benefit": {**NET_BENEFIT, "baseline": None},
                 "calibration": {**full["ensemble"]["calibration"], "slope": None},
             },
             rules={**full["rules"], "rules": []},
         )
     )
     assert "simple pipeline" not in page
-    assert "not finite" in page
+    assert page.count("not finite") == 3
     assert "No rule stands out" in page
+
+
+def test_every_measure_and_the_decision_curves_are_shown() -> None:
+    page = render_report(**documents())
+    for measure in MEASURES.values():
+        assert f"<td>{measure.title}</td>" in page
+        assert f"{PERFORMANCE[measure.name]:.3f}" in page
+    assert page.count("<polyline") == 8  # four lines, and their legend
+    assert "thresholds 10.0 % to 30.0 %" in page
+
+
+def test_a_search_that_ended_before_measures_were_told_has_a_page() -> None:
+    full = documents()["ensemble"]
+    kept = ("members", "score", "calibration")
+    page = render_report(
+        **documents(
+            ensemble={
+                **{key: full[key] for key in kept},
+                "baseline": {"configuration": CONFIGURATION, "score": SCORE},
+            }
+        )
+    )
+    assert "<polyline" not in page
+    assert "Brier skill" not in page
+    assert "0.800 (95 % interval 0.700 to 0.900)" in page

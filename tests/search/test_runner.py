@@ -62,10 +62,11 @@ def test_a_search_runs_to_its_end(bench: Bench) -> None:
     assert not bench.runner(dispatcher).run_one()
 
 
-@pytest.mark.parametrize("after", [0, 1, 5, 11, 13])
+@pytest.mark.parametrize("after", [0, 1, 5, 14, 22])
 def test_a_search_that_was_left_goes_on_as_if_it_never_was(bench: Bench, after: int) -> None:
     unbroken = bench.queue(seed=3)
-    bench.runner(InlineDispatcher()).run_one()
+    whole = InlineDispatcher()
+    bench.runner(whole).run_one()
     broken = bench.queue(seed=3)
     first: Runner
 
@@ -77,12 +78,14 @@ def test_a_search_that_was_left_goes_on_as_if_it_never_was(bench: Bench, after: 
     first = bench.runner(InlineDispatcher(before=leave))
     assert not first.run_one()
     assert bench.search(broken).status == "running"
-    assert len(bench.evaluations(broken)) == after
+    written = len(bench.evaluations(broken))
+    assert written < 14
+    assert (written > 0) == (after > 1)
     second = InlineDispatcher()
     assert bench.runner(second, "two").run_one()
     assert bench.search(broken).status == "succeeded"
     assert bench.evaluations(broken) == bench.evaluations(unbroken)
-    assert second.calls >= 14 - after  # and the refits
+    assert whole.calls - after <= second.calls <= whole.calls  # folds of undecided evaluations are begun anew
     assert bench.search(broken).ensemble == bench.search(unbroken).ensemble
     assert bench.search(broken).rules == bench.search(unbroken).rules
 
@@ -101,13 +104,13 @@ def test_a_cancelled_search_delivers_what_it_has(bench: Bench) -> None:
     assert search.status == "cancelled"
     assert search.model_id is not None
     statuses = [e[3] for e in bench.evaluations(search_id)]
-    assert statuses.count("succeeded") == 6
+    assert statuses.count("succeeded") == 2
     assert set(statuses) == {"succeeded", "cancelled"}
 
 
 def test_failures_are_recorded_and_never_proposed_again(bench: Bench) -> None:
-    search_id = bench.queue()
-    kinds = {2: CallStatus.TIMEOUT, 5: CallStatus.MEMORY, 9: CallStatus.CRASHED}
+    search_id = bench.queue(racing=False)
+    kinds = {2: CallStatus.TIMEOUT, 9: CallStatus.MEMORY, 17: CallStatus.CRASHED}
     bench.runner(InlineDispatcher(before=kinds.get)).run_one()
     search = bench.search(search_id)
     evaluations = bench.evaluations(search_id)
@@ -157,7 +160,7 @@ def test_another_runner_takes_over_and_the_first_one_writes_nothing_more(bench: 
     taken: list[SearchState] = []
 
     def take_over(call: int) -> CallStatus | None:
-        if call == 4:
+        if call == 6:
             with bench.database.session() as session:
                 row = SearchRepository(session).get(bench.owner, search_id)
                 row.lease_until = row.created_at
@@ -169,7 +172,7 @@ def test_another_runner_takes_over_and_the_first_one_writes_nothing_more(bench: 
     bench.runner(InlineDispatcher(before=take_over)).run_one()
     assert len(taken) == 1
     assert bench.search(search_id).status == "running"
-    assert len(bench.evaluations(search_id)) == len(taken[0].evaluations) == 4
+    assert 0 < len(bench.evaluations(search_id)) == len(taken[0].evaluations) < 14
     assert np.isfinite([e.score for e in taken[0].evaluations if e.score is not None]).all()
 
 
@@ -200,7 +203,7 @@ def test_runners_that_got_somewhere_or_left_politely_do_not_count(bench: Bench) 
     first: Runner
 
     def leave(call: int) -> CallStatus | None:
-        if call == 2:
+        if call == 6:
             first.stop()
         return None
 

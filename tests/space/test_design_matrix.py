@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+from sklearn.tree import DecisionTreeClassifier
 
 from autoprog.cohort import Feature
 from autoprog.space.design_matrix import MAX_DUMMIES, DesignMatrix, n_columns
@@ -40,3 +41,21 @@ def test_a_level_that_the_training_patients_lack_is_all_zeros() -> None:
     design = DesignMatrix.for_features([Feature("site", "categorical", ("a", "b", "c"))])
     design.fit(np.array([[0.0], [1.0]]))
     np.testing.assert_array_equal(design.transform(np.array([[2.0]])), [[0, 0, 1]])
+
+
+def test_a_column_of_tiny_range_is_scaled_by_a_power_of_two() -> None:
+    """A hormone in mol/l: scikit-learn's trees would take all its values for one."""
+    rng = np.random.default_rng(0)
+    hormone, age = rng.normal(12e-12, 3e-12, 300), rng.normal(60, 10, 300)
+    X = np.column_stack([hormone, age])
+    X[0, 0] = NAN
+    design = DesignMatrix.for_features([Feature("hormone", "numeric"), Feature("age", "numeric")]).fit(X)
+    scaled = design.transform(X)
+    np.testing.assert_array_equal(scaled[:, 1], age)
+    mantissa, exponent = np.frexp(scaled[1, 0] / hormone[1])
+    assert mantissa == 0.5
+    assert 1 <= np.ptp(scaled[1:, 0]) < 2
+    assert exponent > 30
+    y = hormone > 12e-12
+    tree = DecisionTreeClassifier(max_depth=1).fit(scaled[1:], y[1:])
+    assert tree.score(scaled[1:], y[1:]) == 1

@@ -28,7 +28,6 @@ def test_counts_pipelines_and_dimensions() -> None:
 
 def test_missing_cells_mask_what_cannot_take_them() -> None:
     space = Space.subset(SUBSET)  # type: ignore[arg-type]
-    assert len(space.valid_kinds(COMPLETE)) == 16
     kinds = space.valid_kinds(WITH_MISSING)
     # All eight with the median, and without an imputation only xgboost on the plain columns, calibrated or not.
     assert len(kinds) == 8 + 2
@@ -37,9 +36,29 @@ def test_missing_cells_mask_what_cannot_take_them() -> None:
             assert (features.name, prediction.name) == ("none", "xgboost")
 
 
+def test_complete_tables_keep_one_imputation_for_each_rest() -> None:
+    space = Space.subset(SUBSET)  # type: ignore[arg-type]
+    kinds = space.valid_kinds(COMPLETE)
+    assert len(kinds) == 8
+    assert len({tuple(a.key for a in kind[1:]) for kind in kinds}) == 8
+    for imputation, features, prediction, _ in kinds:
+        takes_missing = (features.name, prediction.name) == ("none", "xgboost")
+        assert imputation.name == ("none" if takes_missing else "median")
+    assert {a.name for a in space.restricted_to(kinds[:1]).algorithms} == {a.name for a in kinds[0]}
+
+
 def test_wide_tables_mask_the_polynomial_expansion() -> None:
     wide = TableShape(n_patients=200, n_columns=44, n_minority=50, has_missing=False)
     assert all(features.name != "polynomial" for _, features, _, _ in Space.full().valid_kinds(wide))
+
+
+def test_large_tables_mask_what_takes_long_for_every_cell() -> None:
+    for n_patients, valid in ((100_000, True), (100_001, False)):
+        large = TableShape(n_patients=n_patients, n_columns=100, n_minority=9_000, has_missing=True)
+        names = {imputation.name for imputation, *_ in Space.full().valid_kinds(large)}
+        assert ("miss_forest" in names) is valid
+    with pytest.raises(InvalidInputError, match="takes at most 10,000,000 cells"):
+        Space.subset({"imputation": ["miss_forest"]}).valid_kinds(large)
 
 
 def test_names_every_unknown_algorithm_and_every_empty_stage() -> None:
@@ -57,8 +76,20 @@ def test_names_every_unknown_algorithm_and_every_empty_stage() -> None:
 
 def test_refuses_a_space_without_a_valid_pipeline() -> None:
     space = Space.subset({"imputation": ["none"], "prediction": ["logistic_regression"]})
-    with pytest.raises(InvalidInputError, match="it has missing cells"):
+    with pytest.raises(InvalidInputError, match=r"it has missing cells.*xgboost"):
         space.valid_kinds(WITH_MISSING)
+
+
+def test_names_the_stage_that_has_nothing_for_the_cohort_and_what_has() -> None:
+    space = Space.subset({"features": ["polynomial"], "prediction": ["cox", "survival_forest"]})
+    wide = TableShape(n_patients=200, n_columns=44, n_minority=50, has_missing=True)
+    with pytest.raises(InvalidInputError) as caught:
+        space.valid_kinds(wide)
+    assert [f.pointer for f in caught.value.faults] == ["/space/features", "/space/prediction"]
+    features, prediction = (f.detail for f in caught.value.faults)
+    assert features.startswith("polynomial takes at most 43 columns, and there are 44; add one of agglomeration")
+    assert prediction.startswith("survival_forest serves survival cohorts only; cox serves survival cohorts only; add")
+    assert "logistic_regression" in prediction
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -64,9 +64,13 @@ class Server:
         self._log.flush()
         raise AssertionError(Path(self._log.name).read_text())
 
+    def children(self) -> list[psutil.Process]:
+        """Its descendants."""
+        return psutil.Process(self.process.pid).children(recursive=True)
+
     def kill(self) -> list[psutil.Process]:
         """SIGKILL; returns what were its descendants."""
-        children = psutil.Process(self.process.pid).children(recursive=True)
+        children = self.children()
         self.process.send_signal(signal.SIGKILL)
         self.process.wait(10)
         return children
@@ -99,5 +103,9 @@ class Server:
 
     def evaluations(self, search_id: str) -> list[Any]:
         """All of them, in order of creation, without what depends on time."""
-        items = self.get(f"/v1/searches/{search_id}/evaluations", limit=200)["items"]
+        items, cursor = [], {}
+        while cursor is not None:
+            page = self.get(f"/v1/searches/{search_id}/evaluations", limit=200, **cursor)
+            items += page["items"]
+            cursor = {"cursor": page["next_cursor"]} if page["next_cursor"] else None
         return sorted(({**e, "duration_s": None} for e in items), key=lambda e: int(e["id"]))

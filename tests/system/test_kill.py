@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import random
 import time
+from collections import Counter
+from datetime import datetime
 from pathlib import Path
 
+import psutil
 import pytest
 
 from tests.system.server import Server
 
+LEAST_CHILDREN = 3  # the fork server and a child a slot
+HOSTILE = {"sleeps_forever": "timeout", "allocates_forever": "memory", "kills_itself": "crashed"}
 SETTINGS = {
     "seed": 5,
     "folds": 3,
@@ -45,7 +51,7 @@ def test_a_killed_server_goes_on_where_it_stood(tmp_path: Path) -> None:
         assert search["status"] == "succeeded", search["error"]
         assert server.evaluations(broken) == expected
         assert server.get(f"/v1/searches/{broken}/ensemble") == ensemble
-        assert {e["status"] for e in expected} == {"succeeded"}
+        assert {e["status"] for e in expected} <= {"succeeded", "raced_out"}
 
 
 @pytest.mark.timeout(240)
@@ -59,9 +65,10 @@ def test_no_child_outlives_a_killed_server(tmp_path: Path) -> None:
         search_id = server.post("/v1/searches", json=asked)["id"]
         while server.get(f"/v1/searches/{search_id}")["phase"] != "search":
             time.sleep(0.1)
+        while len(server.children()) < LEAST_CHILDREN:
+            time.sleep(0.1)
         time.sleep(4)  # both slots hang in C
         children = server.kill()
-        assert len(children) >= 3  # the fork server and a child a slot
         deadline = time.monotonic() + 5
         while time.monotonic() < deadline and any(child.is_running() for child in children):
             time.sleep(0.1)
@@ -69,29 +76,52 @@ def test_no_child_outlives_a_killed_server(tmp_path: Path) -> None:
 
 
 @pytest.mark.timeout(240)
-def test_hostile_learners_end_by_name_while_the_rest_goes_on(tmp_path: Path) -> None:
+def test_hangs_memory_and_kills_within_one_search_that_ends_on_time(tmp_path: Path) -> None:
+    """Learners that hang in C, allocate without end and kill their process, and kills from outside at random."""
+    budget_s = 40
     with Server(tmp_path / "data", plugins=("tests.hostile",)) as server:
         asked = {
             "cohort_id": server.post_cleveland(),
             "folds": 3,
-            "budget": {"evaluations": 12, "time_s": 120},
-            "limits": {"evaluation_s": 3, "memory_mb": 600},
+            "budget": {"evaluations": 10_000, "time_s": budget_s},
+            "limits": {"evaluation_s": 6, "memory_mb": 600},
             "space": {
                 "imputation": ["median"],
                 "features": ["none"],
-                "prediction": ["logistic_regression", "ridge", "sleeps_forever", "allocates_forever"],
+                "prediction": ["logistic_regression", "ridge", *HOSTILE],
                 "calibration": ["none", "sigmoid", "isotonic"],
             },
         }
-        search = server.wait(server.post("/v1/searches", json=asked)["id"])
-        evaluations = server.evaluations(search["id"])
-        ended = {e["configuration"]["prediction"]["algorithm"]: e["status"] for e in evaluations}
-        assert search["status"] == "succeeded", search["error"]
-        assert ended == {
-            "logistic_regression": "succeeded",
-            "ridge": "succeeded",
-            "sleeps_forever": "timeout",
-            "allocates_forever": "memory",
-        }
-        assert search["account"]["timeout"] == sum(e["status"] == "timeout" for e in evaluations)
-        assert search["account"]["memory"] == sum(e["status"] == "memory" for e in evaluations)
+        search_id = server.post("/v1/searches", json=asked)["id"]
+        chance = random.Random(0)
+        while (search := server.get(f"/v1/searches/{search_id}"))["status"] in {"queued", "running"}:
+            time.sleep(chance.uniform(1, 3))
+            children = [p for p in psutil.Process(server.process.pid).children(recursive=True) if _runs_calls(p)]
+            if search["phase"] == "search" and children:
+                chance.choice(children).kill()
+        evaluations = server.evaluations(search_id)
+
+    assert search["status"] == "succeeded", search["error"]
+    started, finished = (datetime.fromisoformat(search[name]) for name in ("started_at", "finished_at"))
+    assert (finished - started).total_seconds() <= budget_s + 5
+    ended: dict[str, set[str]] = {}
+    for e in evaluations:
+        ended.setdefault(e["configuration"]["prediction"]["algorithm"], set()).add(e["status"])
+    for learner, status in HOSTILE.items():
+        assert status in ended[learner]
+        # A busy machine allocates slowly; and what the test kills is taken for a victim of the kernel's want of memory.
+        assert ended[learner] <= {status, "timeout", "memory", "cancelled"}
+    assert "succeeded" in ended["ridge"]
+    assert "succeeded" in ended["logistic_regression"]
+    counts = Counter(e["status"] for e in evaluations)
+    assert {status: n for status, n in search["account"].items() if n} == {
+        status: n for status, n in counts.items() if status != "succeeded"
+    }
+
+
+def _runs_calls(process: psutil.Process) -> bool:
+    """Whether this is a child that the fork server forked."""
+    try:
+        return "forkserver" in " ".join(process.parent().cmdline())
+    except psutil.NoSuchProcess:
+        return False

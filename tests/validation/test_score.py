@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoprog.evaluation import METRICS
+from autoprog.evaluation import METRICS, metric_of
 from autoprog.validation import estimate_score
-from autoprog.validation.score import _FROM_COUNTS, LEVEL, _unrolled
+from autoprog.validation import score as score_module
+from autoprog.validation.score import LEVEL, _statistic, _unrolled
 
 
 def _simulated(seed: int, n: int = 300, decimals: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -30,7 +31,7 @@ def test_the_estimate_is_the_metric_and_lies_inside(name: str) -> None:
     score = estimate_score(METRICS[name], y, p, np.random.default_rng(0))
     assert score.estimate == METRICS[name].score(y, p)
     assert score.lower < score.estimate < score.upper
-    assert "not corrected" in score.method
+    assert "not chosen by the same patients" in score.method
     assert set(score.to_json()) == {"estimate", "lower", "upper", "level", "method"}
 
 
@@ -53,8 +54,37 @@ def test_a_metric_of_counts_is_the_metric_ties_and_certainties_included(name: st
         drawn = np.concatenate([rng.choice(np.flatnonzero(y == label), np.sum(y == label)) for label in (0, 1)])
         c0, c1 = (np.bincount(place[drawn][y[drawn] == label], minlength=len(v)) for label in (0, 1))
         exact = METRICS[name].score(y[drawn], p[drawn])
-        assert _FROM_COUNTS[name](v, c1, c0) == pytest.approx(exact, abs=1e-12)
+        assert _statistic(METRICS[name])(v, c1, c0) == pytest.approx(exact, abs=1e-12)
         assert _unrolled(METRICS[name])(v, c1, c0) == pytest.approx(exact, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_groups_of_risks_change_the_interval_by_less_than_the_resampling(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # An end of a percentile interval of 1000 resamples has a standard error of 2 % of the width.
+    y, p = _simulated(6, n=3000)
+    p = p**4 * 0.999 + 0.0005  # many small risks, as of a rare outcome
+    rng = np.random.default_rng
+    monkeypatch.setattr(score_module, "GROUPS", 3000)
+    exact = estimate_score(METRICS[name], y, p, rng(0))
+    monkeypatch.setattr(score_module, "GROUPS", 300)
+    grouped = estimate_score(METRICS[name], y, p, rng(1))
+    assert grouped.estimate == exact.estimate
+    width = exact.upper - exact.lower
+    assert grouped.lower == pytest.approx(exact.lower, abs=0.12 * width)
+    assert grouped.upper == pytest.approx(exact.upper, abs=0.12 * width)
+    assert "about 300 groups" in grouped.method
+    assert "groups" not in exact.method
+
+
+def test_the_thresholds_of_a_net_benefit_are_told() -> None:
+    y, p = _simulated(7)
+    metric = metric_of("net_benefit", (0.1, 0.25))
+    score = estimate_score(metric, y, p, np.random.default_rng(0))
+    assert score.method.startswith("net_benefit for thresholds from 0.1 to 0.25 of out-of-fold risks")
+    assert score.estimate == metric.score(y, p)
+    assert score.lower < score.estimate < score.upper
 
 
 def test_the_same_seed_gives_the_same_interval() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -17,6 +18,7 @@ from autoprog.storage.tables import EvaluationRow, SearchRow
 
 EvaluationOrder = Literal["created", "score"]
 
+_patients = func.coalesce(EvaluationRow.n_patients, 0)
 _MAX_NUMBER = 2**31 - 1
 
 
@@ -66,7 +68,8 @@ class EvaluationRepository:
         search_id : str
             The search.
         sort : {"created", "score"}
-            By number, or the best score first and those without a score last.
+            By number, or the best score first and those without a score last; scores of more patients come before
+            scores of fewer, with which they cannot be compared.
         limit : int
             Most items, at least 1.
         cursor : str or None
@@ -107,12 +110,13 @@ class EvaluationRepository:
             select(
                 EvaluationRow.search_id,
                 EvaluationRow.status,
+                _patients.label("patients"),
                 func.count().label("n"),
                 func.min(EvaluationRow.score).label("lowest"),
                 func.max(EvaluationRow.score).label("highest"),
             )
             .where(EvaluationRow.search_id.in_([search.id for search in searches]))
-            .group_by(EvaluationRow.search_id, EvaluationRow.status)
+            .group_by(EvaluationRow.search_id, EvaluationRow.status, _patients)
         )
         rows = self._session.execute(query).all()
         return {search.id: _tally(search, [row for row in rows if row.search_id == search.id]) for search in searches}
@@ -127,18 +131,21 @@ class EvaluationRepository:
         self, query: Select[EvaluationRow], metric: Metric, limit: int, cursor: str | None
     ) -> Page[EvaluationRow]:
         if cursor is not None:
-            query = query.where(_after(metric, *decode_cursor(cursor, _score_and_number)))
+            query = query.where(_after(metric, *decode_cursor(cursor, _place)))
         score = EvaluationRow.score.desc() if metric.greater_is_better else EvaluationRow.score.asc()
-        rows = self._session.scalars(query.order_by(score.nulls_last(), EvaluationRow.number).limit(limit + 1)).all()
-        return Page.of(rows, limit, lambda row: [row.score, row.number])
+        order = (EvaluationRow.score.is_(None), _patients.desc(), score, EvaluationRow.number)
+        rows = self._session.scalars(query.order_by(*order).limit(limit + 1)).all()
+        return Page.of(rows, limit, lambda row: [row.n_patients or 0, row.score, row.number])
 
 
-def _after(metric: Metric, score: float | None, number: int) -> ColumnElement[bool]:
+def _after(metric: Metric, patients: int, score: float | None, number: int) -> ColumnElement[bool]:
     column = EvaluationRow.score
+    later = and_(_patients == patients, EvaluationRow.number > number)
     if score is None:
-        return and_(column.is_(None), EvaluationRow.number > number)
+        return and_(column.is_(None), or_(_patients < patients, later))
     worse = column < score if metric.greater_is_better else column > score
-    return or_(worse, and_(column == score, EvaluationRow.number > number), column.is_(None))
+    among_scored = or_(_patients < patients, and_(_patients == patients, worse), and_(column == score, later))
+    return or_(column.is_(None), among_scored)
 
 
 def _number(position: list[Any]) -> int:
@@ -148,15 +155,20 @@ def _number(position: list[Any]) -> int:
     return number
 
 
-def _score_and_number(position: list[Any]) -> tuple[float | None, int]:
-    score, number = position
+def _place(position: list[Any]) -> tuple[int, float | None, int]:
+    patients, score, number = position
     if score is not None and (not isinstance(score, float) or not math.isfinite(score)):
         raise ValueError(position)
-    return score, _number([number])
+    return _number([patients]), score, _number([number])
 
 
 def _tally(search: SearchRow, rows: Sequence[Any]) -> Tally:
     metric = METRICS[search.settings["metric"]]
-    scores = [row.highest if metric.greater_is_better else row.lowest for row in rows]
-    best = max((score for score in scores if score is not None), key=metric.gain, default=None)
-    return Tally({row.status: row.n for row in rows}, best)
+    counts: Counter[str] = Counter()
+    best: tuple[int, float] | None = None
+    for row in rows:
+        counts[row.status] += row.n
+        score = row.highest if metric.greater_is_better else row.lowest
+        if score is not None and (best is None or (row.patients, metric.gain(score)) > (best[0], metric.gain(best[1]))):
+            best = row.patients, score
+    return Tally(counts, None if best is None else best[1])

@@ -1,0 +1,159 @@
+"""What is worth knowing of a fit that succeeded: a learner's warnings, columns left out, patients not used.
+
+Notes hold names of columns, counts and the texts of libraries, never a patient's value.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
+
+from autoprog.cohort import Cohort
+from autoprog.evaluation.folds import Fold
+from autoprog.space import MAX_DUMMIES, STAGES, Configuration, IndependentColumns, Space, TableShape
+
+_QUOTED = re.compile(r"(?<!\w)(['\"]).*?\1(?!\w)")
+_BRACKETED = re.compile(r"\[.*?\]")
+_NUMBER = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
+_MOST = 160
+_NAMED = 5
+
+
+@contextmanager
+def recorded_warnings() -> Iterator[list[str]]:
+    """Collect the warnings of a block as notes, in place of printing them.
+
+    Yields
+    ------
+    list of str
+        Filled when the block ends: the category and the first sentence of each distinct warning, in order.
+    """
+    notes: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        yield notes
+    notes += dict.fromkeys(_first_sentence(w) for w in caught)
+
+
+def _first_sentence(warning: warnings.WarningMessage) -> str:
+    """Without quoted and bracketed parts or decimals, which may be a patient's values."""
+    text = " ".join(str(warning.message).split())
+    text = _NUMBER.sub("...", _BRACKETED.sub("[...]", _QUOTED.sub("'...'", text)))
+    sentence = re.split(r"(?<=[a-z)\]])[.:;]\s", text, maxsplit=1)[0].rstrip(".")
+    return f"{warning.category.__name__}: {sentence[:_MOST]}"
+
+
+def notes_on_columns(cohort: Cohort, fold: Fold, pipeline: BaseEstimator) -> list[str]:
+    """Features with one value among the training patients, and columns that a fitted pipeline left out.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        The patients.
+    fold : Fold
+        The split.
+    pipeline : estimator
+        As `build_pipeline` made it, fitted on the fold's training patients.
+
+    Returns
+    -------
+    list of str
+        Empty where there is nothing to say.
+    """
+    train = cohort.X[fold.train]
+    constant = [
+        feature.name
+        for j, feature in enumerate(cohort.features)
+        if _is_constant(train[:, j]) and not _is_constant(cohort.X[:, j])
+    ]
+    notes = [f"{_names(constant)}: one value among the training patients of a fold"] if constant else []
+    steps = dict(_fitted_steps(pipeline))
+    for name in ("features_columns", "prediction_columns"):
+        if isinstance(step := steps.get(name), IndependentColumns) and len(step.determined_):
+            processed = name == "prediction_columns" and "features" in steps
+            if determined := _determined(cohort, step, processed=processed):
+                notes.append(f"{determined}: left out of a fold, determined by other columns")
+    return notes
+
+
+def _determined(cohort: Cohort, step: IndependentColumns, *, processed: bool) -> str:
+    """Names of columns that others determine; a feature's dummies always determine the last of them, unsaid."""
+    if processed:
+        return f"{len(step.determined_)} processed columns"
+    names = _column_names(cohort)
+    return _names([names[j] for j in step.determined_ if names[j]])
+
+
+def _column_names(cohort: Cohort) -> list[str]:
+    """Names of the design matrix's columns; empty for the dummies of a feature."""
+    names: list[str] = []
+    for feature in cohort.features:
+        dummies = min(len(feature.levels), MAX_DUMMIES) if feature.kind == "categorical" else 0
+        names += [""] * dummies if dummies else [feature.name]
+    return [*names, *(f"missing {f.name}" for f in cohort.features if f.missing_fraction > 0)]
+
+
+def _fitted_steps(pipeline: BaseEstimator) -> Sequence[tuple[str, BaseEstimator]]:
+    if hasattr(pipeline, "calibrated_classifiers_"):
+        pipeline = pipeline.calibrated_classifiers_[0].estimator
+    return pipeline.steps if isinstance(pipeline, Pipeline) else ()
+
+
+def _is_constant(column: np.ndarray) -> bool:
+    known = column[~np.isnan(column)]
+    return len(known) == 0 or bool(known.min() == known.max())
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+    return ", ".join(names[:_NAMED]) + more
+
+
+def notes_on_sizes(configuration: Configuration, shape: TableShape) -> list[str]:
+    """Which algorithms of a configuration do not use all patients of a training fold of this shape.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The pipeline.
+    shape : TableShape
+        Of the training folds.
+
+    Returns
+    -------
+    list of str
+        One note an algorithm.
+    """
+    notes = []
+    for algorithm in Space.full().kind_of(configuration):
+        most = algorithm.max_patients
+        if most is not None and shape.n_patients > most and algorithm.stage in STAGES:
+            who = "is fitted on" if algorithm.subsample == "fit" else "fits each member on"
+            notes.append(f"{algorithm.key} {who} {most:,} of {shape.n_patients:,} patients")
+    return notes
+
+
+def summarise(notes_by_fold: Iterable[Sequence[str]]) -> str | None:
+    """One text for an evaluation: each note once, with the number of folds that it holds for.
+
+    Parameters
+    ----------
+    notes_by_fold : iterable of sequence of str
+        The notes of each fold.
+
+    Returns
+    -------
+    str or None
+        None where there are none.
+    """
+    folds = [list(dict.fromkeys(notes)) for notes in notes_by_fold]
+    counts = Counter(note for notes in folds for note in notes)
+    texts = [note if n == len(folds) else f"{note} ({n} of {len(folds)} folds)" for note, n in counts.items()]
+    return "; ".join(texts) or None

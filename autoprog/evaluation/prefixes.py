@@ -1,0 +1,103 @@
+"""Shared prefixes: a stage before the prediction is fitted once on the same patients, and reused.
+
+What a stage makes of its training patients is a function of its parameters, its seed and those patients alone. It is
+kept under a digest of all three, in a folder that the child processes of one worker share, so that another
+configuration with the same imputation, or the same imputation and feature processing, finds it on the same fold. A
+patient who is not in the digest cannot have been seen.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pickle
+import tempfile
+import time
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+_log = logging.getLogger(__name__)
+
+# Of all stages that are kept, and of one of them.
+_MOST_BYTES = 512 << 20
+_MOST_BYTES_EACH = 64 << 20
+# What takes less than this is not worth a file: digesting, writing and reading take some milliseconds.
+_LEAST_S = 0.03
+
+
+@dataclass(frozen=True)
+class PrefixMemory:
+    """Keeps fitted stages in a folder; has the interface that `sklearn.pipeline.Pipeline` asks of its `memory`.
+
+    Attributes
+    ----------
+    folder : pathlib.Path
+        Private to the user: its files are unpickled.
+    most_bytes : int
+        When the files hold more, those that were not used for longest are removed.
+    """
+
+    folder: Path
+    most_bytes: int = _MOST_BYTES
+
+    def cache(self, function: Callable[..., Any], ignore: object = None) -> Callable[..., Any]:  # noqa: ARG002
+        """The function that fits one stage, `(transformer, X, y, ...) -> (X, transformer)`, with a memory."""
+
+        def remembering(transformer: Any, X: Any, y: Any = None, **others: Any) -> Any:  # noqa: ANN401  scikit-learn's signature
+            if getattr(X, "nbytes", _MOST_BYTES_EACH) >= _MOST_BYTES_EACH:
+                return function(transformer, X, y, **others)
+            path = self.folder / joblib.hash([transformer, X, y])
+            kept = self._read(path)
+            if kept is None:
+                start = time.perf_counter()
+                with warnings.catch_warnings(record=True) as caught:
+                    warnings.simplefilter("always")
+                    result = function(transformer, X, y, **others)
+                kept = (result, [(w.category, str(w.message)) for w in caught])
+                if time.perf_counter() - start > _LEAST_S:
+                    self._write(path, kept)
+            result, messages = kept
+            for category, message in messages:
+                warnings.warn(message, category, stacklevel=2)
+            return result
+
+        return remembering
+
+    def _read(self, path: Path) -> Any:  # noqa: ANN401
+        try:
+            content = path.read_bytes()
+            os.utime(path)
+        except OSError:  # not there, or removed meanwhile
+            return None
+        return pickle.loads(content)  # noqa: S301  written by a process of this worker, in its private folder
+
+    def _write(self, path: Path, kept: object) -> None:
+        """Keep a stage, or say why not: a fit must not fail because a folder is full."""
+        try:
+            content = pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
+            if len(content) > _MOST_BYTES_EACH:
+                return
+            self._make_room(len(content))
+            with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
+                file.write(content)
+            Path(file.name).replace(path)
+        except (OSError, pickle.PicklingError, TypeError, AttributeError) as error:
+            _log.warning("a fitted stage is not kept: %s", type(error).__name__)
+
+    def _make_room(self, needed: int) -> None:
+        files = []
+        for entry in os.scandir(self.folder):
+            with suppress(FileNotFoundError):  # another child has renamed or removed it
+                files.append((entry.stat(), Path(entry.path)))
+        excess = sum(stat.st_size for stat, _ in files) + needed - self.most_bytes
+        for stat, path in sorted(files, key=lambda item: item[0].st_mtime):
+            if excess <= 0:
+                break
+            path.unlink(missing_ok=True)
+            excess -= stat.st_size

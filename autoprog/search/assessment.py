@@ -1,0 +1,157 @@
+"""How good what a search delivers is, as the API shows it: the ensemble beside the simple pipeline."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.ensemble import Ensemble, RevisedWeights
+from autoprog.evaluation import METRICS, History, Metric
+from autoprog.optimizer import Posterior
+from autoprog.validation import (
+    Patients,
+    Performance,
+    ScoreEstimate,
+    brier_skill,
+    calibration_of,
+    corrected_score,
+    cross_fitted,
+    decision_curve,
+    estimate_score,
+    performance_of,
+)
+
+
+def ensemble_document(
+    ensemble: Ensemble,
+    patients: Patients,
+    history: History,
+    posterior: Posterior,
+    thresholds: tuple[float, float],
+    seed: int,
+) -> dict[str, Any]:
+    """The ensemble, its score, calibration and net benefit, and the simple pipeline's.
+
+    The ensemble's score is corrected for having chosen the weights by the same patients. The simple pipeline was not
+    chosen.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Of members of `history`.
+    patients : Patients
+        Those that were evaluated on.
+    history : History
+        The search.
+    posterior : Posterior
+        What the weights come from.
+    thresholds : tuple of float
+        Range of the net benefit.
+    seed : int
+        Seeds the parts of the recalibration and the bootstrap, the same for both so that they can be compared.
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
+    """
+    y, metric = patients.y, history.metric
+    averaged = ensemble.out_of_fold_risks(history)
+    risks = cross_fitted(y, averaged, np.random.default_rng(seed))
+    simple = history.evaluations[0]  # the first of every search, or what comes nearest to it in the space
+    simple_risks = None
+    baseline = None
+    if simple.risks is not None:
+        simple_risks = cross_fitted(y, simple.risks, np.random.default_rng(seed))
+        scored = _scored(metric, simple.risks, simple_risks)
+        baseline = {
+            "configuration": simple.configuration.to_json(),
+            "score": estimate_score(metric, y, scored, np.random.default_rng(seed)).to_json(),
+            "performance": _performance(y, simple.risks, simple_risks, thresholds).to_json(),
+        }
+    scored = _scored(metric, averaged, risks)
+    return {
+        "members": [
+            {"weight": m.weight, "configuration": m.configuration.to_json(), "score": m.score} for m in ensemble.members
+        ],
+        "score": _corrected(ensemble, patients, scored, history, posterior, seed).to_json(),
+        "performance": _performance(y, averaged, risks, thresholds).to_json(),
+        "baseline": baseline,
+        "calibration": calibration_of(y, risks).to_json(),
+        "net_benefit": decision_curve(y, risks, simple_risks, thresholds).to_json(),
+    }
+
+
+def _scored(metric: Metric, p: NDArray[np.floating], recalibrated: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Which risks tell how the delivered model does by this metric.
+
+    Its one recalibration keeps the ranking; the many of cross-fitting do not.
+    """
+    return p if metric.ranks_only else recalibrated
+
+
+def _performance(
+    y: NDArray[np.integer],
+    p: NDArray[np.floating],
+    recalibrated: NDArray[np.floating],
+    thresholds: tuple[float, float],
+) -> Performance:
+    p = np.asarray(p, dtype=np.float64)
+    return replace(
+        performance_of(y, recalibrated, thresholds),
+        auc_roc=METRICS["auc_roc"].score(y, p),
+        auc_prc=METRICS["auc_prc"].score(y, p),
+    )
+
+
+def _corrected(
+    ensemble: Ensemble,
+    patients: Patients,
+    scored: NDArray[np.floating],
+    history: History,
+    posterior: Posterior,
+    seed: int,
+) -> ScoreEstimate:
+    by_number = {e.number: e.risks for e in history.succeeded}
+    weights = {m.number: m.weight for m in ensemble.members}
+    rng = np.random.default_rng(seed)
+    return corrected_score(
+        history.metric,
+        patients,
+        scored,
+        np.array([by_number[number] for number in posterior.numbers], dtype=np.float32),
+        np.array([weights.get(number, 0.0) for number in posterior.numbers]),
+        choose=RevisedWeights(posterior, rng),
+        rng=rng,
+    )
+
+
+def calibration_warnings(history: History, y: NDArray[np.integer]) -> list[str]:
+    """Whether a search by ranking has picked a configuration whose probabilities are worse than the simple pipeline's.
+
+    Parameters
+    ----------
+    history : History
+        The search, with at least one evaluation.
+    y : ndarray, shape = (n_patients,)
+        0 and 1; the patients that were evaluated on.
+
+    Returns
+    -------
+    list of str
+        At most one.
+    """
+    best, simple = history.best(), history.evaluations[0]
+    if not history.metric.ranks_only or best is None or best.risks is None or simple.risks is None:
+        return []
+    of_best, of_simple = brier_skill(y, best.risks), brier_skill(y, simple.risks)
+    if of_best >= of_simple:
+        return []
+    warning = (
+        f"the search was by {history.metric.name}; the best configuration's Brier skill {of_best:.3f} is below the "
+        f"simple model's {of_simple:.3f}: its ranking is better than its probabilities"
+    )
+    return [warning]

@@ -1,0 +1,249 @@
+"""Evaluating a batch fold by fold: slots stay busy, and a configuration without a chance stops early.
+
+What becomes of a configuration is decided by its folds in their order, whatever the order in which they end and
+however many ran at once: the first fold that fails makes it a failure, and it is raced out at the first fold after
+which it is lost. Folds beyond that, begun because a slot was free, are dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from autoprog.cohort import Cohort
+from autoprog.evaluation import (
+    LEAST_FOLDS,
+    CrossValidation,
+    Evaluation,
+    FoldResult,
+    Plan,
+    Race,
+    Status,
+    metric_of,
+    summarise,
+)
+from autoprog.search.ports import Call, CallLimits, CallOutcome, CallQueue, CallStatus, CohortRef, Dispatcher
+from autoprog.search.work import evaluate_folds
+from autoprog.space import Configuration
+
+_STATUS = {
+    CallStatus.TIMEOUT: Status.TIMEOUT,
+    CallStatus.MEMORY: Status.MEMORY,
+    CallStatus.CRASHED: Status.CRASHED,
+    CallStatus.FAILED: Status.INVALID,
+    CallStatus.CANCELLED: Status.CANCELLED,
+}
+
+# Folds that take less together are sent as one call: a call costs 3 ms.
+_CALL_S = 0.1
+# Folds are alike: an evaluation whose first ones would take so much longer than its limit, were all like them, has
+# timed out (the very first one also loads the cohort); and a call may take so many times its folds' share of the
+# limit, or so many seconds.
+_PROJECTION, _PROJECTION_OF_ONE, _SHARES, _LEAST_CALL_S = 1.25, 2.0, 2.0, 2.0
+
+
+@dataclass
+class _Progress:
+    """What is known of one configuration.
+
+    Attributes
+    ----------
+    number : int
+        Of the evaluation.
+    configuration : Configuration
+        The pipeline.
+    results : dict of int to FoldResult
+        By fold.
+    failure : tuple of (int, CallOutcome) or None
+        The first fold that failed, and how.
+    pending : dict of str to tuple of int
+        Folds of the calls on their way, by the call's key.
+    waiting : list of int
+        Folds that were not asked for, ascending.
+    seconds : float
+        That its folds took.
+    """
+
+    number: int
+    configuration: Configuration
+    results: dict[int, FoldResult] = field(default_factory=dict)
+    failure: tuple[int, CallOutcome] | None = None
+    pending: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    waiting: list[int] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+class BatchEvaluation:
+    """Evaluates the configurations of one batch.
+
+    Parameters
+    ----------
+    configurations : mapping of int to Configuration
+        What to evaluate, by the number of the evaluation.
+    batch : int
+        Number of the batch.
+    ref : CohortRef
+        Where the patients lie.
+    cohort : Cohort
+        All patients.
+    plan : Plan
+        Folds and metric.
+    race : Race or None
+        What the batch races against.
+    limits : CallLimits
+        Of one evaluation, all its folds together.
+    """
+
+    def __init__(
+        self,
+        configurations: Mapping[int, Configuration],
+        batch: int,
+        *,
+        ref: CohortRef,
+        cohort: Cohort,
+        plan: Plan,
+        race: Race | None,
+        limits: CallLimits,
+    ) -> None:
+        self._open = {n: _Progress(n, c, waiting=list(range(plan.n_folds))) for n, c in sorted(configurations.items())}
+        self._batch = batch
+        self._ref = ref
+        self._cohort = plan.sample(cohort)
+        self._plan = plan
+        self._race = race
+        self._limits = limits
+        self._gain = metric_of(plan.metric, plan.thresholds).gain
+        self._owner: dict[str, _Progress] = {}
+
+    def run(self, dispatcher: Dispatcher, stop: Callable[[], bool]) -> Iterator[Evaluation]:
+        """Tell of each evaluation as soon as it is decided.
+
+        Parameters
+        ----------
+        dispatcher : Dispatcher
+            Runs the folds.
+        stop : callable () -> bool
+            Polled; when it turns true what is undecided is cancelled.
+
+        Yields
+        ------
+        Evaluation
+            One a configuration, in the order in which they are decided; the cancelled ones last.
+
+        Raises
+        ------
+        EngineUnavailableError
+            If no worker can be reached.
+        """
+        slots = max(1, dispatcher.slots)
+        with dispatcher.open(stop) as queue:
+            self._fill(queue, slots)
+            for outcome in queue.outcomes():
+                progress = self._owner.pop(outcome.key)
+                if outcome.status is CallStatus.CANCELLED:
+                    continue
+                self._learn(progress, outcome)
+                if (evaluation := self._verdict(progress)) is not None:
+                    del self._open[progress.number]
+                    for key in progress.pending:
+                        queue.withdraw(key)
+                        del self._owner[key]
+                    yield evaluation
+                if not stop():
+                    self._fill(queue, slots)
+        for progress in self._open.values():
+            yield self._evaluation(progress, Status.CANCELLED, (), None)
+
+    def _fill(self, queue: CallQueue, slots: int) -> None:
+        """Ask for more folds: two calls a slot, so that none waits; folds that a race may make needless, one.
+
+        One configuration after another: what the end of the time cuts off is then little.
+        """
+        while len(self._owner) < 2 * slots:
+            waiting = [p for p in self._open.values() if p.waiting]
+            if not waiting:
+                return
+            progress = min(waiting, key=lambda p: (self._is_ahead(p), p.number))
+            if self._is_ahead(progress) and len(self._owner) >= slots:
+                return
+            self._ask(queue, progress)
+
+    def _is_ahead(self, progress: _Progress) -> bool:
+        """Whether the next fold would be begun before it is known to be needed."""
+        asked = len(progress.results) + sum(map(len, progress.pending.values()))
+        return self._race is not None and bool(progress.pending) and asked >= LEAST_FOLDS
+
+    def _ask(self, queue: CallQueue, progress: _Progress) -> None:
+        size = 1
+        if progress.results:
+            size = max(1, int(_CALL_S / max(progress.seconds / len(progress.results), 1e-6)))
+        folds, progress.waiting = tuple(progress.waiting[:size]), progress.waiting[size:]
+        key = f"{progress.number}/{folds[0]}"
+        share_s = self._limits.time_s * len(folds) / self._plan.n_folds
+        time_s = min(max(_SHARES * share_s, _LEAST_CALL_S), max(self._limits.time_s - progress.seconds, 0.1))
+        limits = CallLimits(time_s, self._limits.memory_mb)
+        queue.submit(Call(key, evaluate_folds, (self._ref, progress.configuration, self._plan, folds)), limits)
+        progress.pending[key] = folds
+        self._owner[key] = progress
+
+    def _learn(self, progress: _Progress, outcome: CallOutcome) -> None:
+        folds = progress.pending.pop(outcome.key)
+        progress.seconds += outcome.duration_s
+        results: tuple[FoldResult, ...] = outcome.value if outcome.status is CallStatus.SUCCEEDED else ()
+        progress.results.update(zip(folds, results, strict=False))
+        if outcome.status is not CallStatus.SUCCEEDED:
+            if progress.failure is None or folds[0] < progress.failure[0]:
+                progress.failure = (folds[0], outcome)
+        elif len(results) < len(folds):  # the next one raised: it says why when it is asked for first
+            progress.waiting = sorted([*progress.waiting, *folds[len(results) :]])
+        if progress.failure is not None:
+            progress.waiting = [fold for fold in progress.waiting if fold < progress.failure[0]]
+
+    def _verdict(self, progress: _Progress) -> Evaluation | None:
+        """What the folds known so far, in their order, decide; None if they do not yet."""
+        results: list[FoldResult] = []
+        for number in range(self._plan.n_folds):
+            if progress.failure is not None and progress.failure[0] == number:
+                outcome = progress.failure[1]
+                reason = outcome.reason if outcome.status is not CallStatus.TIMEOUT else f"a fold {outcome.reason}"
+                return self._evaluation(progress, _STATUS[outcome.status], (), reason)
+            if number not in progress.results:
+                break
+            results.append(progress.results[number])
+            if self._race is not None and self._race.is_lost([self._gain(r.score) for r in results]):
+                reason = f"no chance against the best one after {len(results)} of {self._plan.n_folds} folds"
+                return self._evaluation(progress, Status.RACED_OUT, tuple(results), reason)
+        if len(results) == self._plan.n_folds:
+            return self._evaluation(progress, Status.SUCCEEDED, tuple(results), None)
+        return self._timeout(progress)
+
+    def _timeout(self, progress: _Progress) -> Evaluation | None:
+        limit_s, n_folds = self._limits.time_s, self._plan.n_folds
+        reason = f"took longer than its {limit_s:g} s"
+        if progress.seconds <= limit_s:
+            done = len(progress.results)
+            projected_s = progress.seconds / done * n_folds if done else 0.0
+            if projected_s <= (_PROJECTION_OF_ONE if done == 1 else _PROJECTION) * limit_s:
+                return None
+            reason = (
+                f"{done} of {n_folds} folds took {progress.seconds:.1f} s: all are expected to take {projected_s:.0f}"
+            )
+        return self._evaluation(progress, Status.TIMEOUT, (), reason)
+
+    def _evaluation(
+        self, progress: _Progress, status: Status, results: tuple[FoldResult, ...], reason: str | None
+    ) -> Evaluation:
+        complete = CrossValidation.of(results, self._cohort, self._plan) if status is Status.SUCCEEDED else None
+        notes = summarise(r.notes for r in results)
+        return Evaluation(
+            progress.number,
+            self._batch,
+            progress.configuration,
+            status,
+            score=complete.score if complete else None,
+            fold_scores=tuple(r.score for r in results),
+            risks=complete.risks if complete else None,
+            duration_s=progress.seconds,
+            reason="; ".join(filter(None, (reason, notes))) or None,
+            n_patients=self._cohort.n_patients,
+        )

@@ -1,0 +1,106 @@
+"""The decision curve of the report, as the points of an SVG drawing.
+
+t    thresholds                                                      (n,)
+NB   net benefit of one way to decide, at each threshold             (n,)
+u, v places on the drawing: u = WIDTH t / t_end to the right, v = HEIGHT (top - NB) / (top - bottom) downwards
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+WIDTH, HEIGHT = 640, 320  # of the plot itself, in the drawing's units
+
+_BELOW_ZERO = 0.15  # how far down it goes: treating all falls without end, and nobody acts on it there
+_TICKS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One way to decide.
+
+    Attributes
+    ----------
+    name : str
+        Key of the document of net benefit.
+    points : str
+        As SVG's `polyline` takes them; the drawing has to cut off what lies outside it.
+    """
+
+    name: str
+    points: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A labelled place on an axis.
+
+    Attributes
+    ----------
+    place : float
+        Distance from the left, or from above.
+    label : str
+        What stands there.
+    """
+
+    place: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class CurveDrawing:
+    """What the template draws.
+
+    Attributes
+    ----------
+    lines : tuple of Line
+        Nobody, everybody, the simple pipeline where there is one, the model.
+    band : tuple of float
+        Left end and width of the thresholds that the search was asked to consider.
+    across, down : tuple of Tick
+        Thresholds below, net benefits at the left.
+    """
+
+    lines: tuple[Line, ...]
+    band: tuple[float, float]
+    across: tuple[Tick, ...]
+    down: tuple[Tick, ...]
+
+
+def draw(curve: Mapping[str, Any]) -> CurveDrawing:
+    """Place a decision curve on the drawing.
+
+    Parameters
+    ----------
+    curve : mapping
+        `net_benefit` of the ensemble's document.
+
+    Returns
+    -------
+    CurveDrawing
+        Up to the last threshold at which the model is of use or that was asked for.
+    """
+    t = np.array(curve["thresholds"])
+    low, high = curve["range"]
+    of_use = t[np.array(curve["model"]) > 0]
+    t_end = max(high, of_use.max(initial=0.0))
+    names = [name for name in ("treat_none", "treat_all", "baseline", "model") if curve[name] is not None]
+    values = {name: np.array(curve[name])[t <= t_end] for name in names}
+    top = max(float(NB.max()) for NB in values.values()) or 1.0
+    bottom = -_BELOW_ZERO * top
+    u, v = WIDTH / t_end, HEIGHT / (top - bottom)
+    return CurveDrawing(
+        lines=tuple(Line(name, _points(u * t[t <= t_end], v * (top - NB))) for name, NB in values.items()),
+        band=(u * low, max(u * (high - low), 1.0)),
+        across=tuple(Tick(u * x, f"{100 * x:.3g} %") for x in np.linspace(0, t_end, _TICKS)),
+        down=tuple(Tick(v * (top - x), f"{x:.3f}") for x in np.linspace(0, top, _TICKS)),
+    )
+
+
+def _points(u: NDArray[np.float64], v: NDArray[np.float64]) -> str:
+    return " ".join(f"{right:.1f},{below:.1f}" for right, below in zip(u, v, strict=True))

@@ -1,0 +1,47 @@
+"""The kernels of the feature stage, and the axes that they share.
+
+x, z     standardised columns of two patients            (d,)
+d        columns                                          int
+gamma    g / d                                            float
+
+rbf      exp(-gamma |x - z|^2)
+poly     (gamma x'z + coef0)^degree
+sigmoid  tanh(gamma x'z + coef0), not positive definite
+cosine   x'z / (|x| |z|)
+
+Two patients of standardised columns are 2 d apart on average, squared, and x'x is d: the axis is g, so that a range
+fits narrow tables and wide ones. The Gaussian kernel of an average pair is exp(-2 g).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from autoprog.space._base import TableShape
+from autoprog.space.hyperparameters import Choice, Float, Integer, Parameter
+
+# Beyond the upper end patients are alike to none but themselves; towards the lower one the kernel becomes linear.
+GAMMA = Float("gamma", 0.003, 3.0, 0.1, log=True)
+
+KERNEL_AXES = (
+    Choice("kernel", ("rbf", "poly", "sigmoid", "cosine"), default="rbf"),
+    GAMMA,
+    Integer("degree", 2, 4, 3),
+    Float("coef0", -1.0, 1.0, 0.0),
+)
+
+
+def gamma_of(parameters: Mapping[str, Parameter], shape: TableShape) -> float:
+    """The coefficient gamma of a kernel on these columns, from its place g on the axis."""
+    return float(parameters["gamma"]) / shape.n_columns
+
+
+def kernel_of(parameters: Mapping[str, Parameter], shape: TableShape) -> dict[str, Any]:
+    """Kernel, gamma, degree and coef0 by the names that scikit-learn gives them; a kernel reads those that it has."""
+    return {
+        "kernel": str(parameters["kernel"]),
+        "gamma": gamma_of(parameters, shape),
+        "degree": int(parameters["degree"]),
+        "coef0": float(parameters["coef0"]),
+    }

@@ -1,0 +1,42 @@
+"""The prediction stage of Table 1: the learners, a file a family.
+
+Learners that depend on the scale of their inputs standardise them on the training patients. Each runs on one thread:
+the engine runs as many evaluations at once as there are cores.
+"""
+
+from __future__ import annotations
+
+from autoprog.space._base import Algorithm
+from autoprog.space.prediction.boosting import ADA_BOOST, GRADIENT_BOOSTING, LIGHTGBM, XGBOOST
+from autoprog.space.prediction.gaussian_process import GAUSSIAN_PROCESS
+from autoprog.space.prediction.linear import LDA, LINEAR_SVM, LOGISTIC_REGRESSION, RIDGE
+from autoprog.space.prediction.naive_bayes import BERNOULLI_NB, GAUSSIAN_NB, MULTINOMIAL_NB
+from autoprog.space.prediction.neighbours import K_NEAREST_NEIGHBOURS
+from autoprog.space.prediction.neural_network import NEURAL_NETWORK
+from autoprog.space.prediction.survival import COX, SURVIVAL_FOREST
+from autoprog.space.prediction.trees import BAGGING, DECISION_TREE, EXTRA_TREES, RANDOM_FOREST
+
+PREDICTION: tuple[Algorithm, ...] = (
+    LOGISTIC_REGRESSION,
+    RIDGE,
+    LDA,
+    LINEAR_SVM,
+    BERNOULLI_NB,
+    GAUSSIAN_NB,
+    MULTINOMIAL_NB,
+    K_NEAREST_NEIGHBOURS,
+    DECISION_TREE,
+    RANDOM_FOREST,
+    EXTRA_TREES,
+    BAGGING,
+    ADA_BOOST,
+    GRADIENT_BOOSTING,
+    XGBOOST,
+    LIGHTGBM,
+    GAUSSIAN_PROCESS,
+    NEURAL_NETWORK,
+    SURVIVAL_FOREST,
+    COX,
+)
+
+__all__ = ["PREDICTION"]

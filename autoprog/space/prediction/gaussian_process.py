@@ -1,0 +1,189 @@
+"""The Gaussian process classifier of Table 1: fitted by gpytorch, predicting from plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Self, cast
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.distance import cdist
+from scipy.special import ndtr
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.hyperparameters import Choice, Integer, Parameter
+from autoprog.space.prediction.two_classes import two_classes
+
+if TYPE_CHECKING:
+    from autoprog.space.prediction.variational import KernelName
+
+# A fit makes 150 steps of 500 patients: beyond this many, patients would be read about once.
+_MAX_PATIENTS = 50_000
+# Rows of k(X, Z) that a prediction holds at a time.
+_BLOCK = 10_000
+
+
+class GaussianProcess(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Binary classification by a sparse variational Gaussian process with a probit link.
+
+    Expects standardised columns. The notation is that of `autoprog.space.prediction.variational`, which does the fit.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "matern52", "matern32"}
+        The smoother, the earlier in the list.
+    ard : bool
+        Whether each column has a length-scale of its own.
+    inducing : int
+        Most inducing points; a fit costs their square.
+    random_state : int
+        Draws the inducing points and the batches.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape = (2,)
+        The outcome's values; the second is the event.
+    mean_, variance_ : float
+        c and s2.
+    lengths_ : ndarray, shape = (n_columns,)
+        ell.
+    points_ : ndarray, shape = (m, n_columns)
+        Z.
+    weights_ : ndarray, shape = (m,)
+        a.
+    reduction_ : ndarray, shape = (m, m)
+        B.
+
+    References
+    ----------
+    Rasmussen & Williams (2006), Gaussian processes for machine learning, equation 3.82: the averaged probit.
+    """
+
+    def __init__(
+        self, kernel: KernelName = "rbf", *, ard: bool = True, inducing: int = 64, random_state: int = 0
+    ) -> None:
+        self.kernel = kernel
+        self.ard = ard
+        self.inducing = inducing
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Fit the process.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Standardised columns.
+        y : array-like, shape = (n_patients,)
+            The outcome, of two values.
+
+        Returns
+        -------
+        GaussianProcess
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If the outcome has not two values.
+        """
+        # Imported here: the service lists the space without paying seconds and 200 MB for torch.
+        from autoprog.space.prediction.variational import fit_process, posterior  # noqa: PLC0415
+
+        columns, outcome = validate_data(self, X, y, dtype=np.float64)
+        self.classes_, events = two_classes(outcome)
+        process = fit_process(
+            columns, events, self.kernel, ard=self.ard, inducing=self.inducing, seed=self.random_state
+        )
+        q = posterior(process)
+        self.mean_, self.variance_, self.lengths_ = q.mean, q.variance, q.lengths
+        self.points_, self.weights_, self.reduction_ = q.points, q.weights, q.reduction
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probability of each class: Phi(f) averaged over the posterior of f, in closed form.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Standardised columns.
+
+        Returns
+        -------
+        ndarray, shape = (n_patients, 2)
+            Columns as in `classes_`.
+        """
+        check_is_fitted(self)
+        columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        blocks = (columns[start : start + _BLOCK] for start in range(0, len(columns), _BLOCK))
+        risk = np.concatenate([self._risk(block) for block in blocks])
+        return np.column_stack([1.0 - risk, risk])
+
+    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
+        """The more probable class of each patient, shape = (n_patients,)."""
+        proba = self.predict_proba(X)
+        return np.asarray(self.classes_[(proba[:, 1] > 0.5).astype(np.intp)])
+
+    def _risk(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        r = cdist(X / self.lengths_, self.points_ / self.lengths_)
+        k = self.variance_ * _CORRELATION[self.kernel](r)
+        mean = self.mean_ + k @ self.weights_
+        variance = self.variance_ - np.einsum("ij,ij->i", k @ self.reduction_, k)
+        return np.asarray(ndtr(mean / np.sqrt(1.0 + np.maximum(variance, 0.0))))
+
+
+def _rbf(r: NDArray[np.float64]) -> NDArray[np.float64]:
+    return np.asarray(np.exp(-0.5 * r**2))
+
+
+def _matern52(r: NDArray[np.float64]) -> NDArray[np.float64]:
+    z = np.sqrt(5.0) * r
+    return np.asarray((1.0 + z + z**2 / 3.0) * np.exp(-z))
+
+
+def _matern32(r: NDArray[np.float64]) -> NDArray[np.float64]:
+    z = np.sqrt(3.0) * r
+    return np.asarray((1.0 + z) * np.exp(-z))
+
+
+_CORRELATION = {"rbf": _rbf, "matern52": _matern52, "matern32": _matern32}
+
+
+def _gaussian_process(parameters: Mapping[str, Parameter], _shape: TableShape, seed: int) -> BaseEstimator:
+    return make_pipeline(
+        StandardScaler(),
+        GaussianProcess(
+            cast("KernelName", parameters["kernel"]),
+            ard=bool(parameters["ard"]),
+            inducing=int(parameters["inducing"]),
+            random_state=seed,
+        ),
+    )
+
+
+GAUSSIAN_PROCESS = Algorithm(
+    "prediction",
+    "gaussian_process",
+    (
+        Choice("kernel", ("rbf", "matern52", "matern32"), default="rbf"),
+        Choice("ard", (True, False), default=True),
+        Integer("inducing", 16, 128, 64, log=True),
+    ),
+    _gaussian_process,
+    "kernel",
+    takes=frozenset({"negative", "collinear"}),
+    cost=Cost(1.5, patients=0.1, columns=0.1),
+    max_patients=_MAX_PATIENTS,
+    stored_types=("autoprog.space.prediction.gaussian_process.GaussianProcess",),
+    reference="Hensman, Matthews & Ghahramani (2015), Scalable variational Gaussian process classification, AISTATS",
+)

@@ -1,0 +1,191 @@
+"""The neural network of Table 1: trained by torch, predicting from plain arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.hyperparameters import Float, Integer, Parameter
+from autoprog.space.prediction.two_classes import two_classes
+
+# Training makes at most 1,500 steps of 256 patients: each of this many is read about five times.
+_MAX_PATIENTS = 75_000
+# Scaled values are bent so that none exceeds this.
+_CLIP = 3.0
+# Rows whose activations a prediction holds at a time.
+_BLOCK = 10_000
+
+
+class MultilayerPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Binary classification by a fully connected network of rectified units.
+
+    Columns are centred at the median, divided by the interquartile range and bent smoothly into (-3, 3), so that an
+    outlier at prediction cannot drive the risk to 0 or 1. A fifth of the patients is held out of the training to tell
+    when to stop. The notation is that of `autoprog.space.prediction.backpropagation`, which trains.
+
+    Parameters
+    ----------
+    layers : int
+        Hidden layers, at least 1.
+    width : int
+        Units of each.
+    dropout : float
+        Share of hidden units left out at each step of the training, in [0, 1).
+    learning_rate : float
+        At the first step; it falls to 0 along a half cosine.
+    weight_decay : float
+        Decoupled decay of the weights, 0 or more.
+    random_state : int
+        Seeds everything that is drawn.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape = (2,)
+        The outcome's values; the second is the event.
+    centre_, scale_ : ndarray, shape = (n_columns,)
+        Median, and what a difference from it is divided by.
+    weights_ : list of ndarray, shape = (n_in, n_out)
+        W of each layer, float32.
+    biases_ : list of ndarray, shape = (n_out,)
+        b of each layer, float32.
+
+    References
+    ----------
+    Holzmueller, Grinsztajn & Steinwart (2024), Better by default: strong pre-tuned MLPs and boosted trees on tabular
+    data, NeurIPS: scaling and clipping of the columns.
+    """
+
+    def __init__(
+        self,
+        layers: int = 2,
+        width: int = 64,
+        *,
+        dropout: float = 0.2,
+        learning_rate: float = 1e-3,
+        weight_decay: float = 1e-2,
+        random_state: int = 0,
+    ) -> None:
+        self.layers = layers
+        self.width = width
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.random_state = random_state
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Train the network.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Design matrix.
+        y : array-like, shape = (n_patients,)
+            The outcome, of two values.
+
+        Returns
+        -------
+        MultilayerPerceptron
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If the outcome has not two values.
+        """
+        # Imported here: the service lists the space without paying seconds and 200 MB for torch.
+        from autoprog.space.prediction.backpropagation import Recipe, train  # noqa: PLC0415
+
+        columns, outcome = validate_data(self, X, y, dtype=np.float64)
+        self.classes_, events = two_classes(outcome)
+        self.centre_, self.scale_ = _robust_scale(columns)
+        recipe = Recipe((self.width,) * self.layers, self.dropout, self.learning_rate, self.weight_decay)
+        network = train(self._scaled(columns).astype(np.float32), events.astype(np.float32), recipe, self.random_state)
+        self.weights_ = [W.numpy() for W in network.weights]
+        self.biases_ = [b.numpy() for b in network.biases]
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Design matrix.
+
+        Returns
+        -------
+        ndarray, shape = (n_patients, 2)
+            Columns as in `classes_`.
+        """
+        check_is_fitted(self)
+        columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        blocks = (columns[start : start + _BLOCK] for start in range(0, len(columns), _BLOCK))
+        logits = np.concatenate([self._logits(block) for block in blocks])
+        return np.column_stack([expit(-logits), expit(logits)])
+
+    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
+        """The more probable class of each patient, shape = (n_patients,)."""
+        proba = self.predict_proba(X)
+        return np.asarray(self.classes_[(proba[:, 1] > 0.5).astype(np.intp)])
+
+    def _scaled(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        z = (X - self.centre_) / self.scale_
+        return np.asarray(z / np.sqrt(1.0 + (z / _CLIP) ** 2))
+
+    def _logits(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        h = self._scaled(X)
+        for W, b in zip(self.weights_[:-1], self.biases_[:-1], strict=True):
+            h = np.maximum(h @ W.astype(np.float64) + b, 0.0)
+        return np.asarray((h @ self.weights_[-1].astype(np.float64) + self.biases_[-1])[:, 0])
+
+
+def _robust_scale(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Median and interquartile range of each column; half the range where the latter is zero, as of most dummies."""
+    low, centre, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
+    scale = high - low
+    scale = np.where(scale > 0, scale, np.ptp(X, axis=0) / 2.0)
+    return centre, np.where(scale > 0, scale, 1.0)
+
+
+def _neural_network(parameters: Mapping[str, Parameter], _shape: TableShape, seed: int) -> BaseEstimator:
+    return MultilayerPerceptron(
+        int(parameters["layers"]),
+        int(parameters["width"]),
+        dropout=float(parameters["dropout"]),
+        learning_rate=float(parameters["learning_rate"]),
+        weight_decay=float(parameters["weight_decay"]),
+        random_state=seed,
+    )
+
+
+NEURAL_NETWORK = Algorithm(
+    "prediction",
+    "neural_network",
+    (
+        Integer("layers", 1, 4, 2),
+        Integer("width", 16, 128, 64, log=True),
+        Float("dropout", 0.0, 0.5, 0.2),
+        Float("learning_rate", 1e-4, 1e-2, 1e-3, log=True),
+        Float("weight_decay", 1e-5, 1.0, 1e-2, log=True),
+    ),
+    _neural_network,
+    "neural",
+    takes=frozenset({"negative", "collinear"}),
+    cost=Cost(0.5, patients=0.5, columns=0.1),
+    max_patients=_MAX_PATIENTS,
+    stored_types=("autoprog.space.prediction.neural_network.MultilayerPerceptron",),
+    reference="Gorishniy et al. (2021), Revisiting deep learning models for tabular data, NeurIPS: the ranges",
+)

@@ -1,0 +1,351 @@
+"""The two learners of Table 1 for event times: Cox's model and the random survival forest, fitted by scikit-survival.
+
+Both are fitted to scikit-survival's structured array of (event, time) and answer in the same two ways: `predict` ranks
+the patients, `predict_survival` gives P(T > t) at horizons t. They stand last in a pipeline and standardise for
+themselves where they must, so that `pipeline[-1].predict_survival(pipeline[:-1].transform(X), horizons)` is its answer.
+
+======  =====================================================================  =============  ============
+symbol  meaning                                                                shape          unit
+======  =====================================================================  =============  ============
+n, d    patients, columns                                                      scalars        1
+T       time to the event                                                      (n,)           the cohort's
+t       horizons                                                               (n_horizons,)  as T
+beta    log hazard ratio of each column                                        (d,)           1 / column's
+c       mean of each column                                                    (d,)           column's
+H0      cumulative hazard of a patient with columns c, by Breslow's estimator  (n_times,)     1
+======  =====================================================================  =============  ============
+
+References
+----------
+Cox (1972), Regression models and life tables, J R Stat Soc B 34:187-220.
+Efron (1977), The efficiency of Cox's likelihood function for censored data, J Am Stat Assoc 72:557-565: ties.
+Ishwaran, Kogalur, Blackstone & Lauer (2008), Random survival forests, Ann Appl Stat 2:841-860.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.hyperparameters import Float, Integer, Parameter
+from autoprog.space.prediction.bounds import least_in_leaf
+
+# Of the standardised coefficients: a normal prior of standard deviation 3. Where a column separates those who had the
+# event from all others the estimate stays finite; elsewhere it moves by a fraction of a per cent of its standard error.
+_COX_RIDGE = 0.1
+# Newton's steps are a loop over patients in Python.
+_COX_MAX_PATIENTS = 20_000
+
+# Where every time is its own, a tree of 1,000 patients takes four times as long and a leaf holds 1,000 steps.
+_GRID = 50
+_MEMBER_PATIENTS = 1_000
+
+# The exponential of more than this overflows.
+_LARGEST_EXPONENT = 700.0
+
+
+class CoxRegression(BaseEstimator):  # type: ignore[misc]
+    """Proportional hazards with a small ridge penalty on standardised columns.
+
+    Parameters
+    ----------
+    alpha : float
+        Penalty `alpha / 2 |beta_standardised|^2` against the partial log-likelihood; 0 or more.
+
+    Attributes
+    ----------
+    coef_ : ndarray, shape = (n_columns,)
+        beta, a unit of the column.
+    centre_ : ndarray, shape = (n_columns,)
+        c.
+    times_ : ndarray, shape = (n_times,)
+        Distinct times of the training patients, ascending.
+    cumulative_hazard_ : ndarray, shape = (n_times,)
+        H0 at `times_`.
+    """
+
+    def __init__(self, alpha: float = _COX_RIDGE) -> None:
+        self.alpha = alpha
+
+    def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
+        """Maximise the penalised partial likelihood, ties by Efron.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Linearly independent columns.
+        y : structured ndarray, shape = (n_patients,)
+            Whether the event was seen, and the time of it or of the censoring.
+
+        Returns
+        -------
+        CoxRegression
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If no event was seen or a time is negative.
+        """
+        # Imported here: the service lists the space without paying for scikit-survival.
+        from sksurv.linear_model import CoxPHSurvivalAnalysis  # noqa: PLC0415
+
+        X = validate_data(self, X, dtype=np.float64)
+        scaler = StandardScaler().fit(X)
+        model = CoxPHSurvivalAnalysis(alpha=self.alpha, ties="efron").fit(scaler.transform(X), y)
+        self.coef_ = model.coef_ / scaler.scale_
+        self.centre_ = scaler.mean_
+        self.times_ = model.cum_baseline_hazard_.x
+        self.cumulative_hazard_ = model.cum_baseline_hazard_.y
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Log hazard ratio of each patient against one with the mean columns, shape = (n_patients,)."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray((X - self.centre_) @ self.coef_)
+
+    def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> NDArray[np.float64]:
+        """P(T > t | x) = exp(-H0(t) exp(beta'(x - c))).
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Columns as in `fit`.
+        horizons : array-like, shape = (n_horizons,)
+            Times, 0 or more; beyond the last training time the last value holds.
+
+        Returns
+        -------
+        ndarray, shape = (n_patients, n_horizons)
+            Probabilities, not increasing with the horizon.
+
+        Raises
+        ------
+        ValueError
+            If a horizon is negative or not finite.
+        """
+        t = _checked(horizons)
+        steps = np.concatenate([[0.0], self.cumulative_hazard_])
+        H0 = steps[np.searchsorted(self.times_, t, side="right")]
+        log_H0 = np.log(H0, out=np.full(H0.shape, -np.inf), where=H0 > 0)
+        log_H = log_H0 + self.predict(X)[:, None]
+        return np.asarray(np.exp(-np.exp(np.minimum(log_H, _LARGEST_EXPONENT))))
+
+
+class SurvivalForest(BaseEstimator):  # type: ignore[misc]
+    """Bootstrapped survival trees, split by the log-rank statistic, on times rounded to a grid.
+
+    The grid has up to 50 points with the same number of events between any two. At its points rounding changes no
+    estimate but by who is censored between them, and none where there are no more than 50 event times; survival between
+    two points is interpolated linearly.
+
+    Parameters
+    ----------
+    trees : int
+        Number of trees.
+    max_features : float
+        Share of the columns that a split may choose from, in (0, 1].
+    min_leaf : int
+        Least patients of a leaf.
+    max_depth : int
+        Most splits above a leaf.
+    max_samples : float
+        Size of each tree's bootstrap sample as a share of the patients, in (0, 1].
+    random_state : int
+        Draws the samples and the columns.
+
+    Attributes
+    ----------
+    forest_ : RandomSurvivalForest
+        Fitted to the rounded times.
+    """
+
+    def __init__(
+        self,
+        trees: int = 100,
+        *,
+        max_features: float = 0.3,
+        min_leaf: int = 15,
+        max_depth: int = 15,
+        max_samples: float = 1.0,
+        random_state: int = 0,
+    ) -> None:
+        self.trees = trees
+        self.max_features = max_features
+        self.min_leaf = min_leaf
+        self.max_depth = max_depth
+        self.max_samples = max_samples
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
+        """Grow the trees.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Columns; cells may be missing.
+        y : structured ndarray, shape = (n_patients,)
+            Whether the event was seen, and the time of it or of the censoring.
+
+        Returns
+        -------
+        SurvivalForest
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If no event was seen or a time is negative.
+        """
+        from sksurv.ensemble import RandomSurvivalForest  # noqa: PLC0415  as above
+        from sksurv.util import Surv, check_array_survival  # noqa: PLC0415
+
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
+        event, time = check_array_survival(X, y)
+        self.forest_ = RandomSurvivalForest(
+            self.trees,
+            max_depth=self.max_depth,
+            min_samples_split=2 * self.min_leaf,
+            min_samples_leaf=self.min_leaf,
+            max_features=self.max_features,
+            max_samples=self.max_samples,
+            n_jobs=1,
+            random_state=self.random_state,
+        ).fit(X, Surv.from_arrays(event, _on_grid(event, time)))
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Cumulative hazard summed over the grid, shape = (n_patients,): higher is worse."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        return np.asarray(self.forest_.predict(X))
+
+    def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> NDArray[np.float64]:
+        """P(T > t | x), the mean of the Kaplan-Meier estimates in the patient's leaves.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Columns as in `fit`.
+        horizons : array-like, shape = (n_horizons,)
+            Times, 0 or more; beyond the last training time the last value holds.
+
+        Returns
+        -------
+        ndarray, shape = (n_patients, n_horizons)
+            Probabilities, not increasing with the horizon.
+
+        Raises
+        ------
+        ValueError
+            If a horizon is negative or not finite.
+        """
+        t = _checked(horizons)
+        check_is_fitted(self)
+        columns: NDArray[np.float64] = validate_data(
+            self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
+        )
+        grid = np.concatenate([[0.0], self.forest_.unique_times_])
+        survival = np.column_stack(
+            [np.ones(len(columns)), self.forest_.predict_survival_function(columns, return_array=True)]
+        )
+        right = np.clip(np.searchsorted(grid, t, side="right"), 1, len(grid) - 1)
+        width = grid[right] - grid[right - 1]
+        # A grid that starts at zero has a first cell without width.
+        share = np.divide(t - grid[right - 1], width, out=np.ones_like(t), where=width > 0)
+        share = np.clip(share, 0.0, 1.0)
+        before, after = survival[:, right - 1], survival[:, right]
+        # In this form rounding keeps the order of horizons; a weighted mean of equal numbers may exceed them.
+        return np.asarray(np.maximum(before - share * (before - after), after))
+
+
+def _checked(horizons: ArrayLike) -> NDArray[np.float64]:
+    t = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
+    if not (np.isfinite(t).all() and (t >= 0).all()):
+        msg = f"horizons must be finite and 0 or more: got {t.min()} to {t.max()}"
+        raise ValueError(msg)
+    return t
+
+
+def _on_grid(event: NDArray[np.bool_], time: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Times, moved to quantiles of the event times: events up; the others to the side that more events speak for.
+
+    Of the events between two points of the grid, which all move to the upper one, a patient censored among them was at
+    risk at those before his own time. He moves up, to be at risk at all, if these are half of them or more; else down.
+    Where the event times are on the grid already no set of patients at risk changes.
+    """
+    events = np.sort(time[event])
+    grid = np.unique(events)
+    if len(grid) > _GRID:
+        grid = np.unique(np.quantile(events, np.linspace(0.0, 1.0, _GRID), method="inverted_cdf"))
+    upper = np.searchsorted(grid, time)
+    counts = np.concatenate([[0.0], np.searchsorted(events, grid, side="right"), [np.inf]])
+    up = np.searchsorted(events, time, side="right") >= (counts[upper] + counts[upper + 1]) / 2.0
+    points = np.concatenate([[0.0], grid])
+    return np.asarray(points[upper + (event | up)])
+
+
+def _cox(_parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
+    return CoxRegression()
+
+
+def _survival_forest(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
+    # A share and not a count, which an inner fold of the calibration stage might not have.
+    share = min(float(parameters["max_samples"]), _MEMBER_PATIENTS / shape.n_patients)
+    return SurvivalForest(
+        int(parameters["trees"]),
+        max_features=float(parameters["max_features"]),
+        min_leaf=least_in_leaf(parameters, shape),
+        max_depth=int(parameters["max_depth"]),
+        max_samples=share,
+        random_state=seed,
+    )
+
+
+COX = Algorithm(
+    "prediction",
+    "cox",
+    (),
+    _cox,
+    "linear",
+    modes=("survival",),
+    takes=frozenset({"negative", "times"}),
+    cost=Cost(0.09, patients=1.0, columns=0.8),
+    max_patients=_COX_MAX_PATIENTS,
+    stored_types=("autoprog.space.prediction.survival.CoxRegression",),
+    reference="Cox (1972), Regression models and life tables, J R Stat Soc B 34:187-220",
+)
+
+SURVIVAL_FOREST = Algorithm(
+    "prediction",
+    "survival_forest",
+    (
+        Integer("trees", 30, 200, 100, log=True),
+        Float("max_features", 0.05, 1.0, 0.3),
+        Integer("min_leaf", 5, 50, 15, log=True),
+        Integer("max_depth", 2, 30, 15, log=True),
+        Float("max_samples", 0.3, 1.0, 0.7),
+    ),
+    _survival_forest,
+    "survival",
+    modes=("survival",),
+    takes=frozenset({"missing", "negative", "collinear", "times"}),
+    cost=Cost(1.2, patients=1.5, columns=1.0),
+    max_patients=_MEMBER_PATIENTS,
+    subsample="member",
+    stored_types=(
+        "autoprog.space.prediction.survival.SurvivalForest",
+        "sklearn.tree._tree.Tree",
+        "sksurv.ensemble.forest.RandomSurvivalForest",
+        "sksurv.tree.tree.SurvivalTree",
+    ),
+    reference="Ishwaran et al. (2008), Random survival forests, Ann Appl Stat 2:841-860",
+)

@@ -1,0 +1,155 @@
+"""A decision tree, and the forests that average many of them.
+
+A tree takes missing cells: at each split those that miss the value go to the side that lowers the impurity more.
+
+A forest is bounded twice. Its fit has at most `_MOST_IN_FIT` patients, since every member pays for all of them however
+few it is grown on: it sorts the outcome and reads rows from all over the memory, on 400,000 patients .1 s a tree. Each
+member is grown on at most `_MOST_IN_MEMBER` of them. On 400,000 simulated patients with 87 columns members of 4,000
+cost .006 of the AUC of members of 5,000 out of 50,000 (.810, .817) and take two thirds of their time (6.6 s, 9.8 s).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+from autoprog.space._base import Algorithm, Cost, Input, TableShape
+from autoprog.space.hyperparameters import Choice, Float, Hyperparameter, Integer, Parameter
+from autoprog.space.prediction.bounds import least_in_leaf, member_fraction
+
+_TAKES: frozenset[Input] = frozenset({"missing", "negative", "collinear", "weights"})
+_TREE = "sklearn.tree._tree.Tree"
+_CRITERION = Choice("criterion", ("gini", "entropy"), default="gini")
+
+_MOST_IN_FIT = 20_000
+_MOST_IN_MEMBER = 4_000
+# A forest's cost in patients: almost linear up to `_MOST_IN_MEMBER`, almost flat from there to `_MOST_IN_FIT`.
+_GROWTH = 0.75
+
+
+def _decision_tree(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
+    return DecisionTreeClassifier(
+        criterion=str(parameters["criterion"]),
+        max_depth=int(parameters["max_depth"]),
+        min_samples_leaf=least_in_leaf(parameters, shape),
+        ccp_alpha=float(parameters["pruning"]),
+        random_state=seed,
+    )
+
+
+def _of_a_forest(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> dict[str, Any]:
+    """What the constructors of both forests call alike."""
+    return {
+        "n_estimators": int(parameters["trees"]),
+        "criterion": str(parameters["criterion"]),
+        "max_features": float(parameters["max_features"]),
+        "min_samples_leaf": least_in_leaf(parameters, shape),
+        "max_depth": int(parameters["max_depth"]),
+        "max_samples": member_fraction(shape, _MOST_IN_MEMBER, _MOST_IN_FIT),
+        "n_jobs": 1,
+        "random_state": seed,
+    }
+
+
+def _random_forest(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
+    return RandomForestClassifier(**_of_a_forest(parameters, shape, seed))
+
+
+def _extra_trees(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
+    # Extremely randomised trees see all patients; only a sample of a large fold has to be drawn.
+    large = member_fraction(shape, _MOST_IN_MEMBER, _MOST_IN_FIT) is not None
+    return ExtraTreesClassifier(**_of_a_forest(parameters, shape, seed), bootstrap=large)
+
+
+def _bagging(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
+    most = member_fraction(shape, _MOST_IN_MEMBER, _MOST_IN_FIT)
+    share = float(parameters["max_samples"])
+    return BaggingClassifier(
+        DecisionTreeClassifier(min_samples_leaf=least_in_leaf(parameters, shape)),
+        n_estimators=int(parameters["trees"]),
+        max_samples=share if most is None else min(share, most),
+        max_features=float(parameters["max_features"]),
+        n_jobs=1,
+        random_state=seed,
+    )
+
+
+_FOREST_AXES: tuple[Hyperparameter, ...] = (
+    Integer("trees", 50, 500, 150, log=True),
+    _CRITERION,
+    Float("max_features", 0.05, 1.0, 0.3),
+    Integer("min_leaf", 1, 30, 3, log=True),
+    Integer("max_depth", 2, 30, 15, log=True),
+)
+
+DECISION_TREE = Algorithm(
+    "prediction",
+    "decision_tree",
+    (
+        _CRITERION,
+        Integer("max_depth", 1, 15, 5),
+        Integer("min_leaf", 1, 100, 10, log=True),
+        Float("pruning", 1e-5, 1e-1, 1e-3, log=True),
+    ),
+    _decision_tree,
+    family="tree",
+    takes=_TAKES,
+    cost=Cost(0.01, patients=1.1),
+    max_patients=100_000,
+    stored_types=(_TREE,),
+    reference=(
+        "Breiman, Friedman, Olshen & Stone (1984), Classification and Regression Trees; ranges after Probst, "
+        "Boulesteix & Bischl (2019), J. Mach. Learn. Res. 20(53)"
+    ),
+)
+
+RANDOM_FOREST = Algorithm(
+    "prediction",
+    "random_forest",
+    _FOREST_AXES,
+    _random_forest,
+    family="forest",
+    takes=_TAKES,
+    cost=Cost(0.5, patients=_GROWTH),
+    max_patients=_MOST_IN_FIT,
+    stored_types=(_TREE,),
+    reference=(
+        "Breiman (2001), Mach. Learn. 45:5-32; ranges after Probst, Boulesteix & Bischl (2019), J. Mach. Learn. Res. "
+        "20(53), and van Rijn & Hutter (2018), KDD"
+    ),
+)
+
+EXTRA_TREES = Algorithm(
+    "prediction",
+    "extra_trees",
+    _FOREST_AXES,
+    _extra_trees,
+    family="forest",
+    takes=_TAKES,
+    cost=Cost(0.2, patients=_GROWTH),
+    max_patients=_MOST_IN_FIT,
+    stored_types=(_TREE,),
+    reference="Geurts, Ernst & Wehenkel (2006), Mach. Learn. 63:3-42; ranges as for random_forest",
+)
+
+BAGGING = Algorithm(
+    "prediction",
+    "bagging",
+    (
+        Integer("trees", 10, 200, 50, log=True),
+        Float("max_samples", 0.2, 1.0, 0.7),
+        Float("max_features", 0.2, 1.0, 0.7),
+        Integer("min_leaf", 1, 50, 5, log=True),
+    ),
+    _bagging,
+    family="forest",
+    takes=_TAKES,
+    cost=Cost(0.25, patients=_GROWTH),
+    max_patients=_MOST_IN_FIT,
+    stored_types=(_TREE,),
+    reference="Breiman (1996), Mach. Learn. 24:123-140; Louppe & Geurts (2012), ECML PKDD (shares of both)",
+)

@@ -1,0 +1,138 @@
+"""Fitting on fewer patients than there are, where a method's cost grows faster than the cohort can bear."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
+from sklearn.utils.validation import check_is_fitted
+
+
+class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Fits an estimator on at most so many patients.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Unfitted; a clone of it is fitted.
+    max_patients : int
+        The most patients.
+    seed : int
+        Of the subsample.
+
+    Attributes
+    ----------
+    estimator_ : estimator
+        Fitted.
+    n_patients_ : int
+        How many patients there were.
+    """
+
+    def __init__(self, estimator: BaseEstimator, max_patients: int, seed: int) -> None:
+        self.estimator = estimator
+        self.max_patients = max_patients
+        self.seed = seed
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Fit to a subsample that keeps the share of events; to all patients where they are few enough.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            What the estimator takes.
+        y : array-like, shape = (n_patients,), or None
+            Outcomes of 0 and 1, or a structured array of events and times.
+
+        Returns
+        -------
+        estimator
+            Itself.
+        """
+        rows, outcome = np.asarray(X), None if y is None else np.asarray(y)
+        self.n_patients_ = len(rows)
+        if len(rows) > self.max_patients:
+            chosen = stratified_rows(outcome, len(rows), self.max_patients, np.random.default_rng(self.seed))
+            rows, outcome = rows[chosen], None if outcome is None else outcome[chosen]
+        self.estimator_ = clone(self.estimator).fit(rows, outcome)
+        return self
+
+
+class SubsampledTransformer(TransformerMixin, _Subsampled):  # type: ignore[misc]
+    """A transformer fitted on at most so many patients; it transforms all."""
+
+    def transform(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Transform any number of patients."""
+        check_is_fitted(self)
+        transformed: NDArray[np.float64] = self.estimator_.transform(X)
+        return transformed
+
+
+class SubsampledClassifier(ClassifierMixin, _Subsampled):  # type: ignore[misc]
+    """A classifier fitted on at most so many patients; it predicts for all."""
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The two outcomes, in the order of the columns of `predict_proba`."""
+        classes: NDArray[Any] = self.estimator_.classes_
+        return classes
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probabilities for any number of patients, shape = (n_patients, 2)."""
+        check_is_fitted(self)
+        probabilities: NDArray[np.float64] = self.estimator_.predict_proba(X)
+        return probabilities
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likelier outcome of each patient, shape = (n_patients,)."""
+        check_is_fitted(self)
+        outcomes: NDArray[Any] = self.estimator_.predict(X)
+        return outcomes
+
+
+class SubsampledSurvival(_Subsampled):
+    """A learner of event times fitted on at most so many patients; it predicts for all."""
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """A score of each patient, higher is worse, shape = (n_patients,)."""
+        check_is_fitted(self)
+        scores: NDArray[np.float64] = self.estimator_.predict(X)
+        return scores
+
+    def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> NDArray[np.float64]:
+        """P(T > t | x) of any number of patients at these times, shape = (n_patients, n_horizons)."""
+        check_is_fitted(self)
+        survival: NDArray[np.float64] = self.estimator_.predict_survival(X, horizons)
+        return survival
+
+
+def stratified_rows(y: NDArray[Any] | None, n_patients: int, size: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Rows of a random subsample that keeps the share of events.
+
+    Parameters
+    ----------
+    y : ndarray, shape = (n_patients,), or None
+        0 and 1, or structured with the event, true or false, in its first field. None, or anything that has other
+        values, is not stratified by.
+    n_patients : int
+        Rows to choose from.
+    size : int
+        Rows to choose, at least 2 and at most `n_patients`.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of int, shape = (size,)
+        Ascending; both outcomes are there if both were.
+    """
+    if y is not None and y.dtype.names:
+        y = y[y.dtype.names[0]]
+    if y is None or not np.isin(y, (0, 1)).all():
+        return np.sort(rng.choice(n_patients, size, replace=False))
+    events, others = np.flatnonzero(y == 1), np.flatnonzero(y == 0)
+    n_events = int(np.clip(round(size * len(events) / n_patients), min(1, len(events)), size - min(1, len(others))))
+    n_events = min(max(n_events, size - len(others)), len(events))
+    chosen = [rng.choice(events, n_events, replace=False), rng.choice(others, size - n_events, replace=False)]
+    return np.sort(np.concatenate(chosen))

@@ -1,0 +1,149 @@
+"""Scores of many sets of risks in many resamples of the patients, exact and without sorting a resample.
+
+y        outcomes, 1 for a patient with the outcome                                              (n,)
+p        risks, t sets of them                                                                   (t, n)
+c        how often a resample holds each patient, b resamples                                    (n, b)
+c1, c0   the same of the patients with and without the outcome, largest risk of a set first      (n1, b), (n0, b)
+T, F     their running sums, from 0: those above each place                                      (n1 + 1, b), ...
+ge1, ge0 of each patient with the outcome, how many of either kind have at least his risk        (n1,)
+gt0      how many without the outcome have a larger one                                          (n1,)
+
+auc_roc        1 - sum_i c1_i (F[ge0_i] + F[gt0_i]) / 2 / (sum c1 sum c0)
+auc_prc        sum_i c1_i T[ge1_i] / (T[ge1_i] + F[ge0_i]) / sum c1
+brier, log_loss, net_benefit   sum_i c_i l(y_i, p_i) / sum c: a product of matrices
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.evaluation import Metric, benefit, harm
+
+_EPSILON = 1e-15  # as the metric cuts risks
+
+_Floats = NDArray[np.float64]
+_Counts = NDArray[np.float32]
+ResampledScores = Callable[[_Counts], _Floats]
+
+
+def resampled_scores(metric: Metric, y: NDArray[np.integer], p: NDArray[np.floating]) -> ResampledScores:
+    """Prepare the scoring of sets of risks in resamples.
+
+    Parameters
+    ----------
+    metric : Metric
+        The measure.
+    y : ndarray, shape = (n,)
+        0 and 1, both present.
+    p : ndarray, shape = (t, n)
+        Sets of risks, in [0, 1].
+
+    Returns
+    -------
+    callable (ndarray, shape = (n, b)) -> ndarray, shape = (b, t)
+        From how often each resample holds each patient, some of both outcomes, as float32, to scores in the metric's
+        own direction.
+    """
+    if metric.thresholds is not None:
+        a, b = metric.thresholds
+        return _mean_of(np.array([y * benefit(risks, a, b) - (1 - y) * harm(risks, a, b) for risks in _double(p)]))
+    if metric.name in _LOSSES:
+        return _mean_of(np.array([_LOSSES[metric.name](y, risks) for risks in _double(p)]))
+    if metric.name in _OF_RANKS:
+        of_ranks = _OF_RANKS[metric.name]
+        return _each([_Ranks.of(y, risks) for risks in p], of_ranks)
+    return _by_definition(metric, y, p)
+
+
+def _double(p: NDArray[np.floating]) -> list[_Floats]:
+    return [np.asarray(risks, dtype=np.float64) for risks in p]
+
+
+def _brier(y: NDArray[np.integer], p: _Floats) -> _Floats:
+    return (p - y) ** 2
+
+
+def _log_loss(y: NDArray[np.integer], p: _Floats) -> _Floats:
+    p = np.clip(p, _EPSILON, 1 - _EPSILON)
+    loss: _Floats = -np.where(y == 1, np.log(p), np.log1p(-p))
+    return loss
+
+
+_LOSSES = {"brier": _brier, "log_loss": _log_loss}
+
+
+def _mean_of(l: _Floats) -> ResampledScores:  # noqa: E741  the table's symbol
+    def scores(c: _Counts) -> _Floats:
+        means: _Floats = (c.T @ l.T) / c.sum(axis=0, dtype=np.float64)[:, None]
+        return means
+
+    return scores
+
+
+@dataclass(frozen=True, eq=False)
+class _Ranks:
+    """How one set of risks orders the patients; the symbols are those of the module's table."""
+
+    with_outcome: NDArray[np.intp]
+    without: NDArray[np.intp]
+    ge1: NDArray[np.intp]
+    ge0: NDArray[np.intp]
+    gt0: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, y: NDArray[np.integer], p: NDArray[np.floating]) -> _Ranks:
+        order = np.argsort(-p)
+        one, zero = order[y[order] == 1], order[y[order] == 0]
+        p1, p0 = -p[one], -p[zero]
+        return cls(
+            one,
+            zero,
+            np.searchsorted(p1, p1, side="right"),
+            np.searchsorted(p0, p1, side="right"),
+            np.searchsorted(p0, p1, side="left"),
+        )
+
+
+def _above(c: _Counts) -> _Counts:
+    """Running sums along the patients, from 0."""
+    sums = np.zeros((len(c) + 1, c.shape[1]), dtype=np.float32)
+    np.cumsum(c, axis=0, out=sums[1:])
+    return sums
+
+
+def _auc_roc(ranks: _Ranks, c: _Counts) -> _Floats:
+    c1, F = c[ranks.with_outcome], _above(c[ranks.without])
+    pairs = (c1 * (F[ranks.ge0] + F[ranks.gt0])).sum(axis=0, dtype=np.float64)
+    area: _Floats = 1 - pairs / 2 / (c1.sum(axis=0, dtype=np.float64) * F[-1])
+    return area
+
+
+def _auc_prc(ranks: _Ranks, c: _Counts) -> _Floats:
+    c1, F = c[ranks.with_outcome], _above(c[ranks.without])
+    T = _above(c1)
+    of_one, of_both = T[ranks.ge1], T[ranks.ge1] + F[ranks.ge0]
+    # Where nobody of the resample is above a place, nobody of it stands there either.
+    precision = c1 * of_one / np.maximum(of_both, 1)
+    area: _Floats = precision.sum(axis=0, dtype=np.float64) / T[-1]
+    return area
+
+
+_OF_RANKS = {"auc_roc": _auc_roc, "auc_prc": _auc_prc}
+
+
+def _each(ranks: list[_Ranks], score: Callable[[_Ranks, _Counts], _Floats]) -> ResampledScores:
+    return lambda c: np.array([score(one, c) for one in ranks]).T
+
+
+def _by_definition(metric: Metric, y: NDArray[np.integer], p: NDArray[np.floating]) -> ResampledScores:
+    """Any metric, patient by patient."""
+
+    def scores(c: _Counts) -> _Floats:
+        rows = [np.repeat(np.arange(len(y)), counts.astype(np.int64)) for counts in c.T]
+        return np.array([[metric.score(y[drawn], risks[drawn]) for risks in p] for drawn in rows])
+
+    return scores

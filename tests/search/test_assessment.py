@@ -1,0 +1,157 @@
+"""What a search says of the model that it delivers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from api.searches.schemas import EnsembleDocument
+from autoprog.ensemble import Ensemble, Member
+from autoprog.evaluation import METRICS, Evaluation, History, Status, metric_of, net_benefit
+from autoprog.optimizer import Decomposition, Posterior
+from autoprog.optimizer.observations import observe
+from autoprog.search.assessment import calibration_warnings, ensemble_document
+from autoprog.space import Configuration, Step
+from autoprog.validation import Patients, brier_skill, cross_fitted, estimate_score, performance_of
+
+SIMPLE = Configuration(Step("median"), Step("none"), Step("logistic_regression"), Step("none"))
+RANGE = (0.1, 0.4)
+N = 400
+
+
+def outcomes_and_risks() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    p = expit(rng.normal(-0.5, 1.3, N))
+    return (rng.random(N) < p).astype(np.int8), p
+
+
+def history_of(y: np.ndarray, *risks: np.ndarray | None, metric: str = "auc_roc") -> History:
+    """One evaluation a set of risks, which failed where there is none; scored on all patients at once."""
+    chosen = metric_of(metric, RANGE)
+    evaluations = [
+        Evaluation(i, 0, SIMPLE, Status.CRASHED)
+        if p is None
+        else Evaluation(i, 0, SIMPLE, Status.SUCCEEDED, chosen.score(y, p), (), p.astype(np.float32))
+        for i, p in enumerate(risks)
+    ]
+    return History(chosen, tuple(evaluations))
+
+
+def ensemble_of(*numbers: int) -> Ensemble:
+    return Ensemble(tuple(Member(1 / len(numbers), n, SIMPLE, 0.8) for n in numbers))
+
+
+def posterior_of(history: History) -> Posterior:
+    """As if every pipeline told of itself alone."""
+    observations = observe(history)
+    assert observations is not None
+    numbers = tuple(e.number for e in history.succeeded)
+    each = np.eye(len(observations.y))[observations.succeeded]
+    together = Decomposition((("a",),))
+    return Posterior(
+        numbers,
+        (each @ observations.y)[None],
+        0.3 * np.eye(len(numbers))[None],
+        (together,),
+        together,
+        ("a",),
+        observations,
+        each[None],
+    )
+
+
+def document_of(ensemble: Ensemble, y: np.ndarray, history: History, seed: int = 3) -> dict[str, Any]:
+    return ensemble_document(ensemble, Patients(y), history, posterior_of(history), RANGE, seed)
+
+
+def measured(y: np.ndarray, p: np.ndarray, seed: int = 3) -> dict[str, Any]:
+    """What is said of the probabilities that cross-fitting makes of risks, and of the ranking of the risks."""
+    performance = performance_of(y, cross_fitted(y, p, np.random.default_rng(seed)), RANGE).to_json()
+    return {**performance, **{name: METRICS[name].score(y, p.astype(float)) for name in ("auc_roc", "auc_prc")}}
+
+
+def test_ensemble_and_baseline_are_measured_alike() -> None:
+    y, p = outcomes_and_risks()
+    history = history_of(y, p**2, p, np.sqrt(p))
+    document = document_of(ensemble_of(1, 2), y, history)
+    averaged = (p.astype(np.float32).astype(float) + np.sqrt(p).astype(np.float32)) / 2
+    risks, simple = (cross_fitted(y, r, np.random.default_rng(3)) for r in (averaged, (p**2).astype(np.float32)))
+    assert document["performance"] == measured(y, averaged)
+    assert document["baseline"]["performance"] == measured(y, (p**2).astype(np.float32))
+    assert document["calibration"]["slope"]["estimate"] == document["performance"]["slope"]
+    curve = document["net_benefit"]
+    t = np.array(curve["thresholds"])
+    assert curve["model"] == net_benefit(y, risks, t).tolist()
+    assert curve["baseline"] == net_benefit(y, simple, t).tolist()
+    assert curve["range"] == list(RANGE)
+    assert [m["weight"] for m in document["members"]] == [0.5, 0.5]
+    shown = EnsembleDocument.model_validate(document).model_dump(mode="json")
+    assert all(shown[key] == document[key] for key in ("members", "score", "performance", "net_benefit", "baseline"))
+
+
+def test_the_ensembles_score_is_corrected_and_the_baselines_needs_not_be() -> None:
+    rng = np.random.default_rng(2)
+    y, p = outcomes_and_risks()
+    useless = [rng.random(N) for _ in range(12)]
+    aucs = [METRICS["auc_roc"].score(y, q) for q in useless]
+    document = document_of(ensemble_of(1 + int(np.argmax(aucs))), y, history_of(y, p, *useless))
+    assert document["score"]["estimate"] != document["performance"]["auc_roc"]
+    assert "corrected for having chosen" in document["score"]["method"]
+    assert f"uncorrected it is {document['performance']['auc_roc']:.3f}" in document["score"]["method"]
+    plain = estimate_score(METRICS["auc_roc"], y, p.astype(np.float32), np.random.default_rng(3)).to_json()
+    assert document["baseline"]["score"] == plain
+
+    worthless = history_of(y, *useless)
+    best = document_of(ensemble_of(int(np.argmax(aucs))), y, worthless)
+    assert best["score"]["estimate"] < best["performance"]["auc_roc"] - 0.01
+
+
+def test_recalibration_by_many_is_not_held_against_a_ranking() -> None:
+    """The delivered model has one recalibration, which keeps its ranking."""
+    y, p = outcomes_and_risks()
+    document = document_of(ensemble_of(0), y, history_of(y, p))
+    assert document["score"]["estimate"] == pytest.approx(METRICS["auc_roc"].score(y, p), abs=1e-6)
+    cross_fitted_auc = METRICS["auc_roc"].score(y, cross_fitted(y, p, np.random.default_rng(3)))
+    assert cross_fitted_auc < document["score"]["estimate"]
+
+
+def test_a_search_by_net_benefit_is_scored_over_its_own_thresholds() -> None:
+    y, p = outcomes_and_risks()
+    document = document_of(ensemble_of(0), y, history_of(y, p, metric="net_benefit"), seed=0)
+    assert document["score"]["estimate"] == pytest.approx(document["performance"]["net_benefit"], abs=1e-12)
+    assert "from 0.1 to 0.4" in document["score"]["method"]
+
+
+def test_without_the_simple_pipelines_risks_there_is_no_baseline() -> None:
+    y, p = outcomes_and_risks()
+    document = document_of(ensemble_of(1), y, history_of(y, None, p))
+    assert document["baseline"] is None
+    assert document["net_benefit"]["baseline"] is None
+
+
+@pytest.mark.parametrize("metric", ["auc_roc", "auc_prc"])
+def test_a_winner_that_ranks_better_than_its_probabilities_is_warned_of(metric: str) -> None:
+    y, p = outcomes_and_risks()
+    noisy = expit(logit(p) + np.random.default_rng(1).normal(0, 0.5, N))  # ranks worse, means what it says
+    distorted = p**0.1  # ranks best, and far too high
+    history = history_of(y, noisy, distorted, metric=metric)
+    (warning,) = calibration_warnings(history, y)
+    assert warning == (
+        f"the search was by {metric}; the best configuration's Brier skill {brier_skill(y, distorted):.3f} "
+        f"is below the simple model's {brier_skill(y, noisy):.3f}: its ranking is better than its probabilities"
+    )
+
+
+def test_no_warning_without_need() -> None:
+    y, p = outcomes_and_risks()
+    noisy = expit(logit(p) + np.random.default_rng(1).normal(0, 0.5, N))
+    assert calibration_warnings(history_of(y, noisy, p), y) == []  # better in both
+    assert calibration_warnings(history_of(y, p, noisy), y) == []  # the simple pipeline is the best
+    assert calibration_warnings(history_of(y, None, p**0.1), y) == []  # nothing to compare with
+    assert calibration_warnings(history_of(y, None), y) == []  # nothing at all
+    by_probability = replace(history_of(y, noisy, p**0.1), metric=METRICS["brier"])
+    assert calibration_warnings(by_probability, y) == []

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autoprog.evaluation import METRICS, Evaluation, History, Status
+from autoprog.search.clock import Clock, refit_s
+from autoprog.space import Configuration, Step
+
+SIMPLE = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("none"))
+
+
+def history(*seconds: float) -> History:
+    """Five folds each; the first is the best."""
+    evaluations = [
+        Evaluation(i, 0, SIMPLE, Status.SUCCEEDED, 0.9 - i / 100, (0.9,) * 5, np.zeros(3), duration_s=s, n_patients=300)
+        for i, s in enumerate(seconds)
+    ]
+    return History(METRICS["auc_roc"], tuple(evaluations))
+
+
+def test_the_shortest_budget_leaves_half_for_evaluations() -> None:
+    clock = Clock(1.0, 0.0, slots=2, n_patients=300)
+    clock.expect(history(50.0, 40.0))
+    assert not clock.evaluations_end()
+    assert Clock(1.0, 0.5, slots=2, n_patients=300).evaluations_end()
+    assert Clock(1.0, 1.5, slots=2, n_patients=300).remaining_s() == pytest.approx(-0.5, abs=0.1)
+
+
+def test_dear_members_end_the_evaluations_sooner() -> None:
+    quick, dear = (Clock(100.0, 90.0, slots=2, n_patients=300) for _ in range(2))
+    quick.expect(history(1.0, 1.0))
+    dear.expect(history(40.0, 40.0))
+    assert refit_s(history(40.0).evaluations[0]) == pytest.approx(10.0)
+    assert not quick.evaluations_end()
+    assert dear.evaluations_end()
+
+
+def test_refits_that_do_not_fit_are_passed_over_for_shorter_ones() -> None:
+    clock = Clock(100.0, 88.0, slots=2, n_patients=300)  # a little more than 10 s for refits
+    assert clock.affordable([9.0, 5.0, 4.9, 4.0, 0.5]) == [True, True, True, False, True]
+    assert clock.affordable([20.0]) == [False]
+    assert not clock.refits_end()
+    assert Clock(100.0, 99.9, slots=2, n_patients=300).refits_end()
+
+
+def test_share_spent_leaves_the_delivery_out() -> None:
+    clock = Clock(10.0, 4.0, slots=1, n_patients=300)
+    assert 0.4 < clock.share_spent() < 0.6

@@ -1,0 +1,98 @@
+"""A large cohort is explored on a sample; the best are evaluated, and the model is fitted, on all patients."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from autoprog.search import loop, planning
+from autoprog.search.clock import Clock
+from autoprog.search.ports import CohortRef, SearchState
+from autoprog.search.settings import SearchSettings
+from autoprog.space import Space, TableShape, algorithms_of
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from tests.cohorts import cleveland_cohort
+from tests.search.bench import Bench
+from tests.search.inline import InlineDispatcher
+
+SETTINGS: dict[str, Any] = {
+    "space": {
+        "imputation": ["median", "mean"],
+        "features": ["none"],
+        "prediction": ["logistic_regression", "ridge", "gaussian_nb", "bernoulli_nb"],
+        "calibration": ["none"],
+    },
+    "budget": {"evaluations": 12, "time_s": 600},
+}
+EVERYBODY, EXPLORED = 303, 150
+
+
+@pytest.fixture(autouse=True)
+def _cleveland_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "_EXPLORED_WHOLE", 200)
+    monkeypatch.setattr(planning, "_EXPLORED_PATIENTS", EXPLORED)
+    monkeypatch.setattr(planning, "_EXPLORED_MINORITY", 20)
+
+
+@pytest.fixture
+def bench(database: Database, tmp_path: Path) -> Bench:
+    return Bench(database, Files(str(tmp_path / "files")), cleveland_cohort())
+
+
+def test_the_best_are_evaluated_on_all_and_the_model_is_made_of_them(bench: Bench) -> None:
+    search_id = bench.queue(**SETTINGS)
+    bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded", search.error
+    evaluations = bench.evaluations(search_id)
+    explored, final = evaluations[:6], evaluations[6:]
+    assert {e[3] for e in final} == {"succeeded"}
+    best = sorted((e for e in explored if e[4] is not None), key=lambda e: -e[4])
+    assert final[0][2] == explored[0][2]
+    assert [e[2] for e in final[1:]] == [e[2] for e in best if e[2] != explored[0][2]][: len(final) - 1]
+    assert search.warnings[0] == (
+        f"6 configurations were explored on {EXPLORED} of {EVERYBODY} patients, "
+        f"and the best {len(final)} evaluated on all"
+    )
+    assert search.ensemble is not None
+    members = [m["configuration"] for m in search.ensemble["members"]]
+    assert all(m in [e[2] for e in final] for m in members)
+
+
+def test_exploring_gives_way_to_the_finalists(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of the first batch three fifths of the time are gone."""
+    dispatcher = InlineDispatcher(first_last=False)
+    monkeypatch.setattr(Clock, "share_spent", lambda _: 0.7 if dispatcher.calls >= 4 else 0.1)
+    search_id = bench.queue(**SETTINGS)
+    bench.runner(dispatcher).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded", search.error
+    statuses = [e[3] for e in bench.evaluations(search_id)]
+    explored = statuses[:4].count("succeeded")
+    assert 0 < explored < 4
+    assert statuses[:4].count("cancelled") == 4 - explored
+    assert statuses[4:] == ["succeeded"] * explored
+    assert f"the best {explored} evaluated on all" in search.warnings[0]
+
+
+def test_what_all_patients_would_not_bear_is_not_explored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The sample has 2,000 cells, everybody 4,040."""
+    monkeypatch.setattr(loop, "make_optimizer", lambda space, shape, _: (space, shape))
+    settings = SearchSettings(folds=3, repeats=1, space={"imputation": ["median", "miss_forest"]})
+    state = SearchState("one", CohortRef("", ""), settings)
+    imputers = algorithms_of("imputation")
+
+    def names_with(max_cells: int) -> list[str]:
+        bounded = tuple(replace(a, max_cells=max_cells) if a.name == "miss_forest" else a for a in imputers)
+        patch = {"imputation": bounded}
+        monkeypatch.setattr("autoprog.space.space.algorithms_of", lambda s: patch.get(s) or algorithms_of(s))
+        space, shape = cast("tuple[Space, TableShape]", loop.optimizer_of(state, cleveland_cohort()))
+        assert shape.n_patients == 100
+        return [a.name for a in space.stages[0]]
+
+    assert names_with(5_000) == ["median", "miss_forest"]
+    assert names_with(3_000) == ["median"]

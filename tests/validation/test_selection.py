@@ -1,0 +1,162 @@
+"""The corrected score: against a plain loop, against what choosing among independent scores is worth, and at chance."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import expit
+from scipy.stats import norm
+
+from autoprog.evaluation import METRICS
+from autoprog.validation import Patients, corrected_score, cross_fitted, estimate_score, fit_recalibration
+from autoprog.validation import selection as selection_module
+from autoprog.validation.selection import _counts
+
+N, T = 100, 10
+
+
+def the_best(gains: np.ndarray) -> np.ndarray:
+    """All weight to the best."""
+    return np.eye(gains.shape[1])[gains.argmax(axis=1)]
+
+
+def softly(gains: np.ndarray) -> np.ndarray:
+    weights = np.exp(20 * gains)
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def worthless(seed: int, n: int = N) -> tuple[np.ndarray, np.ndarray]:
+    """Outcomes of half of the patients, and T independent sets of risks that know nothing of them."""
+    rng = np.random.default_rng(seed)
+    return rng.permutation(np.arange(n) % 2), expit(rng.normal(size=(T, n)))
+
+
+def of_the_best(seed: int, y: np.ndarray, p: np.ndarray, name: str = "auc_roc") -> tuple[float, float]:
+    """Apparent and corrected score of the best set of risks."""
+    metric, rng = METRICS[name], np.random.default_rng([seed, 1])
+    w = the_best(metric.gain(1.0) * np.array([[metric.score(y, risks) for risks in p]]))[0]
+    reported = w @ p if metric.ranks_only else cross_fitted(y, w @ p, rng)
+    score = corrected_score(metric, Patients(y), reported, p, w, choose=the_best, rng=rng)
+    return metric.score(y, reported), score.estimate
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection_module, "RESAMPLES", 30)
+    metric, sign = METRICS[name], METRICS[name].gain(1.0)
+    rng = np.random.default_rng(3)
+    y = (rng.random(80) < 0.4).astype(np.int8)
+    p = expit(rng.normal(size=(5, 80)) + y - 0.5)
+    w = softly(sign * np.array([[metric.score(y, risks) for risks in p]]))[0]
+    found = corrected_score(metric, Patients(y), w @ p, p, w, choose=softly, rng=np.random.default_rng(9))
+
+    of_chosen, of_delivered = [], []
+    for c in np.hstack(list(_counts(Patients(y), 30, np.random.default_rng(9)))).T:
+        drawn, out = np.repeat(np.arange(80), c.astype(int)), np.flatnonzero(c == 0)
+        gains = sign * np.array([[metric.score(y[drawn], risks[drawn]) for risks in p]])
+        for weights, scores in ((softly(gains)[0], of_chosen), (w, of_delivered)):
+            averaged = weights @ p
+            recalibration = fit_recalibration(y[drawn], averaged[drawn])
+            scores.append(metric.score(y[out], recalibration.apply(averaged[out])))
+    chosen = np.array(of_chosen)
+    estimate = metric.score(y, w @ p) - np.mean(of_delivered) + chosen.mean()
+    ends = estimate + np.quantile(chosen - chosen.mean(), [0.025, 0.975]) / np.sqrt(np.e - 1)
+    np.testing.assert_allclose([found.estimate, found.lower, found.upper], [estimate, *ends], rtol=1e-5)
+    assert "30 bootstrap resamples, stratified by outcome" in found.method
+    assert f"uncorrected it is {metric.score(y, w @ p):.3f}" in found.method
+
+
+def test_without_a_choice_there_is_no_correction_and_the_interval_is_the_bootstraps() -> None:
+    rng = np.random.default_rng(0)
+    y = (rng.random(400) < 0.4).astype(np.int8)
+    p = expit(rng.normal(size=(3, 400)) + y)
+    w = np.array([0.5, 0.3, 0.2])
+    metric = METRICS["auc_roc"]
+    found = corrected_score(metric, Patients(y), w @ p, p, w, choose=lambda gains: np.tile(w, (len(gains), 1)), rng=rng)
+    plain = estimate_score(metric, y, w @ p, rng)
+    assert found.estimate == pytest.approx(plain.estimate, abs=1e-12)
+    # Each end has a standard error of 3 % of the width, and the scores left out a tail that is a little longer.
+    assert found.upper - found.lower == pytest.approx(plain.upper - plain.lower, rel=0.2)
+
+
+def test_choosing_the_best_of_worthless_risks_is_worth_the_expected_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Independent areas of worthless risks are nearly normal: the best of T exceeds one half by sd E max."""
+    monkeypatch.setattr(selection_module, "RESAMPLES", 30)
+    sd = np.sqrt((N + 1) / (12 * (N / 2) ** 2))
+    expected_maximum, _ = quad(lambda x: x * T * norm.pdf(x) * norm.cdf(x) ** (T - 1), -8, 8)
+    scores = np.array([of_the_best(seed, *worthless(seed)) for seed in range(120)])
+    optimism = scores[:, 0] - scores[:, 1]
+    apparent, corrected, removed = scores[:, 0].mean(), scores[:, 1].mean(), optimism.mean()
+    errors = [values.std() / 120**0.5 for values in (*scores.T, optimism)]
+    assert apparent - 0.5 == pytest.approx(sd * expected_maximum, abs=3 * errors[0])
+    assert corrected == pytest.approx(0.5, abs=3 * errors[1])
+    assert removed == pytest.approx(sd * expected_maximum, abs=3 * errors[2])
+
+
+def test_the_brier_score_of_worthless_risks_is_not_better_than_the_event_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection_module, "RESAMPLES", 20)
+    scores = np.array([of_the_best(seed, *worthless(seed), name="brier") for seed in range(40)])
+    corrected = scores[:, 1]
+    assert corrected.mean() > 0.25 - 3 * corrected.std() / 40**0.5
+    assert scores[:, 1].mean() > scores[:, 0].mean()
+
+
+def test_where_one_is_far_better_nothing_was_gained_by_choosing() -> None:
+    y, p = worthless(0, n=300)
+    p[4] = expit(np.random.default_rng(1).normal(size=300) + 3 * y)
+    apparent, corrected = of_the_best(0, y, p)
+    assert corrected == pytest.approx(apparent, abs=1e-12)
+
+
+def test_rows_of_a_group_are_drawn_together() -> None:
+    rng = np.random.default_rng(0)
+    y = (rng.random(60) < 0.4).astype(np.int8)
+    groups = rng.integers(0, 15, 60)
+    c = np.hstack(list(_counts(Patients(y, groups), 50, rng)))
+    for group in range(15):
+        assert (np.ptp(c[groups == group], axis=0) == 0).all()
+    assert c.sum(axis=0).mean() == pytest.approx(60, rel=0.2)
+
+
+def test_copies_of_a_patient_do_not_hide_what_choosing_was_worth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every patient three times: without groups a copy that is left out has been seen."""
+    monkeypatch.setattr(selection_module, "RESAMPLES", 60)
+    aware, unaware = [], []
+    for seed in range(25):
+        y, p = worthless(seed, n=40)
+        tripled, risks, groups = np.tile(y, 3), np.tile(p, 3), np.tile(np.arange(40), 3)
+        w = the_best(np.array([[METRICS["auc_roc"].score(y, one) for one in p]]))[0]
+        for patients, found in ((Patients(tripled, groups), aware), (Patients(tripled), unaware)):
+            rng = np.random.default_rng(seed)
+            found.append(
+                corrected_score(METRICS["auc_roc"], patients, w @ risks, risks, w, choose=the_best, rng=rng).estimate
+            )
+    assert np.mean(aware) == pytest.approx(0.5, abs=3 * np.std(aware) / 5)
+    assert np.mean(unaware) > 0.55
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_two_patients_with_the_outcome_are_enough(grouped: bool) -> None:
+    y = np.r_[1, 1, np.zeros(20, dtype=int)]
+    groups = np.arange(22) // 2 if grouped else None
+    if grouped:
+        groups[1] = 5  # the two are in different groups
+    for c in _counts(Patients(y, groups), 20, np.random.default_rng(0)):
+        for b in range(c.shape[1]):
+            assert set(y[c[:, b] > 0]) == set(y[c[:, b] == 0]) == {0, 1}
+
+
+def test_many_patients_are_resampled_less_often_and_the_method_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(selection_module, "_MANY", 1000)
+    monkeypatch.setattr(selection_module, "RESAMPLES_OF_MANY", 7)
+    y, p = worthless(0)
+    score = corrected_score(
+        METRICS["auc_roc"], Patients(y), p[0], p, np.eye(T)[0], choose=the_best, rng=np.random.default_rng(0)
+    )
+    assert "in 7 bootstrap resamples" in score.method
+    assert "all 10 pipelines" in score.method
+    again = corrected_score(
+        METRICS["auc_roc"], Patients(y), p[0], p, np.eye(T)[0], choose=the_best, rng=np.random.default_rng(0)
+    )
+    assert score == again
