@@ -40,7 +40,6 @@ class Variant:
 VARIANTS = {
     "engine": Variant(prefixes=False, racing=False),
     "prefixes": Variant(prefixes=True, racing=False),
-    "racing": Variant(prefixes=False, racing=True),
     "prefixes_racing": Variant(prefixes=True, racing=True),
 }
 

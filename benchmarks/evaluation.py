@@ -9,8 +9,8 @@ default search by
   only while the function itself does;
 - `engine`: the search's own batches on two slots, without what follows;
 - `prefixes`: with stages before the prediction shared between configurations;
-- `racing`: with configurations stopped that have no chance against the best of the batches before;
-- `prefixes_racing`: with both, as a search does.
+- `prefixes_racing`: and with configurations stopped that have no chance against the best of the batches before, as a
+  search does.
 
 Counted are complete evaluations whose score is above the median of all 200 in the rival's run (where one without a
 score counts as the worst). Racing looks at the incumbent of the batches before, so that the size of a batch matters:
@@ -48,7 +48,7 @@ from tests.cohorts import real_cohort
 
 COHORTS = ("pima_missing", "hepatitis", "ckd", "cleveland")
 CONFIGURATIONS = 200
-LIMIT_S = 20.0
+LIMIT_S = 10.0
 BATCH_SIZE = 8
 BAR, MOST_TOP_RACED_OUT = 3.0, 0.05
 SEED = 0
