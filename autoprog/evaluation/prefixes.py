@@ -22,6 +22,8 @@ from typing import Any
 
 import joblib
 
+from autoprog.space import Configuration, Space, TableShape
+
 _log = logging.getLogger(__name__)
 
 # Of all stages that are kept, and of one of them.
@@ -29,6 +31,27 @@ _MOST_BYTES = 512 << 20
 _MOST_BYTES_EACH = 64 << 20
 # What takes less than this is not worth a file: digesting, writing and reading take some milliseconds.
 _LEAST_S = 0.03
+# Nor is it worth looking for where both stages are predicted to take less than this.
+_LEAST_PREDICTED_S = 0.01
+
+
+def may_be_kept(configuration: Configuration, shape: TableShape) -> bool:
+    """Whether a stage before the prediction is dear enough that fitted ones should be looked for.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The pipeline.
+    shape : TableShape
+        The training folds.
+
+    Returns
+    -------
+    bool
+        By predicted seconds alone: the same on every machine.
+    """
+    imputation, features, *_ = Space.full().kind_of(configuration)
+    return max(imputation.seconds(shape), features.seconds(shape)) >= _LEAST_PREDICTED_S
 
 
 @dataclass(frozen=True)

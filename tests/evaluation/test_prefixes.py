@@ -176,3 +176,19 @@ def test_a_fold_never_takes_what_was_fitted_on_its_own_validation_patients(tmp_p
             shared = evaluate_fold(configuration, cohort, plan, number, memory)
             np.testing.assert_array_equal(shared.risks, expected.risks)
     assert list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("keeps_quick_stages")
+@pytest.mark.parametrize(("imputation", "features", "kept"), [("median", "pca", False), ("mice", "pca", True)])
+def test_stages_that_are_predicted_to_be_quick_are_not_looked_for(
+    tmp_path: Path, imputation: str, features: str, kept: bool
+) -> None:
+    cohort, plan = cleveland_cohort(), Plan("auc_roc", 5, 1, 0)
+    configuration = Configuration(
+        SPACE.algorithm("imputation", imputation).default_step(),
+        SPACE.algorithm("features", features).default_step(),
+        Step.of("logistic_regression"),
+        Step.of("none"),
+    )
+    evaluate_fold(configuration, cohort, plan, 0, PrefixMemory(tmp_path))
+    assert bool(list(tmp_path.iterdir())) is kept
