@@ -2,17 +2,19 @@
 
 from autoprog.optimizer._base import Optimizer
 from autoprog.optimizer.decomposition import Decomposition
-from autoprog.optimizer.options import OptimizerOptions
+from autoprog.optimizer.options import Acquisition, OptimizerOptions, Preset
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.presets import PRESETS, make_optimizer
 from autoprog.optimizer.proposal import Proposal
 
 __all__ = [
     "PRESETS",
+    "Acquisition",
     "Decomposition",
     "Optimizer",
     "OptimizerOptions",
     "Posterior",
+    "Preset",
     "Proposal",
     "make_optimizer",
 ]

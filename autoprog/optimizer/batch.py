@@ -7,7 +7,6 @@ Sheet autoprognosis.md, "Acquisition and batch"; Alaa & van der Schaar 2018, sec
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Collection
 
 import numpy as np
@@ -24,13 +23,10 @@ def select_batch(
     labels: NDArray[np.int64],
     size: int,
     seen: Collection[Configuration],
-    *,
-    fill: bool,
-) -> tuple[tuple[Configuration, ...], int]:
+) -> tuple[Configuration, ...]:
     """The configurations with the greatest acquisition, one a subspace of their prediction algorithms.
 
-    At most as many as there are subspaces with a prediction algorithm. To fill the batch up, the next best pipelines
-    with a distinct prediction algorithm follow, whatever their subspace, then the next best distinct configurations.
+    At most as many as there are subspaces with a prediction algorithm.
 
     Parameters
     ----------
@@ -42,15 +38,11 @@ def select_batch(
         B, the most configurations.
     seen : collection of Configuration
         Never to be proposed again.
-    fill : bool
-        Whether to fill the batch up.
 
     Returns
     -------
-    configurations : tuple of Configuration
+    tuple of Configuration
         At most `size`; fewer where the rule or the space gives no more.
-    filled : int
-        How many of the last ones fill up.
     """
     predictors = np.unique(bounds.kinds[:, _PREDICTION]).tolist()
     streams = {
@@ -63,16 +55,9 @@ def select_batch(
     heads.sort(key=lambda head: -head[0])
 
     batch: list[Configuration] = []
-    rest: list[Configuration] = []
     subspaces: set[int] = set()
     for _, configuration, p in heads:
-        (rest if labels[p] in subspaces else batch).append(configuration)
-        subspaces.add(int(labels[p]))
-    batch = batch[:size]
-    if not fill:
-        return tuple(batch), 0
-    filling = rest[: size - len(batch)]
-    following = heapq.merge(*streams.values(), key=lambda item: -item[0])
-    while len(batch) + len(filling) < size and (item := next(following, None)) is not None:
-        filling.append(item[1])
-    return (*batch, *filling), len(filling)
+        if labels[p] not in subspaces:
+            batch.append(configuration)
+            subspaces.add(int(labels[p]))
+    return tuple(batch[:size])

@@ -10,13 +10,16 @@ c        (w / ell)^2, such that swapping one algorithm leaves a correlation of r
 r2_m     squared distance in subspace m, in length-scales                                        (n, n')       1
 on_m     whether a pipeline uses some algorithm of subspace m                                    (n, M)        bool
 T        number of subspaces that a pipeline touches                                             (n,)          1
+e        variance of an algorithm's own effect; 0 in the source's kernel                         (n_alg,)      score^2
 =======  ======================================================================================  ============  =======
 
-    k(P, P') = s2 (T T')^(-1/2) sum_m g(r2_m) on_m(P) on_m(P')
+    k(P, P') = s2 (T T')^(-1/2) sum_m g(r2_m) on_m(P) on_m(P') + sum_a e_a used_a used'_a
     r2_m     = sum over algorithms a of m:  c [used_a != used'_a] + |units_a - units'_a|^2 / ell^2
 
 The gate `on_m` keeps two pipelines that share no subspace uncorrelated; the division by T gives all pipelines the same
-prior variance, however many subspaces they touch. s2 is in units of the standardised score.
+prior variance, however many subspaces they touch. s2 is in units of the standardised score. The last term, which the
+source does not have, lets an algorithm be good or bad whatever stands beside it: without it two pipelines with the same
+predictor have no more in common than the other algorithms of their subspaces leave them.
 
 The formulas are written once for numpy and torch, which name `sqrt` and `exp` alike.
 
@@ -110,6 +113,8 @@ class KernelParameters:
         rho in (0, 1).
     correlation : {"matern52", "rbf"}
         The shape g.
+    effects : tuple of float
+        e, one an algorithm; empty for none.
     """
 
     variance: float
@@ -117,6 +122,7 @@ class KernelParameters:
     noise: float
     similarity: float
     correlation: str = "matern52"
+    effects: tuple[float, ...] = ()
 
     @property
     def indicator(self) -> float:
@@ -151,6 +157,27 @@ def coordinates(
     """
     indicators = np.sqrt(parameters.indicator) * points.used[:, members]
     return np.hstack([indicators, points.units[:, members[owner]] / parameters.length])
+
+
+def effect_covariance(rows: Points, columns: Points, effects: tuple[float, ...]) -> NDArray[np.float64]:
+    """Covariance that pipelines have from the algorithms that both use.
+
+    Parameters
+    ----------
+    rows, columns : Points
+        The pipelines.
+    effects : tuple of float
+        e, one an algorithm; empty for none.
+
+    Returns
+    -------
+    ndarray, shape = (n_rows, n_columns)
+        In squared standardised scores.
+    """
+    if not effects:
+        return np.zeros((len(rows), len(columns)))
+    covariance: NDArray[np.float64] = (rows.used * np.array(effects)) @ columns.used.T.astype(np.float64)
+    return covariance
 
 
 def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -122,6 +122,65 @@ def draw_labels(n_algorithms: int, subspaces: int, concentration: float, rng: np
     return rng.choice(subspaces, size=n_algorithms, p=alpha).astype(np.int64)
 
 
+@dataclass(frozen=True, eq=False)
+class DecompositionPrior:
+    """P(z): the source's, and, where homes are given, with every algorithm drawn to its home.
+
+        log P(z) = log P_source(z) + h sum_a [z_a = home_a] + constant
+
+    With homes labels are no longer exchangeable: a label is where its family lives. What a hundred evaluations tell of
+    forty algorithms is little, and what is known of families before any is more.
+
+    Attributes
+    ----------
+    subspaces : int
+        M.
+    concentration : float
+        gamma.
+    homes : ndarray of int, shape = (n_alg,), or None
+        The label of each algorithm's family, below M; None for the source's prior.
+    strength : float
+        h, the log odds in favour of home, at least 0.
+    """
+
+    subspaces: int
+    concentration: float
+    homes: NDArray[np.int64] | None = None
+    strength: float = 0.0
+
+    def log_density(self, labels: NDArray[np.int64]) -> float:
+        """log P(z) up to a constant; `labels` is z, shape = (n_alg,)."""
+        at_home = 0 if self.homes is None else int((labels == self.homes).sum())
+        sizes = np.bincount(labels, minlength=self.subspaces)
+        return log_prior(sizes, self.concentration) + self.strength * at_home
+
+    def log_weights(self, a: int, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+        """log P(z_a = m | the other labels) up to a constant, by m.
+
+        Parameters
+        ----------
+        a : int
+            The algorithm.
+        sizes : ndarray of int, shape = (M,)
+            Number of the other algorithms in each subspace.
+
+        Returns
+        -------
+        ndarray, shape = (M,)
+            Unnormalised log probabilities.
+        """
+        weights: NDArray[np.float64] = np.log(sizes + self.concentration)
+        if self.homes is not None:
+            weights[self.homes[a]] += self.strength
+        return weights
+
+    def start(self, n_algorithms: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Where a chain begins, shape = (n_algorithms,): at home, or drawn from the source's prior."""
+        if self.homes is not None:
+            return self.homes.copy()
+        return draw_labels(n_algorithms, self.subspaces, self.concentration, rng)
+
+
 def co_membership(samples: Sequence[Decomposition], keys: Sequence[str]) -> NDArray[np.float64]:
     """How often two algorithms share a subspace.
 

@@ -41,6 +41,13 @@ class Points:
     def __len__(self) -> int:
         return len(self.used)
 
+    def __getitem__(self, rows: NDArray[np.bool_]) -> Points:
+        return Points(self.used[rows], self.units[rows])
+
+    def followed_by(self, others: Points) -> Points:
+        """These, then the others."""
+        return Points(np.vstack([self.used, others.used]), np.vstack([self.units, others.units]))
+
 
 class Encoding:
     """The way from configurations of a space to arrays.

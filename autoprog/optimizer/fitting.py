@@ -25,13 +25,16 @@ from autoprog.optimizer.kernel import GatedAdditiveKernel, to_tensor
 _VARIANCE_PRIOR = (1.0, 1.0)
 _LENGTH_PRIOR = (0.5, 0.7)
 _NOISE_PRIOR_SD = 1.2
+# Of the stages' effects, imputation first: what predicts matters most, calibration and imputation little.
+_EFFECT_CENTRES, _EFFECT_SD = (0.05, 0.2, 0.3, 0.05), 1.0
 
 NOISE_FLOOR = 1e-4
 # The noise is optimised as its excess over the floor, which starts at no less than this share of the floor.
 _LEAST_EXCESS = 0.1
 _ITERATIONS = 15
-# Bounds of log s2, log ell and log (noise - floor): beyond them a Cholesky factor may need jitter.
+# Bounds of log s2, log ell, log (noise - floor) and log e: beyond them a Cholesky factor may need jitter.
 _LOG_BOUNDS = ((-5.0, 5.0), (-4.0, 4.0), (-12.0, 3.0))
+_EFFECT_BOUNDS = (-12.0, 3.0)
 
 
 class MarginalLikelihood(gpytorch.models.ExactGP):  # type: ignore[misc]
@@ -62,6 +65,10 @@ class MarginalLikelihood(gpytorch.models.ExactGP):  # type: ignore[misc]
         ):
             prior = gpytorch.priors.NormalPrior(math.log(centre), sd).double()
             module.register_prior(f"log_{name}_prior", prior, lambda m, name=name: getattr(m, name).log())
+        if kernel.has_effects:
+            centres = torch.tensor(_EFFECT_CENTRES, dtype=torch.float64).log()
+            prior = gpytorch.priors.NormalPrior(centres, torch.full_like(centres, _EFFECT_SD))
+            kernel.register_prior("log_effects_prior", prior, lambda m: m.effects.log())
         self.train()
 
     def forward(self, x: torch.Tensor) -> gpytorch.distributions.MultivariateNormal:
@@ -83,14 +90,18 @@ class MarginalLikelihood(gpytorch.models.ExactGP):  # type: ignore[misc]
 
     @property
     def raw_parameters(self) -> list[torch.nn.Parameter]:
-        """What is optimised: log s2, log ell, log (noise - floor)."""
-        return [self.covar_module.raw_variance, self.covar_module.raw_length, self.likelihood.noise_covar.raw_noise]
+        """What is optimised: log s2, log ell, log (noise - floor), and log e by stage where there are effects."""
+        kernel = self.covar_module
+        raw = [kernel.raw_variance, kernel.raw_length, self.likelihood.noise_covar.raw_noise]
+        return [*raw, kernel.raw_effects] if kernel.has_effects else raw
 
     def set_raw(self, values: NDArray[np.float64]) -> None:
-        """Set `raw_parameters`, shape = (3,)."""
+        """Set `raw_parameters`, shape = (3,), or (7,) where there are effects."""
+        left = torch.from_numpy(values)
         with torch.no_grad():
-            for parameter, value in zip(self.raw_parameters, values.tolist(), strict=True):
-                parameter.fill_(value)
+            for parameter in self.raw_parameters:
+                parameter.copy_(left[: parameter.numel()].reshape(parameter.shape))
+                left = left[parameter.numel() :]
 
 
 def _exact() -> gpytorch.settings.fast_computations:
@@ -106,7 +117,8 @@ def fit_parameters(model: MarginalLikelihood, start: KernelParameters) -> Kernel
     model : MarginalLikelihood
         Holds the observations and the decomposition.
     start : KernelParameters
-        Where to begin: the last fit's values make it short. Its similarity and correlation are the kernel's.
+        Where to begin: the last fit's values make it short. Its similarity and correlation are the kernel's. Where
+        it has no effects and the kernel has, these begin at the centres of their priors.
 
     Returns
     -------
@@ -119,15 +131,19 @@ def fit_parameters(model: MarginalLikelihood, start: KernelParameters) -> Kernel
         model.set_raw(x)
         loss = -model.log_posterior()
         gradients = torch.autograd.grad(loss, model.raw_parameters)
-        return loss.item(), np.array([g.item() for g in gradients])
+        return loss.item(), torch.cat([g.reshape(-1) for g in gradients]).numpy()
 
+    kernel = model.covar_module
+    effects = kernel.by_stage(start.effects) if start.effects else _EFFECT_CENTRES
     best = minimize(
         objective,
-        np.log([start.variance, start.length, excess]),
+        np.log([start.variance, start.length, excess, *(effects if kernel.has_effects else ())]),
         jac=True,
         method="L-BFGS-B",
-        bounds=_LOG_BOUNDS,
+        bounds=[*_LOG_BOUNDS, *([_EFFECT_BOUNDS] * (len(effects) if kernel.has_effects else 0))],
         options={"maxiter": _ITERATIONS},
     )
-    variance, length, excess = np.exp(best.x).tolist()
-    return KernelParameters(variance, length, excess + NOISE_FLOOR, start.similarity, start.correlation)
+    variance, length, excess, *effects = np.exp(best.x).tolist()
+    return KernelParameters(
+        variance, length, excess + NOISE_FLOOR, start.similarity, start.correlation, kernel.by_algorithm(effects)
+    )

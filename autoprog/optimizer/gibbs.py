@@ -6,14 +6,15 @@ symbol    meaning                                                               
 r2[m]     squared distance of observed pipelines i, j in subspace m                         (M, n, n)     1
 u[i, m]   number of algorithms of subspace m that pipeline i uses                           (n, M)        1
 T[i]      number of subspaces that pipeline i touches                                       (n,)          1
-G         sum_m g(r2[m]) on_m on_m', the covariance before s2 and T                         (n, n)        1
+G         sum_m g(r2[m]) on_m on_m', the structured covariance before s2 and T              (n, n)        1
+E         covariance from the algorithms' own effects, which no label changes               (n, n)        1
 v         index of the observed pipelines that use the algorithm at hand ("users")          (k,)          1
 o         index of the others                                                               (n - k,)      1
 ========  ================================================================================  ============  =======
 
 One step gives algorithm a a new label, with sizes n_m that exclude a:
 
-    z_a = argmax_m  log P(H | z, z_a = m) + log(n_m + gamma) + omega_m,   omega_m iid Gumbel(0, 1)
+    z_a = argmax_m  log P(H | z, z_a = m) + log(n_m + gamma) + h [m = home_a] + omega_m,   omega_m iid Gumbel(0, 1)
 
 Only rows and columns of a's users depend on its label. The others' block is factorised once an algorithm, and each
 label costs one Schur complement of size k: exact, and several times cheaper than M Cholesky factors of size n.
@@ -30,8 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from autoprog.optimizer.covariance import KernelParameters, coordinates, squared_distances
-from autoprog.optimizer.decomposition import log_prior
+from autoprog.optimizer.covariance import KernelParameters, coordinates, effect_covariance, squared_distances
+from autoprog.optimizer.decomposition import DecompositionPrior
 from autoprog.optimizer.encoding import Points
 from autoprog.optimizer.surrogate import Surrogate, cholesky
 
@@ -80,6 +81,7 @@ class LabelLikelihood:
         self._u = points.used.astype(np.int64) @ members.T
         on = self._u > 0
         self._G = np.einsum("mij,im,jm->ij", parameters.correlate(self._r2), on, on, optimize=True)
+        self._E = effect_covariance(points, points, parameters.effects)
         # Rows of G for the users of the detached algorithm, by label; `attach` writes those of the chosen one back.
         self._rows = np.empty((subspaces, 0, len(points)))
 
@@ -142,8 +144,8 @@ class LabelLikelihood:
         subspaces, n = touches.shape
         o = np.delete(np.arange(n), v)
         root = np.sqrt(touches)
-        rows = s2 * self._rows / (root[:, v, None] * root[:, None, :])
-        others = s2 * self._G[np.ix_(o, o)] / np.outer(root[0, o], root[0, o])
+        rows = s2 * self._rows / (root[:, v, None] * root[:, None, :]) + self._E[v]
+        others = s2 * self._G[np.ix_(o, o)] / np.outer(root[0, o], root[0, o]) + self._E[np.ix_(o, o)]
         factor = cholesky(others + noise * np.eye(len(o)))
 
         cross = rows[:, :, o].reshape(subspaces * len(v), len(o)).T
@@ -168,10 +170,8 @@ class GibbsChain:
         Of the observations, at `labels`.
     labels : ndarray of int, shape = (n_alg,)
         z to begin with.
-    subspaces : int
-        M.
-    concentration : float
-        gamma.
+    prior : DecompositionPrior
+        P(z).
     rng : numpy.random.Generator
         Source of randomness.
     """
@@ -180,22 +180,20 @@ class GibbsChain:
         self,
         likelihood: LabelLikelihood,
         labels: NDArray[np.int64],
-        subspaces: int,
-        concentration: float,
+        prior: DecompositionPrior,
         rng: np.random.Generator,
     ) -> None:
         self._likelihood = likelihood
-        self._sizes = np.bincount(labels, minlength=subspaces)
-        self._concentration = concentration
+        self._sizes = np.bincount(labels, minlength=prior.subspaces)
+        self._prior = prior
         self._rng = rng
         self.labels = labels.copy()
         self.best = labels.copy()
-        self.best_log_posterior = likelihood.value + log_prior(self._sizes, concentration)
+        self.best_log_posterior = likelihood.value + prior.log_density(labels)
 
     def visit(self, labels: NDArray[np.int64], log_likelihood: float) -> None:
         """Let a z compete for `best`; `log_likelihood` is its log P(H | z)."""
-        sizes = np.bincount(labels, minlength=len(self._sizes))
-        log_posterior = log_likelihood + log_prior(sizes, self._concentration)
+        log_posterior = log_likelihood + self._prior.log_density(labels)
         if log_posterior > self.best_log_posterior:
             self.best, self.best_log_posterior = labels.copy(), log_posterior
 
@@ -205,7 +203,7 @@ class GibbsChain:
             self._sizes[self.labels[a]] -= 1
             log_likelihoods = self._likelihood.detach(a)
             omega = self._rng.gumbel(size=len(self._sizes))
-            m = int(np.argmax(log_likelihoods + np.log(self._sizes + self._concentration) + omega))
+            m = int(np.argmax(log_likelihoods + self._prior.log_weights(a, self._sizes) + omega))
             self._likelihood.attach(a, m, float(log_likelihoods[m]))
             self._sizes[m] += 1
             self.labels[a] = m

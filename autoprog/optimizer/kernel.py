@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import gpytorch
 import numpy as np
 import torch
@@ -20,9 +22,10 @@ def to_tensor(points: Points) -> torch.Tensor:
 
 
 class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
-    """k(P, P') = s2 (T T')^(-1/2) sum_m g(r2_m) on_m(P) on_m(P'), for one decomposition.
+    """The kernel of `covariance.py` for one decomposition.
 
-    Inputs are the rows of `to_tensor`. `variance` and `length` are learnt on a logarithmic scale.
+    Inputs are the rows of `to_tensor`. `variance`, `length` and, where `stages` is given, `effects` (one a stage, that
+    all its algorithms share) are learnt on a logarithmic scale.
 
     Parameters
     ----------
@@ -34,6 +37,8 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
         rho in (0, 1).
     correlation : {"matern52", "rbf"}
         The shape g.
+    stages : ndarray of int, shape = (n_alg,), or None
+        The stage of each algorithm; None for a kernel without effects.
 
     References
     ----------
@@ -46,6 +51,7 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
         owner: NDArray[np.int64],
         similarity: float,
         correlation: str = "matern52",
+        stages: NDArray[np.int64] | None = None,
     ) -> None:
         super().__init__()
         self._n_algorithms = len(labels)
@@ -57,8 +63,10 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
         self._correlation = CORRELATIONS[correlation]
         self._indicator = indicator_weight(correlation, similarity)
         positive = gpytorch.constraints.Positive(transform=torch.exp, inv_transform=torch.log)
-        for name in ("raw_variance", "raw_length"):
-            self.register_parameter(name, torch.nn.Parameter(torch.zeros((), dtype=torch.float64)))
+        self._stages = None if stages is None else torch.from_numpy(stages)
+        n_stages = 0 if stages is None else int(stages.max()) + 1
+        for name, shape in (("raw_variance", ()), ("raw_length", ()), ("raw_effects", (n_stages,))):
+            self.register_parameter(name, torch.nn.Parameter(torch.zeros(shape, dtype=torch.float64)))
             self.register_constraint(name, positive)
 
     @property
@@ -70,6 +78,11 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
     def length(self) -> torch.Tensor:
         """ell."""
         return self.raw_length_constraint.transform(self.raw_length)  # type: ignore[no-any-return]
+
+    @property
+    def effects(self) -> torch.Tensor:
+        """e of each stage."""
+        return self.raw_effects_constraint.transform(self.raw_effects)  # type: ignore[no-any-return]
 
     def forward(self, x1: torch.Tensor, x2: torch.Tensor, diag: bool = False, **_: object) -> torch.Tensor:  # noqa: FBT001, FBT002  gpytorch's signature
         """Covariance of the rows of two inputs; the diagonal alone where `diag`."""
@@ -87,4 +100,24 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
             total = total + self._correlation(r2, torch) * gate
             touched1, touched2 = touched1 + on1, touched2 + on2
         divisor = touched1 * touched2 if diag else touched1.unsqueeze(-1) * touched2.unsqueeze(-2)
-        return self.variance * total / divisor.sqrt()
+        return self.variance * total / divisor.sqrt() + self._effect(x1, x2, diag=diag)
+
+    @property
+    def has_effects(self) -> bool:
+        """Whether algorithms have effects of their own."""
+        return self._stages is not None
+
+    def by_algorithm(self, effects: Sequence[float]) -> tuple[float, ...]:
+        """e of every algorithm, from those of the stages."""
+        return () if self._stages is None else tuple(effects[stage] for stage in self._stages.tolist())
+
+    def by_stage(self, effects: Sequence[float]) -> tuple[float, ...]:
+        """e of the stages, from those of the algorithms; the inverse of `by_algorithm`."""
+        return () if self._stages is None else tuple(dict(zip(self._stages.tolist(), effects, strict=True)).values())
+
+    def _effect(self, x1: torch.Tensor, x2: torch.Tensor, *, diag: bool) -> torch.Tensor:
+        if self._stages is None:
+            return torch.zeros((), dtype=x1.dtype)
+        used1, used2 = (x[..., : self._n_algorithms] for x in (x1, x2))
+        weighted = used1 * self.effects[self._stages]
+        return (weighted * used2).sum(dim=-1) if diag else weighted @ used2.transpose(-1, -2)

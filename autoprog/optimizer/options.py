@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 Preset = Literal["default", "paper", "random"]
+Acquisition = Literal["log_ei", "ucb"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +24,39 @@ class OptimizerOptions:
     similarity : float
         rho in (0, 1), the prior correlation of two pipelines that differ by one algorithm swapped for another of its
         subspace.
+    acquisition : {"log_ei", "ucb"}
+        Expected improvement of the whole score, or the source's sum of the components' upper confidence bounds.
     beta : float
         Exploration weight of the upper confidence bound, at least 0.
+    family_strength : float
+        h, the prior log odds that an algorithm shares the subspace of its family; 0 for the source's prior.
+    averaged : int
+        Sampled decompositions that expected improvement is averaged over, at least 1.
+    effects : bool
+        Whether every algorithm has an effect of its own beside the source's kernel.
+    cost_aware : bool
+        Whether a young search prefers pipelines that are predicted to take less time.
     """
 
     preset: Preset = "default"
     subspaces: int = 8
     concentration: float = 1.0
     similarity: float = 0.75
+    acquisition: Acquisition = "log_ei"
     beta: float = 4.0
+    family_strength: float = 3.0
+    averaged: int = 4
+    effects: bool = True
+    cost_aware: bool = False
+
+    @classmethod
+    def of(cls, preset: Preset, given: dict[str, Any]) -> OptimizerOptions:
+        """A preset's options, but for those that are given and not None."""
+        return replace(_PRESETS[preset], **{name: value for name, value in given.items() if value is not None})
+
+
+_PRESETS: dict[Preset, OptimizerOptions] = {
+    "default": OptimizerOptions("default"),
+    "paper": OptimizerOptions("paper", acquisition="ucb", family_strength=0.0, averaged=1, effects=False),
+    "random": OptimizerOptions("random"),
+}

@@ -11,16 +11,10 @@ from autoprog.space import Space, TableShape
 # The factories import late: torch takes a second and 200 MB, and a process that only serves never proposes.
 
 
-def _default(space: Space, shape: TableShape, options: OptimizerOptions) -> Optimizer:
+def _structured(space: Space, shape: TableShape, options: OptimizerOptions) -> Optimizer:
     from autoprog.optimizer.structured import StructuredOptimizer  # noqa: PLC0415  see above
 
-    return StructuredOptimizer(space, shape, options, fill=True)
-
-
-def _paper(space: Space, shape: TableShape, options: OptimizerOptions) -> Optimizer:
-    from autoprog.optimizer.structured import StructuredOptimizer  # noqa: PLC0415  see above
-
-    return StructuredOptimizer(space, shape, options, fill=False)
+    return StructuredOptimizer(space, shape, options)
 
 
 def _random(space: Space, shape: TableShape, options: OptimizerOptions) -> Optimizer:
@@ -30,8 +24,8 @@ def _random(space: Space, shape: TableShape, options: OptimizerOptions) -> Optim
 
 
 PRESETS: dict[str, Callable[[Space, TableShape, OptimizerOptions], Optimizer]] = {
-    "default": _default,
-    "paper": _paper,
+    "default": _structured,
+    "paper": _structured,
     "random": _random,
 }
 

@@ -19,8 +19,6 @@ class Proposal:
         Its number, from 0.
     configurations : tuple of Configuration
         Distinct, never evaluated before; at most as many as were asked for.
-    filled : int
-        How many of the last ones only fill the batch up: their predictor shares its subspace with an earlier one.
     state : mapping
         What the optimizer wants back at the next call (its chain, its fitted values), as JSON; so that a search that
         was killed goes on exactly as it would have.
@@ -28,5 +26,4 @@ class Proposal:
 
     batch: int
     configurations: tuple[Configuration, ...]
-    filled: int = 0
     state: Mapping[str, Any] = field(default_factory=dict)

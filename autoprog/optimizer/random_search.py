@@ -35,7 +35,7 @@ class RandomSearch:
     def __init__(self, space: Space, shape: TableShape, options: OptimizerOptions) -> None:
         self._encoding = Encoding(space)
         self._kinds = space.valid_kinds(shape)
-        self._judge = StructuredOptimizer(space, shape, options, fill=True)
+        self._judge = StructuredOptimizer(space, shape, options)
 
     def propose(
         self, history: History, batch: int, size: int, rng: np.random.Generator, state: Mapping[str, Any]

@@ -10,8 +10,8 @@ mu_m     posterior mean of component m: k_m(x, X) (K + S)^-1 y                  
 sd_m     posterior sd of component m: sqrt(k_m(x, x) - k_m(x, X) (K + S)^-1 k_m(X, x))          (M, p)          1
 =======  =====================================================================================  ==============  =======
 
-The component means sum to the mean of the whole; the component sds bound its sd from above, because components are
-correlated a posteriori.
+The component means sum to the mean of the whole, where algorithms have no effects of their own; the component sds bound
+its sd from above, because components are correlated a posteriori.
 
 References
 ----------
@@ -24,7 +24,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 
-from autoprog.optimizer.covariance import KernelParameters, coordinates, squared_distances, touched
+from autoprog.optimizer.covariance import (
+    KernelParameters,
+    coordinates,
+    effect_covariance,
+    squared_distances,
+    touched,
+)
 from autoprog.optimizer.encoding import Points
 
 _JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)
@@ -93,7 +99,7 @@ class Surrogate:
         self._points = points
         self._on = touched(points, labels, subspaces)
         self._root_touched = np.sqrt(self._on.sum(axis=1))
-        covariance = self.component_covariances(points, points).sum(axis=0)
+        covariance = self.covariance(points, points)
         self._factor = cholesky(covariance + parameters.noise * np.eye(len(points)))
         self._weights = cho_solve((self._factor, True), y)
         self._y = y
@@ -103,6 +109,12 @@ class Surrogate:
         """log P(H | z), the log marginal density of `y`."""
         log_det = 2.0 * float(np.log(np.diag(self._factor)).sum())
         return float(-0.5 * (self._y @ self._weights + log_det + len(self._y) * np.log(2.0 * np.pi)))
+
+    def covariance(self, rows: Points, columns: Points) -> NDArray[np.float64]:
+        """Prior covariance of the gains, shape = (n_rows, n_columns)."""
+        own = effect_covariance(rows, columns, self.parameters.effects)
+        total: NDArray[np.float64] = self.component_covariances(rows, columns).sum(axis=0) + own
+        return total
 
     def component_covariances(self, rows: Points, columns: Points) -> NDArray[np.float64]:
         """Prior covariance of each component, shape = (M, n_rows, n_columns)."""
@@ -132,10 +144,29 @@ class Surrogate:
         covariance : ndarray, shape = (p, p)
             Without noise.
         """
-        cross = self.component_covariances(points, self._points).sum(axis=0)
-        prior = self.component_covariances(points, points).sum(axis=0)
+        cross = self.covariance(points, self._points)
+        prior = self.covariance(points, points)
         half = solve_triangular(self._factor, cross.T, lower=True)
         return cross @ self._weights, prior - half.T @ half
+
+    def marginal(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior mean and variance of each true gain, without the covariances between them.
+
+        Parameters
+        ----------
+        points : Points, p of them
+            The pipelines.
+
+        Returns
+        -------
+        mean, variance : ndarray, shape = (p,)
+            Of standardised gains, without noise.
+        """
+        cross = self.covariance(points, self._points)
+        half = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
+        own = points.used @ np.array(self.parameters.effects) if self.parameters.effects else 0.0
+        variance = self.parameters.variance + own - np.einsum("ij,ij->j", half, half)
+        return cross @ self._weights, np.maximum(variance, 0.0)
 
     def smoother(self, points: Points) -> NDArray[np.float64]:
         """What makes posterior means of observations.
@@ -150,7 +181,7 @@ class Surrogate:
         ndarray, shape = (p, n)
             A, such that the mean of `joint` is A y, whatever y was observed.
         """
-        cross = self.component_covariances(points, self._points).sum(axis=0)
+        cross = self.covariance(points, self._points)
         matrix: NDArray[np.float64] = cho_solve((self._factor, True), cross.T).T
         return matrix
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status, metric_of
-from autoprog.optimizer import Optimizer, OptimizerOptions, Proposal, make_optimizer
+from autoprog.optimizer import Optimizer, Proposal, make_optimizer
 from autoprog.search.batch_evaluation import BatchEvaluation
 from autoprog.search.clock import Clock
 from autoprog.search.planning import explored_patients
@@ -190,14 +190,12 @@ class Exploration:
         batch = len(self._proposals)
         rng = np.random.default_rng([settings.seed, batch])
         proposal = self.optimizer.propose(self.explored, batch, size, rng, self.optimizer_state)
-        return self._record(proposal.configurations, proposal.state, proposal.filled)
+        return self._record(proposal.configurations, proposal.state)
 
-    def _record(
-        self, configurations: tuple[Configuration, ...], state: Mapping[str, Any], filled: int = 0
-    ) -> Proposal | None:
+    def _record(self, configurations: tuple[Configuration, ...], state: Mapping[str, Any]) -> Proposal | None:
         if not configurations:
             return None
-        proposal = Proposal(len(self._proposals), configurations, filled, state)
+        proposal = Proposal(len(self._proposals), configurations, state)
         self._store.record_proposal(self._claim, proposal)
         self._proposals.append(proposal)
         return proposal
@@ -288,4 +286,4 @@ def optimizer_of(state: SearchState, cohort: Cohort) -> Optimizer:
     space = space.restricted_to(space.valid_kinds(everybody))
     plan = exploration_plan_of(state, cohort)
     shape = replace(plan.shape(plan.sample(cohort)), has_missing=everybody.has_missing)
-    return make_optimizer(space, shape, OptimizerOptions(**state.settings.optimizer.model_dump()))
+    return make_optimizer(space, shape, state.settings.optimizer.options())

@@ -7,12 +7,12 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from autoprog.evaluation import THRESHOLDS
+from autoprog.optimizer import Acquisition, OptimizerOptions, Preset
 from autoprog.space import StageName
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
 
 MetricName = Literal["auc_roc", "auc_prc", "brier", "log_loss", "net_benefit"]
-Preset = Literal["default", "paper", "random"]
 Threshold = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -48,17 +48,37 @@ class EvaluationLimits(BaseModel):
 
 
 class OptimizerSettings(BaseModel):
-    """Which optimizer, and the choices that the method leaves open."""
+    """Which optimizer, and the choices that the method leaves open; null leaves a choice to the preset."""
 
     model_config = _FROZEN
 
     preset: Preset = "default"
-    subspaces: Annotated[int, Field(ge=2, le=41, description="M, the most subspaces of a decomposition")] = 8
-    concentration: Annotated[float, Field(gt=0, le=1000, description="gamma, symmetric Dirichlet parameter")] = 1.0
-    similarity: Annotated[
-        float, Field(gt=0, lt=1, description="rho, correlation of two algorithms of one subspace")
-    ] = 0.75
-    beta: Annotated[float, Field(ge=0, le=1000, description="exploration weight of the upper confidence bound")] = 4.0
+    subspaces: Annotated[int, Field(ge=2, le=41, description="M, the most subspaces of a decomposition")] | None = None
+    concentration: Annotated[float, Field(gt=0, le=1000, description="gamma, symmetric Dirichlet parameter")] | None = (
+        None
+    )
+    similarity: (
+        Annotated[float, Field(gt=0, lt=1, description="rho, correlation of two algorithms of one subspace")] | None
+    ) = None
+    acquisition: Acquisition | None = Field(
+        None, description="expected improvement of the score, or the upper confidence bounds of its components"
+    )
+    beta: (
+        Annotated[float, Field(ge=0, le=1000, description="exploration weight of the upper confidence bound")] | None
+    ) = None
+    family_strength: (
+        Annotated[float, Field(ge=0, le=100, description="log odds that an algorithm stays with its family")] | None
+    ) = None
+    averaged: (
+        Annotated[int, Field(ge=1, le=50, description="decompositions that expected improvement is averaged over")]
+        | None
+    ) = None
+    effects: bool | None = Field(None, description="whether every algorithm has an effect of its own")
+    cost_aware: bool | None = Field(None, description="whether a young search prefers what is predicted to be quick")
+
+    def options(self) -> OptimizerOptions:
+        """The preset's options, but for what was asked for."""
+        return OptimizerOptions.of(self.preset, self.model_dump(exclude={"preset"}))
 
 
 class Strata(BaseModel):

@@ -22,7 +22,6 @@ def proposal_to_json(proposal: Proposal) -> dict[str, Any]:
     """The document of a proposal; its batch has a column of its own."""
     return {
         "configurations": [configuration.to_json() for configuration in proposal.configurations],
-        "filled": proposal.filled,
         "state": dict(proposal.state),
     }
 
@@ -30,7 +29,7 @@ def proposal_to_json(proposal: Proposal) -> dict[str, Any]:
 def proposal_from_json(batch: int, document: Mapping[str, Any]) -> Proposal:
     """The inverse of `proposal_to_json`."""
     configurations = tuple(Configuration.from_json(each) for each in document["configurations"])
-    return Proposal(batch, configurations, document["filled"], document["state"])
+    return Proposal(batch, configurations, document["state"])
 
 
 def evaluation_to_row(search_id: str, evaluation: Evaluation, created_at: datetime) -> EvaluationRow:

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from autoprog.optimizer.acquisition import PipelineBounds, active_sets, n_active_sets
+from autoprog.optimizer.acquisition import PipelineBounds
 from autoprog.optimizer.batch import select_batch
 from autoprog.optimizer.candidates import Pool, draw_pools
 from autoprog.optimizer.covariance import KernelParameters
@@ -93,79 +93,33 @@ def test_the_ranking_lists_every_candidate_configuration_once_in_order(problem: 
     np.testing.assert_allclose([v for v, _ in ranked], sorted(exhaustive.values(), reverse=True), atol=1e-10)
 
 
-def greedy(problem: Problem, size: int, seen: set[Configuration], *, fill: bool) -> list[float]:
-    """The batch by its definition, from all acquisitions: those of distinct subspaces first, then the two fillings."""
-    ranked = sorted(((v, c) for c, v in problem.brute_force().items() if c not in seen), key=lambda item: -item[0])
-    batch: list[float] = []
-    taken: set[Configuration] = set()
-    predictors: set[int] = set()
-    subspaces: set[int] = set()
-
-    def take(value: float, configuration: Configuration) -> None:
-        predictor = problem.encoding.algorithms_of(configuration)[2]
-        batch.append(value)
-        taken.add(configuration)
-        predictors.add(predictor)
-        subspaces.add(int(problem.labels[predictor]))
-
-    for level in ("subspace", "predictor", "configuration") if fill else ("subspace",):
-        for value, configuration in ranked:
-            predictor = problem.encoding.algorithms_of(configuration)[2]
-            excluded = {
-                "subspace": int(problem.labels[predictor]) in subspaces,
-                "predictor": predictor in predictors,
-                "configuration": configuration in taken,
-            }[level]
-            if len(batch) < size and not excluded:
-                take(value, configuration)
-    return batch
+def greedy(problem: Problem, size: int, seen: set[Configuration]) -> list[float]:
+    """The batch by its definition, from all acquisitions: the best one of each subspace of predictors."""
+    best: dict[int, float] = {}
+    for configuration, value in problem.brute_force().items():
+        subspace = int(problem.labels[problem.encoding.algorithms_of(configuration)[2]])
+        if configuration not in seen:
+            best[subspace] = max(value, best.get(subspace, -np.inf))
+    return sorted(best.values(), reverse=True)[:size]
 
 
-@pytest.mark.parametrize("fill", [False, True], ids=["paper", "filled"])
 @pytest.mark.parametrize("size", [1, 4, 12])
-def test_the_batch_equals_brute_force(problem: Problem, size: int, fill: bool) -> None:
+def test_the_batch_equals_brute_force(problem: Problem, size: int) -> None:
     exhaustive = problem.brute_force()
     seen = set(sorted(exhaustive, key=lambda c: -exhaustive[c])[:6]) | set(problem.observed)
-    batch, filled = select_batch(problem.bounds, problem.labels, size, seen, fill=fill)
-    expected = greedy(problem, size, seen, fill=fill)
-    np.testing.assert_allclose([exhaustive[c] for c in batch], expected, atol=1e-10)
+    batch = select_batch(problem.bounds, problem.labels, size, seen)
+    np.testing.assert_allclose([exhaustive[c] for c in batch], greedy(problem, size, seen), atol=1e-10)
     assert not seen & set(batch)
 
     predictors = [problem.encoding.algorithms_of(c)[2] for c in batch]
-    chosen = predictors[: len(batch) - filled]
-    assert len({int(problem.labels[p]) for p in chosen}) == len(chosen)
+    assert len({int(problem.labels[p]) for p in predictors}) == len(predictors)
     holding = len({int(z) for z in problem.labels[np.unique(problem.table[:, 2])]})
-    assert len(chosen) == min(size, holding)
-    assert len(batch) == (size if fill else len(chosen))
+    assert len(batch) == min(size, holding)
 
 
 def test_an_exhausted_space_gives_a_short_batch() -> None:
     problem = Problem(((0,), (0,), (0, 0), (0, 0)), 2, 4, 0)
     everything = list(problem.brute_force())
     assert len(everything) == 4
-    batch, _ = select_batch(problem.bounds, problem.labels, 6, everything[:3], fill=True)
-    assert batch == (everything[3],)
-    assert select_batch(problem.bounds, problem.labels, 6, everything, fill=True) == ((), 0)
-
-
-def test_active_sets_are_the_distinct_parts_of_kinds() -> None:
-    kinds = np.array([[0, 2, 4, 6], [0, 2, 5, 6], [1, 3, 5, 6]])
-    labels = np.array([0, 1, 1, 1, 0, 1, 2])
-    sets, which = active_sets(kinds, labels[kinds] == 0)
-    assert [sets[i] if i >= 0 else () for i in which] == [(0, 4), (0,), ()]
-    sets, which = active_sets(kinds, labels[kinds] == 1)
-    assert [sets[i] for i in which] == [(2,), (2, 5), (1, 3, 5)]
-    assert n_active_sets(kinds, labels) == 2 + 3 + 1
-
-
-def test_candidates_hold_the_defaults_and_mutations_of_the_anchors() -> None:
-    encoding = Encoding(toy_space(((0,), (2,), (1,), (0,))))
-    anchor = encoding.algorithms[1].step_from_unit({"h0": 0.95, "h1": 0.05})
-    pools = draw_pools(encoding, 401, [[], [anchor], [], []], np.random.default_rng(0))
-    assert [len(pool) for pool in pools] == [1, 401, 401, 1]
-    assert pools[1].steps[0] == encoding.algorithms[1].default_step()
-    mutated, uniform = pools[1].units[1::2], pools[1].units[2::2]
-    assert np.abs(mutated - [0.95, 0.05]).mean() < 0.15
-    assert np.abs(uniform.mean(axis=0) - 0.5).max() < 0.1
-    assert pools[1].units.min() >= 0.0
-    assert pools[1].units.max() <= 1.0
+    assert select_batch(problem.bounds, problem.labels, 6, everything[:3]) == (everything[3],)
+    assert select_batch(problem.bounds, problem.labels, 6, everything) == ()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -16,7 +17,7 @@ from autoprog.optimizer.covariance import (
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.kernel import GatedAdditiveKernel, to_tensor
 from autoprog.optimizer.surrogate import Surrogate
-from autoprog.space import Configuration, Step
+from autoprog.space import STAGES, Configuration, Step
 from tests.optimizer.toys import draw, toy_space
 
 
@@ -26,7 +27,7 @@ def covariance(
     points = encoding.encode(configurations)
     subspaces = int(labels.max()) + 1
     surrogate = Surrogate(points, np.zeros(len(points)), labels, subspaces, owner=encoding.owner, parameters=parameters)
-    return surrogate.component_covariances(points, points).sum(axis=0)
+    return surrogate.covariance(points, points)
 
 
 def test_the_squared_exponential_has_the_sheets_indicator_weight() -> None:
@@ -79,8 +80,22 @@ def test_the_kernel_is_positive_semi_definite_under_every_decomposition(correlat
         np.testing.assert_allclose(np.diag(K), 1.0, rtol=1e-12)
 
 
+def shared_effects(configurations: list[Configuration], effects: np.ndarray) -> np.ndarray:
+    """By its definition: the variances of the stages at which two pipelines have the same algorithm."""
+    return np.array(
+        [
+            [
+                sum(e for s, e in zip(STAGES, effects, strict=True) if p.step(s).algorithm == q.step(s).algorithm)
+                for q in configurations
+            ]
+            for p in configurations
+        ]
+    )
+
+
+@pytest.mark.parametrize("effects", [False, True], ids=["source", "effects"])
 @pytest.mark.parametrize("correlation", CORRELATIONS)
-def test_gpytorch_and_numpy_hold_the_same_kernel(correlation: str) -> None:
+def test_gpytorch_and_numpy_hold_the_same_kernel(correlation: str, effects: bool) -> None:
     rng = np.random.default_rng(1)
     encoding = Encoding(toy_space(((0, 1), (2, 0, 3), (1, 4, 2), (0, 0))))
     configurations = draw(encoding.space, 40, rng)
@@ -89,15 +104,24 @@ def test_gpytorch_and_numpy_hold_the_same_kernel(correlation: str) -> None:
         parameters = KernelParameters(
             *rng.uniform(0.2, 3.0, 2), noise=0.1, similarity=float(rng.uniform(0.1, 0.9)), correlation=correlation
         )
-        kernel = GatedAdditiveKernel(labels, encoding.owner, parameters.similarity, correlation)
+        stages = np.array([STAGES.index(a.stage) for a in encoding.algorithms]) if effects else None
+        kernel = GatedAdditiveKernel(labels, encoding.owner, parameters.similarity, correlation, stages)
         kernel.initialize(
             raw_variance=torch.tensor(np.log(parameters.variance)), raw_length=torch.tensor(np.log(parameters.length))
         )
+        of_stages = rng.uniform(0.1, 1.0, len(STAGES))
+        if effects:
+            kernel.initialize(raw_effects=torch.from_numpy(np.log(of_stages)))
+            parameters = replace(parameters, effects=kernel.by_algorithm(of_stages.tolist()))
+            assert kernel.by_stage(parameters.effects) == tuple(of_stages.tolist())
         x = to_tensor(encoding.encode(configurations))
         with torch.no_grad():
             whole, rectangle = kernel(x).to_dense().numpy(), kernel(x[:7], x[7:]).to_dense().numpy()
             diagonal = kernel(x, diag=True).numpy()
         expected = covariance(encoding, configurations, labels, parameters)
+        if effects:
+            structured = covariance(encoding, configurations, labels, replace(parameters, effects=()))
+            np.testing.assert_allclose(expected, structured + shared_effects(configurations, of_stages), atol=1e-12)
         np.testing.assert_allclose(whole, expected, atol=1e-10, rtol=0)
         np.testing.assert_allclose(rectangle, expected[:7, 7:], atol=1e-10, rtol=0)
         np.testing.assert_allclose(diagonal, np.diag(expected), atol=1e-10, rtol=0)

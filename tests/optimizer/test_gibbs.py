@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from scipy.special import logsumexp
 
 from autoprog.optimizer.covariance import KernelParameters
-from autoprog.optimizer.decomposition import Decomposition, draw_labels, log_prior
+from autoprog.optimizer.decomposition import Decomposition, DecompositionPrior, log_prior
 from autoprog.optimizer.encoding import Encoding, Points
 from autoprog.optimizer.gibbs import GibbsChain, LabelLikelihood
 from autoprog.optimizer.surrogate import Surrogate
@@ -28,30 +29,48 @@ def toy(n: int, seed: int) -> tuple[Encoding, Points, np.ndarray]:
 
 
 def enumerate_posterior(
-    encoding: Encoding, points: Points, y: np.ndarray, subspaces: int, concentration: float
+    encoding: Encoding, points: Points, y: np.ndarray, prior: DecompositionPrior, parameters: KernelParameters
 ) -> tuple[dict[Decomposition, float], tuple[Decomposition, float]]:
     """Exact probability of every partition, and the labelling with the largest log posterior."""
     by_partition: dict[Decomposition, list[float]] = {}
-    for z in product(range(subspaces), repeat=encoding.n_algorithms):
+    for z in product(range(prior.subspaces), repeat=encoding.n_algorithms):
         labels = np.array(z)
-        surrogate = Surrogate(points, y, labels, subspaces, owner=encoding.owner, parameters=PARAMETERS)
-        score = surrogate.log_likelihood + log_prior(np.bincount(labels, minlength=subspaces), concentration)
+        surrogate = Surrogate(points, y, labels, prior.subspaces, owner=encoding.owner, parameters=parameters)
+        score = surrogate.log_likelihood + log_prior(
+            np.bincount(labels, minlength=prior.subspaces), prior.concentration
+        )
+        if prior.homes is not None:
+            score += prior.strength * sum(z[a] == home for a, home in enumerate(prior.homes))
         by_partition.setdefault(Decomposition.from_labels(encoding.keys, labels), []).append(score)
     total = logsumexp([s for scores in by_partition.values() for s in scores])
     best = max(by_partition, key=lambda d: max(by_partition[d]))
     return {d: float(np.exp(logsumexp(s) - total)) for d, s in by_partition.items()}, (best, max(by_partition[best]))
 
 
-@pytest.mark.parametrize(("subspaces", "concentration", "seed"), [(2, 1.0, 0), (3, 0.4, 2)])
-def test_partitions_of_6000_sweeps_follow_the_exact_posterior(subspaces: int, concentration: float, seed: int) -> None:
+WITH_EFFECTS = replace(PARAMETERS, effects=(0.1, 0.2, 0.3, 0.3, 0.05))
+AT_HOME = DecompositionPrior(3, 1.0, np.array([0, 1, 2, 2, 0]), 1.0)
+
+
+@pytest.mark.parametrize(
+    ("prior", "parameters", "seed"),
+    [
+        (DecompositionPrior(2, 1.0), PARAMETERS, 0),
+        (DecompositionPrior(3, 0.4), PARAMETERS, 2),
+        (AT_HOME, WITH_EFFECTS, 2),
+    ],
+    ids=["M = 2", "M = 3", "families and effects"],
+)
+def test_partitions_of_6000_sweeps_follow_the_exact_posterior(
+    prior: DecompositionPrior, parameters: KernelParameters, seed: int
+) -> None:
     encoding, points, y = toy(14, seed)
-    exact, (best, best_score) = enumerate_posterior(encoding, points, y, subspaces, concentration)
+    exact, (best, best_score) = enumerate_posterior(encoding, points, y, prior, parameters)
     assert 0.1 < max(exact.values()) < 0.9  # neither flat nor certain: a wrong chain would show
 
     rng = np.random.default_rng(100 + seed)
-    labels = draw_labels(encoding.n_algorithms, subspaces, concentration, rng)
-    likelihood = LabelLikelihood(points, y, labels, subspaces, owner=encoding.owner, parameters=PARAMETERS)
-    chain = GibbsChain(likelihood, labels, subspaces, concentration, rng)
+    labels = prior.start(encoding.n_algorithms, rng)
+    likelihood = LabelLikelihood(points, y, labels, prior.subspaces, owner=encoding.owner, parameters=parameters)
+    chain = GibbsChain(likelihood, labels, prior, rng)
     visits: Counter[Decomposition] = Counter()
     for _ in range(6000):
         chain.sweep()
@@ -60,22 +79,25 @@ def test_partitions_of_6000_sweeps_follow_the_exact_posterior(subspaces: int, co
     distance = 0.5 * sum(abs(visits[d] / 6000 - p) for d, p in exact.items())
     assert distance < 0.05
     assert Decomposition.from_labels(encoding.keys, chain.best) == best
+    # A density of labels: the source's where labels are exchangeable, up to a constant where they are not.
     assert chain.best_log_posterior == pytest.approx(best_score, abs=1e-8)
 
 
-def test_conditionals_equal_the_surrogates_likelihood_along_a_chain() -> None:
+@pytest.mark.parametrize("effects", [(), tuple(np.linspace(0.0, 0.4, 10).tolist())], ids=["source", "effects"])
+def test_conditionals_equal_the_surrogates_likelihood_along_a_chain(effects: tuple[float, ...]) -> None:
+    parameters = replace(PARAMETERS, effects=effects)
     rng = np.random.default_rng(3)
     encoding = Encoding(toy_space(((0, 1), (2, 0, 3), (1, 4, 2), (0, 0))))
     points = encoding.encode(draw(encoding.space, 35, rng))
     y = rng.normal(size=35)
     labels = rng.integers(0, 4, encoding.n_algorithms)
-    likelihood = LabelLikelihood(points, y, labels, 4, owner=encoding.owner, parameters=PARAMETERS)
+    likelihood = LabelLikelihood(points, y, labels, 4, owner=encoding.owner, parameters=parameters)
     for step in range(60):
         a = step % encoding.n_algorithms
         values = likelihood.detach(a)
         for m in range(4):
             labels[a] = m
-            surrogate = Surrogate(points, y, labels, 4, owner=encoding.owner, parameters=PARAMETERS)
+            surrogate = Surrogate(points, y, labels, 4, owner=encoding.owner, parameters=parameters)
             assert values[m] == pytest.approx(surrogate.log_likelihood, abs=1e-9)
         labels[a] = rng.integers(4)
         likelihood.attach(a, int(labels[a]), float(values[labels[a]]))
@@ -103,7 +125,7 @@ def test_where_the_data_say_nothing_the_chain_draws_from_the_prior() -> None:
     labels = np.zeros(5, dtype=np.int64)
     drowned = KernelParameters(1.0, 0.5, 1e9, 0.6)
     likelihood = LabelLikelihood(points, np.zeros(2), labels, 3, owner=encoding.owner, parameters=drowned)
-    chain = GibbsChain(likelihood, labels, 3, 1.0, np.random.default_rng(5))
+    chain = GibbsChain(likelihood, labels, DecompositionPrior(3, 1.0), np.random.default_rng(5))
     together = np.zeros(2500)
     for sweep in range(2500):
         chain.sweep()

@@ -75,7 +75,7 @@ def make_evaluation(number: int, *, score: float | None = 0.8, status: Status = 
 
 def make_proposal(batch: int) -> Proposal:
     configurations = tuple(make_configuration(batch * 4 + i + 1) for i in range(4))
-    return Proposal(batch, configurations, filled=1, state={"chain": [0.1 + 0.2, 1e-300], "labels": {"b": 1, "a": 1.0}})
+    return Proposal(batch, configurations, state={"chain": [0.1 + 0.2, 1e-300], "labels": {"b": 1, "a": 1.0}})
 
 
 def make_result(content: bytes = b"a model") -> SearchResult:

@@ -1,0 +1,134 @@
+"""What the surrogate makes of a history: observations, the kernel's numbers, and sampled decompositions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.optimizer.covariance import KernelParameters
+from autoprog.optimizer.decomposition import DecompositionPrior
+from autoprog.optimizer.encoding import Encoding, Points
+from autoprog.optimizer.families import family_labels
+from autoprog.optimizer.fitting import MarginalLikelihood, fit_parameters
+from autoprog.optimizer.gibbs import GibbsChain, LabelLikelihood
+from autoprog.optimizer.kernel import GatedAdditiveKernel
+from autoprog.optimizer.observations import Observations
+from autoprog.optimizer.options import OptimizerOptions
+from autoprog.optimizer.surrogate import Surrogate
+from autoprog.space import STAGES
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """Observations, what was learnt from them, and a chain over decompositions that may go on.
+
+    Attributes
+    ----------
+    observations : Observations, n of them
+        Standardised gains.
+    points : Points, n of them
+        Their configurations.
+    parameters : KernelParameters
+        Fitted under the MAP decomposition of the batch before.
+    prior : DecompositionPrior
+        P(z).
+    chain : GibbsChain
+        Where it stands.
+    samples : list of ndarray of int
+        The latest labels that the chain visited, the newest last.
+    encoding : Encoding
+        Of the space.
+    """
+
+    observations: Observations
+    points: Points
+    parameters: KernelParameters
+    prior: DecompositionPrior
+    chain: GibbsChain
+    samples: list[NDArray[np.int64]]
+    encoding: Encoding
+
+    @classmethod
+    def learn(
+        cls,
+        encoding: Encoding,
+        options: OptimizerOptions,
+        observations: Observations,
+        state: Mapping[str, Any],
+        rng: np.random.Generator,
+    ) -> Belief:
+        """Fit the numbers under the last MAP decomposition and take the chain up, before any sweep.
+
+        Parameters
+        ----------
+        encoding : Encoding
+            Of the space.
+        options : OptimizerOptions
+            M, gamma, rho, h, and whether algorithms have effects.
+        observations : Observations
+            The evaluations.
+        state : mapping
+            `state` of the belief before, through JSON or not; empty for the first.
+        rng : numpy.random.Generator
+            Of the chain.
+
+        Returns
+        -------
+        Belief
+            Whose chain stands where the last one stopped.
+        """
+        points = encoding.encode([e.configuration for e in observations.evaluations])
+        homes = family_labels(encoding.algorithms, options.subspaces) if options.family_strength else None
+        prior = DecompositionPrior(options.subspaces, options.concentration, homes, options.family_strength)
+        if state:
+            labels, best = (np.array(state[name], dtype=np.int64) for name in ("labels", "best"))
+            samples = [np.array(sample, dtype=np.int64) for sample in state["samples"]]
+            numbers = dict(state["parameters"])
+            start = KernelParameters(**{**numbers, "effects": tuple(numbers["effects"])})
+        else:
+            labels = best = prior.start(encoding.n_algorithms, rng)
+            samples = []
+            start = KernelParameters(1.0, 0.5, observations.noise, similarity=options.similarity)
+        stages = np.array([STAGES.index(a.stage) for a in encoding.algorithms]) if options.effects else None
+        kernel = GatedAdditiveKernel(best, encoding.owner, options.similarity, stages=stages)
+        model = MarginalLikelihood(points, observations.y, kernel, observations.noise)
+        parameters = fit_parameters(model, start)
+
+        M, owner = options.subspaces, encoding.owner
+        likelihood = LabelLikelihood(points, observations.y, labels, M, owner=owner, parameters=parameters)
+        former = Surrogate(points, observations.y, best, M, owner=owner, parameters=parameters)
+        chain = GibbsChain(likelihood, labels, prior, rng)
+        chain.visit(best, former.log_likelihood)
+        return cls(observations, points, parameters, prior, chain, samples, encoding)
+
+    def sweep(self, times: int, kept: int) -> None:
+        """Let the chain go on, and keep the latest decompositions that it visited."""
+        for _ in range(times):
+            self.chain.sweep()
+            self.samples.append(self.chain.labels.copy())
+        del self.samples[:-kept]
+
+    def surrogate(self, labels: NDArray[np.int64]) -> Surrogate:
+        """The process under one decomposition."""
+        return Surrogate(
+            self.points,
+            self.observations.y,
+            labels,
+            self.prior.subspaces,
+            owner=self.encoding.owner,
+            parameters=self.parameters,
+        )
+
+    @property
+    def state(self) -> dict[str, Any]:
+        """What the next batch goes on from, as JSON."""
+        return {
+            "labels": self.chain.labels.tolist(),
+            "best": self.chain.best.tolist(),
+            "samples": [sample.tolist() for sample in self.samples],
+            "parameters": {**asdict(self.parameters), "effects": list(self.parameters.effects)},
+        }

@@ -1,0 +1,137 @@
+"""A batch by expected improvement of the whole score, averaged over decompositions.
+
+Candidates are whole pipelines: some drawn at random, some made from the best ones by changing a step or two. The best
+candidates are improved by further changes. After each choice the surrogate believes its own mean there, so that the
+next one lies elsewhere.
+
+References
+----------
+Ginsbourger, Le Riche & Carraro 2010 (the kriging believer); Eggensperger et al. 2013 and Hutter, Hoos & Leyton-Brown
+2011 (random and local search over candidates).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.optimizer.belief import Belief
+from autoprog.optimizer.expected_improvement import log_expected_improvement
+from autoprog.optimizer.initial import uniform_design
+from autoprog.optimizer.mixture import Mixture
+from autoprog.optimizer.neighbourhood import Neighbourhood
+from autoprog.space import Configuration, PipelineKind, TableShape, predicted_seconds
+
+_RANDOM, _CHANGED = 400, 400
+# Best evaluated pipelines that candidates are made from.
+_ANCHORS = 8
+# Rounds of improving the best candidates, how many of them, and changes of each.
+_ROUNDS, _CLIMBERS, _STEPS = 2, 8, 8
+# Evaluations over which the preference for quick pipelines fades, and seconds that any evaluation costs.
+_YOUNG, _OVERHEAD_S = 40, 0.2
+
+
+def improving_batch(
+    belief: Belief,
+    kinds: Sequence[PipelineKind],
+    size: int,
+    seen: Collection[Configuration],
+    rng: np.random.Generator,
+    prices: Mapping[PipelineKind, float] | None = None,
+) -> tuple[Configuration, ...]:
+    """The configurations with the greatest expected improvement, one after another.
+
+    Parameters
+    ----------
+    belief : Belief
+        With sampled decompositions.
+    kinds : sequence of PipelineKind
+        The valid kinds.
+    size : int
+        B, the most configurations.
+    seen : collection of Configuration
+        Never to be proposed again.
+    rng : numpy.random.Generator
+        Source of randomness.
+    prices : mapping or None
+        What is taken off the logarithm of a kind's expected improvement; None for nothing.
+
+    Returns
+    -------
+    tuple of Configuration
+        At most `size`; fewer where the space holds no more.
+    """
+    encoding = belief.encoding
+    mixture = Mixture(belief, belief.samples)
+    neighbourhood = Neighbourhood(encoding.space, kinds, rng)
+
+    def score(candidates: Sequence[Configuration]) -> NDArray[np.float64]:
+        mean, sd = mixture.marginal(encoding.encode(candidates))
+        values = log_expected_improvement(mean, sd, best)
+        return values - [prices[encoding.space.kind_of(c)] for c in candidates] if prices else values
+
+    evaluated, _ = mixture.marginal(belief.points)
+    best = float(evaluated[belief.observations.succeeded].max())
+    anchors = [belief.observations.evaluations[i].configuration for i in np.argsort(-evaluated, kind="stable")]
+    anchors = anchors[:_ANCHORS]
+    batch: list[Configuration] = []
+    while len(batch) < size:
+        taken = {*seen, *batch}
+        candidates = neighbourhood.draw(_RANDOM) + neighbourhood.around(anchors, _CHANGED // len(anchors))
+        pool = _Ranked(taken, score)
+        pool.add(candidates)
+        for _ in range(_ROUNDS):
+            pool.add(neighbourhood.around(pool.best(_CLIMBERS), _STEPS))
+        chosen = pool.best(1)
+        if not chosen:  # hardly a pipeline is left
+            return (*batch, *uniform_design(encoding, kinds, size - len(batch), taken, rng))
+        batch += chosen
+        if len(batch) < size:
+            mixture.believe(encoding.encode(chosen))
+    return tuple(batch)
+
+
+def young_prices(
+    kinds: Sequence[PipelineKind], shape: TableShape, n_evaluations: int
+) -> dict[PipelineKind, float] | None:
+    """Prices that make a young search prefer quick pipelines; None for an old one.
+
+    Parameters
+    ----------
+    kinds : sequence of PipelineKind
+        The valid kinds.
+    shape : TableShape
+        The training folds.
+    n_evaluations : int
+        So far.
+
+    Returns
+    -------
+    dict or None
+        The logarithm of the predicted seconds of an evaluation, times a weight that falls from 1 to 0.
+    """
+    weight = 1.0 - n_evaluations / _YOUNG
+    if weight <= 0:
+        return None
+    return {kind: weight * float(np.log(_OVERHEAD_S + predicted_seconds(kind, shape))) for kind in kinds}
+
+
+class _Ranked:
+    """Candidates with their scores, each once, without those that are taken."""
+
+    def __init__(
+        self, taken: Collection[Configuration], score: Callable[[Sequence[Configuration]], NDArray[np.float64]]
+    ) -> None:
+        self._taken = taken
+        self._score = score
+        self._values: dict[Configuration, float] = {}
+
+    def add(self, candidates: Sequence[Configuration]) -> None:
+        new = [c for c in dict.fromkeys(candidates) if c not in self._taken and c not in self._values]
+        if new:
+            self._values.update(zip(new, self._score(new).tolist(), strict=True))
+
+    def best(self, n: int) -> list[Configuration]:
+        return sorted(self._values, key=lambda c: -self._values[c])[:n]

@@ -1,0 +1,88 @@
+"""Surrogates under several decompositions, averaged.
+
+=======  ===========================================================================  ======
+symbol   meaning                                                                      shape
+=======  ===========================================================================  ======
+mu_s     posterior mean under decomposition s                                         (S, p)
+v_s      posterior variance under decomposition s                                     (S, p)
+mu       mean over s of mu_s                                                          (p,)
+v        mean over s of v_s + (mu_s - mu)^2, by the law of total variance             (p,)
+=======  ===========================================================================  ======
+
+The decompositions are draws from their posterior, so that each counts alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.optimizer.belief import Belief
+from autoprog.optimizer.encoding import Points
+from autoprog.optimizer.surrogate import Surrogate
+
+
+class Mixture:
+    """The averaged surrogate of a belief.
+
+    Parameters
+    ----------
+    belief : Belief
+        Observations and numbers.
+    samples : sequence of ndarray of int, at least 1
+        Decompositions, shape = (n_alg,) each.
+    """
+
+    def __init__(self, belief: Belief, samples: Sequence[NDArray[np.int64]]) -> None:
+        distinct, counts = np.unique(np.array(samples), axis=0, return_counts=True)
+        self._belief = belief
+        self._labels = distinct
+        self._weights: NDArray[np.float64] = counts / counts.sum()
+        self._points, self._y = belief.points, belief.observations.y
+        self._fit()
+
+    def marginal(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior mean and standard deviation of each true gain.
+
+        Parameters
+        ----------
+        points : Points, p of them
+            The pipelines.
+
+        Returns
+        -------
+        mean, sd : ndarray, shape = (p,)
+            Of standardised gains, without noise.
+        """
+        moments = [surrogate.marginal(points) for surrogate in self._surrogates]
+        means, variances = (np.array(part) for part in zip(*moments, strict=True))
+        mean = self._weights @ means
+        return mean, np.sqrt(self._weights @ (variances + (means - mean) ** 2))
+
+    def believe(self, points: Points) -> None:
+        """Take the posterior means of pipelines for their observed gains: what is not yet evaluated need not repeat.
+
+        Parameters
+        ----------
+        points : Points
+            Pipelines that will be evaluated.
+        """
+        mean, _ = self.marginal(points)
+        self._points = self._points.followed_by(points)
+        self._y = np.concatenate([self._y, mean])
+        self._fit()
+
+    def _fit(self) -> None:
+        self._surrogates = [
+            Surrogate(
+                self._points,
+                self._y,
+                labels,
+                self._belief.prior.subspaces,
+                owner=self._belief.encoding.owner,
+                parameters=self._belief.parameters,
+            )
+            for labels in self._labels
+        ]

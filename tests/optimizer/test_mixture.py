@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autoprog.optimizer.belief import Belief
+from autoprog.optimizer.encoding import Encoding
+from autoprog.optimizer.mixture import Mixture
+from autoprog.optimizer.observations import observe
+from autoprog.optimizer.options import OptimizerOptions
+from tests.optimizer.toys import draw, history_of, toy_score, toy_space
+
+
+@pytest.fixture(scope="module")
+def belief() -> Belief:
+    encoding = Encoding(toy_space(((0, 1), (0, 2), (0, 1, 2, 2), (0, 0))))
+    rng = np.random.default_rng(3)
+    configurations = draw(encoding.space, 30, rng)
+    score = toy_score(encoding)
+    observations = observe(history_of(configurations, lambda i: score(configurations[i])))
+    assert observations is not None
+    options = OptimizerOptions.of("default", {"subspaces": 4, "family_strength": 0.0})
+    belief = Belief.learn(encoding, options, observations, {}, rng)
+    belief.sweep(6, 4)
+    return belief
+
+
+def test_moments_are_those_of_the_mixture(belief: Belief) -> None:
+    """Mean and variance of the equal mixture of normals, decompositions that were visited twice counted twice."""
+    samples = [*belief.samples, belief.samples[0]]
+    points = belief.encoding.encode(draw(belief.encoding.space, 12, np.random.default_rng(1)))
+    moments = [belief.surrogate(labels).joint(points) for labels in samples]
+    means = np.array([mean for mean, _ in moments])
+    second = np.array([np.diag(covariance) + mean**2 for mean, covariance in moments]).mean(axis=0)
+    mean, sd = Mixture(belief, samples).marginal(points)
+    np.testing.assert_allclose(mean, means.mean(axis=0), atol=1e-10)
+    np.testing.assert_allclose(sd**2, second - means.mean(axis=0) ** 2, atol=1e-9)
+
+
+def test_belief_leaves_the_mean_where_it_is_and_takes_the_doubt_away(belief: Belief) -> None:
+    points = belief.encoding.encode(draw(belief.encoding.space, 12, np.random.default_rng(1)))
+    mixture = Mixture(belief, belief.samples[:1])
+    before, doubt = mixture.marginal(points)
+    chosen = np.arange(12) == int(np.argmax(doubt))
+    mixture.believe(points[chosen])
+    after, left = mixture.marginal(points)
+    np.testing.assert_allclose(after, before, atol=1e-8)
+    assert left[chosen][0] < 0.8 * doubt[chosen][0]
+    assert (left <= doubt + 1e-9).all()
+
+
+def test_a_belief_goes_on_where_its_state_was_written(belief: Belief) -> None:
+    options = OptimizerOptions.of("default", {"subspaces": 4, "family_strength": 0.0})
+    rng = np.random.default_rng(0)
+    again = Belief.learn(belief.encoding, options, belief.observations, belief.state, rng)
+    np.testing.assert_array_equal(again.chain.labels, belief.chain.labels)
+    np.testing.assert_array_equal(again.samples, belief.samples)
