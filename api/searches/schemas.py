@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from api.problems import Problem
+from autoprog.ensemble import EnsembleName, Scale
 from autoprog.evaluation import Status
 from autoprog.search import SearchSettings
 from autoprog.space import StageName
@@ -181,6 +182,8 @@ class EnsembleDocument(BaseModel):
     """What the delivered model consists of, and how good it is."""
 
     members: list[Member] = Field(description="weights sum to 1, largest first")
+    rule: EnsembleName = Field("model_averaging", description="by which members and weights were chosen")
+    scale: Scale = Field("risk", description="whether the members' risks are averaged, or their log odds")
     score: ScoreDocument
     baseline: Baseline | None = Field(description="null where the simple pipeline could not be evaluated")
     calibration: CalibrationDocument

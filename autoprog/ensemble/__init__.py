@@ -1,6 +1,19 @@
 """Which of the explored pipelines predict together, and with what weights."""
 
-from autoprog.ensemble.ensemble import Ensemble, Member
+from autoprog.ensemble.ensemble import Ensemble, Member, Scale, average
 from autoprog.ensemble.model_averaging import RevisedWeights, average_models, best_probabilities
+from autoprog.ensemble.rules import RULES, Candidates, EnsembleName, Rule
 
-__all__ = ["Ensemble", "Member", "RevisedWeights", "average_models", "best_probabilities"]
+__all__ = [
+    "RULES",
+    "Candidates",
+    "Ensemble",
+    "EnsembleName",
+    "Member",
+    "RevisedWeights",
+    "Rule",
+    "Scale",
+    "average",
+    "average_models",
+    "best_probabilities",
+]

@@ -4,12 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
-from autoprog.evaluation import History
+from autoprog.evaluation import History, logit_of
 from autoprog.space import Configuration
+
+Scale = Literal["risk", "log_odds"]
+"""What is averaged: the members' risks, or their log odds."""
+
+
+def average(weights: NDArray[np.float64], p: NDArray[np.floating], scale: Scale) -> NDArray[np.float64]:
+    """Average risks.
+
+    Parameters
+    ----------
+    weights : ndarray, shape = (..., t)
+        Sum to 1 along the last axis.
+    p : ndarray, shape = (t, n)
+        Risks in [0, 1].
+    scale : {"risk", "log_odds"}
+        On which to average.
+
+    Returns
+    -------
+    ndarray, shape = (..., n)
+        Risks in [0, 1].
+    """
+    averaged: NDArray[np.float64] = weights @ p if scale == "risk" else expit(weights @ logit_of(p))
+    return averaged
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +68,15 @@ class Ensemble:
     ----------
     members : tuple of Member, at least 1
         Largest weight first; weights sum to 1.
+    scale : {"risk", "log_odds"}
+        On which they are averaged.
     """
 
     members: tuple[Member, ...]
+    scale: Scale = "risk"
 
     def out_of_fold_risks(self, history: History) -> NDArray[np.float64]:
-        """Weighted mean of the members' out-of-fold risks.
+        """The members' out-of-fold risks, averaged.
 
         Parameters
         ----------
@@ -70,7 +99,7 @@ class Ensemble:
             msg = f"the history holds no out-of-fold risks of evaluations {missing}"
             raise ValueError(msg)
         weights = np.array([m.weight for m in self.members])
-        return weights @ np.array([risks[m.number] for m in self.members], dtype=np.float64)
+        return average(weights, np.array([risks[m.number] for m in self.members], dtype=np.float64), self.scale)
 
     def without(self, numbers: Collection[int]) -> Ensemble:
         """The ensemble of the other members, their weights normalised.
@@ -95,4 +124,4 @@ class Ensemble:
         if not kept:
             msg = "no member is left"
             raise ValueError(msg)
-        return Ensemble(tuple(replace(m, weight=m.weight / total) for m in kept))
+        return replace(self, members=tuple(replace(m, weight=m.weight / total) for m in kept))

@@ -75,13 +75,13 @@ def _deviations(covariance: NDArray[np.float64], draws: int, rng: np.random.Gene
     return np.asarray(rng.standard_normal((draws, len(covariance))) @ root, dtype=np.float64)
 
 
-def _thinned(weights: NDArray[np.float64], most: int) -> NDArray[np.float64]:
-    """Without those below `LEAST_WEIGHT` and those beyond the `most` largest, and normalised."""
+def thinned(weights: NDArray[np.float64], most: int = MOST_MEMBERS) -> NDArray[np.float64]:
+    """Weights without those below `LEAST_WEIGHT` and those beyond the `most` largest, normalised; same shape."""
     kept = np.argsort(-weights, kind="stable")[:most]
     kept = kept[weights[kept] >= min(LEAST_WEIGHT, weights.max())]
-    thinned = np.zeros(len(weights))
-    thinned[kept] = weights[kept] / weights[kept].sum()
-    return thinned
+    left = np.zeros(len(weights))
+    left[kept] = weights[kept] / weights[kept].sum()
+    return left
 
 
 class RevisedWeights:
@@ -125,7 +125,7 @@ class RevisedWeights:
     def _weights(self, means: NDArray[np.float64]) -> NDArray[np.float64]:
         f = means[:, None, :] + self._deviations
         wins = np.bincount(f.argmax(axis=2).ravel(), minlength=means.shape[1])
-        return _thinned(wins / wins.sum(), self._most)
+        return thinned(wins / wins.sum(), self._most)
 
 
 def average_models(
@@ -152,7 +152,7 @@ def average_models(
     Ensemble
         Largest weight first; earlier evaluations first among equals.
     """
-    weights = _thinned(best_probabilities(posterior.means, posterior.covariances, rng), most)
+    weights = thinned(best_probabilities(posterior.means, posterior.covariances, rng), most)
     heaviest_first = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
     by_number = {e.number: e for e in history.succeeded}
     evaluations = [by_number[posterior.numbers[i]] for i in heaviest_first]

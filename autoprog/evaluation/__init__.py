@@ -5,6 +5,7 @@ from autoprog.evaluation.decision_curve import benefit, harm, net_benefit, net_b
 from autoprog.evaluation.evaluation import Evaluation, History, Status
 from autoprog.evaluation.fitting import fit_pipeline
 from autoprog.evaluation.folds import Fold, make_folds
+from autoprog.evaluation.log_odds import EPSILON, logit_of
 from autoprog.evaluation.metrics import METRICS, THRESHOLDS, Metric, metric_of
 from autoprog.evaluation.notes import summarise
 from autoprog.evaluation.plan import Plan
@@ -12,6 +13,7 @@ from autoprog.evaluation.prefixes import PrefixMemory
 from autoprog.evaluation.racing import LEAST_FOLDS, Race, residual_variance
 
 __all__ = [
+    "EPSILON",
     "LEAST_FOLDS",
     "METRICS",
     "THRESHOLDS",
@@ -30,6 +32,7 @@ __all__ = [
     "evaluate_fold",
     "fit_pipeline",
     "harm",
+    "logit_of",
     "make_folds",
     "metric_of",
     "net_benefit",

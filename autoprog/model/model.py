@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Binary, Cohort, Feature, encode_patients
+from autoprog.ensemble import Scale, average
 from autoprog.errors import ArtifactError
 from autoprog.interpreter import RuleSet, matching, stratum_indices
 from autoprog.model.archive import pack, unpack
 from autoprog.model.serialization import load_estimator
 from autoprog.validation import IDENTITY, Recalibration
 
-FORMAT = 1
+FORMAT = 2
+
+_FORMATS = (1, FORMAT)
 
 _MANIFEST = "manifest.json"
 _LIBRARIES = ("autoprog", "lightgbm", "numpy", "scikit-learn", "scipy", "skops", "xgboost", "xgboost-cpu")
@@ -126,6 +129,8 @@ class PrognosticModel:
         Where it comes from.
     recalibration : Recalibration
         From the members' weighted mean to the risk.
+    scale : {"risk", "log_odds"}
+        What the weighted mean is of.
     """
 
     features: tuple[Feature, ...]
@@ -134,6 +139,7 @@ class PrognosticModel:
     rules: RuleSet
     metadata: ModelMetadata
     recalibration: Recalibration = IDENTITY
+    scale: Scale = "risk"
 
     def __post_init__(self) -> None:
         total = sum(member.weight for member in self.members)
@@ -156,11 +162,10 @@ class PrognosticModel:
             Recalibrated weighted mean of the members' risks, in [0, 1].
         """
         bounded = np.clip(X, *self._bounds)
-        risks = np.zeros(len(X))
-        for member in self.members:
-            # XGBoost answers in float32.
-            risks += member.weight * member.estimator.predict_proba(bounded)[:, 1].astype(np.float64)
-        return self.recalibration.apply(np.clip(risks, 0.0, 1.0))
+        weights = np.array([member.weight for member in self.members])
+        # XGBoost answers in float32.
+        p = np.array([m.estimator.predict_proba(bounded)[:, 1] for m in self.members], dtype=np.float64)
+        return self.recalibration.apply(np.clip(average(weights, p, self.scale), 0.0, 1.0))
 
     def predict(self, patients: Sequence[Mapping[str, object]]) -> list[PatientRisk]:
         """Risks of patients as a client describes them.
@@ -204,6 +209,7 @@ class PrognosticModel:
             "rules": self.rules.to_json(),
             "metadata": asdict(self.metadata),
             "recalibration": self.recalibration.to_json(),
+            "scale": self.scale,
         }
         files = {_MANIFEST: json.dumps(manifest, indent=1, allow_nan=False).encode()}
         files |= {_member_name(index): member.artifact for index, member in enumerate(self.members)}
@@ -238,6 +244,7 @@ class PrognosticModel:
                 RuleSet.from_json(manifest["rules"]),
                 ModelMetadata(**manifest["metadata"]),
                 Recalibration(**manifest["recalibration"]),
+                manifest.get("scale", "risk"),  # the first format had no other
             )
         except (KeyError, TypeError, ValueError) as error:
             raise ArtifactError(f"the model's file is incomplete or damaged: {error}") from error
@@ -263,8 +270,8 @@ def _manifest_of(files: Mapping[str, bytes]) -> Mapping[str, Any]:
         written = manifest["format"]
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError("this is no file of a prognostic model: it has no manifest") from error
-    if written != FORMAT:
-        raise ArtifactError(f"the model's file has format {written!r}; this version reads format {FORMAT}")
+    if written not in _FORMATS:
+        raise ArtifactError(f"the model's file has format {written!r}; this version reads formats {_FORMATS}")
     return manifest
 
 

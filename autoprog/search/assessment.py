@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.ensemble import Ensemble, RevisedWeights
+from autoprog.ensemble import Candidates, Ensemble, Rule, average
 from autoprog.evaluation import METRICS, History, Metric
-from autoprog.optimizer import Posterior
 from autoprog.validation import (
     Patients,
     Performance,
@@ -28,8 +27,8 @@ from autoprog.validation import (
 def ensemble_document(
     ensemble: Ensemble,
     patients: Patients,
-    history: History,
-    posterior: Posterior,
+    candidates: Candidates,
+    rule: Rule,
     thresholds: tuple[float, float],
     seed: int,
 ) -> dict[str, Any]:
@@ -41,13 +40,13 @@ def ensemble_document(
     Parameters
     ----------
     ensemble : Ensemble
-        Of members of `history`.
+        Of some of the candidates.
     patients : Patients
         Those that were evaluated on.
-    history : History
-        The search.
-    posterior : Posterior
-        What the weights come from.
+    candidates : Candidates
+        What it was chosen from.
+    rule : Rule
+        By which it was chosen.
     thresholds : tuple of float
         Range of the net benefit.
     seed : int
@@ -58,6 +57,7 @@ def ensemble_document(
     dict
         Ready for JSON.
     """
+    history = candidates.history
     y, metric = patients.y, history.metric
     averaged = ensemble.out_of_fold_risks(history)
     risks = cross_fitted(y, averaged, np.random.default_rng(seed))
@@ -74,10 +74,12 @@ def ensemble_document(
         }
     scored = _scored(metric, averaged, risks)
     return {
+        "rule": rule.name,
+        "scale": ensemble.scale,
         "members": [
             {"weight": m.weight, "configuration": m.configuration.to_json(), "score": m.score} for m in ensemble.members
         ],
-        "score": _corrected(ensemble, patients, scored, history, posterior, seed).to_json(),
+        "score": _corrected(ensemble, patients, scored, candidates, rule, seed).to_json(),
         "performance": _performance(y, averaged, risks, thresholds).to_json(),
         "baseline": baseline,
         "calibration": calibration_of(y, risks).to_json(),
@@ -111,21 +113,21 @@ def _corrected(
     ensemble: Ensemble,
     patients: Patients,
     scored: NDArray[np.floating],
-    history: History,
-    posterior: Posterior,
+    candidates: Candidates,
+    rule: Rule,
     seed: int,
 ) -> ScoreEstimate:
-    by_number = {e.number: e.risks for e in history.succeeded}
     weights = {m.number: m.weight for m in ensemble.members}
     rng = np.random.default_rng(seed)
     return corrected_score(
-        history.metric,
+        candidates.history.metric,
         patients,
         scored,
-        np.array([by_number[number] for number in posterior.numbers], dtype=np.float32),
-        np.array([weights.get(number, 0.0) for number in posterior.numbers]),
-        choose=RevisedWeights(posterior, rng),
+        candidates.risks,
+        np.array([weights.get(number, 0.0) for number in candidates.posterior.numbers]),
+        choose=rule.revise(candidates, rng),
         rng=rng,
+        average=lambda w, p: average(w, p, ensemble.scale),
     )
 
 

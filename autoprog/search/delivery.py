@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble import Ensemble, average_models
+from autoprog.ensemble import RULES, Candidates, Ensemble
 from autoprog.errors import SearchFailedError
 from autoprog.evaluation import History, Plan, Status
 from autoprog.interpreter import explain, make_strata
@@ -84,7 +84,8 @@ def deliver(
     store.record_phase(claim, Phase.ENSEMBLE)
     rng = np.random.default_rng([state.settings.seed, _ENSEMBLE_STREAM])
     posterior = exploration.optimizer.posterior(history, rng, exploration.optimizer_state)
-    ensemble = average_models(history, posterior, rng)
+    candidates, rule = Candidates(history, posterior, cohort.y), RULES[state.settings.ensemble]
+    ensemble = rule.weigh(candidates, rng)
     decomposition = posterior
     if len(history) < len(exploration.explored):  # finalists alone say little of which algorithms are alike
         decomposition = exploration.optimizer.posterior(exploration.explored, rng, exploration.optimizer_state)
@@ -94,14 +95,8 @@ def deliver(
     store.record_phase(claim, Phase.VALIDATION)
     averaged = ensemble.out_of_fold_risks(history)
     recalibration = fit_recalibration(cohort.y, averaged)
-    document = ensemble_document(
-        ensemble,
-        Patients(cohort.y, cohort.groups),
-        history,
-        posterior,
-        state.settings.thresholds,
-        state.settings.seed,
-    )
+    patients, settings = Patients(cohort.y, cohort.groups), state.settings
+    document = ensemble_document(ensemble, patients, candidates, rule, settings.thresholds, settings.seed)
     document["calibration"]["recalibration"] = recalibration.to_json()
 
     store.record_phase(claim, Phase.RULES)
@@ -115,7 +110,10 @@ def deliver(
         *calibration_warnings(history, cohort.y),
         *_losses(exploration.history),
     ]
-    model = PrognosticModel(cohort.features, cohort.outcome, members, rules, ModelMetadata.of(cohort), recalibration)
+    metadata = ModelMetadata.of(cohort)
+    model = PrognosticModel(
+        cohort.features, cohort.outcome, members, rules, metadata, recalibration, scale=ensemble.scale
+    )
     return SearchResult(model, document, rules.to_json(), decomposition.to_json(), tuple(warnings))
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from autoprog.ensemble import EnsembleName
 from autoprog.evaluation import THRESHOLDS
 from autoprog.optimizer import Acquisition, OptimizerOptions, Preset
 from autoprog.space import StageName
@@ -125,4 +126,9 @@ class SearchSettings(BaseModel):
         description="names of the algorithms to keep, stage by stage, as `GET /v1/space` shows them; default: all",
     )
     optimizer: OptimizerSettings = OptimizerSettings()
+    ensemble: EnsembleName = Field(
+        "model_averaging",
+        description="how the model is made of what was evaluated: by probability to be the best, by greedy selection "
+        "with bagging, by a stacked logistic combination, or the best configuration alone",
+    )
     strata: Strata | None = Field(None, description="default: the upper and middle thirds of the out-of-fold risks")

@@ -22,7 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from autoprog.validation.logistic import fit_logistic, logit_of, overlap
+from autoprog.evaluation import logit_of
+from autoprog.validation.logistic import fit_logistic, overlap
 
 LEVEL = 0.95
 

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 
-from autoprog.validation.logistic import EPSILON, logit_of, maximum_likelihood, overlap
+from autoprog.evaluation import EPSILON, logit_of
+from autoprog.validation.logistic import maximum_likelihood, overlap
 
 _FOLDS = 10
 

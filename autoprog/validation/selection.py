@@ -3,6 +3,7 @@
     y        outcomes, 1 for a patient with the outcome                                          (n,)
     p        out-of-fold risks of the t pipelines that were to be chosen from                    (t, n)
     w        weights of the ensemble that is delivered                                           (t,)
+    w p      its average of the risks, on whatever scale it averages                             (n,)
     c        how often a resample holds each patient                                             (n, b)
     W        weights that the same rule gives by the scores on the patients drawn                (b, t)
     s, s_w   scores of W p and of w p on the patients left out, n / e of them                    (b,)
@@ -47,7 +48,8 @@ _MANY, _MOST, _AVERAGE = 1_000_000, 10_000_000, 50
 _CHUNK = 1 << 18
 
 _Floats = NDArray[np.float64]
-Choose = Callable[[_Floats], _Floats]
+Choose = Callable[[NDArray[np.float32], _Floats], _Floats]
+Average = Callable[[_Floats, NDArray[np.floating]], _Floats]
 
 
 class Patients(NamedTuple):
@@ -74,6 +76,7 @@ def corrected_score(
     *,
     choose: Choose,
     rng: np.random.Generator,
+    average: Average = np.matmul,
 ) -> ScoreEstimate:
     """Score an ensemble, less what choosing its weights by the same patients adds, with an interval.
 
@@ -91,10 +94,12 @@ def corrected_score(
         Out-of-fold risks of the pipelines, in [0, 1].
     w : ndarray, shape = (t,)
         Sums to 1.
-    choose : callable (ndarray, shape = (b, t)) -> ndarray, shape = (b, t)
-        The rule that gave w: from gains of the pipelines, more is better, to weights.
+    choose : callable (ndarray, shape = (n, b); ndarray, shape = (b, t)) -> ndarray, shape = (b, t)
+        The rule that gave w: from how often each patient counts and the pipelines' gains, more is better, to weights.
     rng : numpy.random.Generator
         Source of randomness.
+    average : callable (weights, risks) -> risks
+        How weights make one risk of many.
 
     Returns
     -------
@@ -103,7 +108,8 @@ def corrected_score(
     """
     t, n = p.shape
     resamples = n_resamples(n, t)
-    chosen, delivered = _left_out(metric, patients, p, w, choose, _counts(patients, resamples, rng))
+    counts = _counts(patients, resamples, rng)
+    chosen, delivered = _left_out(metric, patients, p, average(w, p), counts, lambda c, g: average(choose(c, g), p))
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
     estimate = apparent - float(np.mean(delivered - chosen))
     quantiles = np.quantile(chosen - chosen.mean(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
@@ -155,18 +161,17 @@ def _left_out(
     metric: Metric,
     patients: Patients,
     p: NDArray[np.floating],
-    w: _Floats,
-    choose: Choose,
+    delivered: _Floats,
     chunks: Iterator[NDArray[np.float32]],
+    combine: Choose,
 ) -> tuple[_Floats, _Floats]:
-    """s and s_w."""
+    """s and s_w; `combine` gives W p, shape = (b, n)."""
     sign = 1 if metric.greater_is_better else -1
     scores = resampled_scores(metric, patients.y, p)
-    delivered = w @ p
     near = fit_recalibration(patients.y, delivered)
     s: list[tuple[float, ...]] = []
     for c in chunks:
-        averaged = choose(sign * scores(c)) @ p
+        averaged = combine(c, sign * scores(c))
         s += [
             tuple(_on_others(metric, patients.y, q, counts, near) for q in (risks, delivered))
             for risks, counts in zip(averaged, c.T, strict=True)

@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from autoprog.validation.logistic import logit_of, maximum_likelihood, overlap
+from autoprog.evaluation import logit_of
+from autoprog.validation.logistic import maximum_likelihood, overlap
 
 # Percentiles at which Harrell places 5 and 3 knots; 3 where the rarer outcome has too few patients for 5 coefficients.
 _FIVE = (0.05, 0.275, 0.5, 0.725, 0.95)

@@ -92,6 +92,8 @@ def simple_result() -> tuple[SearchResult, CrossValidation]:
     score = estimate_score(METRICS["auc_roc"], cohort.y, risks, np.random.default_rng(0)).to_json()
     performance = performance_of(cohort.y, risks, THRESHOLDS).to_json()
     ensemble = {
+        "rule": "model_averaging",
+        "scale": "risk",
         "members": [{"weight": 1.0, "configuration": SIMPLE.to_json(), "score": cv.score}],
         "score": score,
         "baseline": {"configuration": SIMPLE.to_json(), "score": score, "performance": performance},

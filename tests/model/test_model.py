@@ -211,7 +211,7 @@ def _with_member(member: bytes) -> bytes:
     [
         (lambda: b"no archive", "damaged"),
         (lambda: pack({"other": b""}, compress=False), "no manifest"),
-        (lambda: _altered(format=2), "format 2; this version reads format 1"),
+        (lambda: _altered(format=3), r"format 3; this version reads formats \(1, 2\)"),
         (lambda: _without("members/1.skops"), "members/1.skops"),
         (lambda: _altered(weights=[0.5, 0.3]), "sum to 1"),
         (lambda: _altered(weights="many"), "damaged"),

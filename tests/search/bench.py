@@ -5,12 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 from autoprog.cohort import Cohort, to_parquet
+from autoprog.model import PrognosticModel
 from autoprog.search.ports import Dispatcher
 from autoprog.search.runner import Runner
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
-from autoprog.storage.repositories import CohortRepository, EvaluationRepository, KeyRepository, SearchRepository
+from autoprog.storage.repositories import (
+    CohortRepository,
+    EvaluationRepository,
+    KeyRepository,
+    ModelRepository,
+    SearchRepository,
+)
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.tables import SearchRow
 
@@ -52,6 +59,12 @@ class Bench:
             row = SearchRepository(session).get(self.owner, search_id)
             assert row.ensemble is None or row.rules is not None  # loads the deferred documents
             return row
+
+    def model(self, search: SearchRow) -> PrognosticModel:
+        assert search.model_id is not None
+        with self.database.session() as session:
+            sha256 = ModelRepository(session).get(self.owner, search.model_id).sha256
+        return PrognosticModel.from_bytes(self.files.get("models", sha256))
 
     def cancel(self, search_id: str) -> None:
         with self.database.session() as session:

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit, logit
 
 from api.searches.schemas import EnsembleDocument
-from autoprog.ensemble import Ensemble, Member
+from autoprog.ensemble import RULES, Candidates, Ensemble, Member
 from autoprog.evaluation import METRICS, Evaluation, History, Status, metric_of, net_benefit
 from autoprog.optimizer import Decomposition, Posterior
 from autoprog.optimizer.observations import observe
@@ -65,7 +65,8 @@ def posterior_of(history: History) -> Posterior:
 
 
 def document_of(ensemble: Ensemble, y: np.ndarray, history: History, seed: int = 3) -> dict[str, Any]:
-    return ensemble_document(ensemble, Patients(y), history, posterior_of(history), RANGE, seed)
+    candidates = Candidates(history, posterior_of(history), y)
+    return ensemble_document(ensemble, Patients(y), candidates, RULES["model_averaging"], RANGE, seed)
 
 
 def measured(y: np.ndarray, p: np.ndarray, seed: int = 3) -> dict[str, Any]:

@@ -154,6 +154,19 @@ def test_every_preset_delivers(bench: Bench, preset: str) -> None:
     assert search.ensemble["score"]["estimate"] < 0.2
 
 
+@pytest.mark.parametrize(("rule", "scale"), [("greedy", "risk"), ("stacking", "log_odds"), ("best", "risk")])
+def test_every_rule_of_the_ensemble_delivers(bench: Bench, rule: str, scale: str) -> None:
+    search_id = bench.queue(ensemble=rule)
+    bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded"
+    assert search.ensemble is not None
+    assert search.ensemble["rule"] == rule
+    assert search.ensemble["scale"] == bench.model(search).scale == scale
+    assert search.ensemble["score"]["lower"] < search.ensemble["score"]["estimate"] < search.ensemble["score"]["upper"]
+    assert (len(search.ensemble["members"]) == 1) == (rule == "best")
+
+
 def test_another_runner_takes_over_and_the_first_one_writes_nothing_more(bench: Bench) -> None:
     """The first runner's lease is taken from under it in mid-batch."""
     search_id = bench.queue()

@@ -14,14 +14,15 @@ from autoprog.validation import selection as selection_module
 from autoprog.validation.selection import _counts
 
 N, T = 100, 10
+NOBODY = np.zeros((N, 0))  # these rules look at gains alone
 
 
-def the_best(gains: np.ndarray) -> np.ndarray:
+def the_best(_: np.ndarray, gains: np.ndarray) -> np.ndarray:
     """All weight to the best."""
     return np.eye(gains.shape[1])[gains.argmax(axis=1)]
 
 
-def softly(gains: np.ndarray) -> np.ndarray:
+def softly(_: np.ndarray, gains: np.ndarray) -> np.ndarray:
     weights = np.exp(20 * gains)
     return weights / weights.sum(axis=1, keepdims=True)
 
@@ -35,7 +36,7 @@ def worthless(seed: int, n: int = N) -> tuple[np.ndarray, np.ndarray]:
 def of_the_best(seed: int, y: np.ndarray, p: np.ndarray, name: str = "auc_roc") -> tuple[float, float]:
     """Apparent and corrected score of the best set of risks."""
     metric, rng = METRICS[name], np.random.default_rng([seed, 1])
-    w = the_best(metric.gain(1.0) * np.array([[metric.score(y, risks) for risks in p]]))[0]
+    w = the_best(NOBODY, metric.gain(1.0) * np.array([[metric.score(y, risks) for risks in p]]))[0]
     reported = w @ p if metric.ranks_only else cross_fitted(y, w @ p, rng)
     score = corrected_score(metric, Patients(y), reported, p, w, choose=the_best, rng=rng)
     return metric.score(y, reported), score.estimate
@@ -48,14 +49,14 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     rng = np.random.default_rng(3)
     y = (rng.random(80) < 0.4).astype(np.int8)
     p = expit(rng.normal(size=(5, 80)) + y - 0.5)
-    w = softly(sign * np.array([[metric.score(y, risks) for risks in p]]))[0]
+    w = softly(NOBODY, sign * np.array([[metric.score(y, risks) for risks in p]]))[0]
     found = corrected_score(metric, Patients(y), w @ p, p, w, choose=softly, rng=np.random.default_rng(9))
 
     of_chosen, of_delivered = [], []
     for c in np.hstack(list(_counts(Patients(y), 30, np.random.default_rng(9)))).T:
         drawn, out = np.repeat(np.arange(80), c.astype(int)), np.flatnonzero(c == 0)
         gains = sign * np.array([[metric.score(y[drawn], risks[drawn]) for risks in p]])
-        for weights, scores in ((softly(gains)[0], of_chosen), (w, of_delivered)):
+        for weights, scores in ((softly(NOBODY, gains)[0], of_chosen), (w, of_delivered)):
             averaged = weights @ p
             recalibration = fit_recalibration(y[drawn], averaged[drawn])
             scores.append(metric.score(y[out], recalibration.apply(averaged[out])))
@@ -73,7 +74,7 @@ def test_without_a_choice_there_is_no_correction_and_the_interval_is_the_bootstr
     p = expit(rng.normal(size=(3, 400)) + y)
     w = np.array([0.5, 0.3, 0.2])
     metric = METRICS["auc_roc"]
-    found = corrected_score(metric, Patients(y), w @ p, p, w, choose=lambda gains: np.tile(w, (len(gains), 1)), rng=rng)
+    found = corrected_score(metric, Patients(y), w @ p, p, w, choose=lambda c, _: np.tile(w, (c.shape[1], 1)), rng=rng)
     plain = estimate_score(metric, y, w @ p, rng)
     assert found.estimate == pytest.approx(plain.estimate, abs=1e-12)
     # Each end has a standard error of 3 % of the width, and the scores left out a tail that is a little longer.
@@ -126,7 +127,7 @@ def test_copies_of_a_patient_do_not_hide_what_choosing_was_worth(monkeypatch: py
     for seed in range(25):
         y, p = worthless(seed, n=40)
         tripled, risks, groups = np.tile(y, 3), np.tile(p, 3), np.tile(np.arange(40), 3)
-        w = the_best(np.array([[METRICS["auc_roc"].score(y, one) for one in p]]))[0]
+        w = the_best(NOBODY, np.array([[METRICS["auc_roc"].score(y, one) for one in p]]))[0]
         for patients, found in ((Patients(tripled, groups), aware), (Patients(tripled), unaware)):
             rng = np.random.default_rng(seed)
             found.append(

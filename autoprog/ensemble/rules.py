@@ -1,0 +1,176 @@
+"""The rules by which explored pipelines become an ensemble: one table.
+
+A rule gives weights, and says what they would have been had each patient counted otherwise: what it takes to tell how
+much of an ensemble's score is owed to having been chosen by the same patients.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.ensemble.ensemble import Ensemble, Member, Scale
+from autoprog.ensemble.greedy import greedy_weights
+from autoprog.ensemble.model_averaging import RevisedWeights, average_models, thinned
+from autoprog.ensemble.stacking import stacked_weights
+from autoprog.evaluation import History, logit_of
+from autoprog.optimizer import Posterior
+
+EnsembleName = Literal["model_averaging", "greedy", "stacking", "best"]
+
+# Best pipelines that a greedy or a stacked ensemble is made of: more add noise and little else.
+_GREEDY_FROM, _STACKED_FROM = 50, 20
+
+_Floats = NDArray[np.float64]
+Choose = Callable[[NDArray[np.float32], _Floats], _Floats]
+"""From how often each patient counts, shape = (n, b), and the gains that the pipelines then have, shape = (b, t), to
+weights, shape = (b, t)."""
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """What an ensemble is chosen from.
+
+    Attributes
+    ----------
+    history : History
+        The search.
+    posterior : Posterior
+        Of its succeeded evaluations, t of them.
+    y : ndarray, shape = (n,)
+        Outcomes of the patients that they were evaluated on, 0 and 1.
+    """
+
+    history: History
+    posterior: Posterior
+    y: NDArray[np.integer]
+
+    @cached_property
+    def risks(self) -> NDArray[np.float32]:
+        """Out-of-fold risks, shape = (t, n)."""
+        by_number = {e.number: e.risks for e in self.history.succeeded}
+        return np.array([by_number[number] for number in self.posterior.numbers], dtype=np.float32)
+
+    @cached_property
+    def gains(self) -> _Floats:
+        """Cross-validated scores, more is better, shape = (t,)."""
+        by_number = dict(zip((e.number for e in self.history.succeeded), self.history.gains(), strict=True))
+        return np.array([by_number[number] for number in self.posterior.numbers])
+
+    def ensemble(self, weights: _Floats, scale: Scale) -> Ensemble:
+        """The pipelines with these weights, shape = (t,): the heaviest first, the earliest among equals."""
+        by_number = {e.number: e for e in self.history.succeeded}
+        heaviest = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
+        chosen = [(float(weights[i]), by_number[self.posterior.numbers[i]]) for i in heaviest]
+        members = (Member(w, e.number, e.configuration, float(e.score)) for w, e in chosen if e.score is not None)
+        return Ensemble(tuple(members), scale)
+
+
+class Rule(Protocol):
+    """A way to weigh pipelines."""
+
+    name: EnsembleName
+
+    def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
+        """The ensemble that is delivered."""
+
+    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
+        """What the rule would have chosen, had the patients counted otherwise."""
+
+
+class ModelAveraging:
+    """Every pipeline by its probability to be the best; see `autoprog.ensemble.model_averaging`."""
+
+    name: EnsembleName = "model_averaging"
+
+    def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
+        """Eq. 9."""
+        return average_models(candidates.history, candidates.posterior, rng)
+
+    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
+        """Eq. 9 again, kernel and decompositions held."""
+        revised = RevisedWeights(candidates.posterior, rng)
+        return lambda _, gains: revised(gains)
+
+
+class Best:
+    """The one pipeline with the largest posterior mean, which is less easily fooled than the largest score."""
+
+    name: EnsembleName = "best"
+
+    def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
+        """All weight to one."""
+        return candidates.ensemble(_one(candidates.posterior.means.mean(axis=0)), "risk")
+
+    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
+        """The largest mean by other gains."""
+        return lambda _, gains: np.array([_one(m) for m in candidates.posterior.means_given(gains).mean(axis=1)])
+
+
+class Greedy:
+    """Caruana's greedy selection with bagging; see `autoprog.ensemble.greedy`."""
+
+    name: EnsembleName = "greedy"
+
+    def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
+        """By all patients."""
+        everybody = np.ones(len(candidates.y), dtype=np.float32)
+        return candidates.ensemble(self._weights(candidates, everybody, candidates.gains, rng), "risk")
+
+    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
+        """The same selection by the patients drawn."""
+        return lambda c, gains: np.array(
+            [self._weights(candidates, counts, g, rng) for counts, g in zip(c.T, gains, strict=True)]
+        )
+
+    def _weights(
+        self, candidates: Candidates, c: NDArray[np.float32], gains: _Floats, rng: np.random.Generator
+    ) -> _Floats:
+        best = np.argsort(-gains, kind="stable")[:_GREEDY_FROM]
+        return _placed(best, greedy_weights(candidates.risks[best], candidates.y, c, rng), len(gains))
+
+
+class Stacking:
+    """A logistic combination of log odds; see `autoprog.ensemble.stacking`."""
+
+    name: EnsembleName = "stacking"
+
+    def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
+        """By all patients."""
+        everybody = np.ones(len(candidates.y), dtype=np.float32)
+        x = logit_of(candidates.risks)
+        return candidates.ensemble(self._weights(x, candidates.y, everybody, candidates.gains), "log_odds")
+
+    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
+        """The same fit to the patients drawn."""
+        x = logit_of(candidates.risks)
+        return lambda c, gains: np.array(
+            [self._weights(x, candidates.y, counts, g) for counts, g in zip(c.T, gains, strict=True)]
+        )
+
+    def _weights(self, x: _Floats, y: NDArray[np.integer], c: NDArray[np.float32], gains: _Floats) -> _Floats:
+        best = np.argsort(-gains, kind="stable")[:_STACKED_FROM]
+        counted = c > 0
+        weights = stacked_weights(x[np.ix_(best, counted)], y[counted], c[counted])
+        return _placed(best, weights, len(gains))
+
+
+RULES: dict[EnsembleName, Rule] = {rule.name: rule for rule in (ModelAveraging(), Greedy(), Stacking(), Best())}
+
+
+def _one(gains: _Floats) -> _Floats:
+    weights = np.zeros(len(gains))
+    weights[np.argmax(gains)] = 1.0
+    return weights
+
+
+def _placed(places: NDArray[np.intp], weights: _Floats, t: int) -> _Floats:
+    """Weights of some pipelines among all t; the smallest dropped."""
+    placed = np.zeros(t)
+    placed[places] = weights
+    return thinned(placed)
