@@ -178,6 +178,28 @@ class NetBenefitDocument(BaseModel):
     range: tuple[float, float] = Field(description="the setting `thresholds`")
 
 
+class MeasureDocument(BaseModel):
+    """A measure with its 95 % interval."""
+
+    estimate: float
+    lower: float
+    upper: float
+
+
+class SubgroupDocument(BaseModel):
+    """How good the model is in a part of the patients: out of fold, recalibrated by other patients."""
+
+    feature: str
+    label: str
+    n: int | None = Field(description="patients; null, as `events` is, where there are fewer than 10")
+    events: int | None
+    auc_roc: MeasureDocument | None = Field(
+        description="null, as the other measures are, below 10 patients with or without the outcome"
+    )
+    brier: MeasureDocument | None
+    expected_observed: MeasureDocument | None = Field(description="expected over observed events; 1 is ideal")
+
+
 class EnsembleDocument(BaseModel):
     """What the delivered model consists of, and how good it is."""
 
@@ -189,6 +211,7 @@ class EnsembleDocument(BaseModel):
     calibration: CalibrationDocument
     performance: PerformanceDocument | None = Field(None, description="null in searches that ended before it was told")
     net_benefit: NetBenefitDocument | None = Field(None, description="null in searches that ended before it was told")
+    subgroups: list[SubgroupDocument] = Field([], description="by the features that the setting `subgroups` names")
 
 
 class StratumDocument(BaseModel):

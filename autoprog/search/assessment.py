@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.cohort import Cohort
 from autoprog.ensemble import Candidates, Ensemble, Rule, average
 from autoprog.evaluation import METRICS, History, Metric
 from autoprog.validation import (
@@ -20,7 +22,9 @@ from autoprog.validation import (
     cross_fitted,
     decision_curve,
     estimate_score,
+    measure_subgroups,
     performance_of,
+    usual_subgroups,
 )
 
 
@@ -85,6 +89,34 @@ def ensemble_document(
         "calibration": calibration_of(y, risks).to_json(),
         "net_benefit": decision_curve(y, risks, simple_risks, thresholds).to_json(),
     }
+
+
+def subgroup_documents(
+    ensemble: Ensemble, cohort: Cohort, history: History, names: Sequence[str] | None, seed: int
+) -> list[dict[str, Any]]:
+    """How good the ensemble is in every subgroup.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Of members of `history`.
+    cohort : Cohort
+        The patients that were evaluated on.
+    history : History
+        The search.
+    names : sequence of str or None
+        Features of the cohort; None for those that tell sex and age.
+    seed : int
+        Seeds the parts of the recalibration and the bootstrap.
+
+    Returns
+    -------
+    list of dict
+        Ready for JSON.
+    """
+    names = usual_subgroups(cohort.features) if names is None else names
+    risks = cross_fitted(cohort.y, ensemble.out_of_fold_risks(history), np.random.default_rng(seed))
+    return [s.to_json() for s in measure_subgroups(cohort, risks, names, np.random.default_rng(seed))]
 
 
 def _scored(metric: Metric, p: NDArray[np.floating], recalibrated: NDArray[np.floating]) -> NDArray[np.floating]:

@@ -12,7 +12,7 @@ from autoprog.errors import SearchFailedError
 from autoprog.evaluation import History, Plan, Status
 from autoprog.interpreter import explain, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel
-from autoprog.search.assessment import calibration_warnings, ensemble_document
+from autoprog.search.assessment import calibration_warnings, ensemble_document, subgroup_documents
 from autoprog.search.calls import run_calls
 from autoprog.search.clock import Clock, refit_s
 from autoprog.search.loop import Exploration
@@ -97,6 +97,7 @@ def deliver(
     recalibration = fit_recalibration(cohort.y, averaged)
     patients, settings = Patients(cohort.y, cohort.groups), state.settings
     document = ensemble_document(ensemble, patients, candidates, rule, settings.thresholds, settings.seed)
+    document["subgroups"] = subgroup_documents(ensemble, cohort, history, settings.subgroups, settings.seed)
     document["calibration"]["recalibration"] = recalibration.to_json()
 
     store.record_phase(claim, Phase.RULES)

@@ -42,8 +42,7 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
     ------
     InvalidInputError
         With every fault: more folds than patients in the smaller class (or than its groups allow), unknown
-        algorithms, a stage
-        without any, no valid pipeline, strata that are not in order.
+        algorithms, a stage without any, no valid pipeline, strata that are not in order, subgroups of no feature.
     """
     faults: list[Fault] = []
     if settings.repeats is None:
@@ -64,6 +63,7 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
         folds = usable
     if not faults and settings.folds is None and folds < DEFAULT_FOLDS:
         warnings = (f"{folds} folds in place of {DEFAULT_FOLDS}: {what}",)
+    faults += _subgroup_faults(settings, cohort)
     if settings.strata and settings.strata.medium >= settings.strata.high:
         faults.append(Fault("/strata/medium", f"must be below high, which is {settings.strata.high}"))
     try:
@@ -77,6 +77,15 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
     if faults:
         raise InvalidInputError(faults)
     return settings.model_copy(update={"folds": folds}), warnings
+
+
+def _subgroup_faults(settings: SearchSettings, cohort: Cohort) -> list[Fault]:
+    known = [feature.name for feature in cohort.features]
+    return [
+        Fault(f"/subgroups/{i}", f"the cohort has no feature {name!r}; it has {', '.join(known)}")
+        for i, name in enumerate(settings.subgroups or ())
+        if name not in known
+    ]
 
 
 def explored_patients(cohort: Cohort) -> int | None:

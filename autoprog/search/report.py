@@ -62,6 +62,7 @@ def render_report(
         ensemble=ensemble,
         performance=performance,  # absent in searches that ended before it was told
         measures=tuple(MEASURES.values()),
+        subgroups=ensemble.get("subgroups", ()),
         drawing=None if net_benefit is None else draw(net_benefit),
         plot={"width": WIDTH, "height": HEIGHT},
         rules=rules,

@@ -131,4 +131,8 @@ class SearchSettings(BaseModel):
         description="how the model is made of what was evaluated: by probability to be the best, by greedy selection "
         "with bagging, by a stacked logistic combination, or the best configuration alone",
     )
+    subgroups: list[str] | None = Field(
+        None,
+        description="features by whose values the model is measured too; default: sex and age, where there are any",
+    )
     strata: Strata | None = Field(None, description="default: the upper and middle thirds of the out-of-fold risks")

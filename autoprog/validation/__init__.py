@@ -7,6 +7,7 @@ from autoprog.validation.recalibration import IDENTITY, Recalibration, cross_fit
 from autoprog.validation.score import ScoreEstimate, estimate_score
 from autoprog.validation.selection import Patients, corrected_score, n_resamples
 from autoprog.validation.smooth_calibration import SmoothCalibration, smooth_calibration
+from autoprog.validation.subgroups import Subgroup, measure_subgroups, usual_subgroups
 
 __all__ = [
     "IDENTITY",
@@ -20,6 +21,7 @@ __all__ = [
     "Recalibration",
     "ScoreEstimate",
     "SmoothCalibration",
+    "Subgroup",
     "brier_skill",
     "calibration_of",
     "corrected_score",
@@ -27,7 +29,9 @@ __all__ = [
     "decision_curve",
     "estimate_score",
     "fit_recalibration",
+    "measure_subgroups",
     "n_resamples",
     "performance_of",
     "smooth_calibration",
+    "usual_subgroups",
 ]

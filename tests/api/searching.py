@@ -93,6 +93,7 @@ def simple_result() -> tuple[SearchResult, CrossValidation]:
     performance = performance_of(cohort.y, risks, THRESHOLDS).to_json()
     ensemble = {
         "rule": "model_averaging",
+        "subgroups": [],
         "scale": "risk",
         "members": [{"weight": 1.0, "configuration": SIMPLE.to_json(), "score": cv.score}],
         "score": score,

@@ -36,12 +36,17 @@ def test_default_folds_are_lowered_to_the_smaller_class() -> None:
 
 def test_explicit_folds_above_the_smaller_class_are_refused_with_all_other_faults() -> None:
     asked = SearchSettings.model_validate(
-        {"folds": 8, "strata": {"high": 0.2, "medium": 0.3}, "space": {"prediction": ["oracle"], "calibration": []}}
+        {
+            "folds": 8,
+            "strata": {"high": 0.2, "medium": 0.3},
+            "space": {"prediction": ["oracle"], "calibration": []},
+            "subgroups": ["shoe size"],
+        }
     )
     with pytest.raises(InvalidInputError) as caught:
         plan_search(asked, few_events(7))
     faults = {f.pointer: f.detail for f in caught.value.faults}
-    assert set(faults) == {"/folds", "/strata/medium", "/space/prediction", "/space/calibration"}
+    assert set(faults) == {"/folds", "/strata/medium", "/space/prediction", "/space/calibration", "/subgroups/0"}
     assert faults["/folds"] == "8 folds are more than the 7 patients of the smaller class"
 
 

@@ -35,6 +35,14 @@ RULE = {
 }
 
 
+ESTIMATE = {"estimate": 0.75, "lower": 0.6, "upper": 0.85}
+SUBGROUPS = [
+    {"feature": "sex", "label": "f", "n": 60, "events": 20, **dict.fromkeys(("auc_roc", "brier"), ESTIMATE)},
+    {"feature": "sex", "label": "m", "n": None, "events": None, **dict.fromkeys(("auc_roc", "brier"))},
+]
+SUBGROUPS[0]["expected_observed"], SUBGROUPS[1]["expected_observed"] = ESTIMATE, None
+
+
 def documents(**changes: Any) -> dict[str, Any]:
     return {
         "cohort": {
@@ -59,6 +67,7 @@ def documents(**changes: Any) -> dict[str, Any]:
             "calibration": {"slope": INTERVAL, "intercept": INTERVAL, "expected_observed": 1.01, "level": 0.95},
             "performance": PERFORMANCE,
             "net_benefit": NET_BENEFIT,
+            "subgroups": SUBGROUPS,
         },
         "rules": {
             "strata": [{"name": "all", "lower": 0.0, "upper": 1.0, "fraction": 1.0}],
@@ -76,6 +85,14 @@ def test_the_page_says_what_the_documents_say() -> None:
     assert "median → ridge" in page
     assert "age &gt;= 58 years -&gt; high risk (probability 0.87, 90 % interval 0.80 to 0.93)" in page
     assert "50.0 % of 60 such patients" in page
+
+
+def test_subgroups_are_shown_and_small_ones_are_not_told() -> None:
+    page = render_report(**documents())
+    assert "<td>sex: f</td>" in page
+    assert "0.750 (0.600 to 0.850)" in page
+    assert page.count("too few") == 2
+    assert "fewer than 10</td>" in page
 
 
 def test_what_a_client_wrote_is_text() -> None:

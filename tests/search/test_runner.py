@@ -57,6 +57,9 @@ def test_a_search_runs_to_its_end(bench: Bench) -> None:
     assert weights == sorted(weights, reverse=True)
     assert search.ensemble["score"]["estimate"] > 0.8
     assert search.ensemble["baseline"]["score"]["estimate"] > 0.8
+    subgroups = search.ensemble["subgroups"]
+    assert {s["feature"] for s in subgroups} == {"age", "sex"}
+    assert sum(s["n"] for s in subgroups if s["feature"] == "sex") == 303
     assert search.rules is not None
     assert {s["name"] for s in search.rules["strata"]} == {"high", "medium", "low"}
     assert not bench.runner(dispatcher).run_one()

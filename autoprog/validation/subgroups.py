@@ -1,0 +1,158 @@
+"""How good risks are for women and for men, for the old and for the young, and for any other part of the patients.
+
+    y, p    outcomes and risks of a subgroup's patients                                         (n,)
+    c       how often a resample holds each patient, b resamples                                (n, b)
+
+    expected / observed = sum_i c_i p_i / sum_i c_i y_i
+
+Intervals are percentiles over resamples that keep the numbers of patients with and without the outcome, but for
+expected over observed, whose resamples draw them too. A model that does well on the whole may do badly for a few, and
+of a few little can be said: small subgroups are counted and not measured, very small ones not even counted.
+
+References
+----------
+Collins et al. 2024, BMJ 385:e078378 (TRIPOD+AI, item 23: performance by subgroup, with its uncertainty); Efron &
+Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort import Cohort, Feature
+from autoprog.evaluation import METRICS
+from autoprog.validation.resampled import resampled_scores
+
+LEVEL = 0.95
+LEAST_COUNTED = 10  # patients; fewer could be known by their count
+LEAST_OF_EACH = 10  # patients with and without the outcome that a measure takes
+
+_RESAMPLES = 500
+_SEX, _AGE = {"sex", "gender", "male", "female"}, {"age", "age_years", "age_at_baseline"}
+_BANDS = (40.0, 65.0, 80.0)
+_SCORED = ("auc_roc", "brier")
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure of one subgroup, with an interval of level `LEVEL`."""
+
+    estimate: float
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class Subgroup:
+    """A part of the patients, and how good the risks are for them.
+
+    Attributes
+    ----------
+    feature, label : str
+        What they have in common.
+    n, events : int or None
+        Patients, and those of them with the outcome; None for both where there are fewer than `LEAST_COUNTED` patients.
+    auc_roc, brier, expected_observed : Measure or None
+        None where there are fewer than `LEAST_OF_EACH` patients with, or without, the outcome.
+    """
+
+    feature: str
+    label: str
+    n: int | None
+    events: int | None
+    auc_roc: Measure | None = None
+    brier: Measure | None = None
+    expected_observed: Measure | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return asdict(self)
+
+
+def usual_subgroups(features: Sequence[Feature]) -> tuple[str, ...]:
+    """Names of the features that tell sex and age, as far as they are known by their usual names."""
+    return tuple(f.name for f in features if f.name.strip().lower() in _SEX | _AGE)
+
+
+def measure_subgroups(
+    cohort: Cohort, p: NDArray[np.floating], names: Sequence[str], rng: np.random.Generator
+) -> tuple[Subgroup, ...]:
+    """Measure risks in every subgroup of some features.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        The patients.
+    p : ndarray, shape = (n_patients,)
+        Their risks in [0, 1], of models that were not fitted on them.
+    names : sequence of str
+        Features of the cohort. Levels are subgroups; age is cut at 40, 65 and 80 years, other numbers into thirds;
+        patients without a value are a subgroup too.
+    rng : numpy.random.Generator
+        Draws the resamples.
+
+    Returns
+    -------
+    tuple of Subgroup
+        Feature by feature.
+    """
+    columns = {feature.name: j for j, feature in enumerate(cohort.features)}
+    found = []
+    for name in names:
+        for label, rows in _parts(cohort.features[columns[name]], cohort.X[:, columns[name]]):
+            y, risks = cohort.y[rows], np.asarray(p, dtype=np.float64)[rows]
+            found.append(_measured(name, label, y, risks, rng))
+    return tuple(found)
+
+
+def _parts(feature: Feature, x: NDArray[np.float64]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    if feature.levels:
+        yield from ((level, x == code) for code, level in enumerate(feature.levels) if (x == code).any())
+    else:
+        is_age = feature.name.strip().lower() in _AGE
+        cuts = _BANDS if is_age else np.unique(np.nanquantile(x, [1 / 3, 2 / 3])).tolist()
+        edges = [-np.inf, *cuts, np.inf]
+        for low, high in pairwise(edges):
+            rows = (x >= low) & (x < high)
+            if rows.any():
+                yield _band(low, high), rows
+    if np.isnan(x).any():
+        yield "missing", np.isnan(x)
+
+
+def _band(low: float, high: float) -> str:
+    if np.isinf(low):
+        return "all" if np.isinf(high) else f"below {high:g}"
+    return f"{low:g} and above" if np.isinf(high) else f"{low:g} to below {high:g}"
+
+
+def _measured(
+    feature: str, label: str, y: NDArray[np.integer], p: NDArray[np.float64], rng: np.random.Generator
+) -> Subgroup:
+    n, events = len(y), int(y.sum())
+    if n < LEAST_COUNTED:
+        return Subgroup(feature, label, None, None)
+    if min(events, n - events) < LEAST_OF_EACH:
+        return Subgroup(feature, label, n, events)
+    kept = np.empty((n, _RESAMPLES), dtype=np.float32)
+    for outcome, size in ((1, events), (0, n - events)):
+        kept[y == outcome] = rng.multinomial(size, np.full(size, 1 / size), size=_RESAMPLES).T
+    measures = {}
+    for name in _SCORED:
+        scores = resampled_scores(METRICS[name], y, p[None])
+        measures[name] = _measure(METRICS[name].score(y, p), scores(kept)[:, 0])
+    drawn = rng.multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
+    drawn = drawn[drawn @ y > 0]
+    measures["expected_observed"] = _measure(float(p.sum() / events), (drawn @ p) / (drawn @ y))
+    return Subgroup(feature, label, n, events, **measures)
+
+
+def _measure(estimate: float, resampled: NDArray[np.float64]) -> Measure:
+    lower, upper = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+    return Measure(estimate, lower, upper)
