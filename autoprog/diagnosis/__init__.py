@@ -1,0 +1,79 @@
+"""Which question next: identify an object, or only its group, by queries with two answers.
+
+`build_model` checks what is known; `grow_tree` asks everything in advance; `Sessions` asks one question at a time.
+"""
+
+from autoprog.diagnosis.building import MAX_CELLS, MAX_OBJECTS, MAX_QUERIES, ModelOptions, build_model, with_options
+from autoprog.diagnosis.cohort_model import CohortChoice, CohortModel, model_from_cohort
+from autoprog.diagnosis.contradiction import Contradiction, NearObject
+from autoprog.diagnosis.costs import expected_cost, expected_queries, exponential_cost, worst_case_cost
+from autoprog.diagnosis.entropy import Bounds, cost_bounds
+from autoprog.diagnosis.growth import grow_tree
+from autoprog.diagnosis.learning import Case, Finding, Request, ResponseLearner, Studied
+from autoprog.diagnosis.model import ALGORITHMS, Algorithm, DiagnosisModel, Stop, Ties
+from autoprog.diagnosis.next_query import NextQuery
+from autoprog.diagnosis.optimum import MAX_COLUMNS, MAX_ROWS, Objective, optimal_tree
+from autoprog.diagnosis.outline import tree_text
+from autoprog.diagnosis.picture import tree_svg
+from autoprog.diagnosis.report import TreeReport, tree_report
+from autoprog.diagnosis.responses import Responses
+from autoprog.diagnosis.serialization import (
+    model_from_bytes,
+    model_to_bytes,
+    tree_from_bytes,
+    tree_to_bytes,
+)
+from autoprog.diagnosis.session import CERTAINTY, Answer, Candidate, Session, Sessions, Status
+from autoprog.diagnosis.tree import Tree
+
+__all__ = [
+    "ALGORITHMS",
+    "CERTAINTY",
+    "MAX_CELLS",
+    "MAX_COLUMNS",
+    "MAX_OBJECTS",
+    "MAX_QUERIES",
+    "MAX_ROWS",
+    "Algorithm",
+    "Answer",
+    "Bounds",
+    "Candidate",
+    "Case",
+    "CohortChoice",
+    "CohortModel",
+    "Contradiction",
+    "DiagnosisModel",
+    "Finding",
+    "ModelOptions",
+    "NearObject",
+    "NextQuery",
+    "Objective",
+    "Request",
+    "ResponseLearner",
+    "Responses",
+    "Session",
+    "Sessions",
+    "Status",
+    "Stop",
+    "Studied",
+    "Ties",
+    "Tree",
+    "TreeReport",
+    "build_model",
+    "cost_bounds",
+    "expected_cost",
+    "expected_queries",
+    "exponential_cost",
+    "grow_tree",
+    "model_from_bytes",
+    "model_from_cohort",
+    "model_to_bytes",
+    "optimal_tree",
+    "tree_from_bytes",
+    "tree_report",
+    "tree_svg",
+    "tree_text",
+    "tree_to_bytes",
+    "with_options",
+    "worst_case_cost",
+]

@@ -1,0 +1,119 @@
+"""Which query is asked at a node: the best of those that split it, and what becomes of ties.
+
+Only queries with objects on both sides may be asked: where no query is informative, as under exclusive or, one that
+leaves everything on one side scores as well as any, and asking it would never end.
+
+Queries that cost different amounts are compared by gain per cost. For GBS, where objects are identified, that is the
+cost-sensitive greedy rule, whose expected cost is within a factor of the order of ln(1 / min_i pi_i) of the least. For
+the others no such factor is known, and where groups are identified there are models on which greedy rules do badly.
+
+References
+----------
+Guillory & Bilmes 2009, ALT, "Average-case active learning with costs"; Golovin & Krause 2011, JAIR 42:427 (adaptive
+submodularity); Golovin, Krause & Ray 2010, NIPS (where greedy rules fail); Kosaraju, Przytycka & Borgstrom 1999, WADS
+(priors); Dasgupta 2004, NIPS.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.diagnosis.model import DiagnosisModel
+from autoprog.diagnosis.nodes import Nodes
+from autoprog.diagnosis.scores import TIE, Criterion, Scored, criterion_of
+
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Chooser:
+    """The rule by which a model chooses queries.
+
+    Attributes
+    ----------
+    criterion : Criterion
+        Scores and gains.
+    costs : ndarray, shape = (N,), or None
+        None where all queries cost the same.
+    keys : ndarray of uint64, shape = (M,), or None
+        For random ties, a number for each object: the sum over a node's objects stands for the set, so that the same
+        set draws the same query wherever it occurs. None where the lowest index is taken.
+    """
+
+    criterion: Criterion
+    costs: _Floats | None
+    keys: NDArray[np.uint64] | None
+
+    @classmethod
+    def of(cls, model: DiagnosisModel) -> Chooser:
+        """The rule of a model."""
+        keys = None
+        if model.ties == "random":
+            rng = np.random.default_rng(model.seed)
+            keys = rng.integers(2**64, size=model.n_objects, dtype=np.uint64)
+        return cls(criterion_of(model), model.costs if model.has_costs else None, keys)
+
+    def choose(self, nodes: Nodes, objects: _Ints, starts: _Ints, barred: _Ints | None = None) -> _Ints:
+        """The query to ask at each node.
+
+        Parameters
+        ----------
+        nodes : Nodes
+            The batch.
+        objects, starts : ndarray of int
+            T_a of all nodes, and where each begins.
+        barred : ndarray of int, optional
+            Queries that cannot be asked.
+
+        Returns
+        -------
+        ndarray of int, shape = (n,)
+            -1 where no query splits the node.
+        """
+        scored = self.criterion(nodes)
+        usable = (nodes.right > 0) & (nodes.left > 0)
+        if barred is not None:
+            usable[:, barred] = False
+        tied = usable & self._best(scored, usable)
+        chosen = tied.argmax(axis=1) if self.keys is None else self._drawn(tied, self.keys, objects, starts)
+        return np.where(usable.any(axis=1), chosen, -1)
+
+    def _best(self, scored: Scored, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        if self.costs is None:
+            return _lowest(scored, usable)
+        rate = np.where(usable, scored.gain / self.costs, -np.inf)
+        best = rate.max(axis=1, keepdims=True)
+        tied = usable & (rate >= best - np.maximum(np.abs(best) * TIE, TIE))
+        # equal gains per cost, as where all gains are 0: the cheapest
+        cost = np.where(tied, self.costs, np.inf)
+        cheapest: NDArray[np.bool_] = tied & (cost <= cost.min(axis=1, keepdims=True))
+        return cheapest
+
+    @staticmethod
+    def _drawn(tied: NDArray[np.bool_], keys: NDArray[np.uint64], objects: _Ints, starts: _Ints) -> _Ints:
+        count = tied.sum(axis=1)
+        number = _mixed(np.add.reduceat(keys[objects], starts)) % np.maximum(count, 1).astype(np.uint64)
+        passed = np.cumsum(tied, axis=1, dtype=np.int32)
+        before: _Ints = (passed <= number.astype(np.int32)[:, None]).sum(axis=1)
+        drawn: _Ints = np.minimum(before, tied.shape[1] - 1)
+        return drawn
+
+
+def _lowest(scored: Scored, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    if scored.rank is not None:
+        rank = np.where(usable, scored.rank, np.inf)
+        usable = usable & (rank <= rank.min(axis=1, keepdims=True))
+    score = np.where(usable, scored.score, np.inf)
+    tied: NDArray[np.bool_] = score <= score.min(axis=1, keepdims=True) + scored.tolerance
+    return tied
+
+
+def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finaliser of splitmix64: every bit of the sum moves every bit of the number."""
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))

@@ -1,0 +1,76 @@
+"""What a tree costs, measured at its leaves.
+
+=========  ===================================================================================================
+symbol     meaning
+=========  ===================================================================================================
+pi_j       prior of the objects of leaf j
+d_j        cost of the queries asked before it: their number, where each costs 1
+L_1        sum_j pi_j d_j, the expected cost
+L_lambda   log_lambda sum_j pi_j lambda^d_j, the exponential cost, lambda > 1
+L_inf      max_j d_j, the worst case
+=========  ===================================================================================================
+
+L_1 <= L_lambda <= L_inf, and L_lambda does not fall as lambda grows.
+
+References
+----------
+Bellala, Bhavnani & Scott 2012, IEEE Transactions on Information Theory 58:459, section I.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy.special import logsumexp
+
+from autoprog.diagnosis.tree import Tree
+
+
+def expected_cost(tree: Tree) -> float:
+    """L_1, at least 0: a smaller one is better."""
+    return float(tree.mass[tree.leaves] @ tree.paid[tree.leaves])
+
+
+def expected_queries(tree: Tree) -> float:
+    """Mean number of queries asked, at least 0: L_1 where every query costs 1."""
+    return float(tree.mass[tree.leaves] @ tree.depth[tree.leaves])
+
+
+def worst_case_cost(tree: Tree) -> float:
+    """L_inf, at least 0."""
+    return float(tree.paid[tree.leaves].max())
+
+
+def exponential_cost(tree: Tree, base: float) -> float:
+    """L_lambda.
+
+    Parameters
+    ----------
+    tree : Tree
+        Any.
+    base : float
+        lambda, at least 1; 1 gives L_1 and infinity L_inf.
+
+    Returns
+    -------
+    float
+        Between L_1 and L_inf.
+
+    Raises
+    ------
+    ValueError
+        If the base is below 1.
+    """
+    if not base >= 1:
+        msg = f"the base of an exponential cost is at least 1, not {base}"
+        raise ValueError(msg)
+    if base == 1:
+        return expected_cost(tree)
+    if math.isinf(base):
+        return worst_case_cost(tree)
+    rate = math.log(base)
+    mass, paid = tree.mass[tree.leaves], tree.paid[tree.leaves]
+    if rate * float(paid.max()) < 1e-4:  # a logarithm of 1 + tiny, times its large inverse
+        return float(np.log1p(mass @ np.expm1(rate * paid))) / rate
+    return float(logsumexp(np.log(mass) + rate * paid)) / rate

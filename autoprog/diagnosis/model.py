@@ -1,0 +1,179 @@
+"""The diagnosis model: objects, queries, who answers what, and how the next query is to be chosen."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.diagnosis.grouped_sums import sums_by_code
+from autoprog.diagnosis.responses import Responses
+
+Algorithm = Literal["gbs", "ggbs", "lambda_gbs", "group_lambda_gbs"]
+Stop = Literal["object", "group"]
+Ties = Literal["first", "random"]
+
+ALGORITHMS: tuple[Algorithm, ...] = ("gbs", "ggbs", "lambda_gbs", "group_lambda_gbs")
+
+
+@dataclass(frozen=True, eq=False)
+class DiagnosisModel:
+    """What is known before the first question; `build_model` makes one and checks it.
+
+    Attributes
+    ----------
+    responses : Responses
+        B.
+    objects, queries : tuple of str, lengths M and N
+        Their names, distinct.
+    groups : tuple of str, length K
+        Names of the groups, distinct; those of the objects where these are not grouped.
+    group_of : ndarray of int64, shape = (M,)
+        Index of each object's group.
+    grouped : bool
+        False where each object is its own group.
+    weights : ndarray of float64, shape = (M,)
+        Proportional to the prior and above 0. Whole numbers wherever the prior is uniform or made of counts, so that
+        sums of them are exact; otherwise they sum to 1.
+    costs : ndarray of float64, shape = (N,)
+        Of asking each query, above 0; 1 where none was given.
+    false_positive, false_negative : ndarray of float64, shape = (N,)
+        Probability that a query is answered 1 where the response is 0, and 0 where it is 1; their sum is below 1.
+    algorithm : {"gbs", "ggbs", "lambda_gbs", "group_lambda_gbs"}
+        What chooses the next query.
+    base : float
+        lambda, the base of the exponential cost: at least 1, `math.inf` for the worst case.
+    stop : {"object", "group"}
+        What is to be identified.
+    ties : {"first", "random"}
+        Which of the queries whose scores are equal is asked: that of the lowest index, or one drawn by `seed` and the
+        objects that are left.
+    seed : int
+        At least 0.
+    warnings : tuple of str
+        What was changed in what was given.
+    """
+
+    responses: Responses
+    objects: tuple[str, ...]
+    queries: tuple[str, ...]
+    groups: tuple[str, ...]
+    group_of: NDArray[np.int64]
+    grouped: bool
+    weights: NDArray[np.float64]
+    costs: NDArray[np.float64]
+    false_positive: NDArray[np.float64]
+    false_negative: NDArray[np.float64]
+    algorithm: Algorithm = "gbs"
+    base: float = 1.0
+    stop: Stop = "object"
+    ties: Ties = "first"
+    seed: int = 0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def n_objects(self) -> int:
+        """M."""
+        return len(self.objects)
+
+    @property
+    def n_queries(self) -> int:
+        """N."""
+        return len(self.queries)
+
+    @property
+    def n_groups(self) -> int:
+        """K; M where the objects are not grouped."""
+        return len(self.groups)
+
+    @property
+    def n_cells(self) -> int:
+        """M x N."""
+        return self.responses.n_cells
+
+    @cached_property
+    def prior(self) -> NDArray[np.float64]:
+        """Prior of each object, shape (M,): above 0, sums to 1."""
+        return self.weights / math.fsum(self.weights)
+
+    @cached_property
+    def has_whole_weights(self) -> bool:
+        """Whether every sum of weights is exact in double precision."""
+        return bool((self.weights == np.rint(self.weights)).all()) and float(self.weights.sum()) < 2.0**53
+
+    @cached_property
+    def has_uniform_prior(self) -> bool:
+        """Whether all objects are equally likely."""
+        return bool((self.weights == self.weights[0]).all())
+
+    @property
+    def has_costs(self) -> bool:
+        """Whether some query costs more than another."""
+        return bool((self.costs != self.costs[0]).any())
+
+    @cached_property
+    def is_noisy(self) -> bool:
+        """Whether an answer may be wrong, or a response is not known: answers are weighed, and eliminate nothing."""
+        return bool(self.false_positive.any() or self.false_negative.any()) or self.responses.known is not None
+
+    @cached_property
+    def target_of(self) -> NDArray[np.int64]:
+        """What is to be identified of each object, shape (M,): its own index, or its group's."""
+        return np.arange(self.n_objects) if self.stop == "object" else self.group_of
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of what is to be identified: the objects, or the groups."""
+        return self.objects if self.stop == "object" else self.groups
+
+    @cached_property
+    def target_prior(self) -> NDArray[np.float64]:
+        """Prior of each target, shape (number of targets,): sums to 1."""
+        return sums_by_code(self.target_of, self.prior, len(self.targets))
+
+    @cached_property
+    def unidentifiable(self) -> tuple[tuple[int, ...], ...]:
+        """Sets of objects with the same responses that are not the same target; no answer tells them apart.
+
+        Returns
+        -------
+        tuple of tuple of int
+            Each ascending, by first object. The sets are whole: objects that share their target with another of the set
+            are among them.
+        """
+        classes = self.responses.row_classes()
+        order = np.lexsort((np.arange(self.n_objects), classes))
+        starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
+        target = self.target_of[order]
+        mixed = np.minimum.reduceat(target, starts) < np.maximum.reduceat(target, starts)
+        ends = np.append(starts[1:], self.n_objects)
+        sets = [tuple(order[i:j].tolist()) for i, j in zip(starts[mixed], ends[mixed], strict=True)]
+        return tuple(sorted(sets))
+
+    def with_uniform_prior(self) -> DiagnosisModel:
+        """The same model with all objects equally likely: trees of "GBS with uniform prior" are grown on it."""
+        return dataclasses.replace(self, weights=np.ones(self.n_objects))
+
+    def without_noise(self) -> DiagnosisModel:
+        """The same model with every answer taken for right.
+
+        Returns
+        -------
+        DiagnosisModel
+            With error rates of 0.
+
+        Raises
+        ------
+        ValueError
+            If a response is not known.
+        """
+        if self.responses.known is not None:
+            msg = "responses that are not known cannot be taken for right"
+            raise ValueError(msg)
+        none = np.zeros(self.n_queries)
+        return dataclasses.replace(self, false_positive=none, false_negative=none)

@@ -1,0 +1,225 @@
+"""Answers that may be wrong: the posterior over the objects, and the query that is expected to inform most.
+
+=========  ==========================================================================================  =========
+symbol     meaning                                                                                     shape
+=========  ==========================================================================================  =========
+B          response of object i to query q                                                             (M, N)
+fp, fn     P(answer 1 | B = 0) and P(answer 0 | B = 1) of each query                                   (N,)
+P          P(answer 1 | object i): 1 - fn where B is 1, fp where it is 0, 1/2 where it is not known    (M, N)
+w          posterior of the objects, proportional to prior times likelihood of the answers             (M,)
+w^k        its sum over the objects of target k                                                        (K,)
+p^k        P(answer 1 | target k) = sum_{i in k} w_i P_iq / w^k                                        (K, N)
+=========  ==========================================================================================  =========
+
+    information of q = h(sum_k w^k p^k) - sum_k w^k h(p^k)    bits
+
+Answers are taken for independent given the object; a query is asked once. The posterior is that of the objects whatever
+chose the queries and whatever made the session stop, so that a session which stops at certainty c names the right
+target with the probability that it states, as long as the rates are right.
+
+References
+----------
+Nowak 2011, IEEE Transactions on Information Theory 57:7893 (noisy generalised binary search); Golovin, Krause & Ray
+2010, NIPS (information gain and noise).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr, logsumexp
+
+from autoprog.diagnosis.model import DiagnosisModel
+from autoprog.diagnosis.next_query import NextQuery, Remembered
+from autoprog.diagnosis.nodes import run_sums
+from autoprog.diagnosis.responses import Responses
+from autoprog.diagnosis.scores import TIE
+
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
+
+# An object whose posterior is below this share of the largest changes no information that a double could show.
+_NEGLIGIBLE = 1e-18
+
+
+def likelihood(model: DiagnosisModel, query: int, *, answer: bool) -> _Floats:
+    """Probability of an answer given each object.
+
+    Parameters
+    ----------
+    model : DiagnosisModel
+        With or without noise.
+    query : int
+        Index of the query.
+    answer : bool
+        True for 1.
+
+    Returns
+    -------
+    ndarray, shape = (M,)
+        In [0, 1].
+    """
+    objects = np.arange(model.n_objects)
+    yes: _Floats = np.where(
+        model.responses.at(objects, query), 1.0 - model.false_negative[query], model.false_positive[query]
+    )
+    yes[~model.responses.known_at(objects, query)] = 0.5
+    chance: _Floats = yes if answer else 1.0 - yes
+    return chance
+
+
+def log_posterior(model: DiagnosisModel, answers: Sequence[tuple[int, bool]]) -> _Floats:
+    """Posterior of the objects after answers.
+
+    Parameters
+    ----------
+    model : DiagnosisModel
+        With or without noise.
+    answers : sequence of (int, bool)
+        Query and answer.
+
+    Returns
+    -------
+    ndarray, shape = (M,)
+        Logarithms, of numbers that sum to 1; all -inf where no object can have given the answers.
+    """
+    total = np.log(model.prior)
+    with np.errstate(divide="ignore"):
+        for query, answer in answers:
+            total = total + np.log(likelihood(model, query, answer=answer))
+    whole = float(logsumexp(total))
+    return total - whole if np.isfinite(whole) else np.full(model.n_objects, -np.inf)
+
+
+class Inference:
+    """Next queries of one model with noise.
+
+    Parameters
+    ----------
+    model : DiagnosisModel
+        With noise.
+    capacity : int
+        How many next queries are remembered.
+    """
+
+    def __init__(self, model: DiagnosisModel, capacity: int) -> None:
+        self.model = model
+        self._remembered = Remembered(capacity)
+        # Whether a cell is not empty, as a matrix of its own: what is known is summed like the responses.
+        known = model.responses.known
+        self._known = None if known is None else Responses(known, model.n_queries)
+        self._keys = None
+        if model.ties == "random":
+            keys = np.random.default_rng(model.seed).integers(2**63, size=(model.n_queries, 3))
+            self._keys = keys
+
+    def forget(self) -> None:
+        """Remember nothing."""
+        self._remembered.clear()
+
+    def next_query(
+        self, posterior: _Floats, answers: tuple[tuple[int, bool], ...], barred: tuple[int, ...]
+    ) -> NextQuery | None:
+        """What to ask next.
+
+        Parameters
+        ----------
+        posterior : ndarray, shape = (M,)
+            w, summing to 1: that of `answers`.
+        answers : tuple of (int, bool)
+            Queries that were asked, with their answers.
+        barred : tuple of int
+            Queries that cannot be answered, ascending.
+
+        Returns
+        -------
+        NextQuery or None
+            That of the most information on the target, per cost; where no answer alone informs on the target, on the
+            object. None where nothing informs.
+        """
+        key = (tuple(sorted(answers)), barred)
+        return self._remembered.get(key, lambda: self._found(posterior, key))
+
+    def _found(self, posterior: _Floats, key: tuple[tuple[tuple[int, bool], ...], tuple[int, ...]]) -> NextQuery | None:
+        answers, barred = key
+        open_queries = np.ones(self.model.n_queries, dtype=bool)
+        open_queries[[query for query, _ in answers]] = False
+        open_queries[list(barred)] = False
+        gain = expected_information(self.model, posterior, self.model.target_of, self._known)
+        value = gain
+        if not (gain[open_queries] > TIE).any():
+            value = expected_information(self.model, posterior, np.arange(self.model.n_objects), self._known)
+        usable = np.flatnonzero(open_queries & (value > TIE))
+        if not len(usable):
+            return None
+        rate = value[usable] / self.model.costs[usable]
+        tied = usable[rate >= rate.max() * (1.0 - TIE)]
+        query = int(tied[self._draw(len(tied), answers)])
+        return NextQuery(query, self.model.queries[query], float(gain[query]))
+
+    def _draw(self, count: int, answers: tuple[tuple[int, bool], ...]) -> int:
+        """Index of one of so many equal queries: the first, or what the seed and the answers draw."""
+        if self._keys is None or count == 1:
+            return 0
+        signs = [int(self._keys[query, int(answer)]) for query, answer in answers]
+        return int(np.random.default_rng([self.model.seed, *sorted(signs)]).integers(count))
+
+
+def expected_information(
+    model: DiagnosisModel, posterior: _Floats, target_of: _Ints, known: Responses | None
+) -> _Floats:
+    """Information of every query's answer on the target.
+
+    Parameters
+    ----------
+    model : DiagnosisModel
+        Responses and error rates.
+    posterior : ndarray, shape = (M,)
+        w, summing to 1.
+    target_of : ndarray of int, shape = (M,)
+        Target of each object.
+    known : Responses or None
+        Which responses are known, as 0/1; None where all are.
+
+    Returns
+    -------
+    ndarray, shape = (N,)
+        Bits, in [0, 1].
+    """
+    live = np.flatnonzero(posterior > posterior.max() * _NEGLIGIBLE)
+    live = live[np.argsort(target_of[live], kind="stable")]
+    w, target = posterior[live], target_of[live]
+    first = np.flatnonzero(np.diff(target, prepend=-1))
+    fp, fn = model.false_positive, model.false_negative
+    if len(first) == len(live):
+        return _of_objects(model, live, w, known)
+    mass = np.add.reduceat(w, first)[:, None]
+    ones = run_sums(model.responses, live, w, first)
+    there = mass if known is None else run_sums(known, live, w, first)
+    yes = fp * (there - ones) + (1.0 - fn) * ones + 0.5 * (mass - there)
+    p = np.clip(yes / mass, 0.0, 1.0)
+    total = np.clip(yes.sum(axis=0) / mass.sum(), 0.0, 1.0)
+    return _bounded(_coin(total) - (mass * _coin(p)).sum(axis=0) / mass.sum())
+
+
+def _of_objects(model: DiagnosisModel, live: _Ints, w: _Floats, known: Responses | None) -> _Floats:
+    """The same where every object is its own target: P takes three values a query."""
+    fp, fn = model.false_positive, model.false_negative
+    start = np.array([0])
+    whole = float(w.sum())
+    ones = run_sums(model.responses, live, w, start)[0] / whole
+    there = np.ones_like(ones) if known is None else run_sums(known, live, w, start)[0] / whole
+    zeros, empty = np.maximum(there - ones, 0.0), np.maximum(1.0 - there, 0.0)
+    total = fp * zeros + (1.0 - fn) * ones + 0.5 * empty
+    return _bounded(_coin(np.clip(total, 0.0, 1.0)) - ones * _coin(fn) - zeros * _coin(fp) - empty)
+
+
+def _coin(p: _Floats) -> _Floats:
+    entropy: _Floats = (entr(p) + entr(1.0 - p)) / np.log(2.0)
+    return entropy
+
+
+def _bounded(information: _Floats) -> _Floats:
+    return np.clip(information, 0.0, 1.0)  # rounding can leave -1e-17

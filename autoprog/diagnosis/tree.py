@@ -1,0 +1,257 @@
+"""A tree of questions: which query at which node, and which objects are left at each.
+
+Nodes are numbered by depth, node 0 is the root. Objects stand in one order in which the objects of every node are a
+run, so that a tree of M objects takes memory of the order of M.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.diagnosis.grouped_sums import sums_by_code
+from autoprog.diagnosis.model import DiagnosisModel
+
+_Ints = NDArray[np.int64]
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """A tree over the objects of a model; n nodes.
+
+    Attributes
+    ----------
+    model : DiagnosisModel
+        What it identifies.
+    query : ndarray of int, shape = (n,)
+        Asked at the node; -1 at a leaf.
+    no, yes : ndarray of int, shape = (n,)
+        Child for the answer 0 and 1; -1 at a leaf.
+    depth : ndarray of int, shape = (n,)
+        Queries asked before the node.
+    start, stop : ndarray of int, shape = (n,)
+        The objects of a node are `order[start:stop]`.
+    order : ndarray of int, shape = (M,)
+        All objects.
+    """
+
+    model: DiagnosisModel
+    query: _Ints
+    no: _Ints
+    yes: _Ints
+    depth: _Ints
+    start: _Ints
+    stop: _Ints
+    order: _Ints
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.query)
+
+    @cached_property
+    def leaves(self) -> _Ints:
+        """Indices of the leaves."""
+        return np.flatnonzero(self.query < 0)
+
+    @cached_property
+    def internal(self) -> _Ints:
+        """Indices of the nodes that ask."""
+        return np.flatnonzero(self.query >= 0)
+
+    @cached_property
+    def paid(self) -> _Floats:
+        """Cost of the queries asked before each node, shape (n,); the depth where every query costs 1."""
+        paid = np.zeros(self.n_nodes)
+        costs = self.model.costs
+        for level in self.levels():
+            cost = paid[level] + costs[self.query[level]]
+            paid[self.no[level]] = cost
+            paid[self.yes[level]] = cost
+        return paid
+
+    def levels(self) -> Iterator[_Ints]:
+        """Nodes that ask, a depth at a time from the root."""
+        yield from self._by_depth(self.internal)
+
+    def depths(self) -> Iterator[_Ints]:
+        """All nodes, a depth at a time from the root."""
+        yield from self._by_depth(np.arange(self.n_nodes))
+
+    def _by_depth(self, nodes: _Ints) -> list[_Ints]:
+        # numbers ascend with depth
+        ends = np.flatnonzero(np.diff(self.depth[nodes])) + 1
+        return np.split(nodes, ends) if len(nodes) else []
+
+    @cached_property
+    def mass(self) -> _Floats:
+        """Prior of the objects of each node, shape (n,); the root's is 1."""
+        return self.masses(self.model.prior)
+
+    def masses(self, weights: _Floats) -> _Floats:
+        """Sum of weights over the objects of each node.
+
+        Parameters
+        ----------
+        weights : ndarray, shape = (M,)
+            One an object, at least 0.
+
+        Returns
+        -------
+        ndarray, shape = (n,)
+            Summed upwards from the leaves, so that nothing is lost by subtraction.
+        """
+        mass = np.zeros(self.n_nodes)
+        leaves = self.leaves[np.argsort(self.start[self.leaves])]
+        mass[leaves] = np.add.reduceat(weights[self.order], self.start[leaves])
+        for level in reversed(list(self.levels())):
+            mass[level] = mass[self.no[level]] + mass[self.yes[level]]
+        return mass
+
+    def objects_of(self, node: int) -> _Ints:
+        """Objects that agree with all answers on the way to a node, ascending."""
+        return np.sort(self.order[self.start[node] : self.stop[node]])
+
+    def n_leaves_below(self, node: int) -> int:
+        """Number of leaves under a node, itself included where it is one."""
+        starts = self._leaf_starts
+        return int(np.searchsorted(starts, self.stop[node]) - np.searchsorted(starts, self.start[node]))
+
+    @cached_property
+    def _leaf_starts(self) -> _Ints:
+        return np.sort(self.start[self.leaves])
+
+    @cached_property
+    def leaf_of(self) -> _Ints:
+        """The leaf at which each object ends, shape (M,)."""
+        leaf = np.empty(self.model.n_objects, dtype=np.int64)
+        sizes = self.stop[self.leaves] - self.start[self.leaves]
+        leaf[self.order[self._within(self.leaves)]] = np.repeat(self.leaves, sizes)
+        return leaf
+
+    def objects_within(self, nodes: _Ints) -> tuple[_Ints, _Ints]:
+        """Objects of several nodes.
+
+        Parameters
+        ----------
+        nodes : ndarray of int, shape = (k,)
+            Which.
+
+        Returns
+        -------
+        objects : ndarray of int
+            Node by node.
+        which : ndarray of int
+            Place in `nodes` of each.
+        """
+        sizes = self.stop[nodes] - self.start[nodes]
+        return self.order[self._within(nodes)], np.repeat(np.arange(len(nodes)), sizes)
+
+    def measured_by(self, model: DiagnosisModel) -> Tree:
+        """The same questions under another prior or other costs of the same objects and queries."""
+        return dataclasses.replace(self, model=model)
+
+    def _within(self, nodes: _Ints) -> _Ints:
+        """Places in `order` of the objects of these nodes, node by node."""
+        sizes = self.stop[nodes] - self.start[nodes]
+        places: _Ints = np.arange(sizes.sum()) + np.repeat(self.start[nodes] - (np.cumsum(sizes) - sizes), sizes)
+        return places
+
+    def target_masses(self, nodes: _Ints, weights: _Floats) -> tuple[_Ints, _Floats]:
+        """Mass of every target that is present at these nodes.
+
+        Parameters
+        ----------
+        nodes : ndarray of int, shape = (k,)
+            Nodes that share no object: leaves, or nodes of one depth.
+        weights : ndarray, shape = (M,)
+            One an object, above 0.
+
+        Returns
+        -------
+        which : ndarray of int
+            Place in `nodes` of each pair of a node and a target present there, ascending.
+        masses : ndarray
+            pi_a^k of each pair.
+        """
+        objects, node = self.objects_within(nodes)
+        target = self.model.target_of[objects]
+        by = np.lexsort((target, node))
+        node, target = node[by], target[by]
+        new = np.flatnonzero((np.diff(node, prepend=-1) != 0) | (np.diff(target, prepend=-1) != 0))
+        return node[new], np.add.reduceat(weights[objects[by]], new)
+
+    @cached_property
+    def ambiguous(self) -> _Ints:
+        """Leaves that hold more than one target: nothing that can be asked tells these apart."""
+        which, _ = self.target_masses(self.leaves, self.model.prior)
+        return self.leaves[np.bincount(which, minlength=len(self.leaves)) > 1]
+
+    def node(self, index: int) -> dict[str, Any]:
+        """One node as a document.
+
+        Parameters
+        ----------
+        index : int
+            In [0, n).
+
+        Returns
+        -------
+        dict
+            A node that asks: `node`, `depth`, `probability`, `query`, `no`, `yes` (numbers of the children). A leaf:
+            `objects` (names), `group` (name of its target; None where it is ambiguous), `groups` (probability of each
+            target that is left) in place of the last three.
+        """
+        shared = {"node": index, "depth": int(self.depth[index]), "probability": float(self.mass[index])}
+        if self.query[index] >= 0:
+            query = self.model.queries[self.query[index]]
+            return {**shared, "query": query, "no": int(self.no[index]), "yes": int(self.yes[index])}
+        objects = self.objects_of(index)
+        targets, inverse = np.unique(self.model.target_of[objects], return_inverse=True)
+        share = sums_by_code(inverse, self.model.prior[objects]) / self.mass[index]
+        names = [self.model.targets[t] for t in targets]
+        return {
+            **shared,
+            "objects": [self.model.objects[i] for i in objects],
+            "group": names[0] if len(names) == 1 else None,
+            "groups": dict(zip(names, share.tolist(), strict=True)),
+        }
+
+    def page(self, node: int = 0, depth: int | None = None) -> list[dict[str, Any]]:
+        """A part of the tree as documents.
+
+        Parameters
+        ----------
+        node : int
+            Root of the part, in [0, n).
+        depth : int, optional
+            How many levels below it to go, at least 0; all where left out. What lies below can be asked for by the
+            numbers `no` and `yes` of the deepest nodes.
+
+        Returns
+        -------
+        list of dict
+            By number, the root of the part first; as `node` gives them.
+
+        Raises
+        ------
+        IndexError
+            If there is no such node.
+        """
+        if not 0 <= node < self.n_nodes:
+            msg = f"the tree has nodes 0 to {self.n_nodes - 1}, not {node}"
+            raise IndexError(msg)
+        level, found, below = np.array([node]), [node], 0
+        while len(level) and (depth is None or below < depth):
+            asking = level[self.query[level] >= 0]
+            level = np.sort(np.concatenate([self.no[asking], self.yes[asking]]))
+            found += level.tolist()
+            below += 1
+        return [self.node(i) for i in found]

@@ -1,0 +1,43 @@
+"""Learnt thresholds: where to cut a continuous measurement, by bandits over candidate thresholds."""
+
+from autoprog.discretization.bandit import Bandit, Exp3, ExponentialWeights, Hedge, bandit_from_json, make_bandit
+from autoprog.discretization.gains import (
+    coin_entropy,
+    cost_aware_gain,
+    expected_information,
+    exponential_gain,
+    realised_gain,
+)
+from autoprog.discretization.learner import Gain, Question, ThresholdLearner
+from autoprog.discretization.options import FORMS, BanditOptions, Form
+from autoprog.discretization.posterior import ThetaPosterior
+from autoprog.discretization.replay import Runs, simulate
+from autoprog.discretization.thresholds import candidate_thresholds
+from autoprog.discretization.weights import bandit_scores, drawn, probabilities
+
+__all__ = [
+    "FORMS",
+    "Bandit",
+    "BanditOptions",
+    "Exp3",
+    "ExponentialWeights",
+    "Form",
+    "Gain",
+    "Hedge",
+    "Question",
+    "Runs",
+    "ThetaPosterior",
+    "ThresholdLearner",
+    "bandit_from_json",
+    "bandit_scores",
+    "candidate_thresholds",
+    "coin_entropy",
+    "cost_aware_gain",
+    "drawn",
+    "expected_information",
+    "exponential_gain",
+    "make_bandit",
+    "probabilities",
+    "realised_gain",
+    "simulate",
+]

@@ -1,0 +1,118 @@
+"""What is known of P(finding | group) for every threshold of a feature.
+
+    J             number of groups (diseases, labels)
+    K             number of candidate thresholds
+    ones, zeros   labelled cases of a group above, and not above, a threshold        (J, K)
+    theta[j, k]   P(X > tau_k | Y = j), independently Beta(a0 + ones, b0 + zeros)     (J, K)
+
+Once a measurement is known its K binarisations are, so that one labelled case updates a row of both tables.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.errors import Fault, InvalidInputError
+
+_Floats = NDArray[np.float64]
+
+
+class ThetaPosterior:
+    """Beta posteriors of one feature.
+
+    Parameters
+    ----------
+    thresholds : ndarray, shape = (K,)
+        tau, ascending.
+    n_groups : int
+        J, at least 1.
+    prior : (float, float)
+        a0 and b0, above 0.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no threshold or no group, or the prior is not proper.
+    """
+
+    def __init__(self, thresholds: _Floats, n_groups: int, prior: tuple[float, float] = (1.0, 1.0)) -> None:
+        faults: list[Fault] = []
+        if not len(thresholds):
+            faults.append(Fault("/thresholds", "a feature without thresholds cannot be queried"))
+        if n_groups < 1:
+            faults.append(Fault("/groups", f"at least one group is needed, not {n_groups}"))
+        if not all(np.isfinite(b) and b > 0 for b in prior):
+            faults.append(Fault("/prior", f"must be finite and above 0, not {prior}"))
+        if faults:
+            raise InvalidInputError(faults)
+        self.thresholds = np.asarray(thresholds, dtype=np.float64)
+        self.prior = prior
+        self.ones = np.zeros((n_groups, len(thresholds)), dtype=np.int64)
+        self.zeros = np.zeros_like(self.ones)
+
+    def update(self, value: float, group: int) -> None:
+        """Learn a labelled case.
+
+        Parameters
+        ----------
+        value : float
+            The measurement; NaN, which says nothing, changes nothing.
+        group : int
+            Its group, from 0.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such group.
+        """
+        if not 0 <= group < len(self.ones):
+            raise InvalidInputError([Fault("/group", f"must be one of 0 to {len(self.ones) - 1}, not {group}")])
+        if np.isnan(value):
+            return
+        z = value > self.thresholds
+        self.ones[group] += z
+        self.zeros[group] += ~z
+
+    @property
+    def mean(self) -> _Floats:
+        """Posterior means of theta, shape = (J, K)."""
+        a0, b0 = self.prior
+        mean: _Floats = (a0 + self.ones) / (a0 + b0 + self.ones + self.zeros)
+        return mean
+
+    def draw(self, rng: np.random.Generator, arm: int | None = None) -> _Floats:
+        """Draw theta.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of randomness.
+        arm : int or None
+            One threshold, or None for all.
+
+        Returns
+        -------
+        ndarray, shape = (J, K), or (J,) for one threshold
+            In [0, 1].
+        """
+        a0, b0 = self.prior
+        column = slice(None) if arm is None else arm
+        return rng.beta(a0 + self.ones[:, column], b0 + self.zeros[:, column])
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole state as a JSON object."""
+        counts = {"ones": self.ones.tolist(), "zeros": self.zeros.tolist()}
+        return {"thresholds": self.thresholds.tolist(), "prior": list(self.prior), **counts}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """The inverse of `to_json`."""
+        a0, b0 = document["prior"]
+        posterior = cls(np.array(document["thresholds"]), len(document["ones"]), (a0, b0))
+        posterior.ones = np.array(document["ones"], dtype=np.int64)
+        posterior.zeros = np.array(document["zeros"], dtype=np.int64)
+        return posterior

@@ -1,0 +1,304 @@
+"""What can be chosen at the bedside: arms, their tests and costs, and what playing one lets us know.
+
+========  =========================================================================================  =========  =====
+symbol    meaning                                                                                    shape      unit
+========  =========================================================================================  =========  =====
+K         number of tests                                                                            scalar     1
+n         number of arms: K in a cascade, 2^K - 1 subsets                                            scalar     1
+lambda    trade-off of every arm: what a unit of money is worth in errors                            (n,)       1/money
+C         scaled total cost of every arm, lambda times the sum over its tests                        (n,)       error
+i, j      the arms of a pair, i < j; pair j (j - 1) / 2 + i                                          (P,)       1
+gap       C_j - C_i of every pair                                                                    (P,)       error
+========  =========================================================================================  =========  =====
+
+In a cascade arm i uses the first i tests, in the order given. Subsets are in nondecreasing order of scaled cost, ties
+by fewer tests, then in the order of the tests: the selection is only right in that order. Pairs are laid out so that
+those inside the first I arms of a cascade come first.
+
+References
+----------
+Unsupervised Online Feature Selection for Cost-Sensitive Medical Diagnosis, sections II and IV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property, lru_cache
+from itertools import combinations
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.errors import Fault, InvalidInputError
+
+Structure = Literal["cascade", "subset"]
+MAX_SUBSET_TESTS = 10
+MAX_CASCADE_TESTS = 1000
+
+_Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True, slots=True)
+class DiagnosticTest:
+    """Something that can be ordered for a patient.
+
+    Attributes
+    ----------
+    name : str
+        Unique among the tests.
+    cost : float
+        In money, time or harm; at least 0 and finite.
+    features : tuple of str
+        Names of the cohort's features that it measures; empty where predictions come from elsewhere.
+    """
+
+    name: str
+    cost: float
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arm:
+    """One way to diagnose: a set of tests and the classifier that reads them.
+
+    Attributes
+    ----------
+    id : str
+        Its number, from "1", in the order of the selection.
+    tests : tuple of int
+        Indices of its tests, ascending.
+    cost : float
+        Sum over its tests, in the unit of the tests.
+    scaled_cost : float
+        C, in errors.
+    """
+
+    id: str
+    tests: tuple[int, ...]
+    cost: float
+    scaled_cost: float
+
+
+@dataclass(frozen=True, eq=False)
+class Arms:
+    """All arms of a problem; made by `make_arms`.
+
+    Attributes
+    ----------
+    structure : {"cascade", "subset"}
+        What an arm is.
+    tests : tuple of DiagnosticTest, length K
+        In the order given.
+    trade_off : float or tuple of float
+        lambda as given: one for all, or one an arm.
+    arms : tuple of Arm, length n
+        In the order of the selection.
+    """
+
+    structure: Structure
+    tests: tuple[DiagnosticTest, ...]
+    trade_off: float | tuple[float, ...]
+    arms: tuple[Arm, ...]
+
+    def __len__(self) -> int:
+        return len(self.arms)
+
+    def __iter__(self) -> Iterator[Arm]:
+        return iter(self.arms)
+
+    @cached_property
+    def C(self) -> NDArray[np.float64]:  # noqa: N802  the formulas' symbol
+        """Scaled costs, shape = (n,)."""
+        return np.array([arm.scaled_cost for arm in self.arms])
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of arms, P."""
+        return len(self) * (len(self) - 1) // 2
+
+    @cached_property
+    def pairs(self) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
+        """The arms i < j of every pair, each of shape (P,)."""
+        j, i = np.tril_indices(len(self), -1)
+        return i.astype(np.int16), j.astype(np.int16)  # there are at most 1,023 arms, but half a million pairs of them
+
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """C_j - C_i of every pair, shape = (P,)."""
+        i, j = self.pairs
+        return self.C[j] - self.C[i]
+
+    def decides(self, gap: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Whether pairs of these gaps can rule one of their arms out: not where two subsets cost the same."""
+        return gap != 0 if self.structure == "subset" else np.ones(gap.shape, dtype=np.bool_)
+
+    @cached_property
+    def _masks(self) -> NDArray[np.int64]:
+        return np.array([sum(1 << test for test in arm.tests) for arm in self.arms])
+
+    def revealed(self, arm: int) -> _Indices:
+        """The arms whose outputs are known once this one was played.
+
+        Parameters
+        ----------
+        arm : int
+            Index from 0.
+
+        Returns
+        -------
+        ndarray of int
+            Ascending, the arm itself among them: all earlier arms of a cascade; all arms of non-empty subsets.
+        """
+        if self.structure == "cascade":
+            return np.arange(arm + 1)
+        return np.flatnonzero(self._masks & ~self._masks[arm] == 0)
+
+    def revealed_pairs(self, arm: int) -> NDArray[np.int32] | slice:
+        """The pairs whose both outputs are known once an arm was played; for use as an index, ascending."""
+        if self.structure == "cascade":
+            return slice(0, arm * (arm + 1) // 2)
+        return _pairs_among(self, arm)
+
+    def coverings(self, arm: int) -> tuple[_Indices, _Indices]:
+        """Revealed arms that differ by a single test.
+
+        Parameters
+        ----------
+        arm : int
+            Index from 0.
+
+        Returns
+        -------
+        fewer, more : ndarray of int
+            Places within `revealed(arm)`: `more` is `fewer` with one test added.
+        """
+        if self.structure == "cascade":
+            return np.arange(arm), np.arange(1, arm + 1)
+        masks = self._masks[self.revealed(arm)]
+        place = {int(mask): k for k, mask in enumerate(masks)}
+        steps = [
+            (place[mask & ~(1 << test)], k)
+            for mask, k in place.items()
+            for test in self.arms[arm].tests
+            if mask >> test & 1 and mask != 1 << test
+        ]
+        fewer, more = np.array(steps, dtype=np.intp).reshape(-1, 2).T
+        return fewer, more
+
+    def index_of(self, arm_id: str) -> int:
+        """Index of an arm by its id; ValueError where there is none."""
+        return [arm.id for arm in self.arms].index(arm_id)
+
+
+@lru_cache(maxsize=128)
+def _pairs_among(arms: Arms, arm: int) -> NDArray[np.int32] | slice:
+    known = arms.revealed(arm)
+    if len(known) == len(arms):
+        return slice(None)
+    j, i = np.tril_indices(len(known), -1)
+    return (known[j] * (known[j] - 1) // 2 + known[i]).astype(np.int32)
+
+
+def total_cost(tests: Sequence[DiagnosticTest], subset: Iterable[int]) -> float:
+    """What some tests cost together.
+
+    Parameters
+    ----------
+    tests : sequence of DiagnosticTest
+        All of them.
+    subset : iterable of int
+        Indices of some.
+
+    Returns
+    -------
+    float
+        Summed as decimals, as typed: in binary, sums that a reader sees to be equal would differ and not be ties.
+    """
+    return float(sum((Decimal(repr(float(tests[k].cost))) for k in subset), Decimal(0)))
+
+
+def make_arms(structure: Structure, tests: Sequence[DiagnosticTest], trade_off: float | Sequence[float] = 1.0) -> Arms:
+    """The arms of a problem.
+
+    Parameters
+    ----------
+    structure : {"cascade", "subset"}
+        Whether tests are done in the order given, as far as needed, or in any combination.
+    tests : sequence of DiagnosticTest
+        What can be ordered; at most 10 for subsets.
+    trade_off : float or sequence of float
+        lambda: one for all, or one an arm. Subsets are then counted by size, and in the order of the tests within a
+        size: {a}, {b}, {c}, {a, b}, {a, c}, {b, c}, {a, b, c}.
+
+    Returns
+    -------
+    Arms
+        In the order of the selection.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault: no test, too many, names that are empty or doubled, a feature in two tests, costs and
+        trade-offs that are negative or not finite, a wrong number of trade-offs.
+    """
+    n_arms = len(tests) if structure == "cascade" else 2 ** min(len(tests), 64) - 1
+    faults = [*_structure_faults(structure, tests), *_test_faults(tests), *_trade_off_faults(trade_off, n_arms)]
+    if faults:
+        raise InvalidInputError(faults)
+    K = len(tests)
+    if structure == "cascade":
+        members = [tuple(range(i + 1)) for i in range(K)]
+    else:
+        members = [subset for size in range(1, K + 1) for subset in combinations(range(K), size)]
+    costs = [total_cost(tests, subset) for subset in members]
+    scale = float(trade_off) if isinstance(trade_off, int | float) else tuple(float(v) for v in trade_off)
+    scales = scale if isinstance(scale, tuple) else (scale,) * n_arms
+    rows = [(weight * cost, subset, cost) for weight, subset, cost in zip(scales, members, costs, strict=True)]
+    if structure == "subset":
+        rows.sort(key=lambda row: (row[0], len(row[1]), row[1]))
+    arms = tuple(Arm(str(i), subset, cost, scaled) for i, (scaled, subset, cost) in enumerate(rows, 1))
+    return Arms(structure, tuple(tests), scale, arms)
+
+
+def _structure_faults(structure: Structure, tests: Sequence[DiagnosticTest]) -> Iterator[Fault]:
+    if structure not in get_args(Structure):
+        yield Fault("/structure", f"must be cascade or subset, not {structure!r}")
+    if not tests:
+        yield Fault("/tests", "at least one test is needed")
+    if structure == "subset" and len(tests) > MAX_SUBSET_TESTS:
+        arms = f"{2 ** min(len(tests), 64) - 1:,}"
+        yield Fault("/tests", f"{len(tests)} tests have {arms} subsets; at most {MAX_SUBSET_TESTS} tests are possible")
+    if structure == "cascade" and len(tests) > MAX_CASCADE_TESTS:
+        yield Fault("/tests", f"{len(tests)} tests are more than {MAX_CASCADE_TESTS}")
+
+
+def _test_faults(tests: Sequence[DiagnosticTest]) -> Iterator[Fault]:
+    names: dict[str, int] = {}
+    features: dict[str, str] = {}
+    for k, test in enumerate(tests):
+        if not test.name:
+            yield Fault(f"/tests/{k}/name", "must not be empty")
+        elif test.name in names:
+            yield Fault(f"/tests/{k}/name", f"{test.name} is the name of test {names[test.name]} already")
+        names.setdefault(test.name, k)
+        if not (np.isfinite(test.cost) and test.cost >= 0):
+            yield Fault(f"/tests/{k}/cost", f"must be finite and at least 0, not {test.cost}")
+        for f, feature in enumerate(test.features):
+            if feature in features:
+                yield Fault(f"/tests/{k}/features/{f}", f"{feature} is measured by {features[feature]} already")
+            features.setdefault(feature, test.name)
+
+
+def _trade_off_faults(trade_off: float | Sequence[float], n_arms: int) -> Iterator[Fault]:
+    if isinstance(trade_off, int | float):
+        if not (np.isfinite(trade_off) and trade_off >= 0):
+            yield Fault("/trade_off", f"must be finite and at least 0, not {trade_off}")
+        return
+    if len(trade_off) != n_arms:
+        yield Fault("/trade_off", f"give one number, or one an arm: there are {n_arms:,} arms, not {len(trade_off):,}")
+    for i, value in enumerate(trade_off):
+        if not (np.isfinite(value) and value >= 0):
+            yield Fault(f"/trade_off/{i}", f"must be finite and at least 0, not {value}")

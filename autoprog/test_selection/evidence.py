@@ -1,0 +1,336 @@
+"""What the feedback of a live problem says, and what it cannot say, about the promise of the theory.
+
+========  ===========================================================================  =======  =====
+symbol    meaning                                                                      shape    unit
+========  ===========================================================================  =======  =====
+D, N      disagreements and observations                                               (P,)     1
+phat      D / N                                                                        (P,)     1
+i         the arm that the selection takes with phat in place of the estimates         scalar   1
+margin    min over j after i of C_j - C_i - p_ij                                       scalar   error
+========  ===========================================================================  =======  =====
+
+Weak dominance is about the best arm, which is not known without the truth. What can be estimated is the margin of i: if
+it is above 0, no later arm can be better than i; whether an earlier arm is better stays open. Intervals hold whenever
+one looks, although the data decide which arms are played: p is left out once the likelihood of the observations,
+averaged over a uniform prior, exceeds that at p by 1 / (1 - level); by Ville's inequality this ever happens to the
+true p with probability at most 1 - level. For a margin, level is shared out over its pairs.
+
+Strong dominance (an arm that is right stays right when tests are added) implies weak dominance. It can be refuted, by a
+round whose outputs change to and fro as tests are added, and never proved.
+
+References
+----------
+Unsupervised Online Feature Selection for Cost-Sensitive Medical Diagnosis, sections II to IV; Robbins 1970, Annals of
+Mathematical Statistics 41:1397, and Howard, Ramdas, McAuliffe & Sekhon 2021, Annals of Statistics 49:1055 (intervals).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import betaln, xlog1py, xlogy
+
+from autoprog.test_selection.arms import Arms
+from autoprog.test_selection.counts import Counts
+from autoprog.test_selection.dominance import arms_after
+from autoprog.test_selection.policies import UCB1, Policy
+from autoprog.test_selection.selection import select
+
+LEVEL = 0.95
+
+_Floats = NDArray[np.float64]
+_BISECTIONS = 45
+
+
+@dataclass(frozen=True, slots=True)
+class DisagreementEstimate:
+    """How often two arms differ.
+
+    Attributes
+    ----------
+    first, second : str
+        Ids of the arms.
+    observations : int
+        N.
+    estimate : float or None
+        phat; None where nothing was observed.
+    lower, upper : float
+        Interval of level `LEVEL`, for this pair alone.
+    """
+
+    first: str
+    second: str
+    observations: int
+    estimate: float | None
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, slots=True)
+class DominanceEvidence:
+    """What is known of weak dominance.
+
+    Attributes
+    ----------
+    arm : str
+        Id of i.
+    is_fallback : bool
+        Whether i is the last arm because no arm is in both selection sets.
+    margin, lower, upper : float or None
+        Estimate and interval; None where an arm after i was never observed beside it, or none is after it.
+    verdict : {"supported", "refuted", "open", "vacuous"}
+        For i as the best arm: whether the interval lies above 0, at or below 0, or around it; or no arm is after it.
+    says : str
+        In words, with what it does not show.
+    """
+
+    arm: str
+    is_fallback: bool
+    margin: float | None
+    lower: float | None
+    upper: float | None
+    verdict: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class StrongDominanceEvidence:
+    """What is known of strong dominance.
+
+    Attributes
+    ----------
+    rounds, reversals : int
+        Rounds that could speak against it, and those that do.
+    share, lower, upper : float or None
+        Their share and its interval; the share is None without such rounds.
+    says : str
+        In words.
+    """
+
+    rounds: int
+    reversals: int
+    share: float | None
+    lower: float
+    upper: float
+    says: str
+
+
+def confidence_sequence(D: NDArray[Any], N: NDArray[Any], level: float) -> tuple[_Floats, _Floats]:
+    """Intervals for a probability that hold at all times at once.
+
+    Parameters
+    ----------
+    D, N : ndarray
+        Successes and observations.
+    level : float
+        In (0, 1): the probability that the true value lies in every interval of a growing sample.
+
+    Returns
+    -------
+    lower, upper : ndarray
+        In [0, 1], to 1e-12; rounded outwards, so that they hold.
+    """
+    D, N = np.asarray(D, dtype=np.float64), np.asarray(N, dtype=np.float64)
+    least = betaln(D + 1, N - D + 1) + np.log(1 - level)
+    phat = D / np.maximum(N, 1)
+
+    def inside(p: _Floats) -> NDArray[np.bool_]:
+        kept: NDArray[np.bool_] = xlogy(D, p) + xlog1py(N - D, -p) >= least
+        return kept
+
+    ends = []
+    for end in (np.zeros_like(phat), np.ones_like(phat)):
+        out, within = end, phat
+        for _ in range(_BISECTIONS):
+            middle = (out + within) / 2
+            kept = inside(middle)
+            out, within = np.where(kept, out, middle), np.where(kept, middle, within)
+        ends.append(np.where(inside(end), end, out))
+    return ends[0], ends[1]
+
+
+def disagreement_estimates(arms: Arms, counts: Counts) -> list[DisagreementEstimate]:
+    """Estimates of all pairs, as the arms are numbered.
+
+    Parameters
+    ----------
+    arms : Arms
+        Of the problem.
+    counts : Counts
+        What is known.
+
+    Returns
+    -------
+    list of DisagreementEstimate
+        One a pair: up to half a million of 10 tests as subsets.
+    """
+    lower, upper = confidence_sequence(counts.D, counts.N, LEVEL)
+    i, j = arms.pairs
+    return [
+        DisagreementEstimate(
+            arms.arms[i[k]].id,
+            arms.arms[j[k]].id,
+            int(counts.N[k]),
+            int(counts.D[k]) / int(counts.N[k]) if counts.N[k] else None,
+            float(lower[k]),
+            float(upper[k]),
+        )
+        for k in range(arms.n_pairs)
+    ]
+
+
+def estimated_choice(arms: Arms, counts: Counts) -> tuple[int, bool]:
+    """The arm that the selection takes with phat for p.
+
+    Parameters
+    ----------
+    arms : Arms
+        Of the problem.
+    counts : Counts
+        What is known; a pair that was never observed counts as never disagreeing.
+
+    Returns
+    -------
+    arm : int
+        From 0.
+    is_fallback : bool
+        Whether it is the last arm only because no arm is in both sets.
+    """
+    phat = counts.D / np.maximum(counts.N, 1)
+    arm = select(arms, lambda pairs, gap: phat[pairs] >= gap)
+    others = np.delete(np.arange(len(arms)), arm)
+    first, second = np.minimum(others, arm), np.maximum(others, arm)
+    gap = arms.C[second] - arms.C[first]
+    reached = phat[second * (second - 1) // 2 + first] >= gap
+    lost = (reached == (others > arm)) & arms.decides(gap)
+    return arm, bool(lost.any())
+
+
+def dominance_evidence(arms: Arms, counts: Counts) -> DominanceEvidence:
+    """What the feedback says of weak dominance.
+
+    Parameters
+    ----------
+    arms : Arms
+        Of the problem.
+    counts : Counts
+        What is known.
+
+    Returns
+    -------
+    DominanceEvidence
+        For the arm that the estimates choose.
+    """
+    arm, is_fallback = estimated_choice(arms, counts)
+    name, after = arms.arms[arm].id, arms_after(arms, arm)
+    if not len(after):
+        says = f"arm {name} is the dearest: there is no later arm that it could fall behind without being seen to"
+        return DominanceEvidence(name, is_fallback, None, None, None, "vacuous", says)
+    first, second = np.minimum(after, arm), np.maximum(after, arm)
+    pairs = second * (second - 1) // 2 + first
+    D, N = counts.D[pairs], counts.N[pairs]
+    if not N.all():
+        says = f"arm {name} was never observed beside {int((N == 0).sum()):,} of the {len(after):,} arms after it"
+        return DominanceEvidence(name, is_fallback, None, None, None, "open", says)
+    gap = arms.C[after] - arms.C[arm]
+    low, high = confidence_sequence(D, N, 1 - (1 - LEVEL) / len(after))
+    margin, lower, upper = (float((gap - p).min()) for p in (D / N, high, low))
+    verdict = "supported" if lower > 0 else "refuted" if upper <= 0 else "open"
+    return DominanceEvidence(name, is_fallback, margin, lower, upper, verdict, _in_words(name, verdict))
+
+
+def _in_words(name: str, verdict: str) -> str:
+    tail = "Whether an earlier arm is better cannot be seen without the truth."
+    if verdict == "supported":
+        return f"No later arm can be better than arm {name}: all cost more than they could put right. {tail}"
+    if verdict == "refuted":
+        return (
+            f"If arm {name} is the best, weak dominance fails: a later arm differs from it more often than it costs "
+            "more, and the estimates cannot tell which of the two is right. Regret may then grow with every round."
+        )
+    return f"Whether a later arm could be better than arm {name} is not settled by the rounds so far. {tail}"
+
+
+def strong_dominance_evidence(counts: Counts) -> StrongDominanceEvidence:
+    """What the feedback says of strong dominance.
+
+    Parameters
+    ----------
+    counts : Counts
+        What is known.
+
+    Returns
+    -------
+    StrongDominanceEvidence
+        A share of reversals of which 0 can be excluded after the first one.
+    """
+    n, reversals = counts.chains, counts.reversals
+    low, high = confidence_sequence(np.array(reversals), np.array(n), LEVEL)
+    lower, upper = float(low), float(high)
+    if not n:
+        says = "No round has shown three nested arms: nothing speaks for or against strong dominance."
+        return StrongDominanceEvidence(0, 0, None, 0.0, 1.0, says)
+    if reversals:
+        says = (
+            f"Strong dominance fails: in {reversals:,} of {n:,} rounds the outputs change to and fro as tests are "
+            "added, so that an arm was right and one with more tests wrong."
+        )
+    else:
+        says = (
+            f"None of {n:,} rounds refutes strong dominance. It is not proved by that: where later tests are always "
+            "wrong no round would refute it either."
+        )
+    return StrongDominanceEvidence(n, reversals, reversals / n, lower, upper, says)
+
+
+def problem_warnings(arms: Arms, counts: Counts, policy: Policy) -> tuple[str, ...]:
+    """Where the theory promises nothing.
+
+    Parameters
+    ----------
+    arms : Arms
+        Of the problem.
+    counts : Counts
+        What is known.
+    policy : Policy
+        How it is used.
+
+    Returns
+    -------
+    tuple of str
+        In words; empty where nothing is known to be wrong.
+    """
+    warnings: list[str] = []
+    if arms.structure == "subset" and len(arms) > 1:
+        warnings.append(
+            "with subsets weak dominance is rarely true unless the cheapest or the full set is the best: watch its "
+            "estimate, and expect no convergence where it is refuted"
+        )
+        if (ties := len(arms) - len(np.unique(arms.C))) > 0:
+            warnings.append(f"{ties:,} subsets cost the same as another: of such, the first in order is played")
+    elif (np.diff(arms.C) < 0).any():
+        warnings.append("scaled costs do not grow along the cascade: an earlier arm costs more than a later one")
+    if isinstance(policy, UCB1) and np.ptp(arms.C) > 1:
+        warnings.append(
+            "scaled costs differ by more than 1, more than any error can: the index of ucb1, which is not cut at 1, "
+            "plays dear arms that could be ruled out at once"
+        )
+    if not counts.feedback.any():
+        return tuple(warnings)
+    evidence = dominance_evidence(arms, counts)
+    if evidence.is_fallback:
+        warnings.append(
+            "no arm is in both selection sets by the estimates: the last arm is played, which may cost every round"
+        )
+    if evidence.verdict == "refuted":
+        warnings.append(evidence.says)
+    waiting = int(counts.plays.sum() - counts.feedback.sum())
+    if waiting > counts.plays.sum() / 2:
+        warnings.append(
+            f"{waiting:,} of {counts.rounds:,} rounds are without feedback: estimates are biased if whether it comes "
+            "depends on the outputs"
+        )
+    return tuple(warnings)

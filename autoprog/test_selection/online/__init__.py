@@ -1,0 +1,35 @@
+"""Online feature selection: which few features to look at, learnt from whether predictions were right."""
+
+from autoprog.test_selection.online.algorithms import (
+    EpsilonGreedyPerceptron,
+    OnlineAlgorithm,
+    OnlineFeatureSelection,
+    SelectAndClassify,
+    make_algorithm,
+)
+from autoprog.test_selection.online.classifiers import Perceptron, TwoUnitMLP
+from autoprog.test_selection.online.moments import GivenMoments, RunningMoments
+from autoprog.test_selection.online.options import StreamOptions, default_subset_size
+from autoprog.test_selection.online.performance import OnlinePerformance
+from autoprog.test_selection.online.selectors import Constraint, RandomSelector, ThompsonSelector
+from autoprog.test_selection.online.stream import FeatureStream, Observation
+
+__all__ = [
+    "Constraint",
+    "EpsilonGreedyPerceptron",
+    "FeatureStream",
+    "GivenMoments",
+    "Observation",
+    "OnlineAlgorithm",
+    "OnlineFeatureSelection",
+    "OnlinePerformance",
+    "Perceptron",
+    "RandomSelector",
+    "RunningMoments",
+    "SelectAndClassify",
+    "StreamOptions",
+    "ThompsonSelector",
+    "TwoUnitMLP",
+    "default_subset_size",
+    "make_algorithm",
+]

@@ -1,0 +1,222 @@
+"""The online algorithms: features to look at, a score from what was seen, and what the label teaches.
+
+========  =====================================================================  =======
+symbol    meaning                                                                shape
+========  =====================================================================  =======
+d, M      number of features, and of those that are seen a round                 scalars
+v         the standardised patient, 0 where not seen                             (d,)
+c         label, -1 or 1                                                         scalar
+w         weights                                                                (d,)
+eps       share of rounds with M features at random                              scalar
+eta       step                                                                   scalar
+cap       largest norm of w in OFS                                               scalar
+========  =====================================================================  =======
+
+    OFS, otherwise features with w != 0; where c w.v <= 0:
+        v'_k = v_k / ((M / d) eps + (1 - eps) 1{w_k != 0}),  w' = w + eta c v',  w' scaled to norm cap at most,
+        and all but the M largest |w'_k| set to 0
+    epsilon-greedy, otherwise the M largest |w_k|; where 2 H(w.v) - 1 != c:
+        w += eta c v, and where it truncates all but the M largest |w_k| set to 0
+
+References
+----------
+Wang, Zhao, Hoi & Jin 2014, IEEE Transactions on Knowledge and Data Engineering 26:698 (OFS for partial inputs);
+Thompson Sampling for Combinatorial Bandits and Its Application to Online Feature Selection, algorithms 2 to 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.test_selection.online.classifiers import Perceptron, TwoUnitMLP, classifier_from_json
+from autoprog.test_selection.online.options import StreamOptions
+from autoprog.test_selection.online.selectors import (
+    Constraint,
+    RandomSelector,
+    Subset,
+    ThompsonSelector,
+    largest,
+    random_subset,
+)
+
+_Floats = NDArray[np.float64]
+
+
+class OnlineAlgorithm(Protocol):
+    """What a stream is learnt by; the predicted label is the sign of the score, 1 at 0."""
+
+    def select(self, rng: np.random.Generator) -> Subset:
+        """Features to look at, ascending."""
+
+    def best(self) -> Subset:
+        """The features that are thought best, without exploring."""
+
+    def score(self, v: _Floats) -> float:
+        """The score of a patient."""
+
+    def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator) -> None:
+        """Learn a label."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole state as a JSON object."""
+
+    def load(self, document: Mapping[str, Any]) -> None:
+        """Take over the state that `to_json` wrote."""
+
+
+class SelectAndClassify:
+    """A selector and a classifier: Thompson sampling and its yardsticks.
+
+    Parameters
+    ----------
+    selector : ThompsonSelector or RandomSelector
+        Chooses; its reward is 1 where the prediction was right.
+    classifier : Perceptron or TwoUnitMLP
+        Predicts; told of every label.
+    """
+
+    def __init__(self, selector: ThompsonSelector | RandomSelector, classifier: Perceptron | TwoUnitMLP) -> None:
+        self.selector, self.classifier = selector, classifier
+
+    def select(self, rng: np.random.Generator) -> Subset:
+        """Features to look at, ascending."""
+        return self.selector.select(rng)
+
+    def best(self) -> Subset:
+        """The features that are thought best, without exploring."""
+        return self.selector.best()
+
+    def score(self, v: _Floats) -> float:
+        """The score of a patient."""
+        return self.classifier.score(v)
+
+    def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator) -> None:
+        """Learn a label."""
+        right = predicted_label(self.score(v)) == c
+        self.classifier.update(v, c)
+        self.selector.reward(seen, float(right), rng)
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole state as a JSON object."""
+        return {"selector": self.selector.to_json(), "classifier": self.classifier.to_json()}
+
+    def load(self, document: Mapping[str, Any]) -> None:
+        """Take over the state that `to_json` wrote."""
+        self.selector.load(document["selector"])
+        self.classifier = classifier_from_json(document["classifier"])
+
+
+class _Linear:
+    """Weights that survive JSON."""
+
+    def __init__(self, n_features: int, M: int, options: StreamOptions) -> None:
+        self.w: _Floats = np.zeros(n_features)
+        self._M, self._options = M, options
+
+    def score(self, v: _Floats) -> float:
+        """The score of a patient."""
+        return float(self.w @ v)
+
+    def _kept(self, w: _Floats) -> _Floats:
+        kept = np.zeros_like(w)
+        most = largest(np.abs(w), self._M)
+        kept[most] = w[most]
+        return kept
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole state as a JSON object."""
+        return {"w": self.w.tolist()}
+
+    def load(self, document: Mapping[str, Any]) -> None:
+        """Take over the state that `to_json` wrote."""
+        self.w = np.array(document["w"], dtype=np.float64)
+
+
+class OnlineFeatureSelection(_Linear):
+    """OFS for partial inputs: unbiased guesses of the features that were not seen."""
+
+    def select(self, rng: np.random.Generator) -> Subset:
+        """M features at random with probability eps, otherwise those with a weight, of which there may be none."""
+        explore = rng.random() < self._options.epsilon
+        return random_subset(len(self.w), self._M, rng) if explore else self.best()
+
+    def best(self) -> Subset:
+        """The features with a weight."""
+        return np.flatnonzero(self.w)
+
+    def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator) -> None:  # noqa: ARG002  nothing is drawn
+        """Learn a label; nothing changes where the score is on the right side of 0."""
+        if self.score(v) * c > 0:
+            return
+        eps, d = self._options.epsilon, len(self.w)
+        guess = np.zeros_like(v)
+        guess[seen] = v[seen] / (self._M / d * eps + (1.0 - eps) * (self.w[seen] != 0))
+        w = self.w + self._options.step * c * guess
+        norm = float(np.linalg.norm(w))
+        if norm > self._options.cap:
+            w *= self._options.cap / norm
+        self.w = self._kept(w)
+
+
+class EpsilonGreedyPerceptron(_Linear):
+    """A perceptron that looks at its M largest weights."""
+
+    def select(self, rng: np.random.Generator) -> Subset:
+        """M features at random with probability eps, otherwise those of the largest weights."""
+        explore = rng.random() < self._options.epsilon
+        return random_subset(len(self.w), self._M, rng) if explore else self.best()
+
+    def best(self) -> Subset:
+        """The features of the largest weights; of equals the first."""
+        return largest(np.abs(self.w), self._M)
+
+    def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator) -> None:  # noqa: ARG002  nothing is drawn
+        """Learn a label; nothing changes where the prediction was right."""
+        if predicted_label(self.score(v)) != c:
+            w = self.w + self._options.step * c * v
+            self.w = self._kept(w) if self._options.truncate else w
+
+
+def predicted_label(score: float) -> int:
+    """2 H(score) - 1: 1 from 0 on, -1 below."""
+    return 1 if score >= 0 else -1
+
+
+def make_algorithm(
+    n_features: int, options: StreamOptions, rng: np.random.Generator, constraint: Constraint | None = None
+) -> OnlineAlgorithm:
+    """The algorithm of some options.
+
+    Parameters
+    ----------
+    n_features : int
+        d, at least 1.
+    options : StreamOptions
+        As `StreamOptions.check` let them pass.
+    rng : numpy.random.Generator
+        Draws the initial weights of a network.
+    constraint : callable or None
+        Of Thompson sampling; see `ThompsonSelector`.
+
+    Returns
+    -------
+    OnlineAlgorithm
+        Without experience.
+    """
+    M = options.size_of(n_features)
+    if options.algorithm == "ofs":
+        return OnlineFeatureSelection(n_features, M, options)
+    if options.algorithm == "epsilon_greedy":
+        return EpsilonGreedyPerceptron(n_features, M, options)
+    classifier = (
+        TwoUnitMLP(n_features, options.step, rng)
+        if options.classifier == "mlp"
+        else Perceptron(n_features, options.step)
+    )
+    if options.algorithm == "thompson":
+        return SelectAndClassify(ThompsonSelector(n_features, M, options.prior, constraint), classifier)
+    return SelectAndClassify(RandomSelector(n_features, M), classifier)

@@ -1,0 +1,283 @@
+"""A stream of patients of whom only a few features can be looked at, by scikit-learn's conventions or one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.errors import Fault, InvalidInputError
+from autoprog.test_selection.online.algorithms import make_algorithm, predicted_label
+from autoprog.test_selection.online.moments import GivenMoments, RunningMoments, moments_from_json
+from autoprog.test_selection.online.options import StreamOptions
+from autoprog.test_selection.online.performance import OnlinePerformance
+from autoprog.test_selection.online.selectors import Constraint, Subset
+
+_Floats = NDArray[np.float64]
+# Beside the number of a selection, so that no two kinds of draws share a seed.
+_WEIGHTS, _SELECTION, _COIN = 0, 1, 2
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What became of a patient.
+
+    Attributes
+    ----------
+    prediction : int
+        0 or 1, made before the label was learnt.
+    correct : bool
+        Whether it was the label.
+    performance : OnlinePerformance
+        Of all patients so far, this one included.
+    """
+
+    prediction: int
+    correct: bool
+    performance: OnlinePerformance
+
+
+class FeatureStream:
+    """Selects features, predicts and learns, patient by patient.
+
+    `partial_fit` and `predict` follow scikit-learn. `select` and `observe` are the same, taken apart for a bedside
+    where the values come after the choice; observations may come late, and count when they come.
+
+    Parameters
+    ----------
+    features : sequence of str
+        Their names.
+    options : StreamOptions
+        Algorithm and parameters.
+    standardisation : GivenMoments or None
+        Known moments; None learns them from the values that are seen.
+    constraint : callable or None
+        Of Thompson sampling: finds the feasible subset of the largest sum. It is code, and not part of the JSON state.
+
+    Attributes
+    ----------
+    performance : OnlinePerformance
+        Of the predictions so far.
+    selections : int
+        Numbers given out by `select`.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault.
+    """
+
+    classes_ = np.array([0, 1])
+
+    def __init__(
+        self,
+        features: Sequence[str],
+        options: StreamOptions = StreamOptions(),  # noqa: B008  frozen
+        *,
+        standardisation: GivenMoments | None = None,
+        constraint: Constraint | None = None,
+    ) -> None:
+        options.check(len(features))
+        faults = [
+            Fault(f"/features/{j}", f"{name} is there already")
+            for j, name in enumerate(features)
+            if name in features[:j]
+        ]
+        if standardisation is not None and len(standardisation.mean) != len(features):
+            detail = f"{len(standardisation.mean)} moments for {len(features)} features"
+            faults.append(Fault("/standardisation", detail))
+        if constraint is not None and options.algorithm != "thompson":
+            faults.append(Fault("/algorithm", f"only thompson can be constrained, not {options.algorithm}"))
+        if faults:
+            raise InvalidInputError(faults)
+        self.features, self.options = tuple(features), options
+        self._moments = standardisation or RunningMoments(len(features))
+        rng = np.random.default_rng([options.seed, _WEIGHTS])
+        self._algorithm = make_algorithm(len(features), options, rng, constraint)
+        self.performance = OnlinePerformance()
+        self.selections = 0
+
+    def select(self) -> tuple[int, Subset]:
+        """Open a selection.
+
+        Returns
+        -------
+        number : int
+            From 1.
+        subset : ndarray of int
+            Indices of the features to look at, ascending; `ofs` may look at none.
+        """
+        self.selections += 1
+        rng = np.random.default_rng([self.options.seed, _SELECTION, self.selections])
+        return self.selections, self._algorithm.select(rng)
+
+    def observe(self, subset: Subset, values: Mapping[str, object], label: object) -> Observation:
+        """Predict a patient from what was seen, and learn the label.
+
+        Parameters
+        ----------
+        subset : ndarray of int
+            As `select` gave it.
+        values : mapping
+            Feature -> number for every feature of the subset, or None where it could not be had.
+        label : object
+            0 or 1.
+
+        Returns
+        -------
+        Observation
+            The prediction was made without the label.
+
+        Raises
+        ------
+        InvalidInputError
+            With every fault: a feature that is missing or was not selected, a value that is no finite number, a label
+            other than 0 and 1.
+        """
+        wanted = {self.features[j] for j in subset}
+        faults = [
+            Fault(f"/values/{name}", "missing; send null if it could not be had")
+            for name in sorted(wanted - values.keys())
+        ]
+        for name, value in values.items():
+            if name not in wanted:
+                faults.append(Fault(f"/values/{name}", "was not selected"))
+            elif value is not None and not _is_number(value):
+                faults.append(Fault(f"/values/{name}", "must be a finite number or null"))
+        if not (isinstance(label, bool | Real | np.bool_) and label in {0, 1}):
+            faults.append(Fault("/label", "must be 0 or 1"))
+        if faults:
+            raise InvalidInputError(faults)
+        row = np.full(len(self.features), np.nan)
+        for j in subset:
+            value = values[self.features[j]]
+            row[j] = np.nan if value is None else float(value)  # type: ignore[arg-type]
+        return self._step(subset, row, int(label))  # type: ignore[call-overload]
+
+    def partial_fit(self, X: _Floats, y: Sequence[int] | NDArray[np.integer], classes: object = None) -> Self:  # noqa: ARG002  scikit-learn's
+        """Take patients in their order: select, predict, learn.
+
+        Parameters
+        ----------
+        X : ndarray, shape = (n, d)
+            Only selected features are read; NaN is one that could not be had.
+        y : array_like, shape = (n,)
+            0 or 1.
+        classes : object
+            Not used; for scikit-learn's callers.
+
+        Returns
+        -------
+        FeatureStream
+            Itself.
+
+        Raises
+        ------
+        InvalidInputError
+            If shapes do not match, a value is infinite or a label neither 0 nor 1; nothing is learnt then.
+        """
+        X, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
+        faults = self._faults_of(X)
+        if labels.shape != (len(X),):
+            faults.append(Fault("/y", f"{labels.size} labels for {len(X)} patients"))
+        if not np.isin(labels, (0, 1)).all():
+            faults.append(Fault("/y", f"{int((~np.isin(labels, (0, 1))).sum())} labels are neither 0 nor 1"))
+        if faults:
+            raise InvalidInputError(faults)
+        for row, label in zip(X, labels.astype(np.int64).tolist(), strict=True):
+            _, subset = self.select()
+            self._step(subset, row, label)
+        return self
+
+    def decision_function(self, X: _Floats) -> _Floats:
+        """Scores from the features that are thought best; nothing is learnt.
+
+        Parameters
+        ----------
+        X : ndarray, shape = (n, d)
+            Only the best features are read.
+
+        Returns
+        -------
+        ndarray, shape = (n,)
+            At least 0 for a predicted 1.
+        """
+        X = np.asarray(X, dtype=np.float64)
+        if faults := self._faults_of(X):
+            raise InvalidInputError(faults)
+        subset = self._algorithm.best()
+        return np.array([self._algorithm.score(self._standardised(subset, row)[0]) for row in X])
+
+    def predict(self, X: _Floats) -> NDArray[np.int64]:
+        """Labels, 0 or 1, from the features that are thought best; see `decision_function`."""
+        return (self.decision_function(X) >= 0).astype(np.int64)
+
+    @property
+    def best_features(self) -> tuple[str, ...]:
+        """Names of the features that are thought best."""
+        return tuple(self.features[j] for j in self._algorithm.best())
+
+    def _step(self, subset: Subset, row: _Floats, label: int) -> Observation:
+        seen = subset[~np.isnan(row[subset])]
+        self._moments.learn(seen, row[seen])
+        v, seen = self._standardised(subset, row)
+        prediction = int(predicted_label(self._algorithm.score(v)) > 0)
+        # Only a reward between 0 and 1 would draw; its coin is seeded by the label's number.
+        rng = np.random.default_rng([self.options.seed, _COIN, self.performance.rounds])
+        self._algorithm.update(v, seen, 2 * label - 1, rng)
+        self.performance = self.performance.after(label, prediction)
+        return Observation(prediction, prediction == label, self.performance)
+
+    def _standardised(self, subset: Subset, row: _Floats) -> tuple[_Floats, Subset]:
+        seen = subset[~np.isnan(row[subset])]
+        v = np.zeros(len(self.features))
+        v[seen] = self._moments.apply(seen, row[seen])
+        return v, seen
+
+    def _faults_of(self, X: _Floats) -> list[Fault]:
+        if X.ndim != 2 or X.shape[1] != len(self.features):
+            return [Fault("/X", f"must have one column for each of {len(self.features)} features")]
+        infinite = int(np.isinf(X).sum())
+        return [Fault("/X", f"{infinite} values are infinite")] if infinite else []
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole state as a JSON object, but for a constraint."""
+        return {
+            "features": list(self.features),
+            "options": self.options.to_json(),
+            "moments": self._moments.to_json(),
+            "algorithm": self._algorithm.to_json(),
+            "performance": self.performance.to_json(),
+            "selections": self.selections,
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any], constraint: Constraint | None = None) -> Self:
+        """The inverse of `to_json`.
+
+        Parameters
+        ----------
+        document : mapping
+            As `to_json` wrote it.
+        constraint : callable or None
+            The one that the stream was made with.
+
+        Returns
+        -------
+        FeatureStream
+            In the same state.
+        """
+        stream = cls(document["features"], StreamOptions.from_json(document["options"]), constraint=constraint)
+        stream._moments = moments_from_json(document["moments"])
+        stream._algorithm.load(document["algorithm"])
+        stream.performance = OnlinePerformance.from_json(document["performance"])
+        stream.selections = document["selections"]
+        return stream
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and bool(np.isfinite(float(value)))

@@ -1,0 +1,227 @@
+"""How sure one must be that two arms disagree: the index of a pair.
+
+========  ==================================================================================  =====  =====
+symbol    meaning                                                                             shape  unit
+========  ==================================================================================  =====  =====
+D         observed disagreements of a pair                                                    (...)  1
+N         observations of the pair, D and agreements                                          (...)  1
+phat      D / N                                                                               (...)  1
+t         number of the round, from 1; D and N are those before it                            (...)  1
+gap       difference of the scaled costs of the pair                                          (...)  error
+a         weight of log log t, at least 0                                                     scalar 1
+alpha     width of the UCB1 index, above 1/2                                                  scalar 1
+========  ==================================================================================  =====  =====
+
+    ts       p ~ Beta(1 + D, 1 + N - D)
+    kl_ucb   the largest q in [phat, 1] with N kl(phat, q) <= max(0, log t + a log log t); 1 where N = 0
+    ucb1     phat + sqrt(alpha log t / N), which may exceed 1; infinite where N = 0
+
+The selection only asks whether an index reaches the gap, so that no index is computed: kl_ucb reaches it exactly
+when gap <= phat, or gap <= 1 and N kl(phat, gap) is within the bound.
+
+References
+----------
+Unsupervised Online Feature Selection for Cost-Sensitive Medical Diagnosis, eq. 7 and algorithm 1; Garivier & Cappé
+2011, COLT (kl-UCB).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import rel_entr
+
+from autoprog.errors import Fault, InvalidInputError
+
+PolicyName = Literal["ts", "kl_ucb", "ucb1"]
+
+_Floats = NDArray[np.float64]
+_Counts = NDArray[np.integer[Any]]
+_Answers = NDArray[np.bool_]
+
+
+class Policy(Protocol):
+    """How the estimates of disagreement are used."""
+
+    @property
+    def opens_with_last(self) -> bool:
+        """Whether the last arm is played until something is known."""
+
+    def reaches(self, gap: _Floats, D: _Counts, N: _Counts, t: ArrayLike, rng: np.random.Generator) -> _Answers:
+        """Whether the index of a pair is at least its gap; a new draw every time, where there are draws."""
+
+
+@dataclass(frozen=True, slots=True)
+class ThompsonSampling:
+    """Draws every disagreement from its posterior under a uniform prior."""
+
+    opens_with_last = False
+
+    def reaches(self, gap: _Floats, D: _Counts, N: _Counts, t: ArrayLike, rng: np.random.Generator) -> _Answers:  # noqa: ARG002  a posterior needs no time
+        """Whether a draw is at least the gap.
+
+        Parameters
+        ----------
+        gap, D, N : ndarray
+            Shapes that broadcast to that of D.
+        t : array_like
+            Not used.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        ndarray of bool
+            Independent, one a pair.
+        """
+        return rng.beta(1 + D, 1 + N - D) >= gap
+
+
+@dataclass(frozen=True, slots=True)
+class KLUCB:
+    """Upper confidence bound by the divergence of Bernoulli laws.
+
+    Attributes
+    ----------
+    a : float
+        Weight of log log t, at least 0 and finite.
+    """
+
+    a: float = 0.0
+    opens_with_last = True
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.a) and self.a >= 0):
+            raise InvalidInputError([Fault("/a", f"must be finite and at least 0, not {self.a}")])
+
+    def bound(self, t: ArrayLike) -> _Floats:
+        """max(0, log t + a log log t), of rounds t >= 1."""
+        log_t = np.log(np.asarray(t, dtype=np.float64))
+        if self.a == 0:
+            return log_t
+        with np.errstate(divide="ignore"):
+            return np.maximum(0.0, log_t + self.a * np.log(log_t))
+
+    def reaches(self, gap: _Floats, D: _Counts, N: _Counts, t: ArrayLike, rng: np.random.Generator) -> _Answers:  # noqa: ARG002  nothing is drawn
+        """Whether the index is at least the gap.
+
+        Parameters
+        ----------
+        gap, D, N, t : ndarray
+            Shapes that broadcast.
+        rng : numpy.random.Generator
+            Not used.
+
+        Returns
+        -------
+        ndarray of bool
+            One a pair.
+        """
+        phat = D / np.maximum(N, 1)
+        q = np.clip(gap, 0.0, 1.0)
+        divergence = rel_entr(phat, q) + rel_entr(1.0 - phat, 1.0 - q)
+        # Where nothing was observed 0 times an infinite divergence would be no number; the bound is never negative.
+        within = np.where(N > 0, N, 1) * np.where(N > 0, divergence, 0.0) <= self.bound(t)
+        reached: _Answers = (gap <= phat) | ((gap <= 1.0) & within)
+        return reached
+
+    def index(self, D: _Counts, N: _Counts, t: ArrayLike) -> _Floats:
+        """The index itself, for reports.
+
+        Parameters
+        ----------
+        D, N, t : array_like
+            Shapes that broadcast.
+
+        Returns
+        -------
+        ndarray
+            In [0, 1], to 1e-12: by bisection, in closed form where phat is 0 or 1.
+        """
+        D, N, bound = np.broadcast_arrays(D, N, self.bound(t))
+        phat = D / np.maximum(N, 1)
+        level = bound / np.maximum(N, 1)
+        low, high = phat.copy(), np.ones_like(phat)
+        for _ in range(50):
+            q = (low + high) / 2
+            inside = rel_entr(phat, q) + rel_entr(1.0 - phat, 1.0 - q) <= level
+            low, high = np.where(inside, q, low), np.where(inside, high, q)
+        closed = np.where(D == 0, -np.expm1(-level), low)
+        index: _Floats = np.where((N == 0) | (D == N), 1.0, closed)
+        return index
+
+
+@dataclass(frozen=True, slots=True)
+class UCB1:
+    """Upper confidence bound by Hoeffding's inequality.
+
+    Attributes
+    ----------
+    alpha : float
+        Width, above 1/2 and finite.
+    """
+
+    alpha: float = 0.51
+    opens_with_last = True
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.alpha) and self.alpha > 0.5):
+            raise InvalidInputError([Fault("/alpha", f"must be finite and above 1/2, not {self.alpha}")])
+
+    def reaches(self, gap: _Floats, D: _Counts, N: _Counts, t: ArrayLike, rng: np.random.Generator) -> _Answers:  # noqa: ARG002  nothing is drawn
+        """Whether the index, which is not clipped at 1, is at least the gap.
+
+        Parameters
+        ----------
+        gap, D, N, t : ndarray
+            Shapes that broadcast.
+        rng : numpy.random.Generator
+            Not used.
+
+        Returns
+        -------
+        ndarray of bool
+            One a pair.
+        """
+        return self.index(D, N, t) >= gap
+
+    def index(self, D: _Counts, N: _Counts, t: ArrayLike) -> _Floats:
+        """phat + sqrt(alpha log t / N); infinite where nothing was observed."""
+        log_t = np.log(np.asarray(t, dtype=np.float64))
+        seen = np.maximum(N, 1)
+        index: _Floats = np.where(N > 0, D / seen + np.sqrt(self.alpha * log_t / seen), np.inf)
+        return index
+
+
+POLICIES: Mapping[PolicyName, type[ThompsonSampling | KLUCB | UCB1]] = {
+    "ts": ThompsonSampling,
+    "kl_ucb": KLUCB,
+    "ucb1": UCB1,
+}
+
+
+def make_policy(name: PolicyName) -> Policy:
+    """The policy of a name, at its defaults.
+
+    Parameters
+    ----------
+    name : {"ts", "kl_ucb", "ucb1"}
+        With subsets, ts is CSMD-CTS, the others CSMD-ESCB.
+
+    Returns
+    -------
+    Policy
+        From the table `POLICIES`.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is none of this name.
+    """
+    if name not in POLICIES:
+        raise InvalidInputError([Fault("/algorithm", f"must be one of {', '.join(POLICIES)}, not {name!r}")])
+    return POLICIES[name]()

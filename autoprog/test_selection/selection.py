@@ -1,0 +1,109 @@
+"""Which arm to play, from what is known of every pair.
+
+    i < j         two arms, in the order of the selection
+    reaches       whether the estimate of P(Y^i != Y^j) is at least gap = C_j - C_i
+
+    B^l   arms j that every arm i before them reaches:  C_j - C_i <= p_ij
+    B^h   arms i that no arm j after them reaches:      C_j - C_i >  p_ij
+    the first arm of both sets; the last arm where there is none
+
+A pair rules out exactly one of its arms, i where it reaches and j where it does not, so that an arm is in both sets
+when no pair rules it out. Of subsets of equal cost neither rules the other out.
+
+References
+----------
+Unsupervised Online Feature Selection for Cost-Sensitive Medical Diagnosis, eqs. 1, 4, 8 and 9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.test_selection.arms import Arms
+
+Reaches = Callable[[NDArray[np.intp], NDArray[np.float64]], NDArray[np.bool_]]
+
+
+def select(arms: Arms, reaches: Reaches) -> int:
+    """Choose an arm, asking for no more pairs than it takes.
+
+    Parameters
+    ----------
+    arms : Arms
+        Of the problem.
+    reaches : callable (ndarray of pairs, ndarray of their gaps) -> ndarray of bool
+        Whether the estimates reach the gaps; is asked at most once for each pair. Independent draws, one a pair, may
+        therefore be made when asked.
+
+    Returns
+    -------
+    int
+        Index of the arm, from 0.
+    """
+    n = len(arms)
+    numbers = np.arange(n)
+    possible, open_ = np.ones(n, dtype=np.bool_), np.ones(n, dtype=np.bool_)
+    for arm in range(n):
+        if not possible[arm]:
+            continue
+        open_[arm] = False
+        others = numbers[open_]
+        first, second = np.minimum(others, arm), np.maximum(others, arm)
+        pairs = second * (second - 1) // 2 + first
+        gap = arms.C[second] - arms.C[first]
+        deciding = arms.decides(gap)
+        others = others[deciding]
+        first_is_lost = reaches(pairs[deciding], gap[deciding])
+        lost = first_is_lost == (others > arm)
+        if not lost.any():
+            return arm
+        possible[arm] = False
+        possible[others[~lost]] = False
+    return n - 1
+
+
+def incidence(arms: Arms) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """Which arm a pair rules out, for `select_many`.
+
+    Parameters
+    ----------
+    arms : Arms
+        Of the problem; few enough that P n numbers can be held.
+
+    Returns
+    -------
+    change, base : ndarray, shape = (P, n) and (n,)
+        An arm is ruled out by base + reaches @ change pairs.
+    """
+    i, j = arms.pairs
+    weight = arms.decides(arms.gap).astype(np.float32)
+    change = np.zeros((arms.n_pairs, len(arms)), dtype=np.float32)
+    pairs = np.arange(arms.n_pairs)
+    change[pairs, i] = weight
+    change[pairs, j] = -weight
+    base = np.zeros(len(arms), dtype=np.float32)
+    np.add.at(base, j, weight)
+    return change, base
+
+
+def select_many(reaches: NDArray[np.bool_], change: NDArray[np.float32], base: NDArray[np.float32]) -> NDArray[np.intp]:
+    """Choose an arm in many repetitions at once.
+
+    Parameters
+    ----------
+    reaches : ndarray of bool, shape = (R, P)
+        Of all pairs.
+    change, base : ndarray
+        As `incidence` gave them.
+
+    Returns
+    -------
+    ndarray of int, shape = (R,)
+        Indices of the arms, from 0.
+    """
+    free = reaches.astype(np.float32) @ change + base == 0
+    chosen = free.argmax(axis=1)
+    return np.where(free.any(axis=1), chosen, len(base) - 1)

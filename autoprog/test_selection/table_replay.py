@@ -1,0 +1,276 @@
+"""A policy run afresh over a table of predictions, with or without the truth.
+
+========  =====================================================================  =============  =====
+symbol    meaning                                                                shape          unit
+========  =====================================================================  =============  =====
+Y         outputs of the arms                                                    (rows, n)      1
+R, T      repetitions and rounds                                                 scalars        1
+gamma     share of the rows in which an arm is wrong                             (n,)           1
+L         loss of an arm, C + gamma                                              (n,)           error
+regret    sum over rounds of L of the arm played less the smallest L             (R, T)         error
+========  =====================================================================  =============  =====
+
+Repetitions run side by side, a row of arrays each, as long as there are few pairs of arms; otherwise one after another
+by the selection that looks at few pairs. Both make the same choices, by their law where a policy draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import t as student_t
+
+from autoprog.errors import Fault, InvalidInputError
+from autoprog.test_selection.arms import Arms
+from autoprog.test_selection.dominance import WeakDominance, disagreements, weak_dominance
+from autoprog.test_selection.problem import SelectionProblem
+from autoprog.test_selection.selection import incidence, select, select_many
+
+Order = Literal["as_given", "resampled"]
+LEVEL = 0.95
+POINTS = 200
+
+# Beyond so many pairs looking at all of them costs more than one repetition after another.
+_MOST_PAIRS = 500
+_CHUNK = 256
+
+_Rows = Callable[[int], NDArray[np.intp]]
+
+
+@dataclass(frozen=True, eq=False)
+class RegretCurve:
+    """Pseudo-regret over the rounds.
+
+    Attributes
+    ----------
+    rounds : ndarray of int, shape = (points,)
+        Numbers of rounds, ascending, at most 200 of them; the last round is the last.
+    mean : ndarray, shape = (points,)
+        Mean over repetitions of the cumulative regret.
+    lower, upper : ndarray, shape = (points,), or None
+        95 % interval of the mean by Student's t; None of a single repetition.
+    """
+
+    rounds: NDArray[np.int64]
+    mean: NDArray[np.float64]
+    lower: NDArray[np.float64] | None
+    upper: NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, eq=False)
+class Replay:
+    """What a policy did.
+
+    Attributes
+    ----------
+    shares : ndarray, shape = (n,)
+        How often every arm was played, over all rounds and repetitions.
+    arms : ndarray of int, shape = (T,), or None
+        The arm of every round, from 0, of a single repetition.
+    regret : RegretCurve or None
+        Where the truth was given.
+    errors : ndarray, shape = (n,), or None
+        gamma, where the truth was given.
+    disagreement : ndarray, shape = (n, n)
+        Of the table.
+    weak_dominance : WeakDominance or None
+        Of the table, where the truth was given.
+    """
+
+    shares: NDArray[np.float64]
+    arms: NDArray[np.intp] | None
+    regret: RegretCurve | None
+    errors: NDArray[np.float64] | None
+    disagreement: NDArray[np.float64]
+    weak_dominance: WeakDominance | None
+
+
+def replay(
+    problem: SelectionProblem,
+    predictions: Sequence[Sequence[int]] | NDArray[np.integer],
+    truth: Sequence[int] | NDArray[np.integer] | None = None,
+    *,
+    rounds: int | None = None,
+    repetitions: int = 1,
+    order: Order = "as_given",
+    rng: np.random.Generator,
+) -> Replay:
+    """Run a problem's policy from nothing over a table.
+
+    Parameters
+    ----------
+    problem : SelectionProblem
+        Arms and policy.
+    predictions : array_like, shape = (rows, n)
+        Y. They must be out-of-sample: what a classifier says of the patients it was fitted to makes arms look more
+        alike than they are.
+    truth : array_like, shape = (rows,), or None
+        0 or 1. The policy never sees it.
+    rounds : int or None
+        T; None for as many as there are rows.
+    repetitions : int
+        R.
+    order : {"as_given", "resampled"}
+        Rows in their order, or drawn with replacement, anew in every repetition.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Replay
+        Regret is pseudo-regret: the errors of the arms are those over the whole table.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault of table, truth and numbers.
+    """
+    Y, y = _checked(problem.arms, predictions, truth, rounds, repetitions, order)
+    T = len(Y) if rounds is None else rounds
+    played = _run(problem, Y, T, repetitions, order, rng)
+    recorder = _Recorder(problem.arms, None if y is None else (y[:, None] != Y).mean(axis=0), T, repetitions)
+    for t, arms in enumerate(played, 1):
+        recorder.record(t, arms)
+    p = disagreements(Y)
+    dominance = None if recorder.errors is None else weak_dominance(problem.arms, recorder.errors, p)
+    history = np.array(recorder.history, dtype=np.intp) if repetitions == 1 else None
+    return Replay(recorder.plays / (T * repetitions), history, recorder.curve(), recorder.errors, p, dominance)
+
+
+class _Recorder:
+    """Plays and regret, round after round."""
+
+    def __init__(self, arms: Arms, errors: NDArray[np.float64] | None, T: int, R: int) -> None:
+        self.errors = errors
+        losses = arms.C + (0.0 if errors is None else errors)
+        self._excess = losses - losses.min()
+        self._points = np.unique(np.linspace(1, T, min(T, POINTS)).round().astype(np.int64))
+        self._regret = np.zeros(R)
+        self._curve: list[NDArray[np.float64]] = []
+        self.plays = np.zeros(len(arms), dtype=np.int64)
+        self.history: list[int] = []
+
+    def record(self, t: int, arms: NDArray[np.intp]) -> None:
+        self.plays += np.bincount(arms, minlength=len(self.plays))
+        self._regret += self._excess[arms]
+        if len(arms) == 1:
+            self.history.append(int(arms[0]))
+        if t == self._points[len(self._curve)]:
+            self._curve.append(self._regret.copy())
+
+    def curve(self) -> RegretCurve | None:
+        if self.errors is None:
+            return None
+        regret = np.array(self._curve)
+        mean, R = regret.mean(axis=1), regret.shape[1]
+        if R == 1:
+            return RegretCurve(self._points, mean, None, None)
+        half = student_t.ppf((1 + LEVEL) / 2, R - 1) * regret.std(axis=1, ddof=1) / np.sqrt(R)
+        return RegretCurve(self._points, mean, mean - half, mean + half)
+
+
+def _run(
+    problem: SelectionProblem, Y: NDArray[np.int8], T: int, R: int, order: Order, rng: np.random.Generator
+) -> Iterator[NDArray[np.intp]]:
+    """The arms of every round, shape = (R,) each."""
+
+    def rows(size: int) -> NDArray[np.intp]:
+        """Rows of all rounds of some repetitions, shape = (T, size)."""
+        if order == "resampled":
+            return rng.integers(len(Y), size=(T, size))
+        return np.repeat(np.arange(T)[:, None], size, axis=1)
+
+    if problem.arms.n_pairs <= _MOST_PAIRS:
+        parts = [_side_by_side(problem, Y, rows, T, min(_CHUNK, R - start), rng) for start in range(0, R, _CHUNK)]
+    else:
+        parts = [_one_by_one(problem, Y, rows(1)[:, 0], rng) for _ in range(R)]
+    return (np.concatenate(arms) for arms in zip(*parts, strict=True))
+
+
+def _side_by_side(
+    problem: SelectionProblem, Y: NDArray[np.int8], rows: _Rows, T: int, R: int, rng: np.random.Generator
+) -> Iterator[NDArray[np.intp]]:
+    arms, policy = problem.arms, problem.policy
+    i, j = arms.pairs
+    differ = Y[:, i] != Y[:, j]
+    known = np.zeros((len(arms), arms.n_pairs), dtype=np.bool_)
+    for arm in range(len(arms)):
+        known[arm, arms.revealed_pairs(arm)] = True
+    change, base = incidence(arms)
+    gap = arms.gap
+    D, N = np.zeros((R, arms.n_pairs), dtype=np.int64), np.zeros((R, arms.n_pairs), dtype=np.int64)
+    of_round = rows(R)
+    for t in range(1, T + 1):
+        if t == 1 and policy.opens_with_last:
+            chosen = np.full(R, len(arms) - 1)
+        else:
+            chosen = select_many(policy.reaches(gap, D, N, t, rng), change, base)
+        seen = known[chosen]
+        N += seen
+        D += seen & differ[of_round[t - 1]]
+        yield chosen
+
+
+def _one_by_one(
+    problem: SelectionProblem, Y: NDArray[np.int8], rows: NDArray[np.intp], rng: np.random.Generator
+) -> Iterator[NDArray[np.intp]]:
+    arms, policy = problem.arms, problem.policy
+    i, j = arms.pairs
+    D, N = np.zeros(arms.n_pairs, dtype=np.int32), np.zeros(arms.n_pairs, dtype=np.int32)
+    for t, row in enumerate(rows, 1):
+        if t == 1 and policy.opens_with_last:
+            arm = len(arms) - 1
+        else:
+            arm = select(arms, lambda pairs, gap: policy.reaches(gap, D[pairs], N[pairs], t, rng))  # noqa: B023  called at once
+        pairs = arms.revealed_pairs(arm)
+        N[pairs] += 1
+        D[pairs] += Y[row, i[pairs]] != Y[row, j[pairs]]
+        yield np.array([arm])
+
+
+def _checked(
+    arms: Arms,
+    predictions: Sequence[Sequence[int]] | NDArray[np.integer],
+    truth: Sequence[int] | NDArray[np.integer] | None,
+    rounds: int | None,
+    repetitions: int,
+    order: Order,
+) -> tuple[NDArray[np.int8], NDArray[np.int8] | None]:
+    faults: list[Fault] = []
+    Y = _binary(predictions, "/predictions", faults)
+    y = None if truth is None else _binary(truth, "/truth", faults)
+    n_rows = len(predictions)
+    if Y is not None and (Y.ndim != 2 or Y.shape[1:] != (len(arms),) or not len(Y)):
+        faults.append(Fault("/predictions", f"must have at least one row, and a column for each of {len(arms)} arms"))
+    if y is not None and y.shape != (n_rows,):
+        faults.append(Fault("/truth", f"must have one value for each of {n_rows} rows"))
+    if rounds is not None and rounds < 1:
+        faults.append(Fault("/rounds", f"must be at least 1, not {rounds}"))
+    if order == "as_given" and rounds is not None and rounds > n_rows:
+        faults.append(Fault("/rounds", f"{rounds} rounds are more than {n_rows} rows; resampled rows may be more"))
+    if repetitions < 1:
+        faults.append(Fault("/repetitions", f"must be at least 1, not {repetitions}"))
+    if order not in {"as_given", "resampled"}:
+        faults.append(Fault("/order", f"must be as_given or resampled, not {order!r}"))
+    if faults or Y is None:
+        raise InvalidInputError(faults)
+    return Y, y
+
+
+def _binary(values: object, place: str, faults: list[Fault]) -> NDArray[np.int8] | None:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        faults.append(Fault(place, "must hold numbers, as many in every row"))
+        return None
+    wrong = ~np.isin(array, (0, 1))
+    if wrong.any():
+        rows = np.flatnonzero(wrong.reshape(len(array), -1).any(axis=1))
+        detail = f"{int(wrong.sum()):,} values are neither 0 nor 1, the first in row {rows[0]}"
+        faults.append(Fault(f"{place}/{rows[0]}", detail))
+        return None
+    return array.astype(np.int8)
