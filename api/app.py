@@ -13,6 +13,12 @@ from api import error_handlers, health, openapi, problem_types
 from api.body_limit import BodyLimit
 from api.cohorts.routes import router as cohorts
 from api.dependencies import Context
+from api.diagnosis.learners.routes import router as diagnosis_learners
+from api.diagnosis.loading import diagnosis_loader, tree_loader
+from api.diagnosis.models.routes import router as diagnosis_models
+from api.diagnosis.models.schemas import CohortModelRequest, DiagnosisModelRequest, DiagnosisModelSpec
+from api.diagnosis.sessions.routes import router as diagnosis_sessions
+from api.jobs.routes import router as jobs
 from api.loopback import LoopbackOnly
 from api.models.routes import router as models
 from api.searches.routes import router as searches
@@ -29,6 +35,10 @@ if TYPE_CHECKING:
     from autoprog.model import PrognosticModel
 
 _MODELS_IN_MEMORY = 8
+_DOCUMENTS = (
+    CohortSpec, SearchRequest, SearchSettings, DiagnosisModelRequest, CohortModelRequest, DiagnosisModelSpec,
+)  # fmt: skip
+_ROUTERS = (cohorts, searches, models, diagnosis_models, diagnosis_sessions, diagnosis_learners, jobs, space)
 
 
 def create_app(
@@ -64,8 +74,10 @@ def create_app(
         version=version("autoprog"),
         description="Prognostic models from patient cohorts. Not a medical device.",
     )
-    app.state.context = Context(settings, database, files, local_owner, engine_health, _model_loader(files))
-    for router in (cohorts, searches, models, space, health.router, problem_types.router):
+    load_diagnosis = diagnosis_loader(files)
+    loaders = (_model_loader(files), load_diagnosis, tree_loader(files, load_diagnosis))
+    app.state.context = Context(settings, database, files, local_owner, engine_health, *loaders)
+    for router in (*_ROUTERS, health.router, problem_types.router):
         app.include_router(router)
     error_handlers.install(app)
     # The last one added is the first one that a request meets.
@@ -75,7 +87,7 @@ def create_app(
     app.add_middleware(error_handlers.UnexpectedErrors)
     app.add_middleware(SecurityHeaders)
     health.install_metrics(app)
-    openapi.install(app, [CohortSpec, SearchRequest, SearchSettings])
+    openapi.install(app, _DOCUMENTS)
     return app
 
 

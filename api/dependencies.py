@@ -16,6 +16,7 @@ from autoprog.storage.files import Files
 from autoprog.storage.repositories import KeyRepository
 
 if TYPE_CHECKING:
+    from autoprog.diagnosis import Sessions, Tree
     from autoprog.model import PrognosticModel
 
 _LOCAL_OWNER = "local"
@@ -39,6 +40,10 @@ class Context:
         Whether a worker can be reached; None where searches run in other processes.
     load_model : callable
         SHA-256 of a model's file -> the model; keeps the last ones in memory.
+    load_diagnosis : callable
+        SHA-256 of the file of a diagnosis model -> the sessions on it, and the model with them; keeps the last ones.
+    load_tree : callable
+        SHA-256 of the files of a diagnosis model and of its tree -> the tree; keeps the last ones.
     """
 
     settings: Settings
@@ -47,6 +52,8 @@ class Context:
     is_local: bool
     engine_health: Callable[[], bool] | None
     load_model: Callable[[str], PrognosticModel]
+    load_diagnosis: Callable[[str], Sessions]
+    load_tree: Callable[[str, str], Tree]
 
     @cached_property
     def local_owner_id(self) -> str:

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from api.problems import PROBLEM_TYPES, Problem, ProblemResponse, faults_of_validation, problem, problem_of
 from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
-_POINTERS = {"body": "", "query": "", "header": "/headers"}
+_POINTERS = {"body": "", "query": "", "path": "", "header": "/headers"}
 _CODE_BY_STATUS = {kind.status: code for code, kind in reversed(PROBLEM_TYPES.items())}
 
 

@@ -59,6 +59,7 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
     "unsupported-media": ProblemType(415, "The content is of a kind that cannot be read"),
     "invalid-input": ProblemType(422, "What was sent cannot be used"),
     "search-failed": ProblemType(422, "The search ended without a model"),
+    "job-failed": ProblemType(422, "The job ended without a result"),
     "internal": ProblemType(500, "Something went wrong on the server", "The fault is recorded in the server's log."),
     "artifact": ProblemType(500, "A stored file cannot be used", "The stored file is missing or was altered."),
     "engine-unavailable": ProblemType(503, "No worker can be reached"),
@@ -160,7 +161,8 @@ def faults_of_validation(errors: Sequence[Mapping[str, Any]], prefix: str = "") 
 
 def pointer_of(location: Sequence[str | int]) -> str:
     """JSON pointer of a pydantic location."""
-    parts = [str(part) for part in location if part != "[key]"]
+    # A name out of JSON may hold half a surrogate pair, which no answer could be encoded with.
+    parts = [str(part).encode("utf-8", "replace").decode("utf-8") for part in location if part != "[key]"]
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
 
 

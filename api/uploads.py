@@ -146,14 +146,28 @@ def parse_json(model: type[Document], text: bytes, pointer: str) -> Document:
     InvalidInputError
         If it is no JSON or not such a document; names all faults.
     """
+    return validate_document(model, load_json(text, pointer), pointer)
+
+
+def load_json(text: bytes, pointer: str) -> object:
+    """Read JSON text; raises InvalidInputError, which points to where it stood."""
     try:
-        return model.model_validate(json.loads(text, parse_constant=_refuse_constant))
-    except ValidationError as error:
-        raise InvalidInputError(faults_of_validation(error.errors(include_input=False), pointer)) from None
+        document: object = json.loads(text, parse_constant=_refuse_constant)
     except RecursionError:
         raise InvalidInputError([Fault(pointer, "nested too deeply")]) from None
     except ValueError as error:
         raise InvalidInputError([Fault(pointer, f"not valid JSON: {error}")]) from None
+    return document
+
+
+def validate_document(model: type[Document], document: object, pointer: str) -> Document:
+    """Make a model of what JSON text held; raises InvalidInputError with all faults."""
+    try:
+        return model.model_validate(document)
+    except ValidationError as error:
+        raise InvalidInputError(faults_of_validation(error.errors(include_input=False), pointer)) from None
+    except RecursionError:
+        raise InvalidInputError([Fault(pointer, "nested too deeply")]) from None
 
 
 def _refuse_constant(name: str) -> NoReturn:

@@ -85,7 +85,7 @@ def serve(
     data_dir: _DataDir = None,
     database: _Database = None,
     scheduler: _Scheduler = None,
-    runner: Annotated[bool, typer.Option("--runner/--no-runner", help="Run searches in this process.")] = True,
+    runner: Annotated[bool, typer.Option("--runner/--no-runner", help="Run searches and jobs in this process.")] = True,
 ) -> None:
     """Serve the API; with it, unless told otherwise, the runner and its workers."""
     import uvicorn
@@ -149,7 +149,7 @@ def _is_loopback(host: str) -> bool:
 
 @app.command()
 def runner(data_dir: _DataDir = None, database: _Database = None, scheduler: _Scheduler = None) -> None:
-    """Run searches without an API, until the process is asked to end."""
+    """Run searches and jobs without an API, until the process is asked to end."""
     from autoprog.service import Service
 
     settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)

@@ -72,7 +72,7 @@ class UnsupportedMediaError(AutoprogError):
 
 
 class LeaseLostError(AutoprogError):
-    """Another runner holds this search now: stop working on it at once."""
+    """Another runner holds this search or job now, or it is deleted: stop working on it at once."""
 
     code = "lease-lost"
 
@@ -87,6 +87,12 @@ class ArtifactError(AutoprogError):
     """A stored file is missing, altered or holds a type that is not allowed."""
 
     code = "artifact"
+
+
+class JobFailedError(AutoprogError):
+    """A job ended without a result: its work failed, exceeded a limit, or ended its runners."""
+
+    code = "job-failed"
 
 
 class SearchFailedError(AutoprogError):

@@ -12,15 +12,18 @@ from functools import cached_property
 
 from autoprog.engine import DaskEngine
 from autoprog.errors import Fault, InvalidInputError
+from autoprog.jobs.runner import JobRunner
+from autoprog.jobs.work import WORK
 from autoprog.search.runner import Runner
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
+from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.storage.store import DatabaseStore
 
 
 class Service:
-    """Database, files, engine and runner of one process.
+    """Database, files, engine and runners of one process.
 
     Parameters
     ----------
@@ -63,19 +66,27 @@ class Service:
 
     def runner(self) -> Runner:
         """A runner of this process, named after its machine and number."""
-        return Runner(self.store, self.engine, runner_id=f"{socket.gethostname()}-{os.getpid()}")
+        return Runner(self.store, self.engine, runner_id=_runner_id())
+
+    def job_runner(self) -> JobRunner:
+        """A runner of jobs of this process, under the same name."""
+        store = DatabaseJobStore(self.database, self.files)
+        return JobRunner(store, self.engine, WORK, runner_id=_runner_id())
 
     @contextmanager
-    def running(self) -> Iterator[Runner]:
-        """Run searches in a thread for as long as the block runs."""
-        runner = self.runner()
-        thread = threading.Thread(target=runner.run_forever, name="runner")
-        thread.start()
+    def running(self) -> Iterator[None]:
+        """Run searches in a thread, and jobs in another that waits for no search, for as long as the block runs."""
+        runners: dict[str, Runner | JobRunner] = {"runner": self.runner(), "job-runner": self.job_runner()}
+        threads = [threading.Thread(target=runner.run_forever, name=name) for name, runner in runners.items()]
+        for thread in threads:
+            thread.start()
         try:
-            yield runner
+            yield
         finally:
-            runner.stop()
-            thread.join()
+            for runner in runners.values():
+                runner.stop()
+            for thread in threads:
+                thread.join()
 
     def close(self) -> None:
         """End what was made of it: the engine's workers, the database's connections."""
@@ -83,6 +94,10 @@ class Service:
             self.engine.close()
         if "database" in self.__dict__:
             self.database.close()
+
+
+def _runner_id() -> str:
+    return f"{socket.gethostname()}-{os.getpid()}"
 
 
 def _import_plugin(module: str) -> None:

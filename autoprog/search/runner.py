@@ -9,6 +9,7 @@ import structlog
 from autoprog.errors import AutoprogError, EngineUnavailableError, LeaseLostError, SearchFailedError
 from autoprog.search.delivery import deliver
 from autoprog.search.loop import Exploration
+from autoprog.search.polling import poll
 from autoprog.search.ports import Claim, Dispatcher, Store
 from autoprog.search.signals import ShutdownError, Signals, heartbeat
 from autoprog.search.work import load_cohort
@@ -16,7 +17,8 @@ from autoprog.search.work import load_cohort
 _log = structlog.get_logger()
 
 # A search that ends its runner every time (its posterior exhausts the memory, say) must not do so for ever.
-_MOST_LOSSES = 5
+MOST_LOSSES = 5
+"""Runners in a row that may end over a piece of work before it is given up."""
 
 
 class Runner:
@@ -55,14 +57,7 @@ class Runner:
 
     def run_forever(self) -> None:
         """Work until `stop` is called."""
-        while not self._shutdown.is_set():
-            try:
-                found = self.run_one()
-            except Exception:  # noqa: BLE001  the queue must outlive a fault of the database
-                _log.exception("runner_error")
-                found = False
-            if not found:
-                self._shutdown.wait(self._poll_s)
+        poll(self.run_one, self._shutdown, self._poll_s)
 
     def run_one(self) -> bool:
         """Run the next search of the queue to its end.
@@ -97,7 +92,7 @@ class Runner:
         return True
 
     def _run(self, claim: Claim, signals: Signals) -> None:
-        if claim.losses >= _MOST_LOSSES:
+        if claim.losses >= MOST_LOSSES:
             raise SearchFailedError(f"given up: {claim.losses} runners in a row ended while they worked on it")
         state = self._store.load(claim)
         cohort = load_cohort(state.cohort)

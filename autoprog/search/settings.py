@@ -24,6 +24,9 @@ def _in_order(thresholds: tuple[float, float]) -> tuple[float, float]:
     return thresholds
 
 
+Thresholds = Annotated[tuple[Threshold, Threshold], AfterValidator(_in_order)]
+
+
 class Budget(BaseModel):
     """When a search stops: whichever ends first. The clock starts when the search is first started."""
 
@@ -97,7 +100,7 @@ class SearchSettings(BaseModel):
     model_config = _FROZEN
 
     metric: MetricName = Field("auc_roc", description="what is optimised, as the mean over the folds")
-    thresholds: Annotated[tuple[Threshold, Threshold], AfterValidator(_in_order)] = Field(
+    thresholds: Thresholds = Field(
         THRESHOLDS,
         description="lowest and highest risk at which a patient might be treated: what net_benefit is the mean over, "
         "as the metric and in the report",

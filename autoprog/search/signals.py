@@ -1,4 +1,4 @@
-"""Why a running search must stop, and the heartbeat that finds out."""
+"""Why a running search or job must stop, and the heartbeat that finds out."""
 
 from __future__ import annotations
 
@@ -6,31 +6,40 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol, TypeVar
 
 import structlog
 
 from autoprog.errors import LeaseLostError
-from autoprog.search.ports import Claim, Store
 
 _log = structlog.get_logger()
 
+Claim_contra = TypeVar("Claim_contra", contravariant=True)
+
+
+class LeaseKeeper(Protocol[Claim_contra]):
+    """Keeps the leases of searches, or of jobs."""
+
+    def heartbeat(self, claim: Claim_contra, lease_s: float) -> bool | None:
+        """Extend the lease; true if the client asked to cancel. Raises LeaseLostError."""
+
 
 class ShutdownError(Exception):
-    """The process is asked to end: leave the search as it is, for the next runner."""
+    """The process is asked to end: leave the work as it is, for the next runner."""
 
 
 @dataclass(frozen=True)
 class Signals:
-    """Set by others, looked at by the search between and during evaluations.
+    """Set by others, looked at by the work between and during its calls.
 
     Attributes
     ----------
     cancel : threading.Event
         The client asked for the search's end; what was evaluated counts.
     lost : threading.Event
-        Another runner holds the search.
+        Another runner holds the work, or it was deleted.
     shutdown : threading.Event
-        This process is asked to end; shared by all its searches.
+        This process is asked to end; shared by all its work.
     """
 
     shutdown: threading.Event
@@ -42,27 +51,29 @@ class Signals:
         return self.lost.is_set() or self.shutdown.is_set()
 
     def check(self) -> None:
-        """Raise LeaseLostError or ShutdownError where the search must be left."""
+        """Raise LeaseLostError or ShutdownError where the work must be left."""
         if self.lost.is_set():
-            raise LeaseLostError("another runner took this search over")
+            raise LeaseLostError("another runner took this work over")
         if self.shutdown.is_set():
             raise ShutdownError
 
 
 @contextmanager
-def heartbeat(store: Store, claim: Claim, signals: Signals, lease_s: float) -> Iterator[None]:
+def heartbeat(
+    store: LeaseKeeper[Claim_contra], claim: Claim_contra, signals: Signals, lease_s: float
+) -> Iterator[None]:
     """Keep a claim alive from a thread of its own, since an evaluation outlasts a lease.
 
     Parameters
     ----------
-    store : Store
+    store : LeaseKeeper
         Where the lease stands.
-    claim : Claim
+    claim : Claim or JobClaim
         The hold to extend, three times a lease.
     signals : Signals
         `cancel` and `lost` are set as the store tells.
     lease_s : float
-        Seconds until another runner may take the search if this process dies.
+        Seconds until another runner may take the work if this process dies.
     """
     done = threading.Event()
 
@@ -75,9 +86,9 @@ def heartbeat(store: Store, claim: Claim, signals: Signals, lease_s: float) -> I
                 signals.lost.set()
                 return
             except Exception:  # noqa: BLE001  a database that is away may be back before the lease ends
-                _log.warning("heartbeat_failed", search_id=claim.search_id, exc_info=True)
+                _log.warning("heartbeat_failed", claim=str(claim), exc_info=True)
 
-    thread = threading.Thread(target=beat, name=f"heartbeat-{claim.search_id}", daemon=True)
+    thread = threading.Thread(target=beat, name=f"heartbeat of {claim}", daemon=True)
     thread.start()
     try:
         yield

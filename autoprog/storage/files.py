@@ -1,4 +1,4 @@
-"""Files beside the database: cohorts and models, each under the SHA-256 of its bytes."""
+"""Files beside the database: cohorts, models, trees, each under the SHA-256 of its bytes."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from fsspec.implementations.local import LocalFileSystem
 
 from autoprog.errors import ArtifactError
 
-Kind = Literal["cohorts", "models"]
+Kind = Literal["cohorts", "models", "diagnosis_models", "diagnosis_trees"]
 
-_SIGNED: Kind = "models"  # a model is code in effect; a cohort is only data
+_SIGNED: Kind = "models"  # a fitted model is code in effect; the others are only data
 
 
 class StoredFile(NamedTuple):
@@ -24,7 +24,7 @@ class StoredFile(NamedTuple):
 
     Attributes
     ----------
-    kind : {"cohorts", "models"}
+    kind : Kind
         What it holds.
     sha256 : str
         Digest of its bytes.
@@ -55,7 +55,7 @@ class Files:
 
         Parameters
         ----------
-        kind : {"cohorts", "models"}
+        kind : Kind
             What it holds.
         content : bytes
             Its bytes; storing the same twice is harmless.
@@ -77,7 +77,7 @@ class Files:
 
         Parameters
         ----------
-        kind : {"cohorts", "models"}
+        kind : Kind
             What it holds.
         sha256 : str
             Digest of its bytes, as the database has it.
@@ -109,7 +109,7 @@ class Files:
 
         Parameters
         ----------
-        kind : {"cohorts", "models"}
+        kind : Kind
             What it holds.
         sha256 : str
             Digest of its bytes.

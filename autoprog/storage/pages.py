@@ -14,10 +14,29 @@ from sqlalchemy.orm import Session
 
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.storage.ids import is_id
-from autoprog.storage.tables import CohortRow, ModelRow, SearchRow
+from autoprog.storage.tables import (
+    CohortRow,
+    DiagnosisLearnerRow,
+    DiagnosisModelRow,
+    DiagnosisSessionRow,
+    JobRow,
+    ModelRow,
+    SearchRow,
+    ValidationRow,
+)
 
 Item = TypeVar("Item")
-Row = TypeVar("Row", CohortRow, SearchRow, ModelRow)
+Row = TypeVar(
+    "Row",
+    CohortRow,
+    SearchRow,
+    ModelRow,
+    ValidationRow,
+    JobRow,
+    DiagnosisModelRow,
+    DiagnosisSessionRow,
+    DiagnosisLearnerRow,
+)
 Position = TypeVar("Position")
 
 DEFAULT_LIMIT = 50

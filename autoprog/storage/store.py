@@ -1,8 +1,6 @@
 """The port `Store` on the database: which runner holds which search, and what the searches have learnt.
 
-A runner holds a search by a lease, which it extends by heartbeats, and by a fencing token, which grows with every
-claim. Each write locks the search's row under the token that the writer was given: a runner that was taken for dead,
-and was not, finds a greater token there and stops.
+A runner holds a search by a lease and a fencing token, see `autoprog.storage.leases`; each write names the token.
 """
 
 from __future__ import annotations
@@ -11,10 +9,9 @@ from dataclasses import asdict
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select, update
+from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
-from autoprog.errors import LeaseLostError
 from autoprog.evaluation import Evaluation
 from autoprog.optimizer import Proposal
 from autoprog.search.ports import Claim, CohortRef, Phase, SearchState
@@ -23,6 +20,7 @@ from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.events import append_event, evaluation_payload, finished_payload
 from autoprog.storage.files import Files
+from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_oldest
 from autoprog.storage.repositories import ModelRepository
 from autoprog.storage.serialization import (
     evaluation_from_row,
@@ -51,28 +49,7 @@ class DatabaseStore:
     def claim(self, runner_id: str, lease_s: float) -> Claim | None:
         """Take the oldest search that is queued, or running with an expired lease; None if there is none."""
         with self._database.session() as session:
-            now = database_now(session)
-            oldest = (
-                select(SearchRow.id)
-                .where(_is_free(now))
-                .order_by(SearchRow.created_at, SearchRow.id)
-                .limit(1)
-                .with_for_update(skip_locked=True)
-            )
-            take = (
-                update(SearchRow)
-                .where(SearchRow.id == oldest.scalar_subquery(), _is_free(now))
-                .values(
-                    status=SearchStatus.RUNNING,
-                    token=SearchRow.token + 1,
-                    losses=SearchRow.losses + case((SearchRow.runner_id.is_not(None), 1), else_=0),
-                    runner_id=runner_id,
-                    lease_until=now + timedelta(seconds=lease_s),
-                    started_at=func.coalesce(SearchRow.started_at, now),
-                )
-                .returning(SearchRow.id, SearchRow.token, SearchRow.losses)
-            )
-            taken = session.execute(take, execution_options={"synchronize_session": False}).one_or_none()
+            taken = take_oldest(session, SearchRow, runner_id, lease_s)
         return None if taken is None else Claim(taken.id, taken.token, taken.losses)
 
     def heartbeat(self, claim: Claim, lease_s: float) -> bool:
@@ -85,15 +62,12 @@ class DatabaseStore:
     def release(self, claim: Claim) -> None:
         """Let another runner go on at once; does nothing when the lease is lost already."""
         with self._database.session() as session:
-            session.execute(
-                update(SearchRow).where(_is_held(claim)).values(lease_until=database_now(session), runner_id=None),
-                execution_options={"synchronize_session": False},
-            )
+            give_back(session, SearchRow, claim.search_id, claim.token)
 
     def load(self, claim: Claim) -> SearchState:
         """Read back everything written so far. Raises LeaseLostError."""
         with self._database.session(read_only=True) as session:
-            search = _held(session, select(SearchRow), claim)
+            search = read_held(session, SearchRow, claim.search_id, claim.token)
             cohort = session.get_one(CohortRow, search.cohort_id)
             proposals = session.scalars(
                 select(ProposalRow).where(ProposalRow.search_id == search.id).order_by(ProposalRow.batch)
@@ -161,38 +135,15 @@ class DatabaseStore:
             _end(session, search, SearchStatus.CANCELLED if cancelled else SearchStatus.FAILED, model_id=None)
 
 
-def _is_free(now: datetime) -> ColumnElement[bool]:
-    expired = and_(SearchRow.status == SearchStatus.RUNNING, SearchRow.lease_until <= now)
-    return or_(SearchRow.status == SearchStatus.QUEUED, expired)
-
-
-def _is_held(claim: Claim) -> ColumnElement[bool]:
-    return and_(
-        SearchRow.id == claim.search_id,
-        SearchRow.token == claim.token,
-        SearchRow.status == SearchStatus.RUNNING,
-    )
-
-
 def _hold(session: Session, claim: Claim) -> SearchRow:
     """The claimed search, locked until the transaction ends. Raises LeaseLostError."""
-    return _held(session, select(SearchRow).with_for_update(), claim)
-
-
-def _held(session: Session, query: Select[SearchRow], claim: Claim) -> SearchRow:
-    search = session.scalars(query.where(_is_held(claim))).one_or_none()
-    if search is None:
-        msg = f"search {claim.search_id} is not held under token {claim.token} any longer"
-        raise LeaseLostError(msg)
-    return search
+    return lock_held(session, SearchRow, claim.search_id, claim.token)
 
 
 def _end(session: Session, search: SearchRow, status: SearchStatus, *, model_id: str | None) -> None:
     search.status = status
     search.phase = None
-    search.runner_id = None
-    search.lease_until = None
-    search.finished_at = database_now(session)
+    end_lease(session, search)
     append_event(session, search.id, "finished", finished_payload(search, model_id=model_id))
 
 

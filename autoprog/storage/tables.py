@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     DateTime,
     ForeignKey,
     Index,
@@ -42,6 +43,15 @@ class SearchStatus(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
+
+
+class JobStatus(StrEnum):
+    """Where a job beside the searches stands."""
+
+    QUEUED = "queued"
+    RUNNING = "running"  # as for a search
+    SUCCEEDED = "succeeded"
+    FAILED = "failed"
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -140,6 +150,20 @@ class ModelRow(Base):
     created_at: Mapped[datetime]
 
 
+class ValidationRow(Base):
+    """What a model was worth in another cohort."""
+
+    __tablename__ = "validation"
+    __table_args__ = (Index(None, "model_id", "created_at", "id"),)
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), index=True)
+    model_id: Mapped[str] = mapped_column(_ID, ForeignKey("model.id", ondelete="CASCADE"))
+    cohort_id: Mapped[str | None] = mapped_column(_ID, ForeignKey("cohort.id", ondelete="SET NULL"), index=True)
+    document: Mapped[Document]  # what was asked and what was found, as the API shows it
+    created_at: Mapped[datetime]
+
+
 class SearchRow(Base):
     """A search: what was asked, who works on it, and what came of it."""
 
@@ -214,6 +238,79 @@ class SearchEventRow(Base):
     sequence: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # from 1
     type: Mapped[str] = mapped_column(_SHORT)  # evaluation, phase, finished
     payload: Mapped[Document]
+
+
+class JobRow(Base):
+    """Work that takes longer than a request, for a resource that tells of it; deleting that resource deletes it."""
+
+    __tablename__ = "job"
+    __table_args__ = (Index(None, "owner_id", "created_at", "id"), Index(None, "status", "created_at"))
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
+    kind: Mapped[str] = mapped_column(_ID)
+    subject_id: Mapped[str] = mapped_column(_ID, index=True)  # the resource, of whatever table
+    payload: Mapped[Document]  # what the work is to do: parameters, and the files that it reads
+    status: Mapped[str] = mapped_column(_SHORT)
+    token: Mapped[int] = mapped_column(default=0)  # fencing token: grows with every claim
+    runner_id: Mapped[str | None] = mapped_column(String(200))
+    lease_until: Mapped[datetime | None]
+    losses: Mapped[int] = mapped_column(default=0)  # leases that ran out
+    error: Mapped[Document | None]  # {"code", "detail"}
+    result: Mapped[Document | None]
+    created_at: Mapped[datetime]
+    started_at: Mapped[datetime | None]
+    finished_at: Mapped[datetime | None]
+
+
+class DiagnosisModelRow(Base):
+    """Objects, queries and responses, which lie in the file `sha256`, and the tree once it is built."""
+
+    __tablename__ = "diagnosis_model"
+    __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
+    cohort_id: Mapped[str | None] = mapped_column(_ID, ForeignKey("cohort.id", ondelete="SET NULL"), index=True)
+    name: Mapped[str]
+    sha256: Mapped[str] = mapped_column(_SHA256, index=True)
+    tree_sha256: Mapped[str | None] = mapped_column(_SHA256, index=True)
+    document: Mapped[Document]  # what the API shows beside the columns
+    tree: Mapped[Document | None]  # costs and sizes of the tree
+    created_at: Mapped[datetime]
+
+
+class DiagnosisSessionRow(Base):
+    """The questions put about one patient, and the answers."""
+
+    __tablename__ = "diagnosis_session"
+    __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
+    model_id: Mapped[str] = mapped_column(_ID, ForeignKey("diagnosis_model.id", ondelete="CASCADE"), index=True)
+    state: Mapped[Document]  # the answers so far, and what else the session was opened with
+    version: Mapped[int] = mapped_column(default=1)  # grows with every change: of two changes at once one is refused
+    created_at: Mapped[datetime]
+    changed_at: Mapped[datetime]
+
+
+class DiagnosisLearnerRow(Base):
+    """What labelled cases have taught of which disease shows which finding."""
+
+    __tablename__ = "diagnosis_learner"
+    __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
+    name: Mapped[str]
+    seed: Mapped[int] = mapped_column(BigInteger())
+    n_cases: Mapped[int] = mapped_column(default=0)
+    version: Mapped[int] = mapped_column(default=1)  # as of a session
+    document: Mapped[Document]  # what the API shows beside the columns
+    state: Mapped[Document] = mapped_column(deferred=True)  # all that was learnt
+    created_at: Mapped[datetime]
+    changed_at: Mapped[datetime]
 
 
 class IdempotencyKeyRow(Base):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
@@ -57,21 +59,51 @@ ROUTES = [
     ("GET", "/v1/models/x", "read"),
     ("DELETE", "/v1/models/x", "write"),
     ("POST", "/v1/models/x/predictions", "predict"),
+    ("POST", "/v1/models/x/recalibrations", "write"),
+    ("GET", "/v1/models/x/validations", "read"),
+    ("POST", "/v1/models/x/validations", "write"),
+    ("GET", "/v1/models/x/validations/x", "read"),
+    ("DELETE", "/v1/models/x/validations/x", "write"),
     ("GET", "/v1/space", "read"),
 ]
+
+DIAGNOSIS_ROUTES = [
+    ("GET", "/v1/diagnosis/models", "read"),
+    ("POST", "/v1/diagnosis/models", "write"),
+    ("GET", "/v1/diagnosis/models/x", "read"),
+    ("DELETE", "/v1/diagnosis/models/x", "write"),
+    ("GET", "/v1/diagnosis/models/x/tree", "read"),
+    ("POST", "/v1/diagnosis/models/x/tree", "write"),
+    ("GET", "/v1/diagnosis/models/x/optimum", "read"),
+    ("GET", "/v1/diagnosis/models/x/sessions", "read"),
+    ("POST", "/v1/diagnosis/models/x/sessions", "write"),
+    ("GET", "/v1/diagnosis/sessions/x", "read"),
+    ("DELETE", "/v1/diagnosis/sessions/x", "write"),
+    ("POST", "/v1/diagnosis/sessions/x/answers", "write"),
+    ("DELETE", "/v1/diagnosis/sessions/x/answers/x", "write"),
+    ("GET", "/v1/diagnosis/learners", "read"),
+    ("POST", "/v1/diagnosis/learners", "write"),
+    ("GET", "/v1/diagnosis/learners/x", "read"),
+    ("DELETE", "/v1/diagnosis/learners/x", "write"),
+    ("POST", "/v1/diagnosis/learners/x/cases", "write"),
+    ("POST", "/v1/diagnosis/learners/x/models", "write"),
+    ("GET", "/v1/jobs", "read"),
+    ("GET", "/v1/jobs/x", "read"),
+]
+ALL_ROUTES = [*ROUTES, *DIAGNOSIS_ROUTES]
 
 
 def test_the_table_of_routes_is_complete(keyed_app: FastAPI) -> None:
     paths = keyed_app.openapi()["paths"]
     documented = {(method.upper(), path) for path, item in paths.items() if path.startswith("/v1") for method in item}
-    for parameter in ("{cohort_id}", "{search_id}", "{model_id}"):
-        documented = {(method, path.replace(parameter, "x")) for method, path in documented}
-    assert documented == {(method, path) for method, path, _ in ROUTES}
+    documented = {(method, re.sub(r"\{\w+\}", "x", path)) for method, path in documented}
+    assert documented == {(method, path) for method, path, _ in ALL_ROUTES}
 
 
-@pytest.mark.parametrize(("method", "path", "scope"), ROUTES)
+@pytest.mark.parametrize(("method", "path", "scope"), ALL_ROUTES)
 def test_a_route_asks_for_its_scope(client_of: MakeClient, method: str, path: str, scope: str) -> None:
-    body = {"json": {"patients": [{}]}} if scope == "predict" else {}
+    takes_json = scope == "predict" or (method == "POST" and ("/diagnosis/" in path or "/models/" in path))
+    body = {"json": {"patients": [{}]}} if takes_json else {}
     without = client_of("ada", *(other for other in SCOPES if other != scope)).request(method, path, **body)
     assert (without.status_code, without.json()["type"]) == (403, "/problems/forbidden")
     assert scope in without.json()["detail"]
@@ -89,6 +121,8 @@ def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient, drive
             continue
         collection = path.split("/")[2]
         body = {"json": {"patients": [patient()]}} if scope == "predict" else {}
+        if method == "POST" and scope == "write" and collection == "models":
+            body = {"json": {"cohort_id": search["cohort_id"]}}
         response = bob.request(method, path.replace("/x", f"/{ids[collection]}"), **body)
         assert (response.status_code, response.json()["type"]) == (404, "/problems/not-found"), path
     assert bob.post("/v1/searches", json={"cohort_id": search["cohort_id"]}).status_code == 404

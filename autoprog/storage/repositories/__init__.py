@@ -1,19 +1,31 @@
 """All queries of the service, a class a resource; each works in the session that it is given and never commits."""
 
 from autoprog.storage.repositories.cohorts import CohortRepository
+from autoprog.storage.repositories.diagnosis import (
+    DiagnosisLearnerRepository,
+    DiagnosisModelRepository,
+    DiagnosisSessionRepository,
+)
 from autoprog.storage.repositories.evaluations import EvaluationRepository, Tally
 from autoprog.storage.repositories.idempotency import IdempotencyRepository, StoredAnswer
+from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.repositories.keys import KeyRepository
 from autoprog.storage.repositories.models import ModelRepository
 from autoprog.storage.repositories.searches import SearchRepository
+from autoprog.storage.repositories.validations import ValidationRepository
 
 __all__ = [
     "CohortRepository",
+    "DiagnosisLearnerRepository",
+    "DiagnosisModelRepository",
+    "DiagnosisSessionRepository",
     "EvaluationRepository",
     "IdempotencyRepository",
+    "JobRepository",
     "KeyRepository",
     "ModelRepository",
     "SearchRepository",
     "StoredAnswer",
     "Tally",
+    "ValidationRepository",
 ]

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from sqlalchemy import exists, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from autoprog.storage.files import Kind, StoredFile
-from autoprog.storage.tables import CohortRow, ModelRow
+from autoprog.storage.tables import CohortRow, DiagnosisModelRow, ModelRow
 
-_TABLES: dict[Kind, type[CohortRow | ModelRow]] = {"cohorts": CohortRow, "models": ModelRow}
+_REFERENCES: dict[Kind, InstrumentedAttribute[str] | InstrumentedAttribute[str | None]] = {
+    "cohorts": CohortRow.sha256,
+    "models": ModelRow.sha256,
+    "diagnosis_models": DiagnosisModelRow.sha256,
+    "diagnosis_trees": DiagnosisModelRow.tree_sha256,
+}
 
 
 def unreferenced(session: Session, files: Iterable[StoredFile]) -> tuple[StoredFile, ...]:
@@ -18,5 +23,5 @@ def unreferenced(session: Session, files: Iterable[StoredFile]) -> tuple[StoredF
     return tuple(
         file
         for file in dict.fromkeys(files)
-        if not session.scalar(select(exists().where(_TABLES[file.kind].sha256 == file.sha256)))
+        if not session.scalar(select(exists().where(_REFERENCES[file.kind] == file.sha256)))
     )

@@ -10,9 +10,28 @@ from sqlalchemy.orm import Session
 from autoprog.errors import NotFoundError
 from autoprog.storage.ids import is_id
 from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
-from autoprog.storage.tables import CohortRow, ModelRow, SearchRow
+from autoprog.storage.tables import (
+    CohortRow,
+    DiagnosisLearnerRow,
+    DiagnosisModelRow,
+    DiagnosisSessionRow,
+    JobRow,
+    ModelRow,
+    SearchRow,
+    ValidationRow,
+)
 
-Row = TypeVar("Row", CohortRow, SearchRow, ModelRow)
+Row = TypeVar(
+    "Row",
+    CohortRow,
+    SearchRow,
+    ModelRow,
+    ValidationRow,
+    JobRow,
+    DiagnosisModelRow,
+    DiagnosisSessionRow,
+    DiagnosisLearnerRow,
+)
 
 
 def get_owned(session: Session, table: type[Row], owner_id: str, row_id: str, *, lock: bool = False) -> Row:
@@ -46,13 +65,13 @@ def get_owned(session: Session, table: type[Row], owner_id: str, row_id: str, *,
         query = query.with_for_update(of=table).execution_options(populate_existing=True)
     row = session.scalars(query).one_or_none() if is_id(row_id) else None
     if row is None:
-        msg = f"there is no {table.__tablename__} with this id"
+        msg = f"there is no {table.__tablename__.replace('_', ' ')} with this id"
         raise NotFoundError(msg)
     return row
 
 
 class OwnedRepository(Generic[Row]):
-    """What the repositories of cohorts, searches and models have in common.
+    """What the repositories of resources that belong to an owner have in common.
 
     Parameters
     ----------

@@ -13,7 +13,9 @@ from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
 from autoprog.storage.repositories._files import unreferenced
 from autoprog.storage.repositories._owned import OwnedRepository, get_owned
-from autoprog.storage.tables import CohortRow, ModelRow, SearchRow, SearchStatus
+from autoprog.storage.repositories.diagnosis import files_of
+from autoprog.storage.repositories.jobs import JobRepository
+from autoprog.storage.tables import CohortRow, DiagnosisModelRow, ModelRow, SearchRow, SearchStatus
 
 
 class CohortRepository(OwnedRepository[CohortRow]):
@@ -77,7 +79,8 @@ class CohortRepository(OwnedRepository[CohortRow]):
         cohort_id : str
             Its identifier.
         models : {"keep", "delete"}
-            What happens to the models fitted on it; one that is kept stands alone, without a search and a cohort.
+            What happens to the models fitted on it, those of a diagnosis included; one that is kept stands alone,
+            without a search and a cohort.
 
         Returns
         -------
@@ -99,8 +102,18 @@ class CohortRepository(OwnedRepository[CohortRow]):
                 delete(ModelRow).where(ModelRow.cohort_id == cohort_id).returning(ModelRow.sha256)
             )
             files += [StoredFile("models", sha256) for sha256 in digests]
+            files += self._delete_diagnosis_models(cohort_id)
         self._session.execute(delete(CohortRow).where(CohortRow.id == cohort_id))
         return unreferenced(self._session, files)
+
+    def _delete_diagnosis_models(self, cohort_id: str) -> list[StoredFile]:
+        made_of_it = select(DiagnosisModelRow).where(DiagnosisModelRow.cohort_id == cohort_id).with_for_update()
+        models = self._session.scalars(made_of_it).all()
+        for model in models:
+            JobRepository(self._session).delete_of(model.id)
+        ids = [model.id for model in models]
+        self._session.execute(delete(DiagnosisModelRow).where(DiagnosisModelRow.id.in_(ids)))
+        return [file for model in models for file in files_of(model)]
 
     def _refuse_running(self, cohort_id: str) -> None:
         # All of them are locked: a queued one must not be claimed before it is gone.

@@ -51,6 +51,40 @@ class ModelRepository(OwnedRepository[ModelRow]):
         self._session.flush()
         return row
 
+    def add_version(self, parent: ModelRow, *, sha256: str, cohort_id: str, document: Mapping[str, Any]) -> ModelRow:
+        """Keep a model that was made of another one; its file is already stored.
+
+        Parameters
+        ----------
+        parent : ModelRow
+            The other one.
+        sha256 : str
+            Digest of the model's file.
+        cohort_id : str
+            The cohort that it was made with.
+        document : mapping
+            What the API shows of the model beside the columns, as JSON.
+
+        Returns
+        -------
+        ModelRow
+            Of the same owner and search, one version later.
+        """
+        row = ModelRow(
+            id=new_id(),
+            owner_id=parent.owner_id,
+            search_id=parent.search_id,
+            cohort_id=cohort_id,
+            version=parent.version + 1,
+            parent_id=parent.id,
+            sha256=sha256,
+            document=dict(document),
+            created_at=database_now(self._session),
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
     def delete(self, owner_id: str, model_id: str) -> tuple[StoredFile, ...]:
         """Delete a model; its search stays, without one.
 

@@ -1,0 +1,1 @@
+"""`/v1/diagnosis/learners`: which disease shows which finding, learnt from labelled cases."""

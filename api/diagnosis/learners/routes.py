@@ -1,0 +1,119 @@
+"""`/v1/diagnosis/learners`."""
+
+from __future__ import annotations
+
+import hashlib
+
+from fastapi import APIRouter, Depends, Response
+from pydantic import BaseModel
+from sqlalchemy.orm import Session
+
+from api.auth import Reader, Writer
+from api.dependencies import ContextDependency, ReadSession, WriteSession
+from api.diagnosis.learners import service
+from api.diagnosis.learners.schemas import (
+    CasesDocument,
+    CasesRequest,
+    LearnerDocument,
+    LearnerRequest,
+    LearntModelRequest,
+)
+from api.diagnosis.models.schemas import DiagnosisModelDocument
+from api.diagnosis.models.service import model_documents
+from api.idempotency import OnceDependency, answer
+from api.openapi import problems
+from api.pagination import ListDocument, PageParameters
+from api.uploads import require_json
+from autoprog.storage.repositories import DiagnosisLearnerRepository, StoredAnswer
+
+router = APIRouter(prefix="/v1/diagnosis/learners", tags=["diagnosis"], responses=problems(401, 403))
+
+
+@router.post(
+    "",
+    operation_id="create_diagnosis_learner",
+    summary="Begin to learn which disease shows which finding",
+    status_code=201,
+    dependencies=[Depends(require_json)],
+    response_model=LearnerDocument,
+    responses=problems(400, 409, 413, 415, 422),
+)
+def create_learner(request: LearnerRequest, principal: Writer, once: OnceDependency) -> Response:
+    """Take the findings, each with the thresholds that it may be cut at, and the labels."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.create_learner(session, principal.owner_id, request)
+        return answer(201, service.learner_document(row), Location=f"/v1/diagnosis/learners/{row.id}")
+
+    return once.run(_digest(request), work)
+
+
+@router.get("", operation_id="list_diagnosis_learners", summary="List learners, oldest first", responses=problems(422))
+def list_learners(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[LearnerDocument]:
+    """List the learners of the key's owner."""
+    found = DiagnosisLearnerRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
+    items = [service.learner_document(row) for row in found.items]
+    return ListDocument[LearnerDocument](items=items, next_cursor=found.next_cursor)
+
+
+@router.get("/{learner_id}", operation_id="get_diagnosis_learner", summary="Show a learner", responses=problems(404))
+def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> LearnerDocument:
+    """Show how many cases of each label it has seen, and the thresholds that it has come to prefer."""
+    return service.learner_document(DiagnosisLearnerRepository(session).get(principal.owner_id, learner_id))
+
+
+@router.delete(
+    "/{learner_id}",
+    operation_id="delete_diagnosis_learner",
+    summary="Delete a learner",
+    status_code=204,
+    responses=problems(404),
+)
+def delete_learner(learner_id: str, session: WriteSession, principal: Writer) -> None:
+    """Delete it; models that were made of it stay."""
+    DiagnosisLearnerRepository(session).delete(principal.owner_id, learner_id)
+
+
+@router.post(
+    "/{learner_id}/cases",
+    operation_id="teach_diagnosis_learner",
+    summary="Learn from labelled cases",
+    dependencies=[Depends(require_json)],
+    response_model=CasesDocument,
+    responses=problems(400, 404, 409, 413, 415, 422),
+)
+def study_cases(
+    learner_id: str, request: CasesRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+) -> Response:
+    """Ask of each case what is expected to tell most, predict its label, then learn from it."""
+
+    def work(session: Session) -> StoredAnswer:
+        return answer(200, service.study_cases(context, session, principal.owner_id, learner_id, request))
+
+    return once.run(_digest(request), work)
+
+
+@router.post(
+    "/{learner_id}/models",
+    operation_id="create_learnt_diagnosis_model",
+    summary="Make a diagnosis model of what was learnt",
+    status_code=201,
+    dependencies=[Depends(require_json)],
+    response_model=DiagnosisModelDocument,
+    responses=problems(400, 404, 409, 413, 415, 422),
+)
+def create_model(
+    learner_id: str, request: LearntModelRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+) -> Response:
+    """Keep it as a model of its own: sessions on it weigh answers by the error rates that were learnt."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.create_learnt_model(context, session, principal.owner_id, learner_id, request)
+        (document,) = model_documents(session, [row])
+        return answer(201, document, Location=f"/v1/diagnosis/models/{row.id}")
+
+    return once.run(_digest(request), work)
+
+
+def _digest(request: BaseModel) -> str:
+    return hashlib.sha256(request.model_dump_json().encode()).hexdigest()

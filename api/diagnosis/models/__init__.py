@@ -1,0 +1,1 @@
+"""`/v1/diagnosis/models`: objects, queries and responses, and the trees over them."""

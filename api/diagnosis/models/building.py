@@ -1,0 +1,248 @@
+"""From what a client sends to a model of a diagnosis, with every fault of all parts in one answer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from api.diagnosis.matrix_columns import Matrix
+from api.diagnosis.matrix_file import MatrixLayout, read_matrix
+from api.diagnosis.models.schemas import (
+    MAX_INLINE_CELLS,
+    CohortModelRequest,
+    DiagnosisModelRequest,
+    DiagnosisModelSpec,
+    DiagnosisObject,
+    DiagnosisQuery,
+    ModelChoices,
+)
+from api.diagnosis.names import NAME_FAULT, is_name
+from api.uploads import Upload, attempt, parse_json
+from autoprog.cohort import Cohort
+from autoprog.diagnosis import (
+    CohortChoice,
+    CohortModel,
+    DiagnosisModel,
+    ModelOptions,
+    build_model,
+    model_from_cohort,
+)
+from autoprog.errors import Fault, InvalidInputError, TooLargeError
+
+_MIB = 2**20
+
+
+def model_of_request(request: DiagnosisModelRequest) -> DiagnosisModel:
+    """Make the model that a JSON body describes.
+
+    Parameters
+    ----------
+    request : DiagnosisModelRequest
+        Names, responses and choices.
+
+    Returns
+    -------
+    DiagnosisModel
+        Checked.
+
+    Raises
+    ------
+    TooLargeError
+        If there are more responses than a body may hold.
+    InvalidInputError
+        With every fault.
+    """
+    rows = request.responses if isinstance(request.responses, list) else []
+    cells = sum(len(row) for row in rows if isinstance(row, list))
+    if cells > MAX_INLINE_CELLS:
+        detail = f"{cells:,} responses; a body of JSON may hold {MAX_INLINE_CELLS:,}: upload the matrix as a file"
+        raise TooLargeError(f"{detail} (multipart/form-data with the parts file and spec)")
+    faults = name_faults(request)
+    model = attempt(faults, lambda: _built(request, request.responses, request.objects, request.queries))
+    if model is None or faults:
+        raise InvalidInputError(faults)
+    return model
+
+
+def model_of_upload(upload: Upload, decompressed_mb: int) -> tuple[DiagnosisModelSpec, DiagnosisModel]:
+    """Make the model of an upload.
+
+    Parameters
+    ----------
+    upload : Upload
+        With the parts `file` and `spec`.
+    decompressed_mb : int
+        Largest size of the file once decompressed, in MiB.
+
+    Returns
+    -------
+    (DiagnosisModelSpec, DiagnosisModel)
+        What the client said, and the model.
+
+    Raises
+    ------
+    TooLargeError, UnsupportedMediaError
+        If the file cannot be read here.
+    InvalidInputError
+        With every fault of both parts.
+    """
+    faults = list(upload.faults)
+    spec = attempt(faults, lambda: parse_json(DiagnosisModelSpec, upload.text("spec"), "/spec"))
+    content = attempt(faults, upload.content)
+    if spec is None or content is None:
+        raise InvalidInputError(faults)
+    faults += name_faults(spec, "/spec")
+    layout = _layout(spec)
+    matrix = attempt(faults, lambda: read_matrix(content, layout, decompressed_mb * _MIB, faults))
+    if matrix is None:
+        raise InvalidInputError(_distinct(faults))
+    model = attempt(faults, lambda: _model_of_matrix(spec, matrix, faults))
+    if model is None or faults:
+        raise InvalidInputError(_distinct(faults))
+    return spec, model
+
+
+def model_of_cohort(request: CohortModelRequest, cohort: Cohort) -> CohortModel:
+    """Make a model of a cohort's patients.
+
+    Parameters
+    ----------
+    request : CohortModelRequest
+        Which columns, where to cut them, and the choices.
+    cohort : Cohort
+        The patients.
+
+    Returns
+    -------
+    CohortModel
+        The model, and where numeric findings were cut.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault.
+    """
+    faults = name_faults(request) + _option_faults(request)
+    choice = CohortChoice(
+        group=request.group,
+        findings=None if request.findings is None else tuple(request.findings),
+        thresholds=request.thresholds,
+        false_positive_rate=request.false_positive_rate,
+        false_negative_rate=request.false_negative_rate,
+    )
+    rng = np.random.default_rng(0 if faults else request.seed)
+    options = ModelOptions() if faults else options_of(request)
+    made = attempt(faults, lambda: model_from_cohort(cohort, choice, options=options, rng=rng))
+    if made is None or faults:
+        raise InvalidInputError(faults)
+    return made
+
+
+def _option_faults(choices: ModelChoices) -> list[Fault]:
+    """What is wrong with the choices, whatever the matrix: they are tried on the smallest one."""
+    faults: list[Fault] = []
+    attempt(faults, lambda: build_model([[0], [1]], groups=["no", "yes"], options=options_of(choices)))
+    return faults
+
+
+def name_faults(choices: ModelChoices, prefix: str = "") -> list[Fault]:
+    """What is wrong with the name that a model is to have."""
+    return [] if is_name(choices.name) else [Fault(f"{prefix}/name", NAME_FAULT)]
+
+
+def options_of(choices: ModelChoices) -> ModelOptions:
+    """How the next question is chosen; not checked yet."""
+    return ModelOptions(
+        algorithm=_word(choices.algorithm),
+        exponential_cost_base=_base_of(choices.exponential_cost_base),
+        stop=_word(choices.stop),
+        ties=_word(choices.ties),
+        seed=choices.seed,
+    )
+
+
+def _base_of(given: object) -> Any:  # noqa: ANN401 - the rest is for the model to judge
+    """A whole number beyond all floats is as good as infinity."""
+    if isinstance(given, bool) or not isinstance(given, int):
+        return given
+    try:
+        return float(given)
+    except OverflowError:
+        return math.inf if given > 0 else -math.inf
+
+
+def _word(given: object) -> Any:  # noqa: ANN401 - the rest is for the model to judge
+    """What is no text is no word that the model knows."""
+    return given if given is None or isinstance(given, str) else "?"
+
+
+def _built(
+    choices: ModelChoices,
+    responses: object,
+    objects: Sequence[DiagnosisObject] | None,
+    queries: Sequence[DiagnosisQuery] | None,
+) -> DiagnosisModel:
+    return build_model(
+        responses,
+        objects=_each(objects, "name"),
+        queries=_each(queries, "name"),
+        groups=_each(objects, "group"),
+        prior=_each(objects, "prior"),
+        costs=_each(queries, "cost"),
+        false_positive_rates=_each(queries, "false_positive_rate"),
+        false_negative_rates=_each(queries, "false_negative_rate"),
+        options=options_of(choices),
+    )
+
+
+def _each(items: Sequence[DiagnosisObject] | Sequence[DiagnosisQuery] | None, field: str) -> list[Any] | None:
+    return None if items is None else [getattr(item, field) for item in items]
+
+
+def _layout(spec: DiagnosisModelSpec) -> MatrixLayout:
+    said = (("object", spec.object_column), ("group", spec.group_column), ("prior", spec.prior_column))
+    columns = tuple((role, name) for role, name in said if name is not None)
+    return MatrixLayout(columns, None if spec.queries is None else [str(query.name) for query in spec.queries])
+
+
+def _model_of_matrix(spec: DiagnosisModelSpec, matrix: Matrix, faults: list[Fault]) -> DiagnosisModel:
+    in_file: dict[str, Sequence[Any] | None] = {"name": matrix.objects, "group": matrix.groups, "prior": matrix.prior}
+    twice = [field for field, column in in_file.items() if column is not None and spec.objects is not None]
+    if twice:
+        detail = f"the file has a column of these already, for {' and '.join(twice)}: leave one of the two out"
+        faults.append(Fault("/spec/objects", detail))
+    said = {field: _each(spec.objects, field) for field in in_file}
+    rows = {field: said[field] if column is None else column for field, column in in_file.items()}
+    queries = spec.queries
+    try:
+        return build_model(
+            matrix.responses,
+            objects=rows["name"],
+            queries=_each(queries, "name") if matrix.queries is None else matrix.queries,
+            groups=rows["group"],
+            prior=rows["prior"],
+            costs=_each(queries, "cost"),
+            false_positive_rates=_each(queries, "false_positive_rate"),
+            false_negative_rates=_each(queries, "false_negative_rate"),
+            options=options_of(spec),
+        )
+    except InvalidInputError as error:
+        places = {
+            "objects": "/file" if spec.objects is None else "/spec",
+            "queries": "/file" if queries is None else "/spec",
+            "responses": "/file",
+        }
+        raise InvalidInputError([_placed(fault, places) for fault in error.faults]) from None
+
+
+def _placed(fault: Fault, places: dict[str, str]) -> Fault:
+    first = fault.pointer.split("/", 2)[1] if fault.pointer.startswith("/") else ""
+    return Fault(places.get(first, "/spec") + fault.pointer, fault.detail)
+
+
+def _distinct(faults: Sequence[Fault]) -> list[Fault]:
+    """Faults that two steps have found are told once."""
+    return list(dict.fromkeys(faults))

@@ -1,0 +1,191 @@
+"""`/v1/diagnosis/models` and the trees of models."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from sqlalchemy.orm import Session
+
+from api.auth import Reader, Writer
+from api.dependencies import ContextDependency, ReadSession
+from api.diagnosis.models import service, trees
+from api.diagnosis.models.schemas import (
+    CohortModelRequest,
+    DiagnosisModelDocument,
+    DiagnosisModelRequest,
+    DiagnosisModelSpec,
+    OptimumDocument,
+    TreeDocument,
+)
+from api.idempotency import OnceDependency, answer
+from api.openapi import json_body, multipart_body, problems, reference
+from api.pagination import ListDocument, PageParameters
+from api.uploads import Upload, content_type_of, receive_upload
+from autoprog.diagnosis import Objective
+from autoprog.errors import UnsupportedMediaError
+from autoprog.storage.repositories import DiagnosisModelRepository, StoredAnswer
+
+router = APIRouter(prefix="/v1/diagnosis/models", tags=["diagnosis"], responses=problems(401, 403))
+
+Format = Literal["json", "svg", "text"]
+
+_RETRY_AFTER = "1"
+_SVG, _TEXT = "image/svg+xml", "text/plain"
+_MULTIPART = multipart_body({"spec": DiagnosisModelSpec})
+_JSON = json_body({"oneOf": [reference(DiagnosisModelRequest), reference(CohortModelRequest)]})
+_BODY: dict[str, Any] = {"requestBody": {"required": True, "content": _JSON | _MULTIPART}}
+_PICTURES: dict[int | str, dict[str, Any]] = {
+    200: {"content": {_SVG: {"schema": {"type": "string"}}, _TEXT: {"schema": {"type": "string"}}}}
+}
+
+
+async def _body(request: Request, context: ContextDependency, _: Writer) -> Upload | bytes:
+    if content_type_of(request) == "application/json":
+        return await request.body()
+    if content_type_of(request) == "multipart/form-data":
+        return await receive_upload(request, ("spec",), context.settings.upload_mb)
+    raise UnsupportedMediaError("send application/json, or multipart/form-data with the parts file and spec")
+
+
+@router.post(
+    "",
+    operation_id="create_diagnosis_model",
+    summary="Make a model of which object answers what",
+    status_code=201,
+    response_model=DiagnosisModelDocument,
+    responses=problems(400, 404, 409, 413, 415, 422),
+    openapi_extra=_BODY,
+)
+def create_model(
+    body: Annotated[Upload | bytes, Depends(_body)],
+    context: ContextDependency,
+    principal: Writer,
+    once: OnceDependency,
+) -> Response:
+    """Take the responses within JSON, up to 10^6 of them, as a file, or from a cohort; all faults are named at once."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.create_model(context, session, principal.owner_id, body)
+        (document,) = service.model_documents(session, [row])
+        return answer(201, document, Location=f"/v1/diagnosis/models/{row.id}")
+
+    return once.run(body.fingerprint() if isinstance(body, Upload) else hashlib.sha256(body).hexdigest(), work)
+
+
+@router.get("", operation_id="list_diagnosis_models", summary="List models, oldest first", responses=problems(422))
+def list_models(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[DiagnosisModelDocument]:
+    """List the diagnosis models of the key's owner."""
+    found = DiagnosisModelRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
+    items = service.model_documents(session, found.items)
+    return ListDocument[DiagnosisModelDocument](items=items, next_cursor=found.next_cursor)
+
+
+@router.get("/{model_id}", operation_id="get_diagnosis_model", summary="Show a model", responses=problems(404))
+def get_model(model_id: str, session: ReadSession, principal: Reader) -> DiagnosisModelDocument:
+    """Show sizes, what no question tells apart, costs, and whether the tree is built."""
+    row = DiagnosisModelRepository(session).get(principal.owner_id, model_id)
+    return service.model_documents(session, [row])[0]
+
+
+@router.delete(
+    "/{model_id}",
+    operation_id="delete_diagnosis_model",
+    summary="Delete a model",
+    status_code=204,
+    responses=problems(404),
+)
+def delete_model(model_id: str, context: ContextDependency, principal: Writer) -> None:
+    """Delete it with its tree and its sessions; a tree that is being built is given up."""
+    with context.database.session() as session:
+        orphans = DiagnosisModelRepository(session).delete(principal.owner_id, model_id)
+    for file in orphans:
+        context.files.delete(file)
+
+
+@router.post(
+    "/{model_id}/tree",
+    operation_id="build_diagnosis_tree",
+    summary="Build the tree of a model",
+    status_code=202,
+    response_model=DiagnosisModelDocument,
+    responses=problems(404, 409, 422) | {200: {"model": DiagnosisModelDocument, "description": "it is built already"}},
+)
+def build_tree(model_id: str, principal: Writer, once: OnceDependency) -> Response:
+    """Queue it, for models of more than 10^7 responses; `tree.status` of the model tells how far it is."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = trees.request_tree(session, principal.owner_id, model_id)
+        (document,) = service.model_documents(session, [row])
+        if row.tree is not None:
+            return answer(200, document, Location=f"/v1/diagnosis/models/{row.id}/tree")
+        return answer(202, document, Location=f"/v1/diagnosis/models/{row.id}", Retry_After=_RETRY_AFTER)
+
+    return once.run(hashlib.sha256(model_id.encode()).hexdigest(), work)
+
+
+def _format(
+    accept: Annotated[str, Header(include_in_schema=False)] = "",
+    how: Annotated[Format | None, Query(alias="format", description="in place of the header Accept")] = None,
+) -> Format:
+    """What is asked for, or the first of the media types that the client accepts and the server has."""
+    if how is not None:
+        return how
+    for item in accept.split(","):
+        match item.partition(";")[0].strip().lower():
+            case "image/svg+xml":
+                return "svg"
+            case "text/plain":
+                return "text"
+            case "application/json" | "application/*" | "*/*":
+                return "json"
+    return "json"
+
+
+@router.get(
+    "/{model_id}/tree",
+    operation_id="get_diagnosis_tree",
+    summary="Show the tree of a model, or draw it",
+    response_model=TreeDocument,
+    response_model_exclude_none=True,
+    responses=problems(404, 409, 422) | _PICTURES,
+)
+def get_tree(
+    model_id: str,
+    context: ContextDependency,
+    principal: Reader,
+    wanted: Annotated[Format, Depends(_format)],
+    node: Annotated[int, Query(ge=0, description="root of the part to show")] = 0,
+    depth: Annotated[int | None, Query(ge=0, description="levels below it; by default as many as fit")] = None,
+) -> TreeDocument | Response:
+    """Show nodes by number: those that ask with their two children, leaves with what is identified there."""
+    row, tree = trees.load_tree(context, principal.owner_id, model_id)
+    if wanted == "json":
+        return trees.tree_document(row, tree, node, depth)
+    picture = trees.draw_tree(tree, wanted, node, depth)
+    if wanted == "text":
+        return Response(picture, media_type=_TEXT)
+    # An image of its own, in which nothing may run.
+    return Response(
+        picture,
+        media_type=_SVG,
+        headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"},
+    )
+
+
+@router.get(
+    "/{model_id}/optimum",
+    operation_id="get_optimal_diagnosis_tree",
+    summary="Show the best tree of a small model",
+    response_model_exclude_none=True,
+    responses=problems(404, 409, 413, 422),
+)
+def get_optimum(
+    model_id: str,
+    context: ContextDependency,
+    principal: Reader,
+    objective: Annotated[Objective | None, Query(description="by default that of the model's base")] = None,
+) -> OptimumDocument:
+    """Find it among all trees, for models of few distinct objects: how far is the grown tree from it?"""
+    return trees.optimum_document(context, principal.owner_id, model_id, objective)

@@ -1,0 +1,209 @@
+"""Models of a diagnosis: made, kept, shown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from api.dependencies import Context
+from api.diagnosis.models.building import model_of_cohort, model_of_request, model_of_upload
+from api.diagnosis.models.schemas import (
+    CohortModelRequest,
+    DiagnosisModelDocument,
+    DiagnosisModelRequest,
+    TreeState,
+)
+from api.jobs.service import error_of
+from api.uploads import Upload, load_json, validate_document
+from autoprog.cohort import from_parquet
+from autoprog.diagnosis import DiagnosisModel, cost_bounds, grow_tree, model_to_bytes, tree_report, tree_to_bytes
+from autoprog.jobs import JobKind
+from autoprog.storage.repositories import CohortRepository, DiagnosisModelRepository, JobRepository
+from autoprog.storage.tables import DiagnosisModelRow, JobRow, JobStatus
+
+MAX_CELLS_AT_ONCE = 10_000_000
+"""Most responses of a model whose tree is built while the client waits."""
+
+_MOST_SETS, _MOST_IN_A_SET, _MOST_NAMES = 1000, 1000, 10_000
+
+
+def create_model(context: Context, session: Session, owner_id: str, body: bytes | Upload) -> DiagnosisModelRow:
+    """Make a model and keep it; with its tree, unless that would take long or there is none.
+
+    Parameters
+    ----------
+    context : Context
+        The server's parts.
+    session : Session
+        The transaction that the row belongs to; nothing is written before all is computed.
+    owner_id : str
+        Whom it belongs to.
+    body : bytes or Upload
+        JSON text, which says `cohort_id` where the model is to be made of a cohort; or the parts `file` and `spec`.
+
+    Returns
+    -------
+    DiagnosisModelRow
+        With its new identifier.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault.
+    NotFoundError
+        If it is to be made of a cohort that is not there, or is another owner's.
+    TooLargeError
+        If it exceeds a limit.
+    """
+    if isinstance(body, Upload):
+        spec, model = model_of_upload(body, context.settings.decompressed_mb)
+        return keep_model(context, session, owner_id, spec.name, model)
+    document = load_json(body, "")
+    if isinstance(document, dict) and "cohort_id" in document:
+        asked = validate_document(CohortModelRequest, document, "")
+        return _create_of_cohort(context, session, owner_id, asked)
+    request = validate_document(DiagnosisModelRequest, document, "")
+    return keep_model(context, session, owner_id, request.name, model_of_request(request))
+
+
+def _create_of_cohort(
+    context: Context, session: Session, owner_id: str, request: CohortModelRequest
+) -> DiagnosisModelRow:
+    with context.database.session(read_only=True) as reading:
+        cohort = CohortRepository(reading).get(owner_id, request.cohort_id)
+    made = model_of_cohort(request, from_parquet(context.files.get("cohorts", cohort.sha256)))
+    thresholds = {name: list(cuts) for name, cuts in made.thresholds.items()}
+    return keep_model(context, session, owner_id, request.name, made.model, cohort_id=cohort.id, thresholds=thresholds)
+
+
+def keep_model(
+    context: Context,
+    session: Session,
+    owner_id: str,
+    name: str,
+    model: DiagnosisModel,
+    *,
+    cohort_id: str | None = None,
+    thresholds: dict[str, list[float]] | None = None,
+) -> DiagnosisModelRow:
+    """Store a model, and its tree where that is built at once.
+
+    Parameters
+    ----------
+    context : Context
+        The server's parts.
+    session : Session
+        The transaction that the row belongs to.
+    owner_id : str
+        Whom it belongs to.
+    name : str
+        As the client calls it.
+    model : DiagnosisModel
+        Checked.
+    cohort_id : str or None
+        The cohort that it was made of.
+    thresholds : dict or None
+        Findings of the cohort that were cut, and where.
+
+    Returns
+    -------
+    DiagnosisModelRow
+        With its new identifier.
+    """
+    document = _body_of(model) | {"thresholds": thresholds or {}}
+    tree = None
+    if not model.is_noisy and model.n_cells <= MAX_CELLS_AT_ONCE:
+        grown = grow_tree(model)
+        tree = context.files.put("diagnosis_trees", tree_to_bytes(grown)), asdict(tree_report(grown))
+    sha256 = context.files.put("diagnosis_models", model_to_bytes(model))
+    return DiagnosisModelRepository(session).add(
+        owner_id, name=name, sha256=sha256, document=document, cohort_id=cohort_id, tree=tree
+    )
+
+
+def _body_of(model: DiagnosisModel) -> dict[str, Any]:
+    """What the API shows of a model beside its tree, as JSON."""
+    alike = model.unidentifiable
+    bounds = None if model.is_noisy else cost_bounds(model)
+    return {
+        "n_objects": model.n_objects,
+        "n_queries": model.n_queries,
+        "n_groups": model.n_groups,
+        "algorithm": model.algorithm,
+        "exponential_cost_base": "inf" if math.isinf(model.base) else model.base,
+        "stop": model.stop,
+        "ties": model.ties,
+        "seed": model.seed,
+        "noisy": model.is_noisy,
+        "unidentifiable": _names_of(model, alike),
+        "n_unidentifiable": len(alike),
+        "entropy_bound": None if bounds is None else bounds.expected,
+        "exponential_bound": None if bounds is None else bounds.exponential,
+        "warnings": list(model.warnings),
+    }
+
+
+def _names_of(model: DiagnosisModel, sets: Sequence[Sequence[int]]) -> list[list[str]]:
+    """The first sets of objects by name, so many that a document can hold them."""
+    named: list[list[str]] = []
+    room = _MOST_NAMES
+    for same in sets[:_MOST_SETS]:
+        named.append([model.objects[i] for i in same[:_MOST_IN_A_SET]])
+        room -= len(named[-1])
+        if room <= 0:
+            break
+    return named
+
+
+def model_documents(session: Session, rows: Sequence[DiagnosisModelRow]) -> list[DiagnosisModelDocument]:
+    """Models as the API shows them.
+
+    Parameters
+    ----------
+    session : Session
+        Reads how far the jobs are that build their trees.
+    rows : sequence of DiagnosisModelRow
+        Models that the owner may see.
+
+    Returns
+    -------
+    list of DiagnosisModelDocument
+        In the same order.
+    """
+    jobs = JobRepository(session).latest_of(JobKind.DIAGNOSIS_TREE, [row.id for row in rows])
+    return [_document(row, jobs.get(row.id)) for row in rows]
+
+
+def _document(row: DiagnosisModelRow, job: JobRow | None) -> DiagnosisModelDocument:
+    tree = row.tree or {}
+    return DiagnosisModelDocument(
+        **row.document,
+        id=row.id,
+        name=row.name,
+        cohort_id=row.cohort_id,
+        expected_cost=tree.get("expected_cost"),
+        exponential_cost=tree.get("exponential_cost"),
+        worst_case=tree.get("worst_case"),
+        tree=tree_state(row, job),
+        sha256=row.sha256,
+        created_at=row.created_at,
+    )
+
+
+def tree_state(row: DiagnosisModelRow, job: JobRow | None) -> TreeState:
+    """Whether the tree of a model is there, queued, being built, or failed to be."""
+    tree = row.tree or {}
+    status = JobStatus.SUCCEEDED if row.tree is not None else JobStatus(job.status) if job is not None else "none"
+    return TreeState(
+        status=status,
+        job_id=None if job is None else job.id,
+        error=None if job is None else error_of(job),
+        n_nodes=tree.get("n_nodes"),
+        n_leaves=tree.get("n_leaves"),
+        depth=tree.get("depth"),
+        n_ambiguous=tree.get("n_ambiguous"),
+    )

@@ -1,0 +1,234 @@
+"""The tree of a model: asked for, built, shown in parts and drawn."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy.orm import Session
+
+from api.dependencies import Context
+from api.diagnosis.models.schemas import OptimumDocument, TreeDocument, TreeNode
+from autoprog.diagnosis import Objective, Tree, optimal_tree, tree_report, tree_svg, tree_text
+from autoprog.errors import ConflictError, Fault, InvalidInputError
+from autoprog.jobs import JobKind
+from autoprog.storage.files import StoredFile
+from autoprog.storage.repositories import DiagnosisModelRepository, JobRepository
+from autoprog.storage.tables import DiagnosisModelRow, JobStatus
+
+MAX_NODES = 10_000
+"""Most nodes of one answer."""
+
+
+def request_tree(session: Session, owner_id: str, model_id: str) -> DiagnosisModelRow:
+    """See to it that a model gets its tree: queue a job, unless there is one or the tree is there.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction that the job is queued in.
+    owner_id : str
+        Who asks.
+    model_id : str
+        The model.
+
+    Returns
+    -------
+    DiagnosisModelRow
+        The model.
+
+    Raises
+    ------
+    NotFoundError
+        If there is none, or it is another owner's.
+    ConflictError
+        If answers may be wrong, so that there is no tree.
+    """
+    row = DiagnosisModelRepository(session).lock(owner_id, model_id)
+    if row.document["noisy"]:
+        msg = "answers to this model's queries may be wrong, so that no tree of them ends in certainty: open a session"
+        raise ConflictError(msg)
+    jobs = JobRepository(session)
+    latest = jobs.latest_of(JobKind.DIAGNOSIS_TREE, [model_id]).get(model_id)
+    if row.tree is None and (latest is None or latest.status == JobStatus.FAILED):
+        file = StoredFile("diagnosis_models", row.sha256)
+        jobs.add(owner_id, JobKind.DIAGNOSIS_TREE, model_id, files={"model": file})
+    return row
+
+
+def load_tree(context: Context, owner_id: str, model_id: str) -> tuple[DiagnosisModelRow, Tree]:
+    """Read a model's tree.
+
+    Parameters
+    ----------
+    context : Context
+        The server's parts.
+    owner_id : str
+        Who asks.
+    model_id : str
+        The model.
+
+    Returns
+    -------
+    (DiagnosisModelRow, Tree)
+        The model's row, and its tree.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such model, or it is another owner's.
+    ConflictError
+        If it has no tree, or none yet.
+    """
+    with context.database.session(read_only=True) as session:
+        row = DiagnosisModelRepository(session).get(owner_id, model_id)
+        job = JobRepository(session).latest_of(JobKind.DIAGNOSIS_TREE, [model_id]).get(model_id)
+    if row.tree_sha256 is not None:
+        return row, context.load_tree(row.sha256, row.tree_sha256)
+    if row.document["noisy"]:
+        raise ConflictError("the model has no tree: answers may be wrong; open a session")
+    if job is None:
+        raise ConflictError("the model has no tree yet: ask for it by a POST to this address")
+    raise ConflictError(f"the model has no tree yet: the job that builds it is {job.status}")
+
+
+def tree_document(row: DiagnosisModelRow, tree: Tree, node: int, depth: int | None) -> TreeDocument:
+    """A tree as the API shows it, or the part below one node.
+
+    Parameters
+    ----------
+    row : DiagnosisModelRow
+        The model.
+    tree : Tree
+        Its tree.
+    node : int
+        Root of the part, at least 0.
+    depth : int or None
+        Levels below it; None for as many as one answer holds.
+
+    Returns
+    -------
+    TreeDocument
+        At most `MAX_NODES` nodes.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such node, or there are too many.
+    """
+    sizes = _level_sizes(tree, _checked(tree, node))
+    shown = len(sizes) - 1 if depth is None else min(depth, len(sizes) - 1)
+    if depth is None:
+        shown = max(0, int(np.searchsorted(np.cumsum(sizes), MAX_NODES, side="right")) - 1)
+    elif (total := int(np.sum(sizes[: shown + 1]))) > MAX_NODES:
+        detail = f"gives {total:,} nodes; one answer holds {MAX_NODES:,}: ask for the parts below by `node`"
+        raise InvalidInputError([Fault("/depth", detail)])
+    costs = row.tree or {}
+    return TreeDocument(
+        model_id=row.id,
+        node=node,
+        depth=shown,
+        complete=shown == len(sizes) - 1,
+        n_nodes=tree.n_nodes,
+        expected_cost=costs["expected_cost"],
+        exponential_cost=costs["exponential_cost"],
+        worst_case=costs["worst_case"],
+        nodes=[TreeNode.model_validate(each) for each in tree.page(node, shown)],
+    )
+
+
+def optimum_document(context: Context, owner_id: str, model_id: str, objective: Objective | None) -> OptimumDocument:
+    """The best tree of a model, so that it is seen how far the grown one is from it.
+
+    Parameters
+    ----------
+    context : Context
+        The server's parts.
+    owner_id : str
+        Who asks.
+    model_id : str
+        The model.
+    objective : {"expected", "exponential", "worst_case"} or None
+        Which cost is to be least; None for that of the model's base.
+
+    Returns
+    -------
+    OptimumDocument
+        The tree and its cost.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such model, or it is another owner's.
+    TooLargeError
+        If the model is too large for a search of all trees.
+    ConflictError
+        If answers may be wrong, so that there is no tree.
+    InvalidInputError
+        If the exponential cost is asked for where the base has none of its own.
+    """
+    with context.database.session(read_only=True) as session:
+        row = DiagnosisModelRepository(session).get(owner_id, model_id)
+    model = context.load_diagnosis(row.sha256).model
+    own: Objective = "worst_case" if math.isinf(model.base) else "exponential" if model.base > 1 else "expected"
+    asked = objective or own
+    if asked == "exponential" and own != asked:
+        detail = "the model's exponential_cost_base is 1 or inf: ask for `expected` or `worst_case`"
+        raise InvalidInputError([Fault("/objective", detail)])
+    report = asdict(tree_report(tree := optimal_tree(model, asked)))
+    name = "worst_case" if asked == "worst_case" else f"{asked}_cost"
+    return OptimumDocument(
+        model_id=row.id,
+        objective=asked,
+        cost=report[name],
+        grown_cost=(row.tree or {}).get(name),
+        nodes=[TreeNode.model_validate(each) for each in tree.page()],
+    )
+
+
+def draw_tree(tree: Tree, how: Literal["svg", "text"], node: int, depth: int | None) -> str:
+    """A picture of a tree, or of the part below one node; what lies deeper is counted.
+
+    Parameters
+    ----------
+    tree : Tree
+        The tree.
+    how : {"svg", "text"}
+        A drawing, or indented lines.
+    node : int
+        Root of the part.
+    depth : int or None
+        Levels below it; None for as many as make a picture that can be looked at.
+
+    Returns
+    -------
+    str
+        SVG, or lines of text.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such node.
+    """
+    draw = tree_svg if how == "svg" else tree_text
+    return draw(tree, _checked(tree, node), depth)
+
+
+def _checked(tree: Tree, node: int) -> int:
+    if node >= tree.n_nodes:
+        raise InvalidInputError([Fault("/node", f"the tree has nodes 0 to {tree.n_nodes - 1}")])
+    return node
+
+
+def _level_sizes(tree: Tree, node: int) -> list[int]:
+    """How many nodes there are at each level below a node, its own first."""
+    sizes: list[int] = []
+    level: NDArray[np.int64] = np.array([node])
+    while len(level):
+        sizes.append(len(level))
+        asking = level[tree.query[level] >= 0]
+        level = np.concatenate([tree.no[asking], tree.yes[asking]])
+    return sizes

@@ -1,0 +1,1 @@
+"""`/v1/diagnosis/sessions`: one question after another."""

@@ -1,0 +1,145 @@
+"""Sessions: opened on a model, then followed under `/v1/diagnosis/sessions`."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Annotated
+
+from fastapi import APIRouter, Body, Depends, Path, Query, Response
+from sqlalchemy.orm import Session
+
+from api.auth import Reader, Writer
+from api.dependencies import ContextDependency, ReadSession, WriteSession
+from api.diagnosis.sessions import service
+from api.diagnosis.sessions.schemas import (
+    MAX_REMAINING,
+    AnswerRequest,
+    SessionDocument,
+    SessionRequest,
+    SessionSummary,
+)
+from api.idempotency import OnceDependency, answer
+from api.openapi import problems
+from api.pagination import ListDocument, PageParameters
+from api.uploads import require_json
+from autoprog.storage.repositories import DiagnosisSessionRepository, StoredAnswer
+
+router = APIRouter(prefix="/v1/diagnosis", tags=["diagnosis"], responses=problems(401, 403))
+
+Most = Annotated[
+    int, Query(ge=0, le=MAX_REMAINING, alias="remaining", description="how many of the candidates to list at most")
+]
+
+
+@router.post(
+    "/models/{model_id}/sessions",
+    operation_id="open_diagnosis_session",
+    summary="Open a session",
+    status_code=201,
+    response_model=SessionDocument,
+    responses=problems(400, 404, 409, 413, 415, 422),
+)
+def open_session(
+    model_id: str,
+    context: ContextDependency,
+    principal: Writer,
+    once: OnceDependency,
+    request: Annotated[SessionRequest | None, Body()] = None,
+    most: Most = 1000,
+) -> Response:
+    """Ask the first question; no tree is needed."""
+    asked = request or SessionRequest()
+
+    def work(session: Session) -> StoredAnswer:
+        row, opened = service.open_session(context, session, principal.owner_id, model_id, asked)
+        document = service.session_document(row, opened, most)
+        return answer(201, document, Location=f"/v1/diagnosis/sessions/{row.id}")
+
+    return once.run(_digest(asked), work)
+
+
+@router.get(
+    "/models/{model_id}/sessions",
+    operation_id="list_diagnosis_sessions",
+    summary="List the sessions on a model, oldest first",
+    responses=problems(404, 422),
+)
+def list_sessions(
+    model_id: str, session: ReadSession, principal: Reader, page: PageParameters
+) -> ListDocument[SessionSummary]:
+    """List answers and status; a session's own address tells the rest."""
+    sessions = DiagnosisSessionRepository(session)
+    found = sessions.page_of_model(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
+    items = [service.session_summary(row) for row in found.items]
+    return ListDocument[SessionSummary](items=items, next_cursor=found.next_cursor)
+
+
+@router.get(
+    "/sessions/{session_id}",
+    operation_id="get_diagnosis_session",
+    summary="Show where a session stands",
+    responses=problems(404, 422),
+)
+def get_session(session_id: str, context: ContextDependency, principal: Reader, most: Most = 1000) -> SessionDocument:
+    """Show the next question, what is left, and the answers so far."""
+    row, _, stands = service.resume_session(context, principal.owner_id, session_id)
+    return service.session_document(row, stands, most)
+
+
+@router.delete(
+    "/sessions/{session_id}",
+    operation_id="delete_diagnosis_session",
+    summary="Delete a session",
+    status_code=204,
+    responses=problems(404),
+)
+def delete_session(session_id: str, session: WriteSession, principal: Writer) -> None:
+    """Delete it with its answers."""
+    DiagnosisSessionRepository(session).delete(principal.owner_id, session_id)
+
+
+@router.post(
+    "/sessions/{session_id}/answers",
+    operation_id="answer_diagnosis_query",
+    summary="Answer the question, and get the next one",
+    dependencies=[Depends(require_json)],
+    response_model=SessionDocument,
+    responses=problems(400, 404, 409, 413, 415, 422),
+)
+def give_answer(
+    session_id: str,
+    request: AnswerRequest,
+    context: ContextDependency,
+    principal: Writer,
+    once: OnceDependency,
+    most: Most = 1000,
+) -> Response:
+    """Take an answer, true, false, or null where it is not available; of two at once the second is refused."""
+
+    def work(session: Session) -> StoredAnswer:
+        row, stands = service.give_answer(context, session, principal.owner_id, session_id, request)
+        return answer(200, service.session_document(row, stands, most))
+
+    return once.run(_digest(request), work)
+
+
+@router.delete(
+    "/sessions/{session_id}/answers/{number}",
+    operation_id="undo_diagnosis_answer",
+    summary="Take the last answer back",
+    status_code=204,
+    responses=problems(404, 409, 422),
+)
+def undo_answer(
+    session_id: str,
+    number: Annotated[int, Path(ge=1, description="of the last answer; any other is refused")],
+    context: ContextDependency,
+    session: WriteSession,
+    principal: Writer,
+) -> None:
+    """Undo it; the session asks that question again."""
+    service.undo_answer(context, session, principal.owner_id, session_id, number)
+
+
+def _digest(request: SessionRequest | AnswerRequest) -> str:
+    return hashlib.sha256(request.model_dump_json().encode()).hexdigest()

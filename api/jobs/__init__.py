@@ -1,0 +1,1 @@
+"""`/v1/jobs`: work that goes on behind resources."""

@@ -1,0 +1,27 @@
+"""How far a job has come."""
+
+from __future__ import annotations
+
+from api.jobs.schemas import JobDocument
+from api.problems import Problem, problem
+from autoprog.jobs import JobKind
+from autoprog.storage.tables import JobRow, JobStatus
+
+
+def job_document(row: JobRow) -> JobDocument:
+    """A job as the API shows it."""
+    return JobDocument(
+        id=row.id,
+        kind=JobKind(row.kind),
+        subject_id=row.subject_id,
+        status=JobStatus(row.status),
+        error=error_of(row),
+        created_at=row.created_at,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+    )
+
+
+def error_of(row: JobRow) -> Problem | None:
+    """Why a job failed; None unless it did."""
+    return None if row.error is None else problem(row.error["code"], row.error["detail"])

@@ -1,0 +1,123 @@
+"""The runner of jobs: claims one after another and has each done by one call on the engine."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+
+import structlog
+
+from autoprog.errors import AutoprogError, EngineUnavailableError, JobFailedError, LeaseLostError
+from autoprog.jobs import JobKind
+from autoprog.jobs.ports import Job, JobClaim, JobResult, JobStore, Work
+from autoprog.search.calls import run_calls
+from autoprog.search.polling import poll
+from autoprog.search.ports import Call, CallOutcome, CallStatus, Dispatcher
+from autoprog.search.runner import MOST_LOSSES
+from autoprog.search.signals import ShutdownError, Signals, heartbeat
+
+_log = structlog.get_logger()
+
+
+class JobRunner:
+    """Does jobs until it is told to stop; beside the runner of searches, so that a job waits for no search.
+
+    Several may share one store: a lease keeps each job with one of them, and when a runner dies another begins its job
+    anew.
+
+    Parameters
+    ----------
+    store : JobStore
+        Where jobs are queued and their results kept.
+    dispatcher : Dispatcher
+        Runs the work in a child process, under the limits of its kind.
+    work : mapping
+        JobKind -> how it is done; jobs of other kinds are left to other runners.
+    runner_id : str
+        Names this runner in the store.
+    lease_s : float
+        Seconds without a heartbeat after which another runner may take a job over.
+    poll_s : float
+        Seconds between looks at an empty queue.
+    """
+
+    def __init__(
+        self,
+        store: JobStore,
+        dispatcher: Dispatcher,
+        work: Mapping[JobKind, Work],
+        *,
+        runner_id: str,
+        lease_s: float = 10.0,
+        poll_s: float = 0.5,
+    ) -> None:
+        self._store = store
+        self._dispatcher = dispatcher
+        self._work = work
+        self._runner_id = runner_id
+        self._lease_s = lease_s
+        self._poll_s = poll_s
+        self._shutdown = threading.Event()
+
+    def stop(self) -> None:
+        """Ask the runner to end: a running job is left for the next runner."""
+        self._shutdown.set()
+
+    def run_forever(self) -> None:
+        """Work until `stop` is called."""
+        poll(self.run_one, self._shutdown, self._poll_s)
+
+    def run_one(self) -> bool:
+        """Do the next job of the queue.
+
+        Returns
+        -------
+        bool
+            Whether one was claimed and carried to its end.
+        """
+        claim = self._store.claim(self._runner_id, self._lease_s, tuple(self._work))
+        if claim is None:
+            return False
+        signals = Signals(self._shutdown)
+        log = _log.bind(job_id=claim.job_id, token=claim.token)
+        log.info("job_claimed")
+        try:
+            with heartbeat(self._store, claim, signals, self._lease_s):
+                self._store.finish(claim, self._result(claim, signals))
+        except LeaseLostError:
+            log.warning("lease_lost")
+        except (ShutdownError, EngineUnavailableError) as error:
+            self._store.release(claim)
+            log.warning("job_released", reason=type(error).__name__)
+            return False
+        except JobFailedError as error:
+            self._fail(claim, error.code, str(error))
+            log.info("job_failed", reason=str(error))
+        except Exception as error:
+            log.exception("job_crashed")
+            code = error.code if isinstance(error, AutoprogError) else AutoprogError.code
+            self._fail(claim, code, "the job ended by an error of this server; its log tells more")
+        return True
+
+    def _result(self, claim: JobClaim, signals: Signals) -> JobResult:
+        if claim.losses >= MOST_LOSSES:
+            raise JobFailedError(f"given up: {claim.losses} runners in a row ended while they worked on it")
+        job = self._store.load(claim)
+        outcome = self._call(job, claim, signals)
+        signals.check()
+        if outcome.status is not CallStatus.SUCCEEDED:
+            raise JobFailedError(f"{outcome.status}: {outcome.reason}")
+        result: JobResult = outcome.value
+        return result
+
+    def _call(self, job: Job, claim: JobClaim, signals: Signals) -> CallOutcome:
+        work = self._work[job.kind]
+        call = Call(claim.job_id, work.function, (job,))
+        (outcome,) = run_calls(self._dispatcher, [call], work.limits, signals.leave)
+        return outcome
+
+    def _fail(self, claim: JobClaim, code: str, detail: str) -> None:
+        try:
+            self._store.fail(claim, code, detail)
+        except LeaseLostError:
+            _log.warning("lease_lost", job_id=claim.job_id, token=claim.token)

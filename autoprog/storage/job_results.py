@@ -1,0 +1,57 @@
+"""What becomes of a job's result: the table of those that are written to the resource which the job is about.
+
+A kind of job that is not in the table leaves its result in its own row, where the resource's service reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from sqlalchemy import select
+from sqlalchemy.orm import Session
+
+from autoprog.errors import LeaseLostError
+from autoprog.jobs import JobKind
+from autoprog.storage.files import Kind
+from autoprog.storage.tables import DiagnosisModelRow, JobRow
+
+Digests = Mapping[Kind, str]
+
+
+def hand_over(session: Session, job: JobRow, document: Mapping[str, Any], stored: Digests) -> None:
+    """Write a result to the resource that the job is about.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction that ends the job.
+    job : JobRow
+        The job.
+    document : mapping
+        The result's, as JSON.
+    stored : mapping
+        Kind of file -> SHA-256 of the one that the job made.
+
+    Raises
+    ------
+    LeaseLostError
+        If the resource was deleted.
+    """
+    if (write := _WRITERS.get(JobKind(job.kind))) is not None:
+        write(session, job.subject_id, document, stored)
+
+
+def _write_tree(session: Session, model_id: str, document: Mapping[str, Any], stored: Digests) -> None:
+    query = select(DiagnosisModelRow).where(DiagnosisModelRow.id == model_id).with_for_update()
+    model = session.scalars(query).one_or_none()
+    if model is None:
+        msg = f"diagnosis model {model_id} was deleted"
+        raise LeaseLostError(msg)
+    model.tree = dict(document)
+    model.tree_sha256 = stored["diagnosis_trees"]
+
+
+_WRITERS: Mapping[JobKind, Callable[[Session, str, Mapping[str, Any], Digests], None]] = {
+    JobKind.DIAGNOSIS_TREE: _write_tree,
+}

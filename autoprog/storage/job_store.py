@@ -1,0 +1,84 @@
+"""The port `JobStore` on the database: which runner holds which job, and what comes of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy.orm import Session
+
+from autoprog.jobs import JobKind
+from autoprog.jobs.ports import FileRef, Job, JobClaim, JobResult
+from autoprog.storage.database import Database, database_now
+from autoprog.storage.files import Files, StoredFile
+from autoprog.storage.job_results import hand_over
+from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_oldest
+from autoprog.storage.tables import JobRow, JobStatus
+
+
+class DatabaseJobStore:
+    """Durable memory of jobs.
+
+    Parameters
+    ----------
+    database : Database
+        Holds the rows.
+    files : Files
+        Holds what jobs read and make.
+    """
+
+    def __init__(self, database: Database, files: Files) -> None:
+        self._database = database
+        self._files = files
+
+    def claim(self, runner_id: str, lease_s: float, kinds: Sequence[JobKind]) -> JobClaim | None:
+        """Take the oldest job of these kinds that is queued, or whose lease has run out; None if there is none."""
+        with self._database.session() as session:
+            taken = take_oldest(session, JobRow, runner_id, lease_s, JobRow.kind.in_(kinds))
+        return None if taken is None else JobClaim(taken.id, taken.token, taken.losses)
+
+    def heartbeat(self, claim: JobClaim, lease_s: float) -> None:
+        """Extend the lease. Raises LeaseLostError, also when the job was deleted."""
+        with self._database.session() as session:
+            job = lock_held(session, JobRow, claim.job_id, claim.token)
+            job.lease_until = database_now(session) + timedelta(seconds=lease_s)
+
+    def release(self, claim: JobClaim) -> None:
+        """Give the job back, for any runner to take at once; nothing happens if the lease is lost."""
+        with self._database.session() as session:
+            give_back(session, JobRow, claim.job_id, claim.token)
+
+    def load(self, claim: JobClaim) -> Job:
+        """Read what is to be done. Raises LeaseLostError."""
+        with self._database.session(read_only=True) as session:
+            row = read_held(session, JobRow, claim.job_id, claim.token)
+        files = {name: StoredFile(*place) for name, place in row.payload["files"].items()}
+        return Job(
+            kind=JobKind(row.kind),
+            parameters=row.payload["parameters"],
+            files={name: FileRef(self._files.url(*file), file.sha256) for name, file in files.items()},
+        )
+
+    def finish(self, claim: JobClaim, result: JobResult) -> None:
+        """Store the result, hand it to the job's subject and end the job as succeeded. Raises LeaseLostError."""
+        # The files come first: a row must never name one that is missing. Where the lease is lost in between, they
+        # stay, since the runner that took over may store the very same bytes.
+        stored = {kind: self._files.put(kind, content) for kind, content in result.files.items()}
+        with self._database.session() as session:
+            # The subject is locked before the job, as in a deletion: the two must not wait for each other.
+            hand_over(session, read_held(session, JobRow, claim.job_id, claim.token), result.document, stored)
+            job = lock_held(session, JobRow, claim.job_id, claim.token)
+            job.result = dict(result.document)
+            _end(session, job, JobStatus.SUCCEEDED)
+
+    def fail(self, claim: JobClaim, code: str, detail: str) -> None:
+        """End the job without a result. Raises LeaseLostError."""
+        with self._database.session() as session:
+            job = lock_held(session, JobRow, claim.job_id, claim.token)
+            job.error = {"code": code, "detail": detail}
+            _end(session, job, JobStatus.FAILED)
+
+
+def _end(session: Session, job: JobRow, status: JobStatus) -> None:
+    job.status = status
+    end_lease(session, job)

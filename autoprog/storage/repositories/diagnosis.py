@@ -1,0 +1,360 @@
+"""Queries on models of a diagnosis, on the sessions on them, and on what learns them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+from sqlalchemy import delete, select, update
+from sqlalchemy.orm import Session, undefer
+
+from autoprog.errors import ConflictError, NotFoundError
+from autoprog.storage.database import database_now
+from autoprog.storage.files import StoredFile
+from autoprog.storage.ids import is_id, new_id
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
+from autoprog.storage.repositories._files import unreferenced
+from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.repositories.jobs import JobRepository
+from autoprog.storage.tables import CohortRow, DiagnosisLearnerRow, DiagnosisModelRow, DiagnosisSessionRow
+
+Versioned = TypeVar("Versioned", DiagnosisSessionRow, DiagnosisLearnerRow)
+
+
+class DiagnosisModelRepository(OwnedRepository[DiagnosisModelRow]):
+    """Models of a diagnosis, of all owners."""
+
+    _table = DiagnosisModelRow
+
+    def add(
+        self,
+        owner_id: str,
+        *,
+        name: str,
+        sha256: str,
+        document: Mapping[str, Any],
+        cohort_id: str | None = None,
+        tree: tuple[str, Mapping[str, Any]] | None = None,
+    ) -> DiagnosisModelRow:
+        """Keep a model whose file, and whose tree's file, is already stored.
+
+        Parameters
+        ----------
+        owner_id : str
+            Whom it belongs to.
+        name : str
+            As the client calls it.
+        sha256 : str
+            Digest of its file.
+        document : mapping
+            What the API shows of it, as JSON.
+        cohort_id : str or None
+            The cohort, of the same owner, whose patients are its objects.
+        tree : (str, mapping) or None
+            Digest of its tree's file, and the tree's document; None where it is not built yet.
+
+        Returns
+        -------
+        DiagnosisModelRow
+            With its new identifier.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such cohort any longer.
+        """
+        if cohort_id is not None:
+            get_owned(self._session, CohortRow, owner_id, cohort_id, lock=True)
+        row = DiagnosisModelRow(
+            id=new_id(),
+            owner_id=owner_id,
+            cohort_id=cohort_id,
+            name=name,
+            sha256=sha256,
+            tree_sha256=None if tree is None else tree[0],
+            document=dict(document),
+            tree=None if tree is None else dict(tree[1]),
+            created_at=database_now(self._session),
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def lock(self, owner_id: str, model_id: str) -> DiagnosisModelRow:
+        """Read a model and keep others from changing it until the transaction ends. Raises NotFoundError."""
+        return get_owned(self._session, DiagnosisModelRow, owner_id, model_id, lock=True)
+
+    def delete(self, owner_id: str, model_id: str) -> tuple[StoredFile, ...]:
+        """Delete a model with its tree, its sessions and the job that builds the tree.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        model_id : str
+            Its identifier.
+
+        Returns
+        -------
+        tuple of StoredFile
+            Files that nothing refers to any longer, to be removed once the transaction is committed.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another owner's.
+        """
+        model = self.lock(owner_id, model_id)
+        JobRepository(self._session).delete_of(model_id)
+        self._session.execute(delete(DiagnosisModelRow).where(DiagnosisModelRow.id == model_id))
+        return unreferenced(self._session, files_of(model))
+
+
+def files_of(model: DiagnosisModelRow) -> tuple[StoredFile, ...]:
+    """The files that a model of a diagnosis refers to."""
+    files = [StoredFile("diagnosis_models", model.sha256)]
+    if model.tree_sha256 is not None:
+        files.append(StoredFile("diagnosis_trees", model.tree_sha256))
+    return tuple(files)
+
+
+class DiagnosisSessionRepository(OwnedRepository[DiagnosisSessionRow]):
+    """Sessions of all owners."""
+
+    _table = DiagnosisSessionRow
+
+    def add(self, owner_id: str, model_id: str, state: Mapping[str, Any]) -> DiagnosisSessionRow:
+        """Open a session.
+
+        Parameters
+        ----------
+        owner_id : str
+            Whom it belongs to.
+        model_id : str
+            The model, of the same owner.
+        state : mapping
+            Where it stands, as JSON.
+
+        Returns
+        -------
+        DiagnosisSessionRow
+            With its new identifier.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such model, or it is another owner's.
+        """
+        get_owned(self._session, DiagnosisModelRow, owner_id, model_id, lock=True)
+        now = database_now(self._session)
+        row = DiagnosisSessionRow(
+            id=new_id(),
+            owner_id=owner_id,
+            model_id=model_id,
+            state=dict(state),
+            version=1,
+            created_at=now,
+            changed_at=now,
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def with_model(self, owner_id: str, session_id: str) -> tuple[DiagnosisSessionRow, DiagnosisModelRow]:
+        """Read a session and its model.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        session_id : str
+            Identifier of the session.
+
+        Returns
+        -------
+        (DiagnosisSessionRow, DiagnosisModelRow)
+            As the transaction sees them.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such session, or it is another owner's.
+        """
+        # One statement: another request may delete both between two.
+        query = (
+            select(DiagnosisSessionRow, DiagnosisModelRow)
+            .join(DiagnosisModelRow, DiagnosisModelRow.id == DiagnosisSessionRow.model_id)
+            .where(DiagnosisSessionRow.id == session_id, DiagnosisSessionRow.owner_id == owner_id)
+        )
+        found = self._session.execute(query).one_or_none() if is_id(session_id) else None
+        if found is None:
+            msg = "there is no diagnosis session with this id"
+            raise NotFoundError(msg)
+        row, model = found
+        return row, model
+
+    def page_of_model(
+        self, owner_id: str, model_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[DiagnosisSessionRow]:
+        """List the sessions on a model, oldest first.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        model_id : str
+            The model.
+        limit : int
+            Most items, at least 1.
+        cursor : str or None
+            `next_cursor` of the page before.
+
+        Returns
+        -------
+        Page
+            Of sessions.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such model, or it is another owner's.
+        InvalidInputError
+            If the cursor is none of this list's.
+        """
+        get_owned(self._session, DiagnosisModelRow, owner_id, model_id)
+        query = select(DiagnosisSessionRow).where(DiagnosisSessionRow.model_id == model_id)
+        return page_by_creation(self._session, query, DiagnosisSessionRow, limit, cursor)
+
+    def change(self, row: DiagnosisSessionRow, state: Mapping[str, Any]) -> DiagnosisSessionRow:
+        """Write where a session stands, unless it was changed since it was read.
+
+        Parameters
+        ----------
+        row : DiagnosisSessionRow
+            The session as it was read, in another transaction.
+        state : mapping
+            Where it stands now, as JSON.
+
+        Returns
+        -------
+        DiagnosisSessionRow
+            The session with its new state.
+
+        Raises
+        ------
+        ConflictError
+            If another request has changed or deleted it in the meantime.
+        """
+        return _changed(self._session, DiagnosisSessionRow, row, state=dict(state))
+
+    def delete(self, owner_id: str, session_id: str) -> None:
+        """Delete a session. Raises NotFoundError."""
+        row = get_owned(self._session, DiagnosisSessionRow, owner_id, session_id, lock=True)
+        self._session.execute(delete(DiagnosisSessionRow).where(DiagnosisSessionRow.id == row.id))
+
+
+class DiagnosisLearnerRepository(OwnedRepository[DiagnosisLearnerRow]):
+    """Learners of responses, of all owners."""
+
+    _table = DiagnosisLearnerRow
+
+    def add(
+        self, owner_id: str, *, name: str, seed: int, document: Mapping[str, Any], state: Mapping[str, Any]
+    ) -> DiagnosisLearnerRow:
+        """Keep a learner that has seen no case.
+
+        Parameters
+        ----------
+        owner_id : str
+            Whom it belongs to.
+        name : str
+            As the client calls it.
+        seed : int
+            Of its draws.
+        document : mapping
+            What the API shows of it, as JSON.
+        state : mapping
+            All that it has learnt, as JSON.
+
+        Returns
+        -------
+        DiagnosisLearnerRow
+            With its new identifier.
+        """
+        now = database_now(self._session)
+        row = DiagnosisLearnerRow(
+            id=new_id(),
+            owner_id=owner_id,
+            name=name,
+            seed=seed,
+            n_cases=0,
+            version=1,
+            document=dict(document),
+            state=dict(state),
+            created_at=now,
+            changed_at=now,
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def with_state(self, owner_id: str, learner_id: str) -> DiagnosisLearnerRow:
+        """Read a learner with all that it has learnt. Raises NotFoundError."""
+        query = (
+            select(DiagnosisLearnerRow)
+            .where(DiagnosisLearnerRow.id == learner_id, DiagnosisLearnerRow.owner_id == owner_id)
+            .options(undefer(DiagnosisLearnerRow.state))
+        )
+        row = self._session.scalars(query).one_or_none() if is_id(learner_id) else None
+        if row is None:
+            msg = "there is no diagnosis learner with this id"
+            raise NotFoundError(msg)
+        return row
+
+    def change(
+        self, row: DiagnosisLearnerRow, *, n_cases: int, document: Mapping[str, Any], state: Mapping[str, Any]
+    ) -> DiagnosisLearnerRow:
+        """Write what a learner has learnt, unless it was changed since it was read.
+
+        Parameters
+        ----------
+        row : DiagnosisLearnerRow
+            The learner as it was read, in another transaction.
+        n_cases : int
+            Cases that it has seen by now.
+        document, state : mapping
+            As for `add`.
+
+        Returns
+        -------
+        DiagnosisLearnerRow
+            The learner as it is now.
+
+        Raises
+        ------
+        ConflictError
+            If another request has changed or deleted it in the meantime.
+        """
+        return _changed(
+            self._session, DiagnosisLearnerRow, row, n_cases=n_cases, document=dict(document), state=dict(state)
+        )
+
+    def delete(self, owner_id: str, learner_id: str) -> None:
+        """Delete a learner; models that were made of it stay. Raises NotFoundError."""
+        row = get_owned(self._session, DiagnosisLearnerRow, owner_id, learner_id, lock=True)
+        self._session.execute(delete(DiagnosisLearnerRow).where(DiagnosisLearnerRow.id == row.id))
+
+
+def _changed(session: Session, table: type[Versioned], row: Versioned, **values: object) -> Versioned:
+    take = (
+        update(table)
+        .where(table.id == row.id, table.version == row.version)
+        .values(**values, version=row.version + 1, changed_at=database_now(session))
+        .returning(table)
+    )
+    changed = session.scalars(take, execution_options={"synchronize_session": False}).one_or_none()
+    if changed is None:
+        what = table.__tablename__.replace("_", " ")
+        msg = f"another request has changed the {what} in the meantime; look at it again"
+        raise ConflictError(msg)
+    return changed

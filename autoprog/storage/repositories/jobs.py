@@ -1,0 +1,95 @@
+"""Queries on jobs, for the services that queue them and the clients who ask for them.
+
+`autoprog.storage.job_store` serves the runners.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import delete, select
+
+from autoprog.jobs import JobKind
+from autoprog.storage.database import database_now
+from autoprog.storage.files import StoredFile
+from autoprog.storage.ids import new_id
+from autoprog.storage.repositories._owned import OwnedRepository
+from autoprog.storage.tables import JobRow, JobStatus
+
+
+class JobRepository(OwnedRepository[JobRow]):
+    """Jobs of all owners."""
+
+    _table = JobRow
+
+    def add(
+        self,
+        owner_id: str,
+        kind: JobKind,
+        subject_id: str,
+        *,
+        parameters: Mapping[str, Any] | None = None,
+        files: Mapping[str, StoredFile] | None = None,
+    ) -> JobRow:
+        """Queue a job: a runner takes it from here once the transaction is committed.
+
+        Parameters
+        ----------
+        owner_id : str
+            Whom it belongs to.
+        kind : JobKind
+            What is to be done.
+        subject_id : str
+            The resource that the job is about; whoever deletes that deletes its jobs by `delete_of`.
+        parameters : mapping or None
+            For the work, as JSON.
+        files : mapping or None
+            Name -> a stored file that the work reads.
+
+        Returns
+        -------
+        JobRow
+            With its new identifier.
+        """
+        row = JobRow(
+            id=new_id(),
+            owner_id=owner_id,
+            kind=kind,
+            subject_id=subject_id,
+            payload={
+                "parameters": dict(parameters or {}),
+                "files": {name: list(file) for name, file in (files or {}).items()},
+            },
+            status=JobStatus.QUEUED,
+            created_at=database_now(self._session),
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def latest_of(self, kind: JobKind, subject_ids: Sequence[str]) -> dict[str, JobRow]:
+        """The latest job of a kind about each of several resources.
+
+        Parameters
+        ----------
+        kind : JobKind
+            What the jobs do.
+        subject_ids : sequence of str
+            Resources that the owner may see.
+
+        Returns
+        -------
+        dict
+            Resource's identifier -> job, without those that have none.
+        """
+        query = (
+            select(JobRow)
+            .where(JobRow.kind == kind, JobRow.subject_id.in_(subject_ids))
+            .order_by(JobRow.created_at, JobRow.id)
+        )
+        return {row.subject_id: row for row in self._session.scalars(query)}
+
+    def delete_of(self, subject_id: str) -> None:
+        """Delete all jobs about a resource, which the transaction has locked; a runner hears of it by its lease."""
+        self._session.execute(delete(JobRow).where(JobRow.subject_id == subject_id))
