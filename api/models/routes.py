@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Response
+from sqlalchemy.orm import Session
 
 from api.auth import Predictor, Reader, Writer
-from api.dependencies import ContextDependency, ReadSession
+from api.dependencies import ContextDependency, ReadSession, WriteSession
+from api.idempotency import OnceDependency, answer
 from api.models import service
-from api.models.schemas import ModelDocument, PredictionDocument, PredictionRequest
+from api.models.schemas import (
+    ModelDocument,
+    PredictionDocument,
+    PredictionRequest,
+    RecalibrationRequest,
+    ValidationDocument,
+    ValidationRequest,
+)
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
 from api.uploads import require_json
-from autoprog.storage.repositories import ModelRepository
+from autoprog.storage.repositories import ModelRepository, StoredAnswer, ValidationRepository
 
 router = APIRouter(prefix="/v1/models", tags=["models"], responses=problems(401, 403))
 
@@ -55,3 +64,86 @@ def delete_model(model_id: str, context: ContextDependency, principal: Writer) -
         orphans = ModelRepository(session).delete(principal.owner_id, model_id)
     for file in orphans:
         context.files.delete(file)
+
+
+@router.post(
+    "/{model_id}/recalibrations",
+    operation_id="recalibrate_model",
+    summary="Bring a model to another cohort, as a new version",
+    status_code=201,
+    response_model=ModelDocument,
+    dependencies=[Depends(require_json)],
+    responses=problems(400, 404, 409, 413, 415, 422),
+)
+def recalibrate_model(
+    model_id: str, request: RecalibrationRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+) -> Response:
+    """Meet the cohort's event rate, and the spread of its risks; the model as it was stays, and is the parent."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.recalibrate(context, session, principal.owner_id, model_id, request)
+        return answer(201, service.model_document(row), Location=f"/v1/models/{row.id}")
+
+    return once.run(request.fingerprint(), work)
+
+
+@router.post(
+    "/{model_id}/validations",
+    operation_id="validate_model",
+    summary="Measure a model in another cohort",
+    status_code=201,
+    response_model=ValidationDocument,
+    dependencies=[Depends(require_json)],
+    responses=problems(400, 404, 409, 413, 415, 422),
+)
+def validate_model(
+    model_id: str, request: ValidationRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+) -> Response:
+    """Give the whole report of performance there, and tell whether the patients are like the model's own."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.validate(context, session, principal.owner_id, model_id, request)
+        return answer(201, service.validation_document(row), Location=f"/v1/models/{model_id}/validations/{row.id}")
+
+    return once.run(request.fingerprint(), work)
+
+
+@router.get(
+    "/{model_id}/validations",
+    operation_id="list_validations",
+    summary="List a model's validations, oldest first",
+    responses=problems(404, 422),
+)
+def list_validations(
+    model_id: str, session: ReadSession, principal: Reader, page: PageParameters
+) -> ListDocument[ValidationDocument]:
+    """List what a model was worth in other cohorts."""
+    found = ValidationRepository(session).page_of_model(
+        principal.owner_id, model_id, limit=page.limit, cursor=page.cursor
+    )
+    items = [service.validation_document(row) for row in found.items]
+    return ListDocument[ValidationDocument](items=items, next_cursor=found.next_cursor)
+
+
+@router.get(
+    "/{model_id}/validations/{validation_id}",
+    operation_id="get_validation",
+    summary="Show a validation",
+    responses=problems(404),
+)
+def get_validation(model_id: str, validation_id: str, session: ReadSession, principal: Reader) -> ValidationDocument:
+    """Show what was found."""
+    row = ValidationRepository(session).of_model(principal.owner_id, model_id, validation_id)
+    return service.validation_document(row)
+
+
+@router.delete(
+    "/{model_id}/validations/{validation_id}",
+    operation_id="delete_validation",
+    summary="Delete a validation",
+    status_code=204,
+    responses=problems(404),
+)
+def delete_validation(model_id: str, validation_id: str, session: WriteSession, principal: Writer) -> None:
+    """Delete what was found; the model stays."""
+    ValidationRepository(session).delete(principal.owner_id, model_id, validation_id)

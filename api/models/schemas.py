@@ -2,12 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.cohorts.schemas import FeatureDocument, OutcomeDocument
+from api.searches.schemas import (
+    CalibrationDocument,
+    NetBenefitDocument,
+    PerformanceDocument,
+    ScoreDocument,
+    SubgroupDocument,
+)
+from autoprog.evaluation import THRESHOLDS
+from autoprog.search.settings import Thresholds
 
 MAX_PATIENTS = 10_000
 """Most patients of one request for predictions."""
@@ -62,3 +72,72 @@ class PredictionDocument(BaseModel):
     items: list[PatientPrediction]
     interval: dict[str, Any] | None = Field(description="null where the model gives no intervals")
     model_id: str
+
+
+class _OnCohort(BaseModel):
+    """Something to be done with a model and a cohort of the same owner."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    cohort_id: Annotated[str, Field(max_length=64)]
+
+    def fingerprint(self) -> str:
+        """Digest of what was asked: the same for the same request."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+
+
+class RecalibrationRequest(_OnCohort):
+    """Patients with known outcomes to bring a model to."""
+
+    # Spelt out, as `autoprog.model` would bring the learning libraries into a process that only serves.
+    method: Literal["intercept", "intercept_and_slope"] = Field(
+        "intercept_and_slope",
+        description="meet the event rate alone, which few patients suffice for, or the spread too",
+    )
+
+
+class ValidationRequest(_OnCohort):
+    """Patients with known outcomes to measure a model on."""
+
+    thresholds: Thresholds = Field(THRESHOLDS, description="range of risks that the net benefit is a mean over")
+    subgroups: list[str] | None = Field(None, description="features to measure by; default: sex and age")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of the bootstrap")
+
+
+class FeatureShiftDocument(BaseModel):
+    """One feature in the patients that the model was fitted on and in these."""
+
+    feature: str
+    training_range: tuple[float, float] | None = Field(description="null, as `range` is, of what is no number")
+    range: tuple[float, float] | None
+    outside: float = Field(description="share of the observed values outside the training range")
+    training_missing: float = Field(description="share of patients without a value")
+    missing: float
+
+
+class RiskDistribution(BaseModel):
+    """How many patients have which risk."""
+
+    edges: list[float]
+    with_outcome: list[int] = Field(description="patients between one edge and the next")
+    without_outcome: list[int]
+
+
+class ValidationDocument(BaseModel):
+    """What a model is worth in another cohort."""
+
+    id: str
+    model_id: str
+    cohort_id: str | None = Field(description="null once the cohort is deleted")
+    created_at: datetime
+    n_patients: int
+    n_events: int
+    expected_events: float = Field(description="sum of the risks")
+    scores: dict[str, ScoreDocument] = Field(description="by metric, each in its own direction")
+    performance: PerformanceDocument
+    calibration: CalibrationDocument
+    net_benefit: NetBenefitDocument
+    risk_distribution: RiskDistribution
+    subgroups: list[SubgroupDocument]
+    features: list[FeatureShiftDocument]
+    warnings: list[str] = Field(description="where these patients are unlike those that the model was fitted on")

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+from sqlalchemy.orm import Session
+
 from api.dependencies import Context
-from api.models.schemas import ModelDocument, PatientPrediction, PredictionDocument, PredictionRequest
-from autoprog.storage.tables import ModelRow
+from api.models.schemas import (
+    ModelDocument,
+    PatientPrediction,
+    PredictionDocument,
+    PredictionRequest,
+    RecalibrationRequest,
+    ValidationDocument,
+    ValidationRequest,
+)
+from autoprog.cohort import Cohort, from_parquet
+from autoprog.storage.repositories import CohortRepository, ModelRepository, ValidationRepository
+from autoprog.storage.tables import ModelRow, ValidationRow
 
 
 def model_document(row: ModelRow) -> ModelDocument:
@@ -49,3 +61,92 @@ def predict(context: Context, row: ModelRow, request: PredictionRequest) -> Pred
     risks = context.load_model(row.sha256).predict(request.patients)
     items = [PatientPrediction.model_validate(risk.to_json()) for risk in risks]
     return PredictionDocument(items=items, interval=None, model_id=row.id)
+
+
+def recalibrate(
+    context: Context, session: Session, owner_id: str, model_id: str, request: RecalibrationRequest
+) -> ModelRow:
+    """Bring a model to another cohort and keep it as a version of its own.
+
+    Parameters
+    ----------
+    context : Context
+        Loads the model, stores the new one.
+    session : Session
+        The transaction that the row belongs to.
+    owner_id, model_id : str
+        Whose model, and which.
+    request : RecalibrationRequest
+        The cohort, and what is to be met.
+
+    Returns
+    -------
+    ModelRow
+        With `parent_id`.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such model or cohort.
+    InvalidInputError
+        If the cohort does not serve; names all faults.
+    """
+    from autoprog.model import recalibrated  # noqa: PLC0415  brings the learning libraries
+
+    parent = ModelRepository(session).get(owner_id, model_id)
+    model = recalibrated(
+        context.load_model(parent.sha256), _cohort(context, session, owner_id, request.cohort_id), request.method
+    )
+    sha256 = context.files.put("models", model.to_bytes())
+    return ModelRepository(session).add_version(
+        parent, sha256=sha256, cohort_id=request.cohort_id, document=parent.document
+    )
+
+
+def validate(
+    context: Context, session: Session, owner_id: str, model_id: str, request: ValidationRequest
+) -> ValidationRow:
+    """Measure a model in another cohort and keep what was found.
+
+    Parameters
+    ----------
+    context : Context
+        Loads the model.
+    session : Session
+        The transaction that the row belongs to.
+    owner_id, model_id : str
+        Whose model, and which.
+    request : ValidationRequest
+        The cohort, and what to measure.
+
+    Returns
+    -------
+    ValidationRow
+        With its new identifier.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such model or cohort.
+    InvalidInputError
+        If the cohort does not serve; names all faults.
+    """
+    from autoprog.model import external_validation  # noqa: PLC0415  brings the learning libraries
+
+    model = ModelRepository(session).get(owner_id, model_id)
+    cohort = _cohort(context, session, owner_id, request.cohort_id)
+    document = external_validation(
+        context.load_model(model.sha256), cohort, request.thresholds, request.subgroups, request.seed
+    )
+    return ValidationRepository(session).add(model, request.cohort_id, document)
+
+
+def validation_document(row: ValidationRow) -> ValidationDocument:
+    """A validation as the API shows it."""
+    return ValidationDocument(
+        **row.document, id=row.id, model_id=row.model_id, cohort_id=row.cohort_id, created_at=row.created_at
+    )
+
+
+def _cohort(context: Context, session: Session, owner_id: str, cohort_id: str) -> Cohort:
+    return from_parquet(context.files.get("cohorts", CohortRepository(session).get(owner_id, cohort_id).sha256))

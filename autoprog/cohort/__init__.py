@@ -1,5 +1,6 @@
 """What comes in: the cohort, its features and its outcome; reading and checking files."""
 
+from autoprog.cohort.alignment import align
 from autoprog.cohort.canonical import canonical_text
 from autoprog.cohort.cohort import Cohort, Mode
 from autoprog.cohort.examples import cleveland
@@ -25,6 +26,7 @@ __all__ = [
     "Mode",
     "ReadLimits",
     "SampleSize",
+    "align",
     "canonical_text",
     "cleveland",
     "encode_patients",

@@ -1,0 +1,101 @@
+"""Another cohort's patients as a model wants them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort.canonical import canonical_text, short
+from autoprog.cohort.cohort import Cohort
+from autoprog.cohort.messages import count_text
+from autoprog.cohort.schema import Feature
+from autoprog.errors import Fault, InvalidInputError
+
+_SHOWN = 5
+
+
+def align(features: Sequence[Feature], cohort: Cohort, pointer: str) -> NDArray[np.float64]:
+    """The matrix of another cohort in the order and coding of a model's features.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        What the model was trained on.
+    cohort : Cohort
+        The other patients; columns that the model does not know are passed over.
+    pointer : str
+        Where a fault points to.
+
+    Returns
+    -------
+    ndarray, shape = (n_patients, n_features)
+        float64; NaN is a missing cell.
+
+    Raises
+    ------
+    InvalidInputError
+        With every feature that is absent, has another unit or is of another kind, and every category that the model
+        has never seen.
+    """
+    places = {feature.name: j for j, feature in enumerate(cohort.features)}
+    X = np.full((cohort.n_patients, len(features)), math.nan)
+    faults: list[str] = []
+    for j, feature in enumerate(features):
+        if feature.name not in places:
+            faults.append(f"the cohort has no feature {feature.name!r}, which the model needs")
+            continue
+        other = cohort.features[places[feature.name]]
+        values = cohort.X[:, places[feature.name]]
+        if feature.unit and other.unit and feature.unit != other.unit:
+            faults.append(f"{feature.name} is in {other.unit} here and in {feature.unit} in the model")
+        if feature.kind == "numeric":
+            X[:, j], fault = _numbers(feature, other, values)
+        else:
+            X[:, j], fault = _codes(feature, other, values)
+        faults += [fault] if fault else []
+    if faults:
+        raise InvalidInputError([Fault(pointer, detail) for detail in faults])
+    return X
+
+
+def _numbers(feature: Feature, other: Feature, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], str | None]:
+    if other.kind == "numeric":
+        return values, None
+    numbers = [_number(level) for level in other.levels]
+    if any(math.isnan(number) for number in numbers):
+        levels = ", ".join(short(level) for level in other.levels[:_SHOWN])
+        return values, f"{feature.name} is a number in the model and has the categories {levels} here"
+    return _looked_up(np.array(numbers), values), None
+
+
+def _codes(feature: Feature, other: Feature, values: NDArray[np.float64]) -> tuple[NDArray[np.float64], str | None]:
+    codes = {level: float(code) for code, level in enumerate(feature.levels)}
+    if other.kind == "numeric":
+        texts = [None if math.isnan(value) else canonical_text(value) for value in values.tolist()]
+    else:
+        texts = [None if math.isnan(value) else other.levels[int(value)] for value in values.tolist()]
+    unseen = Counter(text for text in texts if text is not None and text not in codes)
+    if unseen:
+        shown = ", ".join(f"{short(text)} ({count_text(n, 'patient')})" for text, n in unseen.most_common(_SHOWN))
+        more = f" and {len(unseen) - _SHOWN} more" if len(unseen) > _SHOWN else ""
+        known = ", ".join(short(level) for level in feature.levels[:_SHOWN])
+        return values, f"{feature.name} has values that the model has never seen: {shown}{more}; it knows {known}"
+    return np.array([math.nan if text is None else codes[text] for text in texts]), None
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan
+
+
+def _looked_up(numbers: NDArray[np.float64], codes: NDArray[np.float64]) -> NDArray[np.float64]:
+    known = ~np.isnan(codes)
+    looked_up = np.full(len(codes), math.nan)
+    looked_up[known] = numbers[codes[known].astype(np.intp)]
+    return looked_up

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autoprog.cohort import Binary, Cohort, Feature, align
+from autoprog.errors import InvalidInputError
+
+MODEL = (
+    Feature("age", "numeric", unit="years"),
+    Feature("sex", "binary", ("f", "m")),
+    Feature("grade", "ordinal", ("1", "2", "3")),
+    Feature("dose", "numeric"),
+)
+
+
+def cohort(features: tuple[Feature, ...], X: list[list[float]]) -> Cohort:
+    return Cohort("other", Binary("y", "1", "0"), features, np.array(X, dtype=float), np.arange(len(X)) % 2)
+
+
+def test_columns_and_codes_become_the_models() -> None:
+    """Other order, other codes, more columns; a grade that was read as a number and a dose that was read as levels."""
+    other = cohort(
+        (
+            Feature("dose", "ordinal", ("0.5", "2")),
+            Feature("site", "categorical", ("a", "b")),
+            Feature("grade", "numeric"),
+            Feature("sex", "binary", ("m", "f")),
+            Feature("age", "numeric"),
+        ),
+        [[0, 1, 3, 0, 50], [1, 0, 1, 1, 61], [np.nan, 0, np.nan, np.nan, np.nan]],
+    )
+    expected = [[50, 1, 2, 0.5], [61, 0, 0, 2.0], [np.nan] * 4]
+    np.testing.assert_array_equal(align(MODEL, other, "/cohort_id"), expected)
+
+
+def test_every_difference_is_named_at_once() -> None:
+    other = cohort(
+        (
+            Feature("age", "numeric", unit="months"),
+            Feature("sex", "categorical", ("f", "m", "x")),
+            Feature("dose", "categorical", ("high", "low")),
+        ),
+        [[600, 2, 0], [700, 2, 1], [800, 0, 0]],
+    )
+    with pytest.raises(InvalidInputError) as caught:
+        align(MODEL, other, "/cohort_id")
+    assert {f.pointer for f in caught.value.faults} == {"/cohort_id"}
+    details = [f.detail for f in caught.value.faults]
+    assert details == [
+        "age is in months here and in years in the model",
+        "sex has values that the model has never seen: 'x' (2 patients); it knows 'f', 'm'",
+        "the cohort has no feature 'grade', which the model needs",
+        "dose is a number in the model and has the categories 'high', 'low' here",
+    ]

@@ -1,0 +1,112 @@
+"""A model among other patients: measured there, and recalibrated to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+from sklearn.metrics import brier_score_loss, roc_auc_score
+
+from autoprog.cohort import Cohort
+from autoprog.errors import InvalidInputError
+from autoprog.interpreter import explain, make_strata
+from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator, external_validation, recalibrated
+from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
+from autoprog.validation import Recalibration, calibration_of
+from tests.cohorts import cleveland_cohort
+
+RANGE = (0.1, 0.4)
+SIMPLE = ("median", "none", "logistic_regression", "none")
+
+
+def part(rows: np.ndarray) -> Cohort:
+    cohort = cleveland_cohort()
+    return replace(cohort, X=cohort.X[rows], y=cohort.y[rows])
+
+
+@cache
+def model() -> PrognosticModel:
+    """Fitted on every other patient of Cleveland, and recalibrated wrongly."""
+    cohort = part(np.arange(0, 303, 2))
+    space = Space.full()
+    configuration = Configuration(*(space.algorithm(s, n).default_step() for s, n in zip(STAGES, SIMPLE, strict=True)))
+    estimator = build_pipeline(configuration, cohort.features, TableShape.of(cohort, 5), 0).fit(cohort.X, cohort.y)
+    risks = estimator.predict_proba(cohort.X)[:, 1]
+    rules = explain(cohort, risks, make_strata(risks))
+    member = Member(1.0, dump_estimator(estimator))
+    metadata = ModelMetadata.of(cohort)
+    return PrognosticModel(cohort.features, cohort.outcome, (member,), rules, metadata, Recalibration(0.7, 1.8))
+
+
+def others() -> Cohort:
+    return part(np.arange(1, 303, 2))
+
+
+def test_the_report_is_of_the_other_patients() -> None:
+    cohort = others()
+    p = model().risks(cohort.X)
+    document = external_validation(model(), cohort, RANGE)
+    assert (document["n_patients"], document["n_events"]) == (151, int(cohort.y.sum()))
+    assert document["expected_events"] == pytest.approx(p.sum())
+    assert document["performance"]["auc_roc"] == pytest.approx(roc_auc_score(cohort.y, p), abs=1e-12)
+    assert document["scores"]["brier"]["estimate"] == pytest.approx(brier_score_loss(cohort.y, p), abs=1e-12)
+    for score in document["scores"].values():
+        assert score["lower"] < score["estimate"] < score["upper"]
+    distribution = document["risk_distribution"]
+    assert sum(distribution["with_outcome"]) == cohort.y.sum()
+    assert sum(distribution["without_outcome"]) == 151 - cohort.y.sum()
+    assert {s["feature"] for s in document["subgroups"]} == {"age", "sex"}
+
+
+def test_what_differs_in_the_features_is_told() -> None:
+    cohort = others()
+    X = cohort.X.copy()
+    age, chol = (next(j for j, f in enumerate(cohort.features) if f.name == name) for name in ("age", "chol"))
+    X[:30, age] += 100
+    X[:60, chol] = np.nan
+    document = external_validation(model(), replace(cohort, X=X), RANGE)
+    shifts = {shift["feature"]: shift for shift in document["features"]}
+    assert shifts["age"]["outside"] == pytest.approx(30 / 151, abs=0.02)
+    assert shifts["chol"]["missing"] == pytest.approx(60 / 151)
+    assert document["warnings"] == [
+        f"{shifts['age']['outside']:.0%} of the values of age lie outside 29 to 77",
+        "chol is missing in 40%, in training in 0%",
+    ]
+
+
+@pytest.mark.parametrize("method", ["intercept", "intercept_and_slope"])
+def test_a_recalibrated_model_is_calibrated_where_it_was_recalibrated(method: str) -> None:
+    cohort = others()
+    before = model().risks(cohort.X)
+    assert abs(calibration_of(cohort.y, before).intercept.estimate) > 0.3
+    moved = recalibrated(model(), cohort, method)  # type: ignore[arg-type]
+    after = moved.risks(cohort.X)
+    calibration = calibration_of(cohort.y, after)
+    assert after.mean() == pytest.approx(cohort.y.mean(), abs=1e-6)
+    assert calibration.intercept.estimate == pytest.approx(0.0, abs=1e-5)
+    assert calibration.slope is not None
+    if method == "intercept_and_slope":
+        assert calibration.slope.estimate == pytest.approx(1.0, abs=1e-4)
+    np.testing.assert_array_equal(np.argsort(before, kind="stable"), np.argsort(after, kind="stable"))
+    # What a stratum is stays; what is told of its patients is told of these.
+    assert moved.rules.strata == model().rules.strata
+    again = PrognosticModel.from_bytes(moved.to_bytes())
+    np.testing.assert_array_equal(again.risks(cohort.X), after)
+
+
+def test_faults_of_features_outcome_and_subgroups_come_together() -> None:
+    cohort = others()
+    healthy = np.flatnonzero(cohort.y == 0)[:40]
+    lacking = replace(cohort, features=cohort.features[1:], X=cohort.X[healthy][:, 1:], y=np.zeros(40, dtype=np.int8))
+    with pytest.raises(InvalidInputError) as caught:
+        external_validation(model(), lacking, RANGE, ["site"])
+    assert [f.detail for f in caught.value.faults] == [
+        "the cohort has no feature 'age', which the model needs",
+        "of 40 patients 0 have the outcome; at least 2 must have it, and 2 not",
+        "the cohort has no feature 'site'",
+    ]
+    few = np.concatenate([healthy, np.flatnonzero(cohort.y == 1)[:9]])
+    with pytest.raises(InvalidInputError, match="only 9 patients have the outcome; a recalibration takes at least 10"):
+        recalibrated(model(), replace(cohort, X=cohort.X[few], y=cohort.y[few]), "intercept")
