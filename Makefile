@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 SELECT ?= slow
+# Processes that the tests run in; files are not split.
+WORKERS ?= 2
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test slow lint format bench lock clean
@@ -30,7 +32,7 @@ demo: install
 	@$(VENV)/bin/autoprog demo
 
 test: install
-	$(VENV)/bin/pytest -q
+	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile
 
 slow: install
 	$(VENV)/bin/pytest -q -m '$(SELECT)' --durations=0
@@ -48,7 +50,7 @@ format: install
 
 bench: install
 	@mkdir -p benchmarks/results
-	@for file in benchmarks/[a-z]*.py; do \
+	@for file in benchmarks/[a-z]*.py $$(dirname benchmarks/*/__main__.py); do \
 		result=benchmarks/results/$$(basename $$file .py).json; \
 		$(VENV)/bin/python $$file > $$result.part && mv $$result.part $$result && echo $$result && cat $$result || exit 1; \
 	done

