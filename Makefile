@@ -15,7 +15,7 @@ help:
 	@echo 'make lint     ruff, mypy, import-linter, numpydoc'
 	@echo 'make format   let ruff rewrite what it can'
 	@echo 'make bench    the benchmarks; each writes its figures to benchmarks/results'
-	@echo 'make lock     write requirements.lock anew from pyproject.toml'
+	@echo 'make lock     write both requirements.lock anew from pyproject.toml'
 	@echo 'make clean    remove the environment and the caches'
 
 install: $(VENV)/.installed
@@ -25,7 +25,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml
 	this is " + sys.version.split()[0] + ": make PYTHON=... names another")'
 	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)
 	@echo 'Installing into $(VENV): one to a few minutes'
-	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r requirements.lock -e '.[dev,bench]'
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r requirements.lock -e '.[dev]'
 	@touch $@
 
 demo: install
@@ -49,6 +49,7 @@ format: install
 	$(VENV)/bin/ruff format
 
 bench: install
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r benchmarks/requirements.lock
 	@mkdir -p benchmarks/results
 	@for file in benchmarks/[a-z]*.py $$(dirname benchmarks/*/__main__.py); do \
 		result=benchmarks/results/$$(basename $$file .py).json; \
@@ -56,13 +57,15 @@ bench: install
 	done
 
 # torch's CPU build calls itself 2.x+cpu: without the label the line also fits platforms that have one build only.
+PORTABLE := sed -E "s/^(torch==[^+]+)\+.*/\1/; \
+	s/^xgboost-cpu==(.*)/xgboost==\1; platform_system=='Darwin' or platform_machine!='x86_64'\nxgboost-cpu==\1; platform_system!='Darwin' and platform_machine=='x86_64'/"
+
 lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
+	build/lock/bin/python -m pip freeze --exclude-editable | $(PORTABLE) > requirements.lock
 	build/lock/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev,bench]'
-	build/lock/bin/python -m pip freeze --exclude-editable \
-	| sed -E "s/^(torch==[^+]+)\+.*/\1/; \
-	s/^xgboost-cpu==(.*)/xgboost==\1; platform_system=='Darwin' or platform_machine!='x86_64'\nxgboost-cpu==\1; platform_system!='Darwin' and platform_machine=='x86_64'/" \
-	> requirements.lock
+	build/lock/bin/python -m pip freeze --exclude-editable | $(PORTABLE) | grep -vxFf requirements.lock > benchmarks/requirements.lock
 	rm -rf build/lock
 
 clean:

@@ -1,0 +1,194 @@
+"""How many evaluations the optimizer needs, beside its rivals.
+
+    python benchmarks/optimizer pools --data FOLDER --cohorts birthwt pima ...   evaluate the pools (hours)
+    python benchmarks/optimizer surrogates                                      fit both surrogates to each pool
+    python benchmarks/optimizer runs --table shared --workers 2                 all methods on all landscapes (hours)
+    python benchmarks/optimizer live --data FOLDER                              the same on real evaluations (hours)
+    python benchmarks/optimizer                                                 print the figures of what was run
+
+Each goes on where it was broken off. Figures come from the files that the others left, as JSON; the same as tables
+are written beside them, to `benchmarks/results/optimizer.md`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from pathlib import Path
+
+import _pool
+from _cohorts import COHORTS
+from _landscape import SURROGATES, landscape
+from _methods import METHODS
+from _shards import SHARDS
+
+_RESULTS = Path(__file__).parents[1] / "results"
+_LIVE = Path(__file__).parent / "live"
+_LIVE_METHODS = ("default", "paper", "tpe", "smac", "random")
+
+
+def _pools(arguments: argparse.Namespace) -> None:
+    for i, name in enumerate(arguments.synthetic or ()):
+        import _synthetic  # noqa: PLC0415  for trying the benchmark only
+
+        _synthetic.make(name, arguments.pools, arguments.each, has_missing=i % 2 == 0)
+    for name in arguments.cohorts if arguments.data else ():
+        _pool.make(name, arguments.data, arguments.pools, arguments.each)
+
+
+def _surrogates(arguments: argparse.Namespace) -> None:
+    import torch  # noqa: PLC0415  `pools` evaluates in processes that must not inherit it
+    from threadpoolctl import threadpool_limits  # noqa: PLC0415
+
+    torch.set_num_threads(1)
+    rows = []
+    with threadpool_limits(1):
+        for name in _chosen(arguments):
+            for surrogate in SURROGATES:
+                fitted = landscape(_pool.read(name, arguments.pools), surrogate)
+                rows.append(
+                    {
+                        "cohort": name,
+                        "surrogate": surrogate,
+                        "pool": fitted.n_pool,
+                        "failed": fitted.n_failed,
+                        "rank correlation": round(fitted.correlation, 3),
+                        "in the upper half": round(fitted.upper_correlation, 3),
+                        "median": round(fitted.median, 4),
+                        "best": round(fitted.best, 4),
+                        "used": "yes" if fitted.is_faithful else "no",
+                    }
+                )
+                print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+    arguments.shards.mkdir(parents=True, exist_ok=True)
+    (arguments.shards / "surrogates.json").write_text(json.dumps(rows, indent=1) + "\n")
+
+
+def _chosen(arguments: argparse.Namespace) -> list[str]:
+    """The cohorts that were asked for, or all that have a pool."""
+    there = [path.name.removesuffix(".jsonl.gz") for path in sorted(arguments.pools.glob("*.jsonl.gz"))]
+    return [name for name in there if arguments.cohorts is None or name in arguments.cohorts]
+
+
+def _runs(arguments: argparse.Namespace) -> None:
+    from _runs import Task, execute_all  # noqa: PLC0415  learning libraries
+
+    tasks = [
+        Task(
+            arguments.table,
+            arguments.batch,
+            cohort,
+            surrogate,
+            method,
+            tuple(range(min(arguments.seeds, METHODS[method].seeds or arguments.seeds))),
+            min(arguments.budget, METHODS[method].budget or arguments.budget),
+            arguments.pools,
+            arguments.shards,
+            arguments.redo_outdated,
+        )
+        # Methods innermost: what is there when it is broken off compares, and a worker goes on with its landscape.
+        for cohort in _chosen(arguments)
+        for surrogate in arguments.surrogates
+        for method in arguments.methods
+        # From a shared design a portfolio is no other method.
+        if arguments.table == "own" or not METHODS[method].portfolio
+    ]
+    execute_all(tasks, arguments.workers)
+
+
+def _live(arguments: argparse.Namespace) -> None:
+    from _live import LivePlan, make  # noqa: PLC0415  learning libraries
+
+    plan = LivePlan(
+        tuple(arguments.methods),
+        tuple(range(arguments.seeds)),
+        arguments.budget,
+        arguments.batch,
+        arguments.table,
+        arguments.data,
+        arguments.pools,
+        arguments.live,
+        arguments.redo_outdated,
+    )
+    make(arguments.cohorts, plan)
+
+
+def _figures(arguments: argparse.Namespace) -> None:
+    from _figures import figures  # noqa: PLC0415  learning libraries
+    from _markdown import markdown  # noqa: PLC0415
+
+    document = figures(arguments.shards, arguments.live)
+    arguments.markdown.write_text(markdown(document))
+    print(json.dumps(document, indent=2))
+
+
+def _common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--pools", type=Path, default=_pool.POOLS, help="folder of the pools")
+    parser.add_argument("--shards", type=Path, default=SHARDS, help="folder of the runs on surrogates")
+    parser.add_argument("--live", type=Path, default=_LIVE, help="folder of the runs on real evaluations")
+
+
+def _searches(parser: argparse.ArgumentParser, methods: list[str], budget: int, seeds: int) -> None:
+    parser.add_argument("--methods", nargs="+", choices=METHODS, default=methods, metavar="METHOD")
+    parser.add_argument("--budget", type=int, default=budget, help="evaluations of a run")
+    parser.add_argument("--seeds", type=int, default=seeds, help="runs of a method on a landscape")
+    parser.add_argument("--batch", type=int, default=1, help="configurations proposed at once")
+    parser.add_argument("--redo-outdated", action="store_true", help="run anew what another version of a method ran")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="benchmarks/optimizer", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command")
+
+    pools = commands.add_parser("pools", help="evaluate configurations on real cohorts")
+    pools.add_argument("--data", type=Path, help="folder of the cohorts' files")
+    pools.add_argument("--cohorts", nargs="+", choices=COHORTS, default=list(COHORTS), metavar="COHORT")
+    pools.add_argument(
+        "--each", type=int, default=_pool.EACH, help="configurations a prediction algorithm, a power of 2"
+    )
+    pools.add_argument(
+        "--synthetic", nargs="+", metavar="NAME", help="make pools of these names without any evaluation"
+    )
+    pools.set_defaults(run=_pools)
+
+    surrogates = commands.add_parser("surrogates", help="fit what stands for evaluations")
+    surrogates.add_argument("--cohorts", nargs="+", metavar="COHORT")
+    surrogates.set_defaults(run=_surrogates)
+
+    runs = commands.add_parser("runs", help="run the methods on the surrogates")
+    runs.add_argument("--cohorts", nargs="+", metavar="COHORT")
+    runs.add_argument("--surrogates", nargs="+", choices=SURROGATES, default=list(SURROGATES))
+    runs.add_argument("--table", choices=("shared", "own"), default="shared", help="the first design")
+    runs.add_argument("--workers", type=int, default=2, help="processes")
+    _searches(runs, list(METHODS), 100, 10)
+    runs.set_defaults(run=_runs)
+
+    live = commands.add_parser("live", help="run methods on real evaluations")
+    live.add_argument("--data", type=Path, required=True, help="folder of the cohorts' files")
+    live.add_argument("--cohorts", nargs="+", choices=COHORTS, default=list(COHORTS), metavar="COHORT")
+    live.add_argument("--table", choices=("shared", "own"), default="own", help="the first design")
+    _searches(live, list(_LIVE_METHODS), 50, 3)
+    live.set_defaults(run=_live)
+
+    figures = commands.add_parser("figures", help="print the figures, as without a command")
+    for command in (parser, figures):
+        command.add_argument("--markdown", type=Path, default=_RESULTS / "optimizer.md", help="where the tables go")
+        command.set_defaults(run=_figures)
+    for command in (parser, pools, surrogates, runs, live, figures):
+        _common(command)
+    return parser
+
+
+def main() -> None:
+    """Run one of the commands."""
+    if os.environ.get("PYTHONHASHSEED") != "0":
+        # SMAC walks over sets of texts: only with the same hashes does its seed give the same run.
+        os.execve(sys.executable, sys.orig_argv, {**os.environ, "PYTHONHASHSEED": "0"})  # noqa: S606
+    arguments = _parser().parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()

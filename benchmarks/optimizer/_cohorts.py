@@ -1,0 +1,123 @@
+"""The cohorts whose pools of evaluated configurations the optimizers are compared on.
+
+Those on which logistic regression leaves nothing to find (chronic kidney disease, breast cancer cytology) are not
+among them. Two copies of one study are one family: what is learnt for a cohort is never learnt from its family.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from autoprog.cohort import Cohort, parse_spec, read_cohort
+from autoprog.evaluation import Plan
+
+# Patients are sampled to this many, or to as many as hold so many of the rarer outcome.
+LEAST_PATIENTS, LEAST_EVENTS, MOST_PATIENTS = 600, 60, 1_500
+FOLDS, SEED = 5, 0
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a cohort lies and what its outcome is.
+
+    Attributes
+    ----------
+    file : str
+        Name of the gzipped CSV file, without its ending.
+    family : str
+        Study that it comes from.
+    within : float or None
+        Of a time-to-event file: the outcome is an event up to this time; patients censored before it are left out.
+    ignore : tuple of str
+        Columns that were not known at the beginning, or hold hundreds of codes.
+    """
+
+    file: str
+    family: str
+    within: float | None = None
+    ignore: tuple[str, ...] = ()
+
+
+COHORTS = {
+    "birthwt": Source("birthwt", "birthwt"),
+    "cardio": Source("cardio70k", "cardio"),
+    "diabetes": Source("diabetes_readmit_5k", "diabetes", ignore=("diag_1", "diag_2", "diag_3")),
+    "framingham": Source("framingham_chd", "framingham"),
+    "gbsg2": Source("gbsg2", "gbsg2", within=730.0),
+    "heart_cleveland": Source("heart_cleveland", "heart"),
+    "heart_uci4": Source("heart_uci4", "heart"),
+    "hepatitis": Source("hepatitis", "hepatitis"),
+    "ilpd": Source("ilpd", "ilpd"),
+    "metabric": Source("metabric", "metabric", within=120.0),
+    "pima": Source("pima", "pima"),
+    "pima_missing": Source("pima_missing", "pima"),
+    "stroke": Source("stroke", "stroke"),
+    "whas500": Source("whas500", "whas500", within=365.0, ignore=("los",)),
+}
+
+
+def load(name: str, folder: Path) -> tuple[Cohort, Plan]:
+    """The cohort, sampled, and how its configurations are evaluated.
+
+    Parameters
+    ----------
+    name : str
+        Key of `COHORTS`.
+    folder : Path
+        Holds the files.
+
+    Returns
+    -------
+    cohort : Cohort
+        The patients that evaluations are made on.
+    plan : Plan
+        Five folds, AUC-ROC.
+    """
+    cohort, size = whole(name, folder)
+    return Plan("auc_roc", FOLDS, 1, SEED, patients=size).sample(cohort), Plan("auc_roc", FOLDS, 1, SEED)
+
+
+def whole(name: str, folder: Path) -> tuple[Cohort, int]:
+    """All patients of a cohort, and how many of them evaluations are made on, if there are so many.
+
+    Parameters
+    ----------
+    name : str
+        Key of `COHORTS`.
+    folder : Path
+        Holds the files.
+
+    Returns
+    -------
+    cohort : Cohort
+        Everybody.
+    size : int
+        Enough for the rarer outcome to be seen.
+    """
+    source = COHORTS[name]
+    content = (folder / f"{source.file}.csv.gz").read_bytes()
+    if source.within is not None:
+        content = _by_time(content, source.within)
+    document = {"name": name, "outcome": {"column": "outcome", "positive": 1}, "ignore": list(source.ignore)}
+    cohort = read_cohort(content, parse_spec(document)).cohort
+    rarer = min(cohort.y.mean(), 1 - cohort.y.mean())
+    return cohort, min(MOST_PATIENTS, max(LEAST_PATIENTS, round(LEAST_EVENTS / rarer)))
+
+
+def _by_time(content: bytes, within: float) -> bytes:
+    """Replace time and event by the outcome."""
+    with gzip.open(io.BytesIO(content), "rt", newline="") as text:
+        rows = list(csv.DictReader(text))
+    target = io.StringIO()
+    columns = [name for name in rows[0] if name not in {"time", "event"}]
+    writer = csv.DictWriter(target, [*columns, "outcome"])
+    writer.writeheader()
+    for row in rows:
+        time, event = float(row.pop("time")), row.pop("event") != "0"
+        if event or time >= within:
+            writer.writerow({**row, "outcome": int(event and time <= within)})
+    return target.getvalue().encode()

@@ -1,0 +1,274 @@
+"""The runs: every method on every landscape, from one shared first design or each at its own best."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+import zlib
+from collections import Counter
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from multiprocessing import get_context
+from pathlib import Path
+
+import numpy as np
+import torch
+from _cohorts import COHORTS
+from _landscape import SURROGATES, Landscape, landscape
+from _methods import METHODS, Entry
+from _pool import read
+from _problem import Problem
+from _shards import Run, Shard
+from _shards import read as read_shard
+from _transfer import transfer
+from threadpoolctl import threadpool_limits
+
+from autoprog.evaluation import Evaluation
+from autoprog.space import Configuration
+
+TABLES = ("shared", "own")
+FIRST_DESIGN = 10
+PICKS = (10, 15, 20, 25, 30, 40, 50, 75, 100, 150, 200)
+
+Evaluate = Callable[[int, int, Sequence[Configuration]], list[Evaluation]]
+
+
+@dataclass(frozen=True)
+class Task:
+    """Runs of a method on a landscape, one a seed."""
+
+    table: str
+    batch: int
+    cohort: str
+    surrogate: str
+    method: str
+    seeds: tuple[int, ...]
+    budget: int
+    pools: Path
+    shards: Path
+    redo_stale: bool = False
+
+
+def run(
+    entry: Entry,
+    problem: Problem,
+    evaluate: Evaluate,
+    first: Sequence[Configuration],
+    *,
+    batch: int,
+    budget: int,
+    seed: int,
+) -> tuple[Run, list[Evaluation]]:
+    """One run of a method.
+
+    Parameters
+    ----------
+    entry : Entry
+        The method.
+    problem : Problem
+        The space.
+    evaluate : callable (first number, batch, configurations) -> list of Evaluation
+        Answers a batch.
+    first : sequence of Configuration
+        What is evaluated before the method is asked; may be empty.
+    batch : int
+        Configurations that are asked for at once.
+    budget : int
+        Evaluations in all.
+    seed : int
+        Of the method.
+
+    Returns
+    -------
+    Run
+        Without the truth, which only a landscape knows.
+    list of Evaluation
+        In order of proposal.
+    """
+    method = entry.start(problem, seed, budget)
+    evaluations: list[Evaluation] = []
+    proposer_s: list[float] = []
+    picks: dict[str, int | None] = {}
+    batches = 0
+
+    def tell(configurations: Sequence[Configuration], asked_s: float) -> None:
+        answers = evaluate(len(evaluations), batches, configurations)
+        start = time.process_time()
+        method.tell(answers)
+        each = (asked_s + time.process_time() - start) / len(answers)
+        before = len(evaluations)
+        evaluations.extend(answers)
+        proposer_s.extend([each] * len(answers))
+        if reached := [at for at in PICKS if before < at <= len(evaluations)]:
+            picks[str(max(reached))] = method.pick()
+
+    for begin in range(0, min(len(first), budget), batch):
+        tell(first[begin : min(begin + batch, budget)], 0.0)
+        batches += 1
+    while len(evaluations) < budget:
+        start = time.process_time()
+        configurations = method.ask(min(batch, budget - len(evaluations)))
+        asked_s = time.process_time() - start
+        if not configurations:
+            break
+        tell(configurations, asked_s)
+        batches += 1
+    return _record(evaluations, proposer_s, picks, seed, budget), evaluations
+
+
+def _record(
+    evaluations: Sequence[Evaluation],
+    proposer_s: Sequence[float],
+    picks: dict[str, int | None],
+    seed: int,
+    budget: int,
+) -> Run:
+    digest = hashlib.sha256("".join(e.configuration.key for e in evaluations).encode()).hexdigest()[:16]
+    return Run(
+        seed,
+        budget,
+        digest,
+        observed=[None if e.score is None else round(e.score, 6) for e in evaluations],
+        truth=[],
+        seconds=[round(e.duration_s, 3) for e in evaluations],
+        proposer_s=[round(s, 4) for s in proposer_s],
+        statuses=dict(Counter(e.status.value for e in evaluations)),
+        picks=picks,
+    )
+
+
+def execute(task: Task) -> str:
+    """Do what of a task is not done, and keep it after every run.
+
+    Parameters
+    ----------
+    task : Task
+        What to do.
+
+    Returns
+    -------
+    str
+        What was done, in words.
+    """
+    torch.set_num_threads(1)
+    with threadpool_limits(1):
+        surface = _landscape(task.cohort, task.surrogate, task.pools)
+        entry = METHODS[task.method]
+        shard = _resumed(_empty(task, surface), task)
+        name = f"{task.table} b{task.batch} {task.cohort} {task.surrogate} {task.method}"
+        if not surface.is_faithful:
+            return f"{name}: left out, held-out rank correlation {surface.correlation:.2f}"
+        done = {r.seed for r in shard.runs if r.budget >= task.budget}
+        for seed in task.seeds:
+            if seed in done:
+                continue
+            others = tuple(r for r in shard.runs if r.seed != seed)
+            shard = replace(
+                shard, runs=tuple(sorted((*others, _one(task, entry, surface, seed)), key=lambda r: r.seed))
+            )
+            shard.write(task.shards)
+        return f"{name}: {len(task.seeds) - len(done & set(task.seeds))} runs, {len(done)} were there"
+
+
+def _empty(task: Task, surface: Landscape) -> Shard:
+    learnt = _learnt(task)
+    return Shard(
+        task.table,
+        task.batch,
+        task.cohort,
+        task.surrogate,
+        task.method,
+        fingerprint_with(surface.fingerprint, learnt),
+        METHODS[task.method].fingerprint(),
+        surface.median,
+        surface.best,
+        surface.mean_seconds,
+    )
+
+
+def _resumed(shard: Shard, task: Task) -> Shard:
+    """With the runs that were kept before, as far as they are of the same landscape and, where asked, method."""
+    path = shard.path(task.shards)
+    if not path.exists():
+        return shard
+    kept = read_shard(path)
+    if kept.fingerprint != shard.fingerprint:
+        return shard
+    if kept.method_fingerprint == shard.method_fingerprint:
+        return kept
+    # Runs of two versions of a method are never put into one shard.
+    return shard if task.redo_stale or not _covers(kept, task) else kept
+
+
+def _covers(kept: Shard, task: Task) -> bool:
+    return set(task.seeds) <= {r.seed for r in kept.runs if r.budget >= task.budget}
+
+
+def _one(task: Task, entry: Entry, surface: Landscape, seed: int) -> Run:
+    first = _first(task, surface.problem, seed)
+    record, evaluations = run(
+        entry,
+        surface.problem,
+        lambda number, batch, configurations: surface.evaluate(number, batch, configurations, seed),
+        first,
+        batch=task.batch,
+        budget=task.budget,
+        seed=seed,
+    )
+    truth = surface.truth([e.configuration for e in evaluations])
+    return replace(record, truth=[None if np.isnan(t) else round(float(t), 6) for t in truth])
+
+
+def _first(task: Task, problem: Problem, seed: int) -> Sequence[Configuration]:
+    if task.table == "shared":
+        rng = np.random.default_rng([seed, zlib.crc32(task.cohort.encode())])
+        return problem.first_design(FIRST_DESIGN, rng)
+    return _learnt(task)
+
+
+def _learnt(task: Task) -> Sequence[Configuration]:
+    size = METHODS[task.method].portfolio
+    return portfolio(task.cohort, size, task.pools) if size and task.table == "own" else ()
+
+
+def fingerprint_with(fingerprint: str, learnt: Sequence[Configuration]) -> str:
+    """With what the search was given beforehand, which changes when other cohorts' pools do."""
+    return "-".join([fingerprint, *(c.key[:4] for c in learnt)])
+
+
+@lru_cache(maxsize=4)
+def _landscape(cohort: str, surrogate: str, pools: Path) -> Landscape:
+    return landscape(read(cohort, pools), surrogate)
+
+
+@lru_cache(maxsize=4)
+def portfolio(cohort: str, size: int, folder: Path) -> tuple[Configuration, ...]:
+    """What the pools of the other families make a search of this cohort start from."""
+    pools = {name: read(name, folder) for name in names(folder)}
+    surfaces = {
+        name: [s for s in (landscape(pool, k) for k in SURROGATES) if s.is_faithful] for name, pool in pools.items()
+    }
+    families = {name: family_of(name) for name in pools}
+    problem = Problem(pools[cohort].shape)
+    return transfer(problem, families[cohort], pools, surfaces, families, size=size).portfolio
+
+
+def names(folder: Path) -> list[str]:
+    """The cohorts that have a pool."""
+    return sorted(path.name.removesuffix(".jsonl.gz") for path in folder.glob("*.jsonl.gz"))
+
+
+def family_of(cohort: str) -> str:
+    """The study that a cohort comes from; a synthetic one is its own."""
+    return COHORTS[cohort].family if cohort in COHORTS else cohort
+
+
+def execute_all(tasks: Sequence[Task], workers: int) -> None:
+    """Do all tasks, a process each at a time; tells of each on standard error."""
+    with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as executor:
+        futures = {executor.submit(execute, task): task for task in tasks}
+        for done, future in enumerate(as_completed(futures), 1):
+            print(f"{done} of {len(tasks)}: {future.result()}", file=sys.stderr, flush=True)

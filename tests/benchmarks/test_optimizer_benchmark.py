@@ -1,0 +1,188 @@
+"""The parts of the optimizer's benchmark whose mistakes would not show in its figures."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+from sklearn.gaussian_process import GaussianProcessRegressor
+from sklearn.gaussian_process.kernels import ConstantKernel, Matern
+
+from autoprog.space import STAGES, Space, TableShape
+
+ROOM = Path(__file__).parents[2] / "benchmarks" / "optimizer"
+Part = Callable[[str], ModuleType]
+
+COMPLETE, MISSING = (TableShape(240, 20, 80, has_missing) for has_missing in (False, True))
+
+
+@pytest.fixture
+def part(monkeypatch: pytest.MonkeyPatch) -> Part:
+    """A module of the benchmark by its name."""
+    monkeypatch.syspath_prepend(str(ROOM))
+    return importlib.import_module
+
+
+@pytest.mark.parametrize("shape", [COMPLETE, MISSING], ids=["complete", "missing"])
+def test_the_tree_of_choices_reaches_every_kind_and_gives_back_what_it_was_answered(
+    part: Part, shape: TableShape
+) -> None:
+    problem = part("_problem").Problem(shape)
+    choices = part("_choices").Choices.of(problem)
+    rng = np.random.default_rng(0)
+    for kind in problem.kinds[:: max(1, len(problem.kinds) // 400)]:
+        configuration = problem.space.draw(kind, rng)
+        answers = choices.answers(configuration)
+        assert choices.configuration(lambda name, _, answers=answers: answers[name]) == configuration
+    reached = sum(len(left) for left in choices.imputations.values()) * len(problem.space.stages[3])
+    assert reached == len(problem.kinds)
+
+
+@pytest.mark.parametrize("shape", [COMPLETE, MISSING], ids=["complete", "missing"])
+def test_mutations_are_valid_and_new(part: Part, shape: TableShape) -> None:
+    problem = part("_problem").Problem(shape)
+    valid = {tuple(a.name for a in kind) for kind in problem.kinds}
+    rng = np.random.default_rng(1)
+    configuration, swaps = problem.draw(rng), [0] * len(STAGES)
+    for _ in range(300):
+        mutated = problem.mutate(configuration, rng)
+        assert tuple(mutated.step(stage).algorithm for stage in STAGES) in valid
+        for i, stage in enumerate(STAGES):
+            swaps[i] += mutated.step(stage).algorithm != configuration.step(stage).algorithm
+        configuration = mutated
+    assert all(swaps)
+
+
+def test_a_pipeline_of_another_cohort_is_given_a_valid_imputation(part: Part) -> None:
+    there, here = (part("_problem").Problem(shape) for shape in (MISSING, COMPLETE))
+    rng = np.random.default_rng(2)
+    valid = {tuple(a.name for a in kind) for kind in here.kinds}
+    for _ in range(50):
+        configuration = there.draw(rng)
+        adapted = here.adapted(configuration)
+        assert tuple(adapted.step(stage).algorithm for stage in STAGES) in valid
+        assert adapted.prediction == configuration.prediction
+        assert here.adapted(adapted) is adapted
+
+
+def test_flat_forests_answer_as_the_library(part: Part) -> None:
+    rng = np.random.default_rng(3)
+    X, new = rng.normal(size=(150, 6)), rng.normal(size=(40, 6))
+    y = X[:, 0] + X[:, 1] ** 2
+    forest = RandomForestRegressor(20, random_state=0).fit(X, y)
+    np.testing.assert_allclose(part("_forest").Forest(forest).predict(new), forest.predict(new), rtol=1e-12)
+    classifier = RandomForestClassifier(20, min_samples_leaf=2, random_state=0).fit(X, y > 1)
+    expected = classifier.predict_proba(new)[:, 1]
+    np.testing.assert_allclose(part("_forest").Forest(classifier).predict(new), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_the_flat_process_predicts_as_the_library_does_with_its_numbers(part: Part) -> None:
+    module = part("_process")
+    rng = np.random.default_rng(4)
+    X, new = rng.random((60, 3)), rng.random((20, 3))
+    y = np.sin(4 * X[:, 0]) + 0.5 * X[:, 1] + 0.05 * rng.normal(size=60)
+    process = module.Process(module.Flat(3), X, y)
+    free = {name: tensor.numpy() for name, tensor in process._free.items()}
+    kernel = ConstantKernel(np.exp(free["s2"]), "fixed") * Matern(np.exp(free["ell"]), "fixed", nu=2.5)
+    # The jitter is relative to the variance; see `_factor`.
+    noise = np.exp(free["noise"]) + 1e-4 + 1e-6 * np.exp(free["s2"])
+    library = GaussianProcessRegressor(kernel, alpha=noise, optimizer=None).fit(X, (y - y.mean()) / y.std())
+    np.testing.assert_allclose(process.predict(new), y.mean() + y.std() * library.predict(new), rtol=1e-5)
+
+
+def test_the_product_process_has_a_positive_covariance_that_tells_algorithms_apart(part: Part) -> None:
+    module, rows = part("_process"), part("_rows")
+    problem = part("_problem").Problem(MISSING)
+    encoder = rows.Encoder(problem)
+    rng = np.random.default_rng(5)
+    drawn = [problem.draw(rng) for _ in range(40)]
+    kernel = module.Product(encoder.stage_of_algorithm, encoder.stage_of_axis, encoder.axes_beside)
+    X = module.torch.from_numpy(encoder(drawn).for_processes)
+    free = kernel.start()
+    K = kernel(free, X, X).numpy()
+    np.testing.assert_allclose(K, K.T, atol=1e-12)
+    assert np.linalg.eigvalsh(K).min() > -1e-9
+    # c + s2 prod_t rho_t where all four algorithms differ, c + s2 on the diagonal; c = e^-1, s2 = 1, rho = 1/2.
+    np.testing.assert_allclose(np.diag(K), np.exp(-1.0) + 1.0, atol=1e-6)
+    apart = [(i, j) for i in range(40) for j in range(i) if not (encoder(drawn).used[i] * encoder(drawn).used[j]).any()]
+    assert apart
+    np.testing.assert_allclose([K[i, j] for i, j in apart], np.exp(-1.0) + 0.5**4, atol=1e-12)
+
+
+def _run(part: Part, **columns: Any) -> Any:
+    given = {"seed": 0, "budget": 4, "digest": "", "proposer_s": [0.0] * 4, "statuses": {}}
+    return part("_shards").Run(**(given | columns))
+
+
+def test_regret_follows_the_best_observed_and_not_the_best_true_score(part: Part) -> None:
+    run = _run(part, observed=[None, 0.7, 0.6, 0.8], truth=[None, 0.6, 0.9, 0.7], seconds=[1.0] * 4, picks={"4": 2})
+    shard = part("_shards").Shard("own", 1, "a", "trees", "m", "", "", 0.5, 0.7, 2.0, (run,))
+    table = part("_curves").curves([shard], [4])
+    curves = table["m"]["a", "trees"]
+    # f* is 0.9, which the run found, not the landscape's 0.7; the scale is 0.9 - 0.5.
+    np.testing.assert_allclose(curves.regret[0], [1.0, 0.75, 0.75, 0.5])
+    assert curves.picked[0][4] == pytest.approx(0.0)
+    # A mean draw takes two of the run's evaluations.
+    np.testing.assert_allclose(curves.by_time[0], [0.75, 0.5, 0.5, 0.5])
+    np.testing.assert_allclose(curves.optimism[0], [np.nan, 0.1, 0.1, 0.1])
+
+
+def test_copies_of_a_study_count_once_and_seeds_are_paired(part: Part) -> None:
+    statistics, Curves, Place = part("_statistics"), part("_curves").Curves, part("_curves").Place
+
+    def curves(**by_seed: float) -> Any:
+        regret = {int(seed[1:]): np.array([value]) for seed, value in by_seed.items()}
+        return Curves(regret, {}, {}, {}, {})
+
+    first = {
+        Place("pima", "trees"): curves(s0=0.1, s1=0.3),
+        Place("pima2", "trees"): curves(s0=0.2),
+        Place("b", "trees"): curves(s0=0.5),
+    }
+    second = {
+        Place("pima", "trees"): curves(s1=0.5, s2=9.0),
+        Place("pima2", "trees"): curves(s0=0.2),
+        Place("b", "trees"): curves(s0=0.2),
+    }
+    found = statistics.difference(first, second, lambda c: c.at(1, pick=False), lambda name: name.rstrip("2"))
+    assert {name: pair[0] for name, pair in found.by_cohort.items()} == pytest.approx(
+        {"pima": -0.2, "pima2": 0.0, "b": 0.3}
+    )
+    assert found.mean == pytest.approx(0.1)  # of -0.1, the family, and 0.3
+    assert (found.low, found.high) == pytest.approx((-0.1, 0.3))
+    assert found.wins == 1
+
+
+def test_ranks_and_their_critical_difference(part: Part) -> None:
+    statistics, Curves, Place = part("_statistics"), part("_curves").Curves, part("_curves").Place
+
+    def of(*values: float) -> dict[Any, Any]:
+        return {Place(str(i), "gp"): Curves({0: np.array([v])}, {}, {}, {}, {}) for i, v in enumerate(values)}
+
+    table = {"a": of(0.1, 0.1, 0.2), "b": of(0.2, 0.2, 0.2), "c": of(0.3, 0.3, 0.3), "part": of(0.0)}
+    found = statistics.ranks(table, lambda c: c.at(1, pick=False))
+    assert found.mean == pytest.approx({"a": 3.5 / 3, "b": 5.5 / 3, "c": 3.0})
+    # Demsar 2006, table 5a: q at 5 % for three methods is 2.343.
+    assert found.critical_difference == pytest.approx(2.343 * np.sqrt(3 * 4 / (6 * 3)), abs=1e-3)
+
+
+def test_evaluations_to_a_target(part: Part) -> None:
+    evaluations_to = part("_statistics").evaluations_to
+    assert evaluations_to(np.array([0.9, 0.5, 0.4]), 0.5) == 2
+    assert evaluations_to(np.array([0.9, 0.5, 0.4]), 0.3) is None
+
+
+def test_a_pool_is_balanced_over_the_predictors(part: Part) -> None:
+    drawn = part("_pool").draw(Space.full(), COMPLETE, 4, seed=0)
+    count: dict[str, int] = {}
+    for configuration in drawn:
+        count[configuration.prediction.algorithm] = count.get(configuration.prediction.algorithm, 0) + 1
+    assert len(set(drawn)) == len(drawn)
+    assert len(count) == len(part("_problem").Problem(COMPLETE).space.stages[2])
+    assert max(count.values()) == 4
