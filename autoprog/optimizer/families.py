@@ -9,11 +9,8 @@ from numpy.typing import NDArray
 
 from autoprog.space import Algorithm
 
-# Families that are expected to do well and badly on the same cohorts. Those of a stage that are not named here are one.
-_TOGETHER = {
-    "tree": "trees",
-    "forest": "trees",
-}
+# Families of prediction algorithms that are expected to do well and badly on the same cohorts.
+_TOGETHER = {"tree": "forest", "survival": "forest", "kernel": "local"}
 
 
 def family_labels(algorithms: Sequence[Algorithm], subspaces: int) -> NDArray[np.int64]:
