@@ -11,7 +11,6 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation.plan import Plan
-from autoprog.evaluation.prefixes import may_be_kept
 from autoprog.space import Calibrated, Configuration, build_pipeline
 
 
@@ -50,10 +49,7 @@ def fit_pipeline(
     ValueError
         Where the pipeline cannot be fitted.
     """
-    shape = plan.shape(cohort)
-    if not may_be_kept(configuration, shape):
-        memory = None
-    pipeline = build_pipeline(configuration, cohort.features, shape, seed, memory=memory)
+    pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), seed, memory=memory)
     X, y = cohort.X[rows], cohort.y[rows]
     if cohort.groups is None or not isinstance(pipeline, Calibrated):
         return pipeline.fit(X, y)

@@ -22,8 +22,6 @@ from typing import Any
 
 import joblib
 
-from autoprog.space import Configuration, Space, TableShape
-
 _log = logging.getLogger(__name__)
 
 # Of all stages that are kept, and of one of them.
@@ -31,27 +29,8 @@ _MOST_BYTES = 512 << 20
 _MOST_BYTES_EACH = 64 << 20
 # What takes less than this is not worth a file: digesting, writing and reading take some milliseconds.
 _LEAST_S = 0.03
-# Nor is it worth looking for where both stages are predicted to take less than this.
-_LEAST_PREDICTED_S = 0.01
-
-
-def may_be_kept(configuration: Configuration, shape: TableShape) -> bool:
-    """Whether a stage before the prediction is dear enough that fitted ones should be looked for.
-
-    Parameters
-    ----------
-    configuration : Configuration
-        The pipeline.
-    shape : TableShape
-        The training folds.
-
-    Returns
-    -------
-    bool
-        By predicted seconds alone: the same on every machine.
-    """
-    imputation, features, *_ = Space.full().kind_of(configuration)
-    return max(imputation.seconds(shape), features.seconds(shape)) >= _LEAST_PREDICTED_S
+# Nor is it worth looking for: what a kind of stage took when this process last fitted it to a table of about this size.
+_last_s: dict[tuple[type, int, int], float] = {}
 
 
 @dataclass(frozen=True)
@@ -73,7 +52,10 @@ class PrefixMemory:
         """The function that fits one stage, `(transformer, X, y, ...) -> (X, transformer)`, with a memory."""
 
         def remembering(transformer: Any, X: Any, y: Any = None, **others: Any) -> Any:  # noqa: ANN401  scikit-learn's signature
-            if getattr(X, "nbytes", _MOST_BYTES_EACH) >= _MOST_BYTES_EACH:
+            rows, columns = X.shape
+            of_this_kind = (type(transformer), rows.bit_length(), columns)
+            is_large = getattr(X, "nbytes", _MOST_BYTES_EACH) >= _MOST_BYTES_EACH
+            if is_large or _last_s.get(of_this_kind, _LEAST_S) < _LEAST_S / 2:
                 return function(transformer, X, y, **others)
             path = self.folder / joblib.hash([transformer, X, y])
             kept = self._read(path)
@@ -83,7 +65,8 @@ class PrefixMemory:
                     warnings.simplefilter("always")
                     result = function(transformer, X, y, **others)
                 kept = (result, [(w.category, str(w.message)) for w in caught])
-                if time.perf_counter() - start > _LEAST_S:
+                _last_s[of_this_kind] = time.perf_counter() - start
+                if _last_s[of_this_kind] > _LEAST_S:
                     self._write(path, kept)
             result, messages = kept
             for category, message in messages:
