@@ -2,7 +2,8 @@
 
 Candidates are whole pipelines: some drawn at random, some made from the best ones by changing a step or two. The best
 candidates are improved by further changes. After each choice the surrogate believes its own mean there, so that the
-next one lies elsewhere.
+next one lies elsewhere, and its prediction algorithm is out of the batch: near the best pipeline there are always some
+that promise as much, and a batch of its twins would teach little and make a poor ensemble.
 
 References
 ----------
@@ -61,7 +62,8 @@ def improving_batch(
     Returns
     -------
     tuple of Configuration
-        At most `size`; fewer where the space holds no more.
+        At most `size`, fewer where the space holds no more; with distinct prediction algorithms as long as there are
+        any left.
     """
     encoding = belief.encoding
     mixture = Mixture(belief, belief.samples)
@@ -80,7 +82,10 @@ def improving_batch(
     while len(batch) < size:
         taken = {*seen, *batch}
         candidates = neighbourhood.draw(_RANDOM) + neighbourhood.around(anchors, _CHANGED // len(anchors))
-        pool = _Ranked(taken, score)
+        used = {c.prediction.algorithm for c in batch}
+        if all(c.prediction.algorithm in used for c in candidates):
+            used = set()
+        pool = _Ranked(taken, used, score)
         pool.add(candidates)
         for _ in range(_ROUNDS):
             pool.add(neighbourhood.around(pool.best(_CLIMBERS), _STEPS))
@@ -119,17 +124,22 @@ def young_prices(
 
 
 class _Ranked:
-    """Candidates with their scores, each once, without those that are taken."""
+    """Candidates with their scores, each once, without those that are taken or whose predictor is used."""
 
     def __init__(
-        self, taken: Collection[Configuration], score: Callable[[Sequence[Configuration]], NDArray[np.float64]]
+        self,
+        taken: Collection[Configuration],
+        used: Collection[str],
+        score: Callable[[Sequence[Configuration]], NDArray[np.float64]],
     ) -> None:
         self._taken = taken
+        self._used = used
         self._score = score
         self._values: dict[Configuration, float] = {}
 
     def add(self, candidates: Sequence[Configuration]) -> None:
-        new = [c for c in dict.fromkeys(candidates) if c not in self._taken and c not in self._values]
+        open_ = (c for c in dict.fromkeys(candidates) if c.prediction.algorithm not in self._used)
+        new = [c for c in open_ if c not in self._taken and c not in self._values]
         if new:
             self._values.update(zip(new, self._score(new).tolist(), strict=True))
 

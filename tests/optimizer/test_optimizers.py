@@ -64,6 +64,14 @@ def test_batches_are_valid_and_as_long_as_the_preset_says(preset: str, proposals
         assert all(len(p.configurations) == 4 for p in proposals)
 
 
+def test_predictors_of_a_batch_are_distinct(preset: str, proposals: list[Proposal]) -> None:
+    if preset == "random":
+        return
+    for proposal in proposals[3:]:
+        predictors = [c.prediction.algorithm for c in proposal.configurations]
+        assert len(set(predictors)) == len(predictors)
+
+
 def test_predictors_of_the_papers_batch_lie_in_distinct_subspaces_of_the_map_decomposition(
     preset: str, proposals: list[Proposal]
 ) -> None:
