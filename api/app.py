@@ -18,6 +18,7 @@ from api.diagnosis.loading import diagnosis_loader, tree_loader
 from api.diagnosis.models.routes import router as diagnosis_models
 from api.diagnosis.models.schemas import CohortModelRequest, DiagnosisModelRequest, DiagnosisModelSpec
 from api.diagnosis.sessions.routes import router as diagnosis_sessions
+from api.feature_selection.routes import router as feature_streams
 from api.jobs.routes import router as jobs
 from api.loopback import LoopbackOnly
 from api.models.routes import router as models
@@ -25,6 +26,11 @@ from api.searches.routes import router as searches
 from api.searches.schemas import SearchRequest
 from api.security_headers import SecurityHeaders
 from api.space.routes import router as space
+from api.test_selection.frontiers.routes import router as test_frontiers
+from api.test_selection.live import LiveProblems, arms_loader
+from api.test_selection.problems.routes import router as selection_problems
+from api.test_selection.replays.routes import router as selection_replays
+from api.test_selection.rounds.routes import router as selection_rounds
 from autoprog.cohort import CohortSpec
 from autoprog.search import SearchSettings
 from autoprog.settings import Settings
@@ -38,7 +44,10 @@ _MODELS_IN_MEMORY = 8
 _DOCUMENTS = (
     CohortSpec, SearchRequest, SearchSettings, DiagnosisModelRequest, CohortModelRequest, DiagnosisModelSpec,
 )  # fmt: skip
-_ROUTERS = (cohorts, searches, models, diagnosis_models, diagnosis_sessions, diagnosis_learners, jobs, space)
+_ROUTERS = (
+    cohorts, searches, models, diagnosis_models, diagnosis_sessions, diagnosis_learners, selection_problems,
+    selection_rounds, selection_replays, test_frontiers, feature_streams, jobs, space,
+)  # fmt: skip
 
 
 def create_app(
@@ -75,8 +84,18 @@ def create_app(
         description="Prognostic models from patient cohorts. Not a medical device.",
     )
     load_diagnosis = diagnosis_loader(files)
-    loaders = (_model_loader(files), load_diagnosis, tree_loader(files, load_diagnosis))
-    app.state.context = Context(settings, database, files, local_owner, engine_health, *loaders)
+    app.state.context = Context(
+        settings,
+        database,
+        files,
+        local_owner,
+        engine_health,
+        load_model=_model_loader(files),
+        load_diagnosis=load_diagnosis,
+        load_tree=tree_loader(files, load_diagnosis),
+        load_arms=arms_loader(files),
+        live_problems=LiveProblems(),
+    )
     for router in (*_ROUTERS, health.router, problem_types.router):
         app.include_router(router)
     error_handlers.install(app)

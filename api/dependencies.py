@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import Depends, Request
 from sqlalchemy.orm import Session
 
+from api.test_selection.live import LiveProblems
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
@@ -18,6 +19,7 @@ from autoprog.storage.repositories import KeyRepository
 if TYPE_CHECKING:
     from autoprog.diagnosis import Sessions, Tree
     from autoprog.model import PrognosticModel
+    from autoprog.test_selection import ArmClassifiers
 
 _LOCAL_OWNER = "local"
 
@@ -44,6 +46,10 @@ class Context:
         SHA-256 of the file of a diagnosis model -> the sessions on it, and the model with them; keeps the last ones.
     load_tree : callable
         SHA-256 of the files of a diagnosis model and of its tree -> the tree; keeps the last ones.
+    load_arms : callable
+        SHA-256 of the file of a problem's classifiers -> the classifiers; keeps the last ones.
+    live_problems : LiveProblems
+        What the rounds of problems of test selection have shown so far.
     """
 
     settings: Settings
@@ -54,6 +60,8 @@ class Context:
     load_model: Callable[[str], PrognosticModel]
     load_diagnosis: Callable[[str], Sessions]
     load_tree: Callable[[str, str], Tree]
+    load_arms: Callable[[str], ArmClassifiers]
+    live_problems: LiveProblems
 
     @cached_property
     def local_owner_id(self) -> str:

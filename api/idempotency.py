@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -37,6 +39,11 @@ def answer(status: int, document: BaseModel, **headers: str) -> StoredAnswer:
     """
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return StoredAnswer(status, {"Content-Type": "application/json", **named}, document.model_dump_json().encode())
+
+
+def digest_of(document: BaseModel) -> str:
+    """SHA-256 of a body; one that no text in UTF-8 could hold has one too."""
+    return hashlib.sha256(json.dumps(document.model_dump(), sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

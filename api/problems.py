@@ -114,7 +114,7 @@ def problem(
         status=kind.status,
         detail=kind.detail or detail,
         instance=instance,
-        errors=[FaultDocument(pointer=f.pointer, detail=f.detail) for f in faults] or None,
+        errors=[FaultDocument(pointer=_encodable(f.pointer), detail=_encodable(f.detail)) for f in faults] or None,
     )
 
 
@@ -161,9 +161,13 @@ def faults_of_validation(errors: Sequence[Mapping[str, Any]], prefix: str = "") 
 
 def pointer_of(location: Sequence[str | int]) -> str:
     """JSON pointer of a pydantic location."""
-    # A name out of JSON may hold half a surrogate pair, which no answer could be encoded with.
-    parts = [str(part).encode("utf-8", "replace").decode("utf-8") for part in location if part != "[key]"]
+    parts = [_encodable(str(part)) for part in location if part != "[key]"]
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
+
+
+def _encodable(text: str) -> str:
+    """A text without halves of surrogate pairs: JSON can spell one within a name, and no answer could hold it."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _sentence(error: Mapping[str, Any]) -> str:

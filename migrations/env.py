@@ -7,6 +7,7 @@ from typing import Literal
 from alembic import context
 from sqlalchemy import Connection, create_engine
 
+import autoprog.storage.test_selection_tables  # noqa: F401  tables beside those of `tables`
 from autoprog.settings import Settings
 from autoprog.storage.tables import Base, UtcDateTime
 

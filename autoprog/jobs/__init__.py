@@ -13,6 +13,9 @@ class JobKind(StrEnum):
     """What a job does; `autoprog.jobs.work.WORK` says how."""
 
     DIAGNOSIS_TREE = "diagnosis_tree"
+    TEST_SELECTION_TRAINING = "test_selection_training"
+    TEST_SELECTION_REPLAY = "test_selection_replay"
+    TEST_FRONTIER = "test_frontier"
 
 
 __all__ = ["JobKind"]

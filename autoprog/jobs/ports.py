@@ -12,7 +12,9 @@ from typing import Any, Literal, Protocol
 from autoprog.jobs import JobKind
 from autoprog.search.ports import CallLimits
 
-FileKind = Literal["cohorts", "models", "diagnosis_models", "diagnosis_trees"]
+FileKind = Literal[
+    "cohorts", "models", "diagnosis_models", "diagnosis_trees", "test_selection_arms", "test_selection_tables"
+]
 """What a stored file holds; the storage's own kinds."""
 
 

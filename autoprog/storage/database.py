@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -23,6 +24,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 from autoprog.storage.tables import Base
 
 _BUSY_TIMEOUT_MS = 10_000
+_TURN_TIMEOUT_S = 30.0
 _MIGRATION_LOCK = 7_242_001  # the number of an advisory lock that nobody else takes
 
 
@@ -158,12 +160,15 @@ def _connect(url: str, *, foreign_keys: bool = True, poolclass: type[Pool] | Non
     )
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", partial(_prepare_sqlite, foreign_keys=foreign_keys))
-        event.listen(engine, "begin", _begin_sqlite)
+        turns = _Turns()
+        event.listen(engine, "begin", turns.begin)
+        event.listen(engine, "commit", turns.end)
+        event.listen(engine, "rollback", turns.end)
     return engine
 
 
 def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry, *, foreign_keys: bool) -> None:
-    connection.isolation_level = None  # the driver must not begin transactions of its own: `_begin_sqlite` does
+    connection.isolation_level = None  # the driver must not begin transactions of its own: `_Turns` does
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
     cursor.execute("PRAGMA journal_mode = WAL")
@@ -172,8 +177,34 @@ def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry, *
     cursor.close()
 
 
-def _begin_sqlite(connection: Connection) -> None:
-    read_only = connection.get_execution_options().get("sqlite_read_only", False)
-    connection.exec_driver_sql(f"PRAGMA query_only = {int(read_only)}")
-    # A writer takes the lock at once: one that has read before cannot wait for it, it fails if another wrote meanwhile.
-    connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
+class _Turns:
+    """Lets the writers of a process wait for each other in line.
+
+    SQLite itself lets a writer who has to wait look again now and then: of two hundred at once some look in vain until
+    their time is over, while others who came later are served.
+    """
+
+    _MINE = "autoprog_turn"
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+
+    def begin(self, connection: Connection) -> None:
+        """Begin a transaction; a writer takes SQLite's lock at once: one that has read before cannot wait for it."""
+        read_only = connection.get_execution_options().get("sqlite_read_only", False)
+        connection.exec_driver_sql(f"PRAGMA query_only = {int(read_only)}")
+        if read_only:
+            connection.exec_driver_sql("BEGIN")
+            return
+        # Who has waited in vain tries all the same: SQLite then says what is wrong.
+        connection.info[self._MINE] = self._turn.acquire(timeout=_TURN_TIMEOUT_S)
+        try:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        except BaseException:
+            self.end(connection)
+            raise
+
+    def end(self, connection: Connection) -> None:
+        """Let the next writer begin."""
+        if connection.info.pop(self._MINE, False):
+            self._turn.release()

@@ -14,9 +14,12 @@ from fsspec.implementations.local import LocalFileSystem
 
 from autoprog.errors import ArtifactError
 
-Kind = Literal["cohorts", "models", "diagnosis_models", "diagnosis_trees"]
+Kind = Literal[
+    "cohorts", "models", "diagnosis_models", "diagnosis_trees", "test_selection_arms", "test_selection_tables"
+]
 
-_SIGNED: Kind = "models"  # a fitted model is code in effect; the others are only data
+# A fitted model is code in effect; the others are only data.
+_SIGNED: frozenset[Kind] = frozenset({"models", "test_selection_arms"})
 
 
 class StoredFile(NamedTuple):
@@ -67,7 +70,7 @@ class Files:
         """
         sha256 = hashlib.sha256(content).hexdigest()
         path = self._path(kind, sha256)
-        if self._signing_key is not None and kind == _SIGNED:
+        if self._signing_key is not None and kind in _SIGNED:
             self._write(_signature_path(path), self._sign(self._signing_key, sha256))
         self._write(path, content)
         return sha256
@@ -97,7 +100,7 @@ class Files:
         if not hmac.compare_digest(hashlib.sha256(content).hexdigest(), sha256):
             msg = f"the file {sha256} of {kind} has been altered: its digest is another one"
             raise ArtifactError(msg)
-        if self._signing_key is not None and kind == _SIGNED:
+        if self._signing_key is not None and kind in _SIGNED:
             signature = self._read(_signature_path(path), f"the file {sha256} of {kind} is not signed")
             if not hmac.compare_digest(signature, self._sign(self._signing_key, sha256)):
                 msg = f"the signature of the file {sha256} of {kind} was made with another key"

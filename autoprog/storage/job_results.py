@@ -15,6 +15,7 @@ from autoprog.errors import LeaseLostError
 from autoprog.jobs import JobKind
 from autoprog.storage.files import Kind
 from autoprog.storage.tables import DiagnosisModelRow, JobRow
+from autoprog.storage.test_selection_tables import SelectionProblemRow
 
 Digests = Mapping[Kind, str]
 
@@ -52,6 +53,18 @@ def _write_tree(session: Session, model_id: str, document: Mapping[str, Any], st
     model.tree_sha256 = stored["diagnosis_trees"]
 
 
+def _write_classifiers(session: Session, problem_id: str, document: Mapping[str, Any], stored: Digests) -> None:
+    query = select(SelectionProblemRow).where(SelectionProblemRow.id == problem_id).with_for_update()
+    problem = session.scalars(query).one_or_none()
+    if problem is None:
+        msg = f"test selection problem {problem_id} was deleted"
+        raise LeaseLostError(msg)
+    problem.training = dict(document)
+    problem.arms_sha256 = stored["test_selection_arms"]
+    problem.table_sha256 = stored["test_selection_tables"]
+
+
 _WRITERS: Mapping[JobKind, Callable[[Session, str, Mapping[str, Any], Digests], None]] = {
     JobKind.DIAGNOSIS_TREE: _write_tree,
+    JobKind.TEST_SELECTION_TRAINING: _write_classifiers,
 }

@@ -24,6 +24,14 @@ from autoprog.storage.tables import (
     SearchRow,
     ValidationRow,
 )
+from autoprog.storage.test_selection_tables import (
+    FeatureSelectionRow,
+    FeatureStreamRow,
+    FrontierRow,
+    SelectionProblemRow,
+    SelectionReplayRow,
+    SelectionRoundRow,
+)
 
 Item = TypeVar("Item")
 Row = TypeVar(
@@ -36,6 +44,12 @@ Row = TypeVar(
     DiagnosisModelRow,
     DiagnosisSessionRow,
     DiagnosisLearnerRow,
+    SelectionProblemRow,
+    SelectionRoundRow,
+    SelectionReplayRow,
+    FrontierRow,
+    FeatureStreamRow,
+    FeatureSelectionRow,
 )
 Position = TypeVar("Position")
 

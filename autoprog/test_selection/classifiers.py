@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, Feature, encode_patients
+from autoprog.cohort.messages import pointer
 from autoprog.errors import ArtifactError, Fault, InvalidInputError
 from autoprog.evaluation import CrossValidation, Plan, cross_validate, fit_pipeline
 from autoprog.model import dump_estimator, load_estimator
@@ -120,13 +121,14 @@ class ArmClassifiers:
         wanted = {feature.name for feature in self.classifiers[arm].features}
         faults = [
             Fault(
-                f"/measurements/{name}", f"missing: arm {self.arms.arms[arm].id} needs it; send null if it is unknown"
+                pointer("measurements", name),
+                f"missing: arm {self.arms.arms[arm].id} needs it; send null if it is unknown",
             )
             for name in sorted(wanted - measurements.keys())
         ]
         if not impute:
             empty = sorted(name for name in wanted & measurements.keys() if measurements[name] is None)
-            faults += [Fault(f"/measurements/{name}", "is unknown, and is not to be imputed") for name in empty]
+            faults += [Fault(pointer("measurements", name), "is unknown, and is not to be imputed") for name in empty]
         row, unusual, wrong = self._encoded(measurements, wanted)
         if faults + wrong:
             raise InvalidInputError(faults + wrong)
@@ -138,6 +140,12 @@ class ArmClassifiers:
             risks[self.arms.arms[index].id] = float(classifier.estimator.predict_proba(x)[0, 1])
         predictions = {name: int(risk >= self.threshold) for name, risk in risks.items()}
         return Reading(risks, predictions, unusual)
+
+    def check(self, measurements: Mapping[str, object]) -> None:
+        """Refuse measurements that cannot be, of an arm that is not complete yet; raises InvalidInputError with all."""
+        _, _, faults = self._encoded(measurements, set())
+        if faults:
+            raise InvalidInputError(faults)
 
     def _encoded(
         self, measurements: Mapping[str, object], wanted: set[str]
@@ -274,16 +282,9 @@ def train_arms(
     ValueError
         Where the pipeline of an arm cannot be fitted.
     """
-    most, what = _most_folds(cohort)
-    faults = list(feature_faults(cohort, arms.tests))
-    if not 0 < threshold < 1:
-        faults.append(Fault("/threshold", f"must lie in (0, 1), not {threshold}"))
-    if folds < 2:
-        faults.append(Fault("/folds", f"out-of-sample predictions take at least 2 folds, not {folds}"))
-    if most < 2:
-        faults.append(Fault("/cohort_id", f"out-of-sample predictions take at least 2 folds, more than {what}"))
-    if faults:
+    if faults := training_faults(cohort, arms.tests, folds=folds, threshold=threshold):
         raise InvalidInputError(faults)
+    most, _ = _most_folds(cohort)
     # A score is not asked for; this one is defined on folds with one outcome only, too.
     plan = Plan("brier", min(folds, most), 1, seed)
     classifiers: list[ArmClassifier] = []
@@ -298,6 +299,36 @@ def train_arms(
         if validation.notes:
             notes[validation.notes] = None
     return TrainedArms(ArmClassifiers(arms, tuple(classifiers), threshold), risks, cohort.y, tuple(notes))
+
+
+def training_faults(
+    cohort: Cohort, tests: Sequence[DiagnosticTest], *, folds: int = FOLDS, threshold: float = THRESHOLD
+) -> list[Fault]:
+    """What keeps `train_arms` from training.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        The patients.
+    tests : sequence of DiagnosticTest
+        As the client gave them.
+    folds, threshold : int, float
+        As for `train_arms`.
+
+    Returns
+    -------
+    list of Fault
+        Of features, folds, threshold and cohort.
+    """
+    faults = list(feature_faults(cohort, tests))
+    if not 0 < threshold < 1:
+        faults.append(Fault("/threshold", f"must lie in (0, 1), not {threshold}"))
+    if folds < 2:
+        faults.append(Fault("/folds", f"out-of-sample predictions take at least 2 folds, not {folds}"))
+    most, what = _most_folds(cohort)
+    if most < 2:
+        faults.append(Fault("/cohort_id", f"out-of-sample predictions take at least 2 folds, more than {what}"))
+    return faults
 
 
 def _most_folds(cohort: Cohort) -> tuple[int, str]:

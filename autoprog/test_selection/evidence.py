@@ -152,8 +152,10 @@ def confidence_sequence(D: NDArray[Any], N: NDArray[Any], level: float) -> tuple
     return ends[0], ends[1]
 
 
-def disagreement_estimates(arms: Arms, counts: Counts) -> list[DisagreementEstimate]:
-    """Estimates of all pairs, as the arms are numbered.
+def disagreement_estimates(
+    arms: Arms, counts: Counts, start: int = 0, stop: int | None = None
+) -> list[DisagreementEstimate]:
+    """Estimates of pairs, as the arms are numbered.
 
     Parameters
     ----------
@@ -161,24 +163,28 @@ def disagreement_estimates(arms: Arms, counts: Counts) -> list[DisagreementEstim
         Of the problem.
     counts : Counts
         What is known.
+    start, stop : int, int or None
+        Which pairs, from 0: there are up to half a million of 10 tests as subsets. All by default.
 
     Returns
     -------
     list of DisagreementEstimate
-        One a pair: up to half a million of 10 tests as subsets.
+        One a pair.
     """
-    lower, upper = confidence_sequence(counts.D, counts.N, LEVEL)
-    i, j = arms.pairs
+    part = slice(start, stop)
+    D, N = counts.D[part], counts.N[part]
+    lower, upper = confidence_sequence(D, N, LEVEL)
+    i, j = (ends[part] for ends in arms.pairs)
     return [
         DisagreementEstimate(
             arms.arms[i[k]].id,
             arms.arms[j[k]].id,
-            int(counts.N[k]),
-            int(counts.D[k]) / int(counts.N[k]) if counts.N[k] else None,
+            int(N[k]),
+            int(D[k]) / int(N[k]) if N[k] else None,
             float(lower[k]),
             float(upper[k]),
         )
-        for k in range(arms.n_pairs)
+        for k in range(len(N))
     ]
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.cohort.messages import pointer
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.test_selection.arms import Arms
+from autoprog.test_selection.arms import Arms, DiagnosticTest, make_arms
 from autoprog.test_selection.counts import Counts, update
-from autoprog.test_selection.policies import Policy
+from autoprog.test_selection.policies import Policy, PolicyName, make_policy
 from autoprog.test_selection.selection import select
 
 
@@ -65,6 +67,37 @@ class SelectionProblem:
         return update(self.arms, counts, rows)
 
 
+def problem_to_json(problem: SelectionProblem, algorithm: PolicyName) -> dict[str, Any]:
+    """A problem as a JSON object.
+
+    Parameters
+    ----------
+    problem : SelectionProblem
+        Its policy at its defaults.
+    algorithm : {"ts", "kl_ucb", "ucb1"}
+        The name of the policy.
+
+    Returns
+    -------
+    dict
+        For `problem_from_json`.
+    """
+    arms = problem.arms
+    return {
+        "structure": arms.structure,
+        "algorithm": algorithm,
+        "tests": [asdict(test) | {"features": list(test.features)} for test in arms.tests],
+        "trade_off": list(arms.trade_off) if isinstance(arms.trade_off, tuple) else arms.trade_off,
+    }
+
+
+def problem_from_json(document: Mapping[str, Any]) -> SelectionProblem:
+    """The inverse of `problem_to_json`; what else the object holds is not read."""
+    tests = [DiagnosticTest(t["name"], t["cost"], tuple(t["features"])) for t in document["tests"]]
+    arms = make_arms(document["structure"], tests, document["trade_off"])
+    return SelectionProblem(arms, make_policy(document["algorithm"]))
+
+
 def check_predictions(arms: Arms, arm: int, predictions: Mapping[str, object]) -> NDArray[np.int8]:
     """Feedback as a client sends it, as the counts take it.
 
@@ -90,7 +123,8 @@ def check_predictions(arms: Arms, arm: int, predictions: Mapping[str, object]) -
     known = [arms.arms[index].id for index in arms.revealed(arm)]
     faults = [
         Fault(
-            f"/predictions/{name}", f"missing: the tests of arm {arms.arms[arm].id} make the output of this arm known"
+            pointer("predictions", name),
+            f"missing: the tests of arm {arms.arms[arm].id} make the output of this arm known",
         )
         for name in known
         if name not in predictions
@@ -98,12 +132,12 @@ def check_predictions(arms: Arms, arm: int, predictions: Mapping[str, object]) -
     every = {a.id for a in arms}
     for name, value in predictions.items():
         if name not in every:
-            faults.append(Fault(f"/predictions/{name}", f"there is no such arm; they are 1 to {len(arms)}"))
+            faults.append(Fault(pointer("predictions", name), f"there is no such arm; they are 1 to {len(arms)}"))
         elif name not in known:
             detail = f"the tests of arm {arms.arms[arm].id} do not make the output of this arm known"
-            faults.append(Fault(f"/predictions/{name}", detail))
+            faults.append(Fault(pointer("predictions", name), detail))
         elif not _is_binary(value):
-            faults.append(Fault(f"/predictions/{name}", "must be 0 or 1"))
+            faults.append(Fault(pointer("predictions", name), "must be 0 or 1"))
     if faults:
         raise InvalidInputError(faults)
     return np.array([int(predictions[name]) for name in known], dtype=np.int8)  # type: ignore[call-overload]

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,6 +60,15 @@ class RegretCurve:
     lower: NDArray[np.float64] | None
     upper: NDArray[np.float64] | None
 
+    def to_json(self) -> dict[str, list[float] | list[int] | None]:
+        """As a JSON object."""
+        return {
+            "round": self.rounds.tolist(),
+            "mean": self.mean.tolist(),
+            "lower": None if self.lower is None else self.lower.tolist(),
+            "upper": None if self.upper is None else self.upper.tolist(),
+        }
+
 
 @dataclass(frozen=True, eq=False)
 class Replay:
@@ -87,6 +96,33 @@ class Replay:
     errors: NDArray[np.float64] | None
     disagreement: NDArray[np.float64]
     weak_dominance: WeakDominance | None
+
+    def to_json(self, arms: Arms) -> dict[str, Any]:
+        """As a JSON object.
+
+        Parameters
+        ----------
+        arms : Arms
+            Of the problem; the object names them by id.
+
+        Returns
+        -------
+        dict
+            An infinite xi is "inf".
+        """
+        ids = [arm.id for arm in arms]
+        found = self.weak_dominance
+        xi = None if found is None else "inf" if np.isinf(found.xi) else found.xi
+        return {
+            "arms": None if self.arms is None else [ids[arm] for arm in self.arms],
+            "shares": dict(zip(ids, self.shares.tolist(), strict=True)),
+            "regret": None if self.regret is None else self.regret.to_json(),
+            "errors": None if self.errors is None else dict(zip(ids, self.errors.tolist(), strict=True)),
+            "disagreement": self.disagreement.tolist(),
+            "weak_dominance": None
+            if found is None
+            else {"holds": found.holds, "xi": xi, "optimal": ids[found.optimal]},
+        }
 
 
 def replay(
@@ -129,7 +165,7 @@ def replay(
     InvalidInputError
         With every fault of table, truth and numbers.
     """
-    Y, y = _checked(problem.arms, predictions, truth, rounds, repetitions, order)
+    Y, y = checked_table(problem.arms, predictions, truth, rounds=rounds, repetitions=repetitions, order=order)
     T = len(Y) if rounds is None else rounds
     played = _run(problem, Y, T, repetitions, order, rng)
     recorder = _Recorder(problem.arms, None if y is None else (y[:, None] != Y).mean(axis=0), T, repetitions)
@@ -232,14 +268,36 @@ def _one_by_one(
         yield np.array([arm])
 
 
-def _checked(
+def checked_table(
     arms: Arms,
-    predictions: Sequence[Sequence[int]] | NDArray[np.integer],
-    truth: Sequence[int] | NDArray[np.integer] | None,
-    rounds: int | None,
-    repetitions: int,
-    order: Order,
+    predictions: Sequence[Any] | NDArray[Any],
+    truth: Sequence[Any] | NDArray[Any] | None = None,
+    *,
+    rounds: int | None = None,
+    repetitions: int = 1,
+    order: str = "as_given",
 ) -> tuple[NDArray[np.int8], NDArray[np.int8] | None]:
+    """Check what `replay` is given; for who has it run later.
+
+    Parameters
+    ----------
+    arms : Arms
+        Of the problem.
+    predictions, truth, rounds, repetitions, order
+        As for `replay`.
+
+    Returns
+    -------
+    predictions : ndarray of int8, shape = (rows, n)
+        Y.
+    truth : ndarray of int8, shape = (rows,), or None
+        As given.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault.
+    """
     faults: list[Fault] = []
     Y = _binary(predictions, "/predictions", faults)
     y = None if truth is None else _binary(truth, "/truth", faults)
@@ -263,8 +321,10 @@ def _checked(
 
 def _binary(values: object, place: str, faults: list[Fault]) -> NDArray[np.int8] | None:
     try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+        array = np.asarray(values)
+    except ValueError:
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "biuf":
         faults.append(Fault(place, "must hold numbers, as many in every row"))
         return None
     wrong = ~np.isin(array, (0, 1))

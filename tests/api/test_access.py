@@ -90,7 +90,40 @@ DIAGNOSIS_ROUTES = [
     ("GET", "/v1/jobs", "read"),
     ("GET", "/v1/jobs/x", "read"),
 ]
-ALL_ROUTES = [*ROUTES, *DIAGNOSIS_ROUTES]
+
+_PROBLEMS, _STREAMS = "/v1/test-selection/problems", "/v1/feature-selection/streams"
+SELECTION_ROUTES = [
+    ("GET", _PROBLEMS, "read"),
+    ("POST", _PROBLEMS, "write"),
+    ("GET", f"{_PROBLEMS}/x", "read"),
+    ("DELETE", f"{_PROBLEMS}/x", "write"),
+    ("GET", f"{_PROBLEMS}/x/disagreements", "read"),
+    ("GET", f"{_PROBLEMS}/x/rounds", "read"),
+    ("POST", f"{_PROBLEMS}/x/rounds", "write"),
+    ("GET", f"{_PROBLEMS}/x/rounds/x", "read"),
+    ("DELETE", f"{_PROBLEMS}/x/rounds/x", "write"),
+    ("POST", f"{_PROBLEMS}/x/rounds/x/feedback", "write"),
+    ("GET", f"{_PROBLEMS}/x/replays", "read"),
+    ("POST", f"{_PROBLEMS}/x/replays", "write"),
+    ("GET", f"{_PROBLEMS}/x/replays/x", "read"),
+    ("DELETE", f"{_PROBLEMS}/x/replays/x", "write"),
+    ("GET", "/v1/searches/x/test-frontiers", "read"),
+    ("POST", "/v1/searches/x/test-frontiers", "write"),
+    ("GET", "/v1/searches/x/test-frontiers/x", "read"),
+    ("DELETE", "/v1/searches/x/test-frontiers/x", "write"),
+    ("POST", "/v1/searches/x/test-frontiers/x/missing-tests", "predict"),
+    ("GET", _STREAMS, "read"),
+    ("POST", _STREAMS, "write"),
+    ("GET", f"{_STREAMS}/x", "read"),
+    ("DELETE", f"{_STREAMS}/x", "write"),
+    ("GET", f"{_STREAMS}/x/selections", "read"),
+    ("POST", f"{_STREAMS}/x/selections", "write"),
+    ("GET", f"{_STREAMS}/x/selections/x", "read"),
+    ("DELETE", f"{_STREAMS}/x/selections/x", "write"),
+    ("POST", f"{_STREAMS}/x/observations", "write"),
+]
+ALL_ROUTES = [*ROUTES, *DIAGNOSIS_ROUTES, *SELECTION_ROUTES]
+_WITH_JSON = ("/diagnosis/", "/models/", "-selection/", "/test-frontiers")
 
 
 def test_the_table_of_routes_is_complete(keyed_app: FastAPI) -> None:
@@ -102,7 +135,7 @@ def test_the_table_of_routes_is_complete(keyed_app: FastAPI) -> None:
 
 @pytest.mark.parametrize(("method", "path", "scope"), ALL_ROUTES)
 def test_a_route_asks_for_its_scope(client_of: MakeClient, method: str, path: str, scope: str) -> None:
-    takes_json = scope == "predict" or (method == "POST" and ("/diagnosis/" in path or "/models/" in path))
+    takes_json = scope == "predict" or (method == "POST" and any(part in path for part in _WITH_JSON))
     body = {"json": {"patients": [{}]}} if takes_json else {}
     without = client_of("ada", *(other for other in SCOPES if other != scope)).request(method, path, **body)
     assert (without.status_code, without.json()["type"]) == (403, "/problems/forbidden")

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
@@ -160,3 +162,20 @@ def test_processes_that_migrate_at_once_do_not_disturb_each_other(empty_database
     errors = [process.communicate(timeout=120)[1].decode() for process in processes]
     assert [process.returncode for process in processes] == [0] * 4, errors
     assert empty_database.is_migrated()
+
+
+def test_many_writers_of_a_process_wait_in_line(database: Database) -> None:
+    names = [f"owner {i:02}" for i in range(40)]
+
+    def write(name: str) -> None:
+        with suppress(ZeroDivisionError), database.session() as session:
+            add_owner(session, name)
+            if name.endswith("7"):  # whoever fails must let the next one go on
+                raise ZeroDivisionError
+
+    threads = [threading.Thread(target=write, args=(name,)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert owner_names(database) == [name for name in names if not name.endswith("7")]

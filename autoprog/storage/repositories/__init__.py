@@ -7,24 +7,40 @@ from autoprog.storage.repositories.diagnosis import (
     DiagnosisSessionRepository,
 )
 from autoprog.storage.repositories.evaluations import EvaluationRepository, Tally
+from autoprog.storage.repositories.feature_streams import FeatureSelectionRepository, FeatureStreamRepository
+from autoprog.storage.repositories.frontiers import FrontierRepository
 from autoprog.storage.repositories.idempotency import IdempotencyRepository, StoredAnswer
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.repositories.keys import KeyRepository
 from autoprog.storage.repositories.models import ModelRepository
 from autoprog.storage.repositories.searches import SearchRepository
+from autoprog.storage.repositories.test_selection import SelectionProblemRepository, SelectionReplayRepository
+from autoprog.storage.repositories.test_selection_rounds import (
+    ArmTally,
+    SelectionFeedbackRepository,
+    SelectionRoundRepository,
+)
 from autoprog.storage.repositories.validations import ValidationRepository
 
 __all__ = [
+    "ArmTally",
     "CohortRepository",
     "DiagnosisLearnerRepository",
     "DiagnosisModelRepository",
     "DiagnosisSessionRepository",
     "EvaluationRepository",
+    "FeatureSelectionRepository",
+    "FeatureStreamRepository",
+    "FrontierRepository",
     "IdempotencyRepository",
     "JobRepository",
     "KeyRepository",
     "ModelRepository",
     "SearchRepository",
+    "SelectionFeedbackRepository",
+    "SelectionProblemRepository",
+    "SelectionReplayRepository",
+    "SelectionRoundRepository",
     "StoredAnswer",
     "Tally",
     "ValidationRepository",

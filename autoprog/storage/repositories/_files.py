@@ -9,12 +9,15 @@ from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from autoprog.storage.files import Kind, StoredFile
 from autoprog.storage.tables import CohortRow, DiagnosisModelRow, ModelRow
+from autoprog.storage.test_selection_tables import SelectionProblemRow, SelectionReplayRow
 
-_REFERENCES: dict[Kind, InstrumentedAttribute[str] | InstrumentedAttribute[str | None]] = {
-    "cohorts": CohortRow.sha256,
-    "models": ModelRow.sha256,
-    "diagnosis_models": DiagnosisModelRow.sha256,
-    "diagnosis_trees": DiagnosisModelRow.tree_sha256,
+_REFERENCES: dict[Kind, tuple[InstrumentedAttribute[str] | InstrumentedAttribute[str | None], ...]] = {
+    "cohorts": (CohortRow.sha256,),
+    "models": (ModelRow.sha256,),
+    "diagnosis_models": (DiagnosisModelRow.sha256,),
+    "diagnosis_trees": (DiagnosisModelRow.tree_sha256,),
+    "test_selection_arms": (SelectionProblemRow.arms_sha256,),
+    "test_selection_tables": (SelectionProblemRow.table_sha256, SelectionReplayRow.table_sha256),
 }
 
 
@@ -23,5 +26,5 @@ def unreferenced(session: Session, files: Iterable[StoredFile]) -> tuple[StoredF
     return tuple(
         file
         for file in dict.fromkeys(files)
-        if not session.scalar(select(exists().where(_REFERENCES[file.kind] == file.sha256)))
+        if not any(session.scalar(select(exists().where(at == file.sha256))) for at in _REFERENCES[file.kind])
     )

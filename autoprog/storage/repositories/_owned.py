@@ -20,6 +20,14 @@ from autoprog.storage.tables import (
     SearchRow,
     ValidationRow,
 )
+from autoprog.storage.test_selection_tables import (
+    FeatureSelectionRow,
+    FeatureStreamRow,
+    FrontierRow,
+    SelectionProblemRow,
+    SelectionReplayRow,
+    SelectionRoundRow,
+)
 
 Row = TypeVar(
     "Row",
@@ -31,6 +39,12 @@ Row = TypeVar(
     DiagnosisModelRow,
     DiagnosisSessionRow,
     DiagnosisLearnerRow,
+    SelectionProblemRow,
+    SelectionRoundRow,
+    SelectionReplayRow,
+    FrontierRow,
+    FeatureStreamRow,
+    FeatureSelectionRow,
 )
 
 

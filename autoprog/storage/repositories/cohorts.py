@@ -14,8 +14,11 @@ from autoprog.storage.ids import new_id
 from autoprog.storage.repositories._files import unreferenced
 from autoprog.storage.repositories._owned import OwnedRepository, get_owned
 from autoprog.storage.repositories.diagnosis import files_of
+from autoprog.storage.repositories.frontiers import delete_frontier_jobs
 from autoprog.storage.repositories.jobs import JobRepository
+from autoprog.storage.repositories.test_selection import delete_problem
 from autoprog.storage.tables import CohortRow, DiagnosisModelRow, ModelRow, SearchRow, SearchStatus
+from autoprog.storage.test_selection_tables import SelectionProblemRow
 
 
 class CohortRepository(OwnedRepository[CohortRow]):
@@ -79,8 +82,8 @@ class CohortRepository(OwnedRepository[CohortRow]):
         cohort_id : str
             Its identifier.
         models : {"keep", "delete"}
-            What happens to the models fitted on it, those of a diagnosis included; one that is kept stands alone,
-            without a search and a cohort.
+            What happens to what was fitted on it: prognostic models, models of a diagnosis, problems of test
+            selection. What is kept stands alone, without a search and a cohort.
 
         Returns
         -------
@@ -103,6 +106,8 @@ class CohortRepository(OwnedRepository[CohortRow]):
             )
             files += [StoredFile("models", sha256) for sha256 in digests]
             files += self._delete_diagnosis_models(cohort_id)
+            files += self._delete_selection_problems(cohort_id)
+        delete_frontier_jobs(self._session, SearchRow.cohort_id == cohort_id)
         self._session.execute(delete(CohortRow).where(CohortRow.id == cohort_id))
         return unreferenced(self._session, files)
 
@@ -114,6 +119,11 @@ class CohortRepository(OwnedRepository[CohortRow]):
         ids = [model.id for model in models]
         self._session.execute(delete(DiagnosisModelRow).where(DiagnosisModelRow.id.in_(ids)))
         return [file for model in models for file in files_of(model)]
+
+    def _delete_selection_problems(self, cohort_id: str) -> list[StoredFile]:
+        made_of_it = select(SelectionProblemRow).where(SelectionProblemRow.cohort_id == cohort_id).with_for_update()
+        problems = self._session.scalars(made_of_it).all()
+        return [file for problem in problems for file in delete_problem(self._session, problem)]
 
     def _refuse_running(self, cohort_id: str) -> None:
         # All of them are locked: a queued one must not be claimed before it is gone.

@@ -12,6 +12,7 @@ from autoprog.storage.database import database_now
 from autoprog.storage.events import append_event, finished_payload
 from autoprog.storage.ids import new_id
 from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.repositories.frontiers import delete_frontier_jobs
 from autoprog.storage.tables import CohortRow, SearchEventRow, SearchRow, SearchStatus
 
 
@@ -125,7 +126,7 @@ class SearchRepository(OwnedRepository[SearchRow]):
         return search
 
     def delete(self, owner_id: str, search_id: str) -> None:
-        """Delete a search with its evaluations; its model stays.
+        """Delete a search with its evaluations and its frontiers; its model stays.
 
         Parameters
         ----------
@@ -145,4 +146,5 @@ class SearchRepository(OwnedRepository[SearchRow]):
         if search.status == SearchStatus.RUNNING:
             msg = "the search is running; cancel it first"
             raise ConflictError(msg)
+        delete_frontier_jobs(self._session, SearchRow.id == search_id)
         self._session.execute(delete(SearchRow).where(SearchRow.id == search_id))

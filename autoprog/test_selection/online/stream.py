@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -220,6 +220,11 @@ class FeatureStream:
     def best_features(self) -> tuple[str, ...]:
         """Names of the features that are thought best."""
         return tuple(self.features[j] for j in self._algorithm.best())
+
+    @property
+    def standardisation_kind(self) -> Literal["running", "given"]:
+        """Whether moments are learnt from what is seen, or were given."""
+        return "given" if isinstance(self._moments, GivenMoments) else "running"
 
     def _step(self, subset: Subset, row: _Floats, label: int) -> Observation:
         seen = subset[~np.isnan(row[subset])]

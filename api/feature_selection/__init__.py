@@ -1,0 +1,1 @@
+"""`/v1/feature-selection/streams`: which few features to look at, learnt with the truth."""

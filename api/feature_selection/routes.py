@@ -1,0 +1,147 @@
+"""`/v1/feature-selection/streams`."""
+
+from __future__ import annotations
+
+import hashlib
+
+from fastapi import APIRouter, Depends, Response
+from sqlalchemy.orm import Session
+
+from api.auth import Reader, Writer
+from api.dependencies import ReadSession, WriteSession
+from api.feature_selection import service
+from api.feature_selection.schemas import (
+    ObservationDocument,
+    ObservationRequest,
+    SelectionDocument,
+    StreamDocument,
+    StreamRequest,
+)
+from api.idempotency import OnceDependency, answer, digest_of
+from api.openapi import problems
+from api.pagination import ListDocument, PageParameters
+from api.uploads import require_json
+from autoprog.storage.repositories import FeatureSelectionRepository, FeatureStreamRepository, StoredAnswer
+
+router = APIRouter(prefix="/v1/feature-selection/streams", tags=["feature selection"], responses=problems(401, 403))
+
+
+@router.post(
+    "",
+    operation_id="create_feature_stream",
+    summary="Begin to learn which few features to look at",
+    status_code=201,
+    response_model=StreamDocument,
+    dependencies=[Depends(require_json)],
+    responses=problems(400, 409, 413, 415, 422),
+)
+def create_stream(request: StreamRequest, principal: Writer, once: OnceDependency) -> Response:
+    """Take the names of the features, how many can be looked at in a patient, and who learns."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.create_stream(session, principal.owner_id, request)
+        return answer(201, service.stream_document(row), Location=f"/v1/feature-selection/streams/{row.id}")
+
+    return once.run(digest_of(request), work)
+
+
+@router.get("", operation_id="list_feature_streams", summary="List streams, oldest first", responses=problems(422))
+def list_streams(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[StreamDocument]:
+    """List the streams of the key's owner."""
+    found = FeatureStreamRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
+    items = [service.stream_document(row) for row in found.items]
+    return ListDocument[StreamDocument](items=items, next_cursor=found.next_cursor)
+
+
+@router.get("/{stream_id}", operation_id="get_feature_stream", summary="Show a stream", responses=problems(404))
+def get_stream(stream_id: str, session: ReadSession, principal: Reader) -> StreamDocument:
+    """Show the features that it has come to prefer, and how its predictions have done."""
+    return service.stream_document(FeatureStreamRepository(session).get(principal.owner_id, stream_id))
+
+
+@router.delete(
+    "/{stream_id}",
+    operation_id="delete_feature_stream",
+    summary="Delete a stream",
+    status_code=204,
+    responses=problems(404),
+)
+def delete_stream(stream_id: str, session: WriteSession, principal: Writer) -> None:
+    """Delete it with its selections."""
+    FeatureStreamRepository(session).delete(principal.owner_id, stream_id)
+
+
+@router.post(
+    "/{stream_id}/selections",
+    operation_id="select_features",
+    summary="Choose the features to look at in the next patient",
+    status_code=201,
+    response_model=SelectionDocument,
+    responses=problems(404, 409, 422),
+)
+def create_selection(stream_id: str, principal: Writer, once: OnceDependency) -> Response:
+    """Choose by what was learnt so far; observations of earlier selections may still be missing."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.select_features(session, principal.owner_id, stream_id)
+        location = f"/v1/feature-selection/streams/{stream_id}/selections/{row.id}"
+        return answer(201, service.selection_document(row), Location=location)
+
+    return once.run(hashlib.sha256(stream_id.encode("utf-8", "replace")).hexdigest(), work)
+
+
+@router.get(
+    "/{stream_id}/selections",
+    operation_id="list_feature_selections",
+    summary="List selections, oldest first",
+    responses=problems(404, 422),
+)
+def list_selections(
+    stream_id: str, session: ReadSession, principal: Reader, page: PageParameters
+) -> ListDocument[SelectionDocument]:
+    """List what was selected, and what became of it."""
+    selections = FeatureSelectionRepository(session)
+    found = selections.page_of_stream(principal.owner_id, stream_id, limit=page.limit, cursor=page.cursor)
+    items = [service.selection_document(row) for row in found.items]
+    return ListDocument[SelectionDocument](items=items, next_cursor=found.next_cursor)
+
+
+@router.get(
+    "/{stream_id}/selections/{selection_id}",
+    operation_id="get_feature_selection",
+    summary="Show a selection",
+    responses=problems(404),
+)
+def get_selection(stream_id: str, selection_id: str, session: ReadSession, principal: Reader) -> SelectionDocument:
+    """Show what to look at, and what became of the patient."""
+    row = FeatureSelectionRepository(session).of_stream(principal.owner_id, stream_id, selection_id)
+    return service.selection_document(row)
+
+
+@router.delete(
+    "/{stream_id}/selections/{selection_id}",
+    operation_id="delete_feature_selection",
+    summary="Delete a selection",
+    status_code=204,
+    responses=problems(404),
+)
+def delete_selection(stream_id: str, selection_id: str, session: WriteSession, principal: Writer) -> None:
+    """Delete it; what was learnt from it stays."""
+    FeatureSelectionRepository(session).delete(principal.owner_id, stream_id, selection_id)
+
+
+@router.post(
+    "/{stream_id}/observations",
+    operation_id="observe_patient",
+    summary="Predict a patient from the selected features, then learn the label",
+    dependencies=[Depends(require_json)],
+    response_model=ObservationDocument,
+    responses=problems(400, 404, 409, 413, 415, 422),
+)
+def observe_patient(stream_id: str, request: ObservationRequest, principal: Writer, once: OnceDependency) -> Response:
+    """Take observations one after another, late ones too; the same again gets the same answer, and is learnt once."""
+
+    def work(session: Session) -> StoredAnswer:
+        return answer(200, service.observe_patient(session, principal.owner_id, stream_id, request))
+
+    return once.run(digest_of(request), work)

@@ -1,0 +1,271 @@
+"""Streams of feature selection. Each step is done under the lock of the stream's row, so that none is lost."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from api.diagnosis.names import NAME_FAULT, is_name
+from api.feature_selection.schemas import (
+    MAX_FEATURES,
+    MomentsRequest,
+    ObservationDocument,
+    ObservationRequest,
+    PerformanceDocument,
+    SelectionDocument,
+    StreamDocument,
+    StreamRequest,
+)
+from api.problems import pointer_of
+from api.test_selection.numbers import MAX_SEED, is_integer, number_of
+from api.uploads import attempt
+from autoprog.errors import ConflictError, Fault, InvalidInputError
+from autoprog.storage.repositories import FeatureSelectionRepository, FeatureStreamRepository
+from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureStreamRow
+from autoprog.test_selection.online import (
+    FeatureStream,
+    GivenMoments,
+    Observation,
+    OnlinePerformance,
+    StreamOptions,
+)
+
+_NUMBERS = ("step", "epsilon", "cap")
+_LARGEST = 1e100
+
+
+def create_stream(session: Session, owner_id: str, request: StreamRequest) -> FeatureStreamRow:
+    """Keep a stream that has seen no patient.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction that the row belongs to.
+    owner_id : str
+        Whom it belongs to.
+    request : StreamRequest
+        As it was sent.
+
+    Returns
+    -------
+    FeatureStreamRow
+        With its new identifier.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault.
+    """
+    faults: list[Fault] = []
+    if not is_name(request.name):
+        faults.append(Fault("/name", NAME_FAULT))
+    features = _features(request.features, faults)
+    options = _options(request, faults)
+    moments = attempt(faults, lambda: _moments(request.standardisation))
+    stream = attempt(faults, lambda: FeatureStream(features, options, standardisation=moments)) if features else None
+    if faults or stream is None:
+        raise InvalidInputError(faults)
+    document = _document_of(stream)
+    return FeatureStreamRepository(session).add(owner_id, name=request.name, document=document, state=stream.to_json())
+
+
+def _features(given: object, faults: list[Fault]) -> list[str]:
+    if not isinstance(given, list) or not 1 <= len(given) <= MAX_FEATURES:
+        faults.append(Fault("/features", f"must be a list of 1 to {MAX_FEATURES:,} names"))
+        return []
+    faults += [Fault(f"/features/{j}", NAME_FAULT) for j, name in enumerate(given) if not is_name(name)]
+    return [name if is_name(name) else f"feature {j + 1}" for j, name in enumerate(given)]
+
+
+def _options(request: StreamRequest, faults: list[Fault]) -> StreamOptions:
+    """The options; what cannot be is put down as a fault, and replaced by the default."""
+    default = StreamOptions()
+    chosen: dict[str, Any] = {}
+    for name in _NUMBERS:
+        chosen[name] = number_of(getattr(request, name))
+        if chosen[name] is None:
+            faults.append(Fault(f"/{name}", "must be a number"))
+            chosen[name] = getattr(default, name)
+    for name in ("algorithm", "classifier"):
+        value = getattr(request, name)
+        chosen[name] = value if is_name(value) else "that"
+    chosen["subset_size"] = request.subset_size
+    if request.subset_size is not None and not is_integer(request.subset_size, -MAX_SEED, MAX_SEED):
+        faults.append(Fault("/subset_size", "must be a whole number"))
+        chosen["subset_size"] = None
+    if not is_integer(request.seed, 0, MAX_SEED - 1):
+        faults.append(Fault("/seed", "must be a whole number, at least 0 and below 2^63"))
+    if not isinstance(request.truncate, bool):
+        faults.append(Fault("/truncate", "must be true or false"))
+    pair = request.prior if isinstance(request.prior, list | tuple) else ()
+    numbers = [number for number in map(number_of, pair) if number is not None]
+    if len(numbers) != 2 or len(pair) != 2:
+        faults.append(Fault("/prior", "must be two numbers above 0"))
+        numbers = list(default.prior)
+    seed = request.seed if is_integer(request.seed, 0, MAX_SEED - 1) else 0
+    return StreamOptions(**chosen, truncate=request.truncate is True, prior=(numbers[0], numbers[1]), seed=seed)
+
+
+def _moments(given: MomentsRequest | None) -> GivenMoments | None:
+    if given is None:
+        return None
+    faults, columns = [], []
+    for name in ("mean", "sd"):
+        values = getattr(given, name)
+        numbers = [number_of(value) for value in values] if isinstance(values, list) else [None]
+        if any(number is None for number in numbers):
+            faults.append(Fault(f"/standardisation/{name}", "must be a list of numbers, one a feature"))
+        columns.append(np.array([math.nan if number is None else number for number in numbers]))
+    if faults:
+        raise InvalidInputError(faults)
+    return GivenMoments(*columns)
+
+
+def select_features(session: Session, owner_id: str, stream_id: str) -> FeatureSelectionRow:
+    """Choose what to look at in the next patient.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction, which locks the stream.
+    owner_id, stream_id : str
+        Whose stream, and which.
+
+    Returns
+    -------
+    FeatureSelectionRow
+        With its new identifier.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such stream, or it is another owner's.
+    """
+    streams = FeatureStreamRepository(session)
+    row = streams.lock(owner_id, stream_id)
+    stream = FeatureStream.from_json(row.state)
+    number, subset = stream.select()
+    streams.change(row, document=_document_of(stream), state=stream.to_json())
+    return FeatureSelectionRepository(session).add(row, number, [stream.features[j] for j in subset])
+
+
+def observe_patient(
+    session: Session, owner_id: str, stream_id: str, request: ObservationRequest
+) -> ObservationDocument:
+    """Predict a patient from what was looked at, and learn the label.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction, which locks the stream: observations apply one after another.
+    owner_id, stream_id : str
+        Whose stream, and which.
+    request : ObservationRequest
+        Values and label.
+
+    Returns
+    -------
+    ObservationDocument
+        The first answer again where the same observation comes again.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such stream, or it is another owner's.
+    InvalidInputError
+        With every fault; nothing is learnt then.
+    ConflictError
+        If the selection was observed before with other values or another label.
+    """
+    streams, selections = FeatureStreamRepository(session), FeatureSelectionRepository(session)
+    row = streams.lock(owner_id, stream_id)
+    selection = selections.of_stream(owner_id, stream_id, request.selection_id)
+    values = _bounded(request.values)
+    digest = _digest(values, request.label)
+    if selection.observed is not None:
+        if selection.observed["digest"] != digest:
+            raise ConflictError("the selection was observed before, with other values or another label")
+        return ObservationDocument.model_validate(selection.observed["answer"])
+    stream = FeatureStream.from_json(row.state)
+    place = {name: j for j, name in enumerate(stream.features)}
+    subset = np.array([place[name] for name in selection.features], dtype=np.intp)
+    document = _observation(stream.observe(subset, values, request.label))
+    streams.change(row, document=_document_of(stream), state=stream.to_json())
+    selections.observe(selection, {"digest": digest, "answer": document.model_dump()})
+    return document
+
+
+def _observation(seen: Observation) -> ObservationDocument:
+    return ObservationDocument(
+        prediction=1 if seen.prediction else 0, correct=seen.correct, **_performance(seen.performance)
+    )
+
+
+def _performance(performance: OnlinePerformance) -> dict[str, float | None]:
+    return {name: getattr(performance, name) for name in PerformanceDocument.model_fields}
+
+
+def _digest(values: Mapping[str, object], label: object) -> str:
+    """Of what was observed, so that no value has to be kept; 1, 1.0 and true are the same label."""
+    plain = float(label) if isinstance(label, bool | int | float) else None
+    return hashlib.sha256(json.dumps([values, plain], sort_keys=True).encode()).hexdigest()
+
+
+def _is_bounded(number: float | None) -> bool:
+    return number is not None and abs(number) < _LARGEST
+
+
+def _bounded(values: object) -> dict[str, object]:
+    """Numbers as floats; raises InvalidInputError where there are none, or so large that their squares overflow."""
+    if not isinstance(values, dict):
+        raise InvalidInputError([Fault("/values", "must be an object")])
+    numbers = {name: number_of(value) for name, value in values.items()}
+    faults = [
+        Fault(pointer_of(("values", name)), "must be a finite number or null, below 1e100 in size")
+        for name, value in values.items()
+        if value is not None and not _is_bounded(numbers[name])
+    ]
+    if faults:
+        raise InvalidInputError(faults)
+    return dict(numbers)
+
+
+def _document_of(stream: FeatureStream) -> dict[str, Any]:
+    """What the API shows of a stream beside the columns."""
+    options: Mapping[str, Any] = stream.options.to_json()
+    return {
+        **options,
+        **_performance(stream.performance),
+        "features": list(stream.features),
+        "subset_size": stream.options.size_of(len(stream.features)),
+        "standardisation": stream.standardisation_kind,
+        "n_selections": stream.selections,
+        "n_observations": stream.performance.rounds,
+        "best_features": list(stream.best_features),
+    }
+
+
+def stream_document(row: FeatureStreamRow) -> StreamDocument:
+    """A stream as the API shows it."""
+    return StreamDocument(
+        **row.document, id=row.id, name=row.name, created_at=row.created_at, changed_at=row.changed_at
+    )
+
+
+def selection_document(row: FeatureSelectionRow) -> SelectionDocument:
+    """A selection as the API shows it."""
+    return SelectionDocument(
+        id=row.id,
+        stream_id=row.stream_id,
+        number=row.number,
+        features=row.features,
+        observation=None if row.observed is None else row.observed["answer"],
+        created_at=row.created_at,
+        observed_at=row.observed_at,
+    )

@@ -1,0 +1,99 @@
+"""`/v1/searches/{search_id}/test-frontiers`."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends, Response
+from sqlalchemy.orm import Session
+
+from api.auth import Predictor, Reader, Writer
+from api.dependencies import ContextDependency, ReadSession, WriteSession
+from api.idempotency import OnceDependency, answer, digest_of
+from api.openapi import problems
+from api.pagination import ListDocument, PageParameters
+from api.test_selection.frontiers import service
+from api.test_selection.frontiers.schemas import (
+    FrontierDocument,
+    FrontierRequest,
+    MissingTestsDocument,
+    MissingTestsRequest,
+)
+from api.uploads import require_json
+from autoprog.storage.repositories import FrontierRepository, StoredAnswer
+
+router = APIRouter(prefix="/v1/searches/{search_id}/test-frontiers", tags=["searches"], responses=problems(401, 403))
+
+
+@router.post(
+    "",
+    operation_id="create_test_frontier",
+    summary="Trace performance against the cost of tests",
+    status_code=202,
+    response_model=FrontierDocument,
+    dependencies=[Depends(require_json)],
+    responses=problems(400, 404, 409, 413, 415, 422),
+)
+def create_frontier(
+    search_id: str, request: FrontierRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+) -> Response:
+    """Queue it: the search's best pipeline is cross-validated anew on groups of tests, up to ten tests on all."""
+
+    def work(session: Session) -> StoredAnswer:
+        document = service.create_frontier(context, session, principal.owner_id, search_id, request)
+        location = f"/v1/searches/{search_id}/test-frontiers/{document.id}"
+        return answer(202, document, Location=location, Retry_After="1")
+
+    return once.run(digest_of(request), work)
+
+
+@router.get(
+    "",
+    operation_id="list_test_frontiers",
+    summary="List the frontiers of a search, oldest first",
+    responses=problems(404, 422),
+)
+def list_frontiers(
+    search_id: str, session: ReadSession, principal: Reader, page: PageParameters
+) -> ListDocument[FrontierDocument]:
+    """List them without their results."""
+    frontiers = FrontierRepository(session)
+    found = frontiers.page_of_search(principal.owner_id, search_id, limit=page.limit, cursor=page.cursor)
+    items = [service.frontier_document(row, frontiers.job_of(row.id), whole=False) for row in found.items]
+    return ListDocument[FrontierDocument](items=items, next_cursor=found.next_cursor)
+
+
+@router.get("/{frontier_id}", operation_id="get_test_frontier", summary="Show a frontier", responses=problems(404))
+def get_frontier(search_id: str, frontier_id: str, session: ReadSession, principal: Reader) -> FrontierDocument:
+    """Show how far it is, and all groups that were evaluated once it is there."""
+    frontiers = FrontierRepository(session)
+    row = frontiers.of_search(principal.owner_id, search_id, frontier_id)
+    return service.frontier_document(row, frontiers.job_of(row.id))
+
+
+@router.delete(
+    "/{frontier_id}",
+    operation_id="delete_test_frontier",
+    summary="Delete a frontier",
+    status_code=204,
+    responses=problems(404),
+)
+def delete_frontier(search_id: str, frontier_id: str, session: WriteSession, principal: Writer) -> None:
+    """Delete it; one that is being traced is given up."""
+    FrontierRepository(session).delete(principal.owner_id, search_id, frontier_id)
+
+
+@router.post(
+    "/{frontier_id}/missing-tests",
+    operation_id="rank_missing_tests",
+    summary="For one patient: which missing test would change the risk most for its cost?",
+    dependencies=[Depends(require_json)],
+    responses=problems(400, 404, 409, 413, 415, 422),
+)
+def rank_missing_tests(
+    search_id: str,
+    frontier_id: str,
+    request: MissingTestsRequest,
+    context: ContextDependency,
+    principal: Predictor,
+) -> MissingTestsDocument:
+    """Ask the search's model, with results of patients like this one in place of those that are missing."""
+    return service.rank_missing_tests(context, principal.owner_id, search_id, frontier_id, request)

@@ -1,0 +1,183 @@
+"""Frontiers of a finished search, and the missing tests of a patient."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy.orm import Session
+
+from api.dependencies import Context
+from api.jobs.service import error_of
+from api.searches.service import FINISHED, missing_result
+from api.test_selection.frontiers.schemas import (
+    FrontierDocument,
+    FrontierRequest,
+    MissingTestDocument,
+    MissingTestsDocument,
+    MissingTestsRequest,
+)
+from api.test_selection.problems.building import tests_of
+from autoprog.cohort import Cohort, encode_patients, from_parquet
+from autoprog.errors import ConflictError, Fault, InvalidInputError
+from autoprog.evaluation import Plan
+from autoprog.search import SearchSettings
+from autoprog.storage.files import Files, StoredFile
+from autoprog.storage.repositories import (
+    CohortRepository,
+    EvaluationRepository,
+    FrontierRepository,
+    ModelRepository,
+    SearchRepository,
+)
+from autoprog.storage.tables import JobRow, JobStatus, SearchRow
+from autoprog.storage.test_selection_tables import FrontierRow
+from autoprog.test_selection import DiagnosticTest, check_tests, missing_tests
+
+
+def create_frontier(
+    context: Context, session: Session, owner_id: str, search_id: str, request: FrontierRequest
+) -> FrontierDocument:
+    """Queue a frontier over groups of features for the best pipeline of a search.
+
+    Parameters
+    ----------
+    context : Context
+        Reads search and cohort.
+    session : Session
+        The transaction that the frontier belongs to.
+    owner_id, search_id : str
+        Whose search, and which.
+    request : FrontierRequest
+        Tests with costs and features.
+
+    Returns
+    -------
+    FrontierDocument
+        Queued.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such search, or it is another owner's.
+    ConflictError
+        If it has not ended, or none of its pipelines could be fitted.
+    InvalidInputError
+        With every fault of the tests.
+    """
+    with context.database.session(read_only=True) as reading:
+        search = SearchRepository(reading).get(owner_id, search_id)
+        if search.status not in FINISHED:
+            raise ConflictError(f"the search has no best pipeline yet: it is {search.status}")
+        best = EvaluationRepository(reading).page(owner_id, search_id, sort="score", limit=1).items
+        sha256 = CohortRepository(reading).get(owner_id, search.cohort_id).sha256
+    if not best or best[0].score is None:
+        raise ConflictError(f"the search has no best pipeline: it ended as {search.status}, and none could be fitted")
+    tests = _checked_tests(request, _load_cohort(context.files, sha256))
+    document = {
+        "tests": [asdict(test) | {"features": list(test.features)} for test in tests],
+        "configuration": best[0].configuration,
+        "plan": asdict(_plan_of(search)),
+    }
+    frontiers = FrontierRepository(session)
+    row = frontiers.add(search, document=document, cohort=StoredFile("cohorts", sha256))
+    return frontier_document(row, frontiers.job_of(row.id))
+
+
+def _checked_tests(request: FrontierRequest, cohort: Cohort) -> list[DiagnosticTest]:
+    faults: list[Fault] = []
+    tests = tests_of(request.tests, faults, with_features=True)
+    known = {fault.pointer for fault in faults}
+    faults += [fault for fault in check_tests(cohort, tests) if fault.pointer not in known]
+    if faults:
+        raise InvalidInputError(faults)
+    return tests
+
+
+def _plan_of(search: SearchRow) -> Plan:
+    settings = SearchSettings.model_validate(search.settings)
+    return Plan(
+        settings.metric,
+        settings.folds or 2,
+        settings.repeats or 1,
+        settings.seed,
+        thresholds=settings.thresholds,
+        missing_indicators=settings.missing_indicators,
+    )
+
+
+def frontier_document(row: FrontierRow, job: JobRow, *, whole: bool = True) -> FrontierDocument:
+    """A frontier as the API shows it; without its result in lists."""
+    return FrontierDocument(
+        id=row.id,
+        search_id=row.search_id,
+        status=JobStatus(job.status),
+        job_id=job.id,
+        error=error_of(job),
+        tests=row.document["tests"],
+        configuration=row.document["configuration"],
+        result=job.result if whole else None,
+        created_at=row.created_at,
+    )
+
+
+def rank_missing_tests(
+    context: Context, owner_id: str, search_id: str, frontier_id: str, request: MissingTestsRequest
+) -> MissingTestsDocument:
+    """Which test that a patient has not had would change the risk most for its cost.
+
+    Parameters
+    ----------
+    context : Context
+        Loads the search's model and its cohort.
+    owner_id, search_id, frontier_id : str
+        Whose frontier, and which: it says what tests there are.
+    request : MissingTestsRequest
+        The patient.
+
+    Returns
+    -------
+    MissingTestsDocument
+        Most change for its cost first.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such frontier, or it is another owner's.
+    ConflictError
+        If the search has no model.
+    InvalidInputError
+        With every fault of the patient.
+    """
+    with context.database.session(read_only=True) as reading:
+        frontier = FrontierRepository(reading).of_search(owner_id, search_id, frontier_id)
+        search = SearchRepository(reading).get(owner_id, search_id)
+        if search.model_id is None:
+            raise missing_result(search, "model")
+        row = ModelRepository(reading).get(owner_id, search.model_id)
+        sha256 = CohortRepository(reading).get(owner_id, search.cohort_id).sha256
+    if not isinstance(request.patient, dict):
+        raise InvalidInputError([Fault("/patient", "must be an object")])
+    model, cohort = context.load_model(row.sha256), _load_cohort(context.files, sha256)
+    tests = [DiagnosticTest(t["name"], t["cost"], tuple(t["features"])) for t in frontier.document["tests"]]
+    found = missing_tests(cohort, tests, request.patient, model.risks)
+    nothing = dict.fromkeys((feature.name for feature in cohort.features), None)
+    known: Mapping[str, object] = {**nothing, **request.patient}
+    risk = float(model.risks(encode_patients(cohort.features, [known]).X)[0])
+    return MissingTestsDocument(
+        model_id=row.id, risk=risk, items=[MissingTestDocument(**_shown(asdict(each))) for each in found]
+    )
+
+
+def _shown(found: dict[str, Any]) -> dict[str, Any]:
+    per_cost = found["change_per_cost"]
+    shown = {name: value for name, value in found.items() if name != "risk"}
+    return shown | {"change_per_cost": "inf" if math.isinf(per_cost) else per_cost}
+
+
+@lru_cache(maxsize=4)
+def _load_cohort(files: Files, sha256: str) -> Cohort:
+    return from_parquet(files.get("cohorts", sha256))

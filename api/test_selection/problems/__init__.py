@@ -1,0 +1,1 @@
+"""`/v1/test-selection/problems`: made, trained on a cohort, shown."""

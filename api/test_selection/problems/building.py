@@ -1,0 +1,178 @@
+"""Problems out of requests; one answer names the faults of all parts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from api.diagnosis.names import NAME_FAULT, is_name
+from api.test_selection.numbers import MAX_SEED, is_integer, number_of
+from api.test_selection.problems.pipelines import configuration_of
+from api.test_selection.problems.schemas import DiagnosticTestRequest, ProblemRequest
+from api.uploads import attempt
+from autoprog.cohort import Binary, Cohort
+from autoprog.errors import Fault, InvalidInputError
+from autoprog.space import Configuration
+from autoprog.test_selection import (
+    FOLDS,
+    SIMPLE,
+    THRESHOLD,
+    Arms,
+    DiagnosticTest,
+    SelectionProblem,
+    make_arms,
+    make_policy,
+    training_faults,
+)
+
+_MOST_FEATURES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingRequest:
+    """How the classifiers of the arms are trained.
+
+    Attributes
+    ----------
+    configuration : Configuration
+        The pipeline of every arm.
+    folds : int
+        Of the out-of-sample predictions.
+    threshold : float
+        Risk from which on the prediction is 1.
+    """
+
+    configuration: Configuration
+    folds: int
+    threshold: float
+
+
+def problem_of(request: ProblemRequest, cohort: Cohort | None) -> tuple[SelectionProblem, TrainingRequest | None]:
+    """Make a problem of what a client asks for.
+
+    Parameters
+    ----------
+    request : ProblemRequest
+        As it was sent.
+    cohort : Cohort or None
+        The one that it names.
+
+    Returns
+    -------
+    (SelectionProblem, TrainingRequest or None)
+        None where predictions are sent.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault.
+    """
+    faults: list[Fault] = []
+    if not is_name(request.name):
+        faults.append(Fault("/name", NAME_FAULT))
+    if not is_integer(request.seed, 0, MAX_SEED - 1):
+        faults.append(Fault("/seed", "must be a whole number, at least 0 and below 2^63"))
+    tests = tests_of(request.tests, faults, with_features=cohort is not None)
+    trade_off = _trade_off(request.trade_off, faults)
+    arms = attempt(faults, lambda: _arms(request.structure, tests, trade_off))
+    policy = attempt(faults, lambda: make_policy(_text(request.algorithm)))  # type: ignore[arg-type]
+    training = _training(request, cohort, tests, faults)
+    if faults or arms is None or policy is None:
+        raise InvalidInputError(_once(faults))
+    return SelectionProblem(arms, policy), training
+
+
+def _arms(structure: object, tests: Sequence[DiagnosticTest], trade_off: float | Sequence[float]) -> Arms:
+    return make_arms(_text(structure), tests, trade_off)  # type: ignore[arg-type]
+
+
+def tests_of(
+    requests: Sequence[DiagnosticTestRequest], faults: list[Fault], *, with_features: bool
+) -> list[DiagnosticTest]:
+    """Tests as a client gives them; what cannot be is put down as a fault, and replaced by what can.
+
+    Parameters
+    ----------
+    requests : sequence of DiagnosticTestRequest
+        As they were sent.
+    faults : list of Fault
+        Collects what is wrong with names, costs and features one by one.
+    with_features : bool
+        Whether tests measure features of a cohort.
+
+    Returns
+    -------
+    list of DiagnosticTest
+        As many; `make_arms` and `check_tests` find what is wrong with them together.
+    """
+    tests = []
+    for k, request in enumerate(requests):
+        name, cost = request.name, number_of(request.cost)
+        if not is_name(name):
+            faults.append(Fault(f"/tests/{k}/name", NAME_FAULT))
+            name = f"test {k + 1}"
+        if cost is None:
+            faults.append(Fault(f"/tests/{k}/cost", "must be a number"))
+        features = _features(request.features, f"/tests/{k}/features", faults)
+        if request.features is not None and not with_features:
+            faults.append(Fault(f"/tests/{k}/features", "a test measures features of a cohort: give `cohort_id` too"))
+        tests.append(DiagnosticTest(name, 0.0 if cost is None else cost, features if with_features else ()))
+    return tests
+
+
+def _features(given: object, place: str, faults: list[Fault]) -> tuple[str, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, list) or len(given) > _MOST_FEATURES:
+        faults.append(Fault(place, f"must be a list of at most {_MOST_FEATURES:,} names"))
+        return ()
+    wrong = [Fault(f"{place}/{f}", NAME_FAULT) for f, name in enumerate(given) if not is_name(name)]
+    faults += wrong
+    return () if wrong else tuple(given)
+
+
+def _trade_off(given: object, faults: list[Fault]) -> float | tuple[float, ...]:
+    if isinstance(given, list):
+        values = [number_of(value) for value in given]
+        faults += [Fault(f"/trade_off/{i}", "must be a number") for i, value in enumerate(values) if value is None]
+        return tuple(0.0 if value is None else value for value in values)
+    value = number_of(given)
+    if value is None:
+        faults.append(Fault("/trade_off", "must be a number, or a list of one an arm"))
+    return 0.0 if value is None else value
+
+
+def _training(
+    request: ProblemRequest, cohort: Cohort | None, tests: Sequence[DiagnosticTest], faults: list[Fault]
+) -> TrainingRequest | None:
+    if cohort is None:
+        faults += [
+            Fault(f"/{name}", "says how classifiers are trained: give `cohort_id` too")
+            for name in ("configuration", "folds", "threshold")
+            if getattr(request, name) is not None
+        ]
+        return None
+    folds = FOLDS if request.folds is None else request.folds
+    if not is_integer(folds, -MAX_SEED, MAX_SEED):
+        faults.append(Fault("/folds", "must be a whole number, at least 2"))
+        folds = FOLDS
+    threshold = number_of(THRESHOLD if request.threshold is None else request.threshold)
+    if threshold is None:
+        faults.append(Fault("/threshold", "must be a number in (0, 1)"))
+    threshold = THRESHOLD if threshold is None else threshold
+    configuration = attempt(faults, lambda: configuration_of(request.configuration))
+    if isinstance(cohort.outcome, Binary):
+        faults += training_faults(cohort, tests, folds=folds, threshold=threshold)
+    else:
+        faults.append(Fault("/cohort_id", "classifiers need a cohort with an outcome of two values"))
+    return TrainingRequest(SIMPLE if configuration is None else configuration, folds, threshold)
+
+
+def _text(value: object) -> str:
+    """What can be compared with names: anything else than a short text is none of them."""
+    return value if isinstance(value, str) and len(value) <= 50 and is_name(value) else "that"
+
+
+def _once(faults: Sequence[Fault]) -> list[Fault]:
+    """Without the second word on the same place."""
+    return list({fault.pointer: fault for fault in reversed(faults)}.values())[::-1]

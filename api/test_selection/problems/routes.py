@@ -1,0 +1,104 @@
+"""`/v1/test-selection/problems`."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends, Response
+from sqlalchemy.orm import Session
+
+from api.auth import Reader, Writer
+from api.dependencies import ContextDependency, ReadSession
+from api.idempotency import OnceDependency, answer, digest_of
+from api.openapi import problems
+from api.pagination import ListDocument, PageParameters
+from api.test_selection.problems import service
+from api.test_selection.problems.schemas import (
+    DisagreementDocument,
+    ProblemDocument,
+    ProblemRequest,
+    ProblemSummary,
+)
+from api.uploads import require_json
+from autoprog.storage.repositories import SelectionProblemRepository, StoredAnswer
+
+router = APIRouter(prefix="/v1/test-selection/problems", tags=["test selection"], responses=problems(401, 403))
+
+
+@router.post(
+    "",
+    operation_id="create_test_selection_problem",
+    summary="Make a problem: which tests are worth their cost?",
+    status_code=201,
+    response_model=ProblemDocument,
+    dependencies=[Depends(require_json)],
+    responses=problems(400, 404, 409, 413, 415, 422)
+    | {202: {"model": ProblemDocument, "description": "its classifiers are being trained: `status` tells how far"}},
+)
+def create_problem(
+    request: ProblemRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+) -> Response:
+    """Take tests with costs; with a cohort, train a classifier for every arm, so that rounds take measurements."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.create_problem(context, session, principal.owner_id, request)
+        document = service.problem_document(context, session, row)
+        location = f"/v1/test-selection/problems/{row.id}"
+        if document.status == "ready":
+            return answer(201, document, Location=location)
+        return answer(202, document, Location=location, Retry_After="1")
+
+    return once.run(digest_of(request), work)
+
+
+@router.get(
+    "", operation_id="list_test_selection_problems", summary="List problems, oldest first", responses=problems(422)
+)
+def list_problems(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[ProblemSummary]:
+    """List the problems of the key's owner; a problem's own address tells its arms."""
+    found = SelectionProblemRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
+    items = service.problem_summaries(session, found.items)
+    return ListDocument[ProblemSummary](items=items, next_cursor=found.next_cursor)
+
+
+@router.get(
+    "/{problem_id}",
+    operation_id="get_test_selection_problem",
+    summary="Show a problem and what its feedback tells",
+    responses=problems(404),
+)
+def get_problem(
+    problem_id: str, session: ReadSession, context: ContextDependency, principal: Reader
+) -> ProblemDocument:
+    """Show how often every arm was chosen, how often arms disagree, and what speaks for weak dominance."""
+    row = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
+    return service.problem_document(context, session, row)
+
+
+@router.get(
+    "/{problem_id}/disagreements",
+    operation_id="list_test_selection_disagreements",
+    summary="List how often any two arms disagree",
+    responses=problems(404, 422),
+)
+def list_disagreements(
+    problem_id: str, session: ReadSession, context: ContextDependency, principal: Reader, page: PageParameters
+) -> ListDocument[DisagreementDocument]:
+    """List all pairs of arms; of ten tests as subsets there are half a million."""
+    row = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
+    live = context.live_problems.current(session, row)
+    found = service.page_of_disagreements(live, page.limit, page.cursor)
+    return ListDocument[DisagreementDocument](items=list(found.items), next_cursor=found.next_cursor)
+
+
+@router.delete(
+    "/{problem_id}",
+    operation_id="delete_test_selection_problem",
+    summary="Delete a problem",
+    status_code=204,
+    responses=problems(404),
+)
+def delete_problem(problem_id: str, context: ContextDependency, principal: Writer) -> None:
+    """Delete it with its rounds, its replays and its classifiers; a training that is running is given up."""
+    with context.database.session() as session:
+        orphans = SelectionProblemRepository(session).delete(principal.owner_id, problem_id)
+    for file in orphans:
+        context.files.delete(file)

@@ -1,0 +1,194 @@
+"""Problems of test selection as clients send them and as the API shows them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic.config import JsonDict
+
+from api.diagnosis.names import MAX_NAME
+from api.problems import Problem
+
+# What the science checks is taken as it comes, so that one answer names the faults of all parts at once; the document
+# shows what is meant.
+_NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
+_COST = {"type": "number", "minimum": 0}
+_TRADE_OFF: dict[str, Any] = {"anyOf": [_COST, {"type": "array", "items": _COST}], "default": 1}
+_STEP = {
+    "type": "object",
+    "required": ["algorithm"],
+    "properties": {"algorithm": {"type": "string"}, "parameters": {"type": "object"}},
+}
+
+Number = float | Literal["inf"]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class DiagnosticTestRequest(_Strict):
+    """Something that can be ordered for a patient."""
+
+    name: Annotated[Any, WithJsonSchema(_NAME)]
+    cost: Annotated[Any, WithJsonSchema(_COST)] = Field(description="in money, time or harm")
+    features: Annotated[Any, WithJsonSchema({"type": "array", "items": _NAME})] = Field(
+        None, description="features of the cohort that it measures; with `cohort_id` only"
+    )
+
+
+_CASCADE: JsonDict = {
+    "name": "diabetes",
+    "structure": "cascade",
+    "algorithm": "ts",
+    "tests": [{"name": "history", "cost": 1}, {"name": "glucose", "cost": 17.61}, {"name": "insulin", "cost": 22.78}],
+    "trade_off": 0.01,
+}
+_TRAINED: JsonDict = {
+    "name": "chest pain",
+    "structure": "cascade",
+    "cohort_id": "0123",
+    "tests": [
+        {"name": "history", "cost": 1, "features": ["age", "sex", "cp"]},
+        {"name": "exercise ECG", "cost": 87.3, "features": ["thalach", "exang"]},
+    ],
+    "trade_off": 0.001,
+}
+
+
+class ProblemRequest(_Strict):
+    """Tests to choose among; with `cohort_id` a classifier an arm is trained, so that rounds take measurements."""
+
+    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_CASCADE, _TRAINED]})
+
+    name: Annotated[Any, WithJsonSchema(_NAME)]
+    structure: Annotated[Any, WithJsonSchema({"enum": ["cascade", "subset"]})] = Field(
+        description="tests in the order given, as far as needed; or in any combination, of at most 10"
+    )
+    algorithm: Annotated[Any, WithJsonSchema({"enum": ["ts", "kl_ucb", "ucb1"], "default": "ts"})] = "ts"
+    tests: list[DiagnosticTestRequest]
+    trade_off: Annotated[Any, WithJsonSchema(_TRADE_OFF)] = Field(
+        1.0, description="lambda: errors that a unit of cost is worth, one for all arms or one an arm"
+    )
+    seed: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 0, "default": 0})] = 0
+    cohort_id: Annotated[str, Field(max_length=64)] | None = None
+    configuration: Annotated[Any, WithJsonSchema({"type": "object", "additionalProperties": _STEP})] = Field(
+        None,
+        description="stages of every arm's pipeline, as `GET /v1/space` names them; what is left out is median "
+        "imputation and a logistic regression, and hyperparameters their defaults",
+    )
+    folds: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 2})] = Field(
+        None, description="of the out-of-sample predictions; by default 10"
+    )
+    threshold: Annotated[Any, WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})] = Field(
+        None, description="risk from which on the prediction is 1; by default 0.5"
+    )
+
+
+class DiagnosticTestDocument(BaseModel):
+    """Something that can be ordered."""
+
+    name: str
+    cost: float
+    features: list[str]
+
+
+class ArmDocument(BaseModel):
+    """One way to diagnose, and what has become of it."""
+
+    id: str
+    tests: list[str]
+    cost: float = Field(description="of its tests together, in their unit")
+    scaled_cost: float = Field(description="times the trade-off: in errors")
+    chosen: int = Field(description="rounds in which it was chosen")
+    feedback: int = Field(description="those of them whose feedback has come")
+
+
+class DisagreementDocument(BaseModel):
+    """How often two arms differ; no truth is needed for it."""
+
+    first: str
+    second: str
+    observations: int
+    estimate: float | None
+    lower: float = Field(description="of an interval that holds at 95 % whenever one looks")
+    upper: float
+
+
+class WeakDominanceDocument(BaseModel):
+    """What is known of weak dominance for the arm that the estimates choose."""
+
+    arm: str
+    is_fallback: bool = Field(description="whether it is the last arm because no arm is in both selection sets")
+    margin: float | None = Field(description="estimate of xi, if the arm is the best one")
+    lower: float | None
+    upper: float | None
+    verdict: Literal["supported", "refuted", "open", "vacuous"]
+    says: str
+
+
+class StrongDominanceDocument(BaseModel):
+    """What is known of strong dominance."""
+
+    rounds: int
+    reversals: int
+    share: float | None
+    lower: float
+    upper: float
+    says: str
+
+
+class CostDocument(BaseModel):
+    """What the tests of the rounds have cost, as measured so far."""
+
+    total: float
+    mean_per_patient: float | None = Field(description="over closed rounds")
+
+
+class TrainingDocument(BaseModel):
+    """What the classifiers of the arms were trained on, and how often each is wrong out of sample."""
+
+    n_patients: int
+    features: list[str]
+    errors: dict[str, float] = Field(description="arm id -> share of wrong out-of-sample predictions")
+    notes: list[str]
+
+
+class ProblemSummary(BaseModel):
+    """A problem in a list."""
+
+    id: str
+    name: str
+    structure: Literal["cascade", "subset"]
+    algorithm: Literal["ts", "kl_ucb", "ucb1"]
+    tests: list[DiagnosticTestDocument]
+    trade_off: float | list[float]
+    seed: int
+    cohort_id: str | None
+    takes: Literal["predictions", "measurements"] = Field(description="what feedback consists of")
+    status: Literal["ready", "training", "failed"]
+    job_id: str | None = Field(description="the job that trains the classifiers")
+    error: Problem | None
+    n_rounds: int = Field(description="opened so far: the number of the last one")
+    n_feedback: int = Field(description="closed so far")
+    created_at: datetime
+
+
+class ProblemDocument(ProblemSummary):
+    """A problem and what its feedback tells."""
+
+    configuration: dict[str, Any] | None
+    folds: int | None
+    threshold: float | None
+    training: TrainingDocument | None
+    arms: list[ArmDocument]
+    disagreements: list[DisagreementDocument] = Field(
+        description="of the first 1,000 pairs of arms; `.../disagreements` lists all"
+    )
+    n_pairs: int
+    weak_dominance: WeakDominanceDocument
+    strong_dominance: StrongDominanceDocument
+    cost: CostDocument
+    warnings: list[str]

@@ -1,0 +1,245 @@
+"""Problems of test selection: made, queued for training, shown."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, Literal
+
+from sqlalchemy.orm import Session
+
+from api.dependencies import Context
+from api.jobs.service import error_of
+from api.test_selection.live import LiveProblem
+from api.test_selection.problems.building import problem_of
+from api.test_selection.problems.schemas import (
+    ArmDocument,
+    CostDocument,
+    DisagreementDocument,
+    ProblemDocument,
+    ProblemRequest,
+    ProblemSummary,
+    StrongDominanceDocument,
+    WeakDominanceDocument,
+)
+from autoprog.cohort import from_parquet
+from autoprog.errors import ConflictError
+from autoprog.jobs import JobKind
+from autoprog.storage.files import StoredFile
+from autoprog.storage.pages import Page, decode_cursor
+from autoprog.storage.repositories import (
+    ArmTally,
+    CohortRepository,
+    JobRepository,
+    SelectionProblemRepository,
+    SelectionRoundRepository,
+)
+from autoprog.storage.tables import JobRow, JobStatus
+from autoprog.storage.test_selection_tables import SelectionProblemRow
+from autoprog.test_selection import (
+    Arms,
+    Counts,
+    disagreement_estimates,
+    dominance_evidence,
+    problem_to_json,
+    problem_warnings,
+    strong_dominance_evidence,
+)
+
+_MOST_PAIRS = 1000
+
+
+def create_problem(context: Context, session: Session, owner_id: str, request: ProblemRequest) -> SelectionProblemRow:
+    """Keep a problem; queue the training of its classifiers where it names a cohort.
+
+    Parameters
+    ----------
+    context : Context
+        The server's parts.
+    session : Session
+        The transaction that the row belongs to; nothing is written before all is checked.
+    owner_id : str
+        Whom it belongs to.
+    request : ProblemRequest
+        As it was sent.
+
+    Returns
+    -------
+    SelectionProblemRow
+        With its new identifier.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault.
+    NotFoundError
+        If there is no such cohort, or it is another owner's.
+    """
+    sha256, cohort = None, None
+    if request.cohort_id is not None:
+        with context.database.session(read_only=True) as reading:
+            sha256 = CohortRepository(reading).get(owner_id, request.cohort_id).sha256
+        cohort = from_parquet(context.files.get("cohorts", sha256))
+    problem, training = problem_of(request, cohort)
+    document = problem_to_json(problem, request.algorithm) | {"seed": request.seed, "takes": "predictions"}
+    if training is not None:
+        document |= {
+            "takes": "measurements",
+            "configuration": training.configuration.to_json(),
+            "folds": training.folds,
+            "threshold": training.threshold,
+        }
+    problems = SelectionProblemRepository(session)
+    row = problems.add(owner_id, name=request.name, document=document, cohort_id=request.cohort_id)
+    if sha256 is not None:
+        files = {"cohort": StoredFile("cohorts", sha256)}
+        JobRepository(session).add(owner_id, JobKind.TEST_SELECTION_TRAINING, row.id, parameters=document, files=files)
+    return row
+
+
+def require_trained(row: SelectionProblemRow) -> None:
+    """Refuse a round of a problem whose classifiers are not there; raises ConflictError."""
+    if row.document["takes"] == "measurements" and row.arms_sha256 is None:
+        raise ConflictError("the problem has no classifiers yet; its status tells whether they are being trained")
+
+
+def problem_summaries(session: Session, rows: Sequence[SelectionProblemRow]) -> list[ProblemSummary]:
+    """Problems as a list shows them.
+
+    Parameters
+    ----------
+    session : Session
+        Reads how far the jobs are that train their classifiers.
+    rows : sequence of SelectionProblemRow
+        Problems that the owner may see.
+
+    Returns
+    -------
+    list of ProblemSummary
+        In the same order.
+    """
+    jobs = JobRepository(session).latest_of(JobKind.TEST_SELECTION_TRAINING, [row.id for row in rows])
+    return [ProblemSummary(**_summary(row, jobs.get(row.id))) for row in rows]
+
+
+def _summary(row: SelectionProblemRow, job: JobRow | None) -> dict[str, Any]:
+    document = row.document
+    shown = ("structure", "algorithm", "tests", "trade_off", "seed", "takes")
+    return {
+        **{name: document[name] for name in shown},
+        "id": row.id,
+        "name": row.name,
+        "cohort_id": row.cohort_id,
+        "status": _status(row, job),
+        "job_id": None if job is None else job.id,
+        "error": None if job is None else error_of(job),
+        "n_rounds": row.n_rounds,
+        "n_feedback": row.n_feedback,
+        "created_at": row.created_at,
+    }
+
+
+def _status(row: SelectionProblemRow, job: JobRow | None) -> Literal["ready", "training", "failed"]:
+    if row.document["takes"] == "predictions" or row.arms_sha256 is not None:
+        return "ready"
+    return "failed" if job is not None and job.status == JobStatus.FAILED else "training"
+
+
+def problem_document(context: Context, session: Session, row: SelectionProblemRow) -> ProblemDocument:
+    """A problem as the API shows it, with all feedback that the transaction sees.
+
+    Parameters
+    ----------
+    context : Context
+        Keeps the counts.
+    session : Session
+        Reads.
+    row : SelectionProblemRow
+        A problem that the owner may see.
+
+    Returns
+    -------
+    ProblemDocument
+        With arms, estimates and evidence.
+    """
+    live = context.live_problems.current(session, row)
+    tallies = SelectionRoundRepository(session).tallies(row.id)
+    arms = live.problem.arms
+    counts = _with_plays(arms, live.counts, tallies)
+    job = JobRepository(session).latest_of(JobKind.TEST_SELECTION_TRAINING, [row.id]).get(row.id)
+    estimates = disagreement_estimates(arms, counts, 0, _MOST_PAIRS)
+    return ProblemDocument(
+        **_summary(row, job),
+        **{name: row.document.get(name) for name in ("configuration", "folds", "threshold")},
+        training=row.training,
+        arms=_arms(arms, counts),
+        disagreements=[DisagreementDocument(**asdict(each)) for each in estimates],
+        n_pairs=arms.n_pairs,
+        weak_dominance=WeakDominanceDocument(**asdict(dominance_evidence(arms, counts))),
+        strong_dominance=StrongDominanceDocument(**asdict(strong_dominance_evidence(counts))),
+        cost=_cost(tallies),
+        warnings=list(problem_warnings(arms, counts, live.problem.policy)),
+    )
+
+
+def _with_plays(arms: Arms, counts: Counts, tallies: Mapping[int, ArmTally]) -> Counts:
+    """The counts with the rounds that were opened, which are counted by the database."""
+    plays = counts.plays.copy()
+    for arm in range(len(arms)):
+        plays[arm] = tallies[arm].plays if arm in tallies else 0
+    return Counts(counts.D, counts.N, plays, counts.feedback, counts.chains, counts.reversals)
+
+
+def _arms(arms: Arms, counts: Counts) -> list[ArmDocument]:
+    return [
+        ArmDocument(
+            id=arm.id,
+            tests=[arms.tests[k].name for k in arm.tests],
+            cost=arm.cost,
+            scaled_cost=arm.scaled_cost,
+            chosen=int(counts.plays[i]),
+            feedback=int(counts.feedback[i]),
+        )
+        for i, arm in enumerate(arms)
+    ]
+
+
+def _cost(tallies: Mapping[int, ArmTally]) -> CostDocument:
+    closed = sum(tally.closed for tally in tallies.values())
+    mean = sum(tally.closed_cost for tally in tallies.values()) / closed if closed else None
+    return CostDocument(total=sum(tally.cost for tally in tallies.values()), mean_per_patient=mean)
+
+
+def page_of_disagreements(live: LiveProblem, limit: int, cursor: str | None) -> Page[DisagreementDocument]:
+    """A part of the list of all pairs of arms.
+
+    Parameters
+    ----------
+    live : LiveProblem
+        The problem.
+    limit : int
+        Most items.
+    cursor : str or None
+        `next_cursor` of the page before.
+
+    Returns
+    -------
+    Page
+        In the order of the pairs.
+
+    Raises
+    ------
+    InvalidInputError
+        If the cursor is none of this list's.
+    """
+    start = 0 if cursor is None else decode_cursor(cursor, _place)
+    found = disagreement_estimates(live.problem.arms, live.counts, start, start + limit + 1)
+    items = [DisagreementDocument(**asdict(each)) for each in found]
+    return Page.of(items, limit, lambda _: [start + limit])
+
+
+def _place(position: list[Any]) -> int:
+    (start,) = position
+    if type(start) is not int or start < 0:
+        raise ValueError(position)
+    return start

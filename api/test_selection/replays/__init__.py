@@ -1,0 +1,1 @@
+"""Replays: a policy run over a table of predictions."""

@@ -1,0 +1,84 @@
+"""`/v1/test-selection/problems/{problem_id}/replays`."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Depends, Response
+from sqlalchemy.orm import Session
+
+from api.auth import Reader, Writer
+from api.dependencies import ContextDependency, ReadSession
+from api.idempotency import OnceDependency, answer, digest_of
+from api.openapi import Responses, problems
+from api.pagination import ListDocument, PageParameters
+from api.test_selection.replays import service
+from api.test_selection.replays.schemas import ReplayDocument, ReplayRequest, ReplayResult
+from api.uploads import require_json
+from autoprog.storage.repositories import SelectionReplayRepository, StoredAnswer
+
+_PATH = "/v1/test-selection/problems/{problem_id}/replays"
+_QUEUED: Responses = {202: {"model": ReplayDocument, "description": "it takes a job: its address tells how far it is"}}
+
+router = APIRouter(prefix=_PATH, tags=["test selection"], responses=problems(401, 403))
+
+
+@router.post(
+    "",
+    operation_id="replay_test_selection",
+    summary="Run the problem's policy over a table of predictions",
+    dependencies=[Depends(require_json)],
+    response_model=ReplayResult,
+    responses=problems(400, 404, 409, 413, 415, 422) | _QUEUED,
+)
+def create_replay(
+    problem_id: str, request: ReplayRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+) -> Response:
+    """Run it afresh; above 10^7 rounds, fewer where arms are many, a job does it. The problem stays as it is."""
+
+    def work(session: Session) -> StoredAnswer:
+        asked = service.asked_replay(context, principal.owner_id, problem_id, request)
+        if asked.weight <= service.MAX_STEPS_AT_ONCE:
+            return answer(200, service.run_replay(asked))
+        document = service.queue_replay(context, session, asked)
+        location = f"/v1/test-selection/problems/{problem_id}/replays/{document.id}"
+        return answer(202, document, Location=location, Retry_After="1")
+
+    return once.run(digest_of(request), work)
+
+
+@router.get(
+    "",
+    operation_id="list_test_selection_replays",
+    summary="List replays that took a job, oldest first",
+    responses=problems(404, 422),
+)
+def list_replays(
+    problem_id: str, session: ReadSession, principal: Reader, page: PageParameters
+) -> ListDocument[ReplayDocument]:
+    """List them without their results."""
+    replays = SelectionReplayRepository(session)
+    found = replays.page_of_problem(principal.owner_id, problem_id, limit=page.limit, cursor=page.cursor)
+    items = [service.replay_document(row, replays.job_of(row.id), whole=False) for row in found.items]
+    return ListDocument[ReplayDocument](items=items, next_cursor=found.next_cursor)
+
+
+@router.get("/{replay_id}", operation_id="get_test_selection_replay", summary="Show a replay", responses=problems(404))
+def get_replay(problem_id: str, replay_id: str, session: ReadSession, principal: Reader) -> ReplayDocument:
+    """Show how far it is, and the result once it is there."""
+    replays = SelectionReplayRepository(session)
+    row = replays.of_problem(principal.owner_id, problem_id, replay_id)
+    return service.replay_document(row, replays.job_of(row.id))
+
+
+@router.delete(
+    "/{replay_id}",
+    operation_id="delete_test_selection_replay",
+    summary="Delete a replay",
+    status_code=204,
+    responses=problems(404),
+)
+def delete_replay(problem_id: str, replay_id: str, context: ContextDependency, principal: Writer) -> None:
+    """Delete it; one that is running is given up."""
+    with context.database.session() as session:
+        orphans = SelectionReplayRepository(session).delete(principal.owner_id, problem_id, replay_id)
+    for file in orphans:
+        context.files.delete(file)

@@ -1,0 +1,216 @@
+"""Replays: done at once, or queued where they take longer than a client can wait."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from api.dependencies import Context
+from api.jobs.service import error_of
+from api.test_selection.numbers import MAX_SEED, is_integer
+from api.test_selection.replays.schemas import (
+    MAX_ROUNDS,
+    MAX_STEPS,
+    ReplayDocument,
+    ReplayRequest,
+    ReplayResult,
+)
+from autoprog.errors import Fault, InvalidInputError, TooLargeError
+from autoprog.storage.repositories import SelectionProblemRepository, SelectionReplayRepository
+from autoprog.storage.tables import JobRow, JobStatus
+from autoprog.storage.test_selection_tables import SelectionProblemRow, SelectionReplayRow
+from autoprog.test_selection import PredictionTable, checked_table, problem_from_json, replay
+
+MAX_STEPS_AT_ONCE = 10_000_000
+"""Most rounds of all repetitions that are run while the client waits, of a cascade of ten arms."""
+
+_MAX_CELLS = 10_000_000
+_PAIRS_OF_A_STEP = 45
+_INTEGERS = {"rounds": (1, MAX_ROUNDS), "repetitions": (1, MAX_STEPS), "seed": (0, MAX_SEED - 1)}
+
+
+@dataclass(frozen=True, eq=False)
+class AskedReplay:
+    """A replay that can be run.
+
+    Attributes
+    ----------
+    problem : SelectionProblemRow
+        Whose policy.
+    table : PredictionTable
+        Over what.
+    rounds, repetitions, seed : int
+        As asked for; rounds are a number.
+    order : str
+        As asked for.
+    """
+
+    problem: SelectionProblemRow
+    table: PredictionTable
+    rounds: int
+    repetitions: int
+    order: str
+    seed: int
+
+    @property
+    def weight(self) -> float:
+        """Rounds over all repetitions; one over more than 45 pairs of arms counts for as much as it takes longer."""
+        pairs = problem_from_json(self.problem.document).arms.n_pairs
+        return self.rounds * self.repetitions * max(1.0, pairs / _PAIRS_OF_A_STEP)
+
+    def document(self) -> dict[str, Any]:
+        """What is kept of the request beside the table, as JSON."""
+        return {
+            "rounds": self.rounds,
+            "repetitions": self.repetitions,
+            "order": self.order,
+            "seed": self.seed,
+            "n_rows": len(self.table.predictions),
+        }
+
+
+def asked_replay(context: Context, owner_id: str, problem_id: str, request: ReplayRequest) -> AskedReplay:
+    """Check what a client asks for.
+
+    Parameters
+    ----------
+    context : Context
+        Reads the problem in a transaction of its own.
+    owner_id, problem_id : str
+        Whose problem, and which.
+    request : ReplayRequest
+        As it was sent.
+
+    Returns
+    -------
+    AskedReplay
+        Complete.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such problem, or it is another owner's.
+    InvalidInputError
+        With every fault.
+    TooLargeError
+        If the table, or all rounds together, exceed a limit.
+    """
+    with context.database.session(read_only=True) as reading:
+        problem = SelectionProblemRepository(reading).get(owner_id, problem_id)
+    arms = context.live_problems.arms(problem)
+    faults, numbers = _numbers(request)
+    predictions, truth = _given_table(context, problem, request, faults)
+    table = None
+    try:
+        Y, y = checked_table(
+            arms,
+            predictions,
+            truth,
+            rounds=numbers["rounds"],
+            repetitions=numbers["repetitions"] or 1,
+            order=request.order if isinstance(request.order, str) and len(request.order) < 50 else "that",
+        )
+        table = PredictionTable(Y, y)
+    except InvalidInputError as error:
+        known = {fault.pointer for fault in faults}
+        faults += [fault for fault in error.faults if fault.pointer not in known]
+    if faults or table is None:
+        raise InvalidInputError(faults)
+    rounds = numbers["rounds"] or len(table.predictions)
+    repetitions, seed = numbers["repetitions"] or 1, numbers["seed"] or 0
+    if rounds * repetitions > MAX_STEPS:
+        raise TooLargeError(f"{rounds:,} rounds, {repetitions:,} times; {MAX_STEPS:,} are the most of both together")
+    return AskedReplay(problem, table, rounds, repetitions, request.order, seed)
+
+
+def _numbers(request: ReplayRequest) -> tuple[list[Fault], dict[str, int | None]]:
+    """The whole numbers of a request; those that cannot be are None, and faults."""
+    faults, numbers = [], {}
+    for name, (low, high) in _INTEGERS.items():
+        value = getattr(request, name)
+        numbers[name] = value if is_integer(value, low, high) else None
+        if numbers[name] is None and not (name == "rounds" and value is None):
+            faults.append(Fault(f"/{name}", f"must be a whole number from {low} to {high:,}"))
+    return faults, numbers
+
+
+def _given_table(
+    context: Context, problem: SelectionProblemRow, request: ReplayRequest, faults: list[Fault]
+) -> tuple[Any, Any]:
+    """Predictions and truth that were sent, or those of the problem's own classifiers."""
+    if request.predictions is None and problem.table_sha256 is not None:
+        if request.truth is not None:
+            faults.append(Fault("/truth", "the truth of the problem's cohort is known: send predictions with another"))
+        own = PredictionTable.from_bytes(context.files.get("test_selection_tables", problem.table_sha256))
+        return own.predictions, own.truth
+    if not isinstance(request.predictions, list):
+        faults.append(Fault("/predictions", "must be a list of a row a patient, 0 or 1 for every arm"))
+    if request.truth is not None and not isinstance(request.truth, list):
+        faults.append(Fault("/truth", "must be a list of 0 or 1, one a patient"))
+    if faults and any(fault.pointer in {"/predictions", "/truth"} for fault in faults):
+        raise InvalidInputError(faults)
+    cells = sum(len(row) if isinstance(row, list) else 1 for row in request.predictions)
+    if cells > _MAX_CELLS:
+        raise TooLargeError(f"{cells:,} predictions, at most {_MAX_CELLS:,} are allowed")
+    return request.predictions, request.truth
+
+
+def run_replay(asked: AskedReplay) -> ReplayResult:
+    """Run a replay while the client waits."""
+    problem = problem_from_json(asked.problem.document)
+    done = replay(
+        problem,
+        asked.table.predictions,
+        asked.table.truth,
+        rounds=asked.rounds,
+        repetitions=asked.repetitions,
+        order=asked.order,  # type: ignore[arg-type]  # `checked_table` knows the two
+        rng=np.random.default_rng(asked.seed),
+    )
+    return ReplayResult.model_validate(done.to_json(problem.arms))
+
+
+def queue_replay(context: Context, session: Session, asked: AskedReplay) -> ReplayDocument:
+    """Keep a replay for a runner.
+
+    Parameters
+    ----------
+    context : Context
+        Stores the table.
+    session : Session
+        The transaction that the replay belongs to.
+    asked : AskedReplay
+        Checked.
+
+    Returns
+    -------
+    ReplayDocument
+        Queued.
+
+    Raises
+    ------
+    NotFoundError
+        If the problem was deleted in the meantime.
+    """
+    sha256 = context.files.put("test_selection_tables", asked.table.to_bytes())
+    problem = SelectionProblemRepository(session).lock(asked.problem.owner_id, asked.problem.id)
+    replays = SelectionReplayRepository(session)
+    row = replays.add(problem, document=asked.document(), table_sha256=sha256)
+    return replay_document(row, replays.job_of(row.id))
+
+
+def replay_document(row: SelectionReplayRow, job: JobRow, *, whole: bool = True) -> ReplayDocument:
+    """A replay as the API shows it; without its result in lists."""
+    return ReplayDocument(
+        **row.document,
+        id=row.id,
+        problem_id=row.problem_id,
+        status=JobStatus(job.status),
+        job_id=job.id,
+        error=error_of(job),
+        result=job.result if whole else None,
+        created_at=row.created_at,
+    )

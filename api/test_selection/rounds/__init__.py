@@ -1,0 +1,1 @@
+"""Rounds of a problem: opened, given feedback."""

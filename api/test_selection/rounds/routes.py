@@ -1,0 +1,108 @@
+"""`/v1/test-selection/problems/{problem_id}/rounds`."""
+
+from __future__ import annotations
+
+import hashlib
+
+from fastapi import APIRouter, Depends, Response
+from sqlalchemy.orm import Session
+
+from api.auth import Reader, Writer
+from api.dependencies import ContextDependency, ReadSession, WriteSession
+from api.idempotency import OnceDependency, answer, digest_of
+from api.openapi import problems
+from api.pagination import ListDocument, PageParameters
+from api.test_selection.rounds import service
+from api.test_selection.rounds.schemas import FeedbackRequest, RoundDocument
+from api.uploads import require_json
+from autoprog.storage.repositories import (
+    SelectionProblemRepository,
+    SelectionRoundRepository,
+    StoredAnswer,
+)
+
+_PATH = "/v1/test-selection/problems/{problem_id}/rounds"
+
+router = APIRouter(prefix=_PATH, tags=["test selection"], responses=problems(401, 403))
+
+
+@router.post(
+    "",
+    operation_id="open_test_selection_round",
+    summary="Open a round: which tests for the next patient?",
+    status_code=201,
+    response_model=RoundDocument,
+    responses=problems(404, 409, 422),
+)
+def open_round(problem_id: str, context: ContextDependency, principal: Writer, once: OnceDependency) -> Response:
+    """Choose an arm by what is known now; feedback of earlier rounds may still be missing."""
+
+    def work(session: Session) -> StoredAnswer:
+        document = service.open_round(context, session, principal.owner_id, problem_id)
+        return answer(201, document, Location=f"/v1/test-selection/problems/{problem_id}/rounds/{document.id}")
+
+    return once.run(hashlib.sha256(problem_id.encode("utf-8", "replace")).hexdigest(), work)
+
+
+@router.get(
+    "",
+    operation_id="list_test_selection_rounds",
+    summary="List rounds, as they were opened",
+    responses=problems(404, 422),
+)
+def list_rounds(
+    problem_id: str, session: ReadSession, context: ContextDependency, principal: Reader, page: PageParameters
+) -> ListDocument[RoundDocument]:
+    """List the rounds of a problem, open and closed."""
+    rounds = SelectionRoundRepository(session)
+    found = rounds.page_of_problem(principal.owner_id, problem_id, limit=page.limit, cursor=page.cursor)
+    arms = context.live_problems.arms(SelectionProblemRepository(session).get(principal.owner_id, problem_id))
+    items = [service.round_document(arms, row) for row in found.items]
+    return ListDocument[RoundDocument](items=items, next_cursor=found.next_cursor)
+
+
+@router.get("/{round_id}", operation_id="get_test_selection_round", summary="Show a round", responses=problems(404))
+def get_round(
+    problem_id: str, round_id: str, session: ReadSession, context: ContextDependency, principal: Reader
+) -> RoundDocument:
+    """Show what to order next, what was measured, and the prediction once the round is closed."""
+    problem = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
+    row = SelectionRoundRepository(session).of_problem(principal.owner_id, problem_id, round_id)
+    return service.round_document(context.live_problems.arms(problem), row)
+
+
+@router.delete(
+    "/{round_id}",
+    operation_id="delete_test_selection_round",
+    summary="Give up a round without feedback",
+    status_code=204,
+    responses=problems(404, 409),
+)
+def delete_round(problem_id: str, round_id: str, session: WriteSession, principal: Writer) -> None:
+    """Delete an open round; its number is not used again. What has been counted stays: a closed one is refused."""
+    SelectionRoundRepository(session).delete(principal.owner_id, problem_id, round_id)
+
+
+@router.post(
+    "/{round_id}/feedback",
+    operation_id="give_test_selection_feedback",
+    summary="Tell what a round has shown, and get the prediction to act on",
+    dependencies=[Depends(require_json)],
+    response_model=RoundDocument,
+    responses=problems(400, 404, 409, 413, 415, 422),
+)
+def give_feedback(
+    problem_id: str,
+    round_id: str,
+    request: FeedbackRequest,
+    context: ContextDependency,
+    principal: Writer,
+    once: OnceDependency,
+) -> Response:
+    """Take feedback in any order, late, and twice: the same again gets the same answer, and is counted once."""
+
+    def work(session: Session) -> StoredAnswer:
+        document = service.give_feedback(context, session, principal.owner_id, problem_id, round_id, request)
+        return answer(200, document)
+
+    return once.run(digest_of(request), work)

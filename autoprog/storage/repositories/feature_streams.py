@@ -1,0 +1,192 @@
+"""Queries on streams of feature selection, and on what was selected."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import delete, select
+from sqlalchemy.orm import undefer
+
+from autoprog.errors import NotFoundError
+from autoprog.storage.database import database_now
+from autoprog.storage.ids import is_id, new_id
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
+from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureStreamRow
+
+
+class FeatureStreamRepository(OwnedRepository[FeatureStreamRow]):
+    """Streams of all owners."""
+
+    _table = FeatureStreamRow
+
+    def add(
+        self, owner_id: str, *, name: str, document: Mapping[str, Any], state: Mapping[str, Any]
+    ) -> FeatureStreamRow:
+        """Keep a stream that has seen no patient.
+
+        Parameters
+        ----------
+        owner_id : str
+            Whom it belongs to.
+        name : str
+            As the client calls it.
+        document : mapping
+            What the API shows of it, as JSON.
+        state : mapping
+            All that it has learnt, as JSON.
+
+        Returns
+        -------
+        FeatureStreamRow
+            With its new identifier.
+        """
+        now = database_now(self._session)
+        row = FeatureStreamRow(
+            id=new_id(),
+            owner_id=owner_id,
+            name=name,
+            document=dict(document),
+            state=dict(state),
+            created_at=now,
+            changed_at=now,
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def lock(self, owner_id: str, stream_id: str) -> FeatureStreamRow:
+        """Read a stream with all that it has learnt, and let nothing change it until the transaction ends.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        stream_id : str
+            The stream.
+
+        Returns
+        -------
+        FeatureStreamRow
+            With its state.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another owner's.
+        """
+        query = (
+            select(FeatureStreamRow)
+            .where(FeatureStreamRow.id == stream_id, FeatureStreamRow.owner_id == owner_id)
+            .options(undefer(FeatureStreamRow.state))
+            .with_for_update()
+            .execution_options(populate_existing=True)
+        )
+        row = self._session.scalars(query).one_or_none() if is_id(stream_id) else None
+        if row is None:
+            msg = "there is no feature stream with this id"
+            raise NotFoundError(msg)
+        return row
+
+    def change(self, row: FeatureStreamRow, *, document: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+        """Write what a locked stream has learnt.
+
+        Parameters
+        ----------
+        row : FeatureStreamRow
+            As `lock` gave it, in the same transaction.
+        document, state : mapping
+            As for `add`.
+        """
+        row.document, row.state, row.changed_at = dict(document), dict(state), database_now(self._session)
+        self._session.flush()
+
+    def delete(self, owner_id: str, stream_id: str) -> None:
+        """Delete a stream with its selections. Raises NotFoundError."""
+        row = get_owned(self._session, FeatureStreamRow, owner_id, stream_id, lock=True)
+        self._session.execute(delete(FeatureStreamRow).where(FeatureStreamRow.id == row.id))
+
+
+class FeatureSelectionRepository(OwnedRepository[FeatureSelectionRow]):
+    """What the streams of all owners have selected."""
+
+    _table = FeatureSelectionRow
+
+    def add(self, stream: FeatureStreamRow, number: int, features: Sequence[str]) -> FeatureSelectionRow:
+        """Keep a selection.
+
+        Parameters
+        ----------
+        stream : FeatureStreamRow
+            Locked by the transaction.
+        number : int
+            From 1, each once.
+        features : sequence of str
+            What to look at.
+
+        Returns
+        -------
+        FeatureSelectionRow
+            With its new identifier.
+        """
+        row = FeatureSelectionRow(
+            id=new_id(),
+            owner_id=stream.owner_id,
+            stream_id=stream.id,
+            number=number,
+            features=list(features),
+            created_at=database_now(self._session),
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def of_stream(self, owner_id: str, stream_id: str, selection_id: str) -> FeatureSelectionRow:
+        """Read one of a stream's. Raises NotFoundError, also where it is another stream's or another owner's."""
+        row = self.get(owner_id, selection_id)
+        if row.stream_id != stream_id:
+            raise NotFoundError("there is no feature selection with this id")
+        return row
+
+    def page_of_stream(
+        self, owner_id: str, stream_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[FeatureSelectionRow]:
+        """List a stream's, oldest first.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        stream_id : str
+            The stream.
+        limit : int
+            Most items, at least 1.
+        cursor : str or None
+            `next_cursor` of the page before.
+
+        Returns
+        -------
+        Page
+            Of rows.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such stream, or it is another owner's.
+        InvalidInputError
+            If the cursor is none of this list's.
+        """
+        get_owned(self._session, FeatureStreamRow, owner_id, stream_id)
+        query = select(FeatureSelectionRow).where(FeatureSelectionRow.stream_id == stream_id)
+        return page_by_creation(self._session, query, FeatureSelectionRow, limit, cursor)
+
+    def observe(self, row: FeatureSelectionRow, observed: Mapping[str, Any]) -> None:
+        """Write what became of a selection; the transaction has locked its stream."""
+        row.observed, row.observed_at = dict(observed), database_now(self._session)
+        self._session.flush()
+
+    def delete(self, owner_id: str, stream_id: str, selection_id: str) -> None:
+        """Delete one of a stream's; what was learnt from it stays. Raises NotFoundError."""
+        row = self.of_stream(owner_id, stream_id, selection_id)
+        self._session.execute(delete(FeatureSelectionRow).where(FeatureSelectionRow.id == row.id))

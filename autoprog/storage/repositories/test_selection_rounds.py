@@ -1,0 +1,294 @@
+"""Queries on rounds of test selection, on their feedback, and on the sums over it.
+
+A round is opened, and feedback written, under the lock of the problem's row: the numbers of both are then given in the
+order in which they are committed, so that a reader who has seen a sequence number has seen all smaller ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from autoprog.errors import ConflictError, NotFoundError
+from autoprog.storage.database import database_now
+from autoprog.storage.ids import new_id
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
+from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.test_selection_tables import (
+    SelectionFeedbackRow,
+    SelectionProblemRow,
+    SelectionRoundRow,
+    SelectionSnapshotRow,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ArmTally:
+    """Rounds of one arm.
+
+    Attributes
+    ----------
+    plays : int
+        Rounds in which it was chosen.
+    closed : int
+        Those with feedback.
+    cost, closed_cost : float
+        Of the tests that were done, in all of them and in the closed ones.
+    """
+
+    plays: int
+    closed: int
+    cost: float
+    closed_cost: float
+
+
+class SelectionRoundRepository(OwnedRepository[SelectionRoundRow]):
+    """Rounds of all owners' problems."""
+
+    _table = SelectionRoundRow
+
+    def open(self, problem: SelectionProblemRow, arm: int, measurements: Mapping[str, Any] | None) -> SelectionRoundRow:
+        """Open the round that `lock_for_round` has counted.
+
+        Parameters
+        ----------
+        problem : SelectionProblemRow
+            As `lock_for_round` gave it, in the same transaction.
+        arm : int
+            The arm that was chosen, from 0.
+        measurements : mapping or None
+            Nothing yet, or None where predictions are to come.
+
+        Returns
+        -------
+        SelectionRoundRow
+            With its new identifier.
+        """
+        row = SelectionRoundRow(
+            id=new_id(),
+            owner_id=problem.owner_id,
+            problem_id=problem.id,
+            number=problem.n_rounds,
+            arm=arm,
+            measurements=None if measurements is None else dict(measurements),
+            version=1,
+            cost=0.0,
+            created_at=database_now(self._session),
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def of_problem(self, owner_id: str, problem_id: str, round_id: str, *, lock: bool = False) -> SelectionRoundRow:
+        """Read one of a problem's.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        problem_id, round_id : str
+            Which one.
+        lock : bool
+            Keep others from changing it until the transaction ends.
+
+        Returns
+        -------
+        SelectionRoundRow
+            As the transaction sees it.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another problem's or another owner's.
+        """
+        row = get_owned(self._session, SelectionRoundRow, owner_id, round_id, lock=lock)
+        if row.problem_id != problem_id:
+            raise NotFoundError("there is no test selection round with this id")
+        return row
+
+    def page_of_problem(
+        self, owner_id: str, problem_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[SelectionRoundRow]:
+        """List a problem's, as they were opened.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        problem_id : str
+            The problem.
+        limit : int
+            Most items, at least 1.
+        cursor : str or None
+            `next_cursor` of the page before.
+
+        Returns
+        -------
+        Page
+            Of rows.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such problem, or it is another owner's.
+        InvalidInputError
+            If the cursor is none of this list's.
+        """
+        get_owned(self._session, SelectionProblemRow, owner_id, problem_id)
+        query = select(SelectionRoundRow).where(SelectionRoundRow.problem_id == problem_id)
+        return page_by_creation(self._session, query, SelectionRoundRow, limit, cursor)
+
+    def measure(self, row: SelectionRoundRow, measurements: Mapping[str, Any], cost: float) -> None:
+        """Write what is known of a round's patient by now; the transaction has locked the problem."""
+        row.measurements, row.cost, row.version = dict(measurements), cost, row.version + 1
+        self._session.flush()
+
+    def close(
+        self,
+        problem: SelectionProblemRow,
+        row: SelectionRoundRow,
+        *,
+        outputs: bytes,
+        outcome: Mapping[str, Any],
+        cost: float,
+    ) -> None:
+        """Write the feedback of a round, and close it.
+
+        Parameters
+        ----------
+        problem : SelectionProblemRow
+            Locked by the transaction.
+        row : SelectionRoundRow
+            An open round of it, read after the lock was taken.
+        outputs : bytes
+            A bit for every arm that the chosen one reveals.
+        outcome : mapping
+            The prediction, and what it rests on, as JSON.
+        cost : float
+            Of the tests that were done.
+        """
+        now = database_now(self._session)
+        problem.n_feedback += 1
+        row.outcome, row.cost, row.closed_at = dict(outcome), cost, now
+        self._session.add(
+            SelectionFeedbackRow(
+                problem_id=problem.id,
+                sequence=problem.n_feedback,
+                round_id=row.id,
+                arm=row.arm,
+                outputs=outputs,
+                created_at=now,
+            )
+        )
+        self._session.flush()
+
+    def outputs_of(self, round_id: str) -> bytes | None:
+        """The feedback of a round that the owner may see; None while it is open."""
+        query = select(SelectionFeedbackRow.outputs).where(SelectionFeedbackRow.round_id == round_id)
+        return self._session.scalar(query)
+
+    def delete(self, owner_id: str, problem_id: str, round_id: str) -> None:
+        """Give up a round that has no feedback; its number is not used again.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        problem_id, round_id : str
+            Which one.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is another problem's or another owner's.
+        ConflictError
+            If it has feedback, which is never taken back.
+        """
+        get_owned(self._session, SelectionProblemRow, owner_id, problem_id, lock=True)
+        row = self.of_problem(owner_id, problem_id, round_id, lock=True)
+        if row.closed_at is not None:
+            raise ConflictError("the round is closed: its feedback has been counted")
+        self._session.execute(delete(SelectionRoundRow).where(SelectionRoundRow.id == row.id))
+
+    def tallies(self, problem_id: str) -> dict[int, ArmTally]:
+        """Count the rounds of a problem by arm; arms that were never chosen are absent."""
+        table, closed = SelectionRoundRow, SelectionRoundRow.closed_at.is_not(None)
+        query = (
+            select(
+                table.arm,
+                func.count(),
+                func.count(table.closed_at),
+                func.sum(table.cost),
+                func.coalesce(func.sum(table.cost).filter(closed), 0.0),
+            )
+            .where(table.problem_id == problem_id)
+            .group_by(table.arm)
+        )
+        return {
+            arm: ArmTally(plays, closed_rounds, cost, closed_cost)
+            for arm, plays, closed_rounds, cost, closed_cost in self._session.execute(query)
+        }
+
+
+class SelectionFeedbackRepository:
+    """Feedback of all problems, in the order in which it was written.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction to work in.
+    """
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def after(self, problem_id: str, sequence: int) -> Sequence[tuple[int, int, bytes]]:
+        """Read the feedback that came after some of it.
+
+        Parameters
+        ----------
+        problem_id : str
+            A problem that the owner may see.
+        sequence : int
+            The last row that is known; 0 for none.
+
+        Returns
+        -------
+        sequence of (int, int, bytes)
+            Sequence number, arm, outputs.
+        """
+        table = SelectionFeedbackRow
+        query = (
+            select(table.sequence, table.arm, table.outputs)
+            .where(table.problem_id == problem_id, table.sequence > sequence)
+            .order_by(table.sequence)
+        )
+        return [(number, arm, outputs) for number, arm, outputs in self._session.execute(query)]
+
+    def snapshot(self, problem_id: str) -> tuple[int, bytes] | None:
+        """The sums over the first rows, and the last of these; None if none were kept yet."""
+        row = self._session.get(SelectionSnapshotRow, problem_id, populate_existing=True)
+        return None if row is None else (row.sequence, row.counts)
+
+    def keep_snapshot(self, problem_id: str, sequence: int, counts: bytes) -> None:
+        """Keep the sums over the rows up to one of them; the transaction has locked the problem.
+
+        Parameters
+        ----------
+        problem_id : str
+            The problem.
+        sequence : int
+            The last row in the sums, which is committed.
+        counts : bytes
+            The sums.
+        """
+        row = self._session.get(SelectionSnapshotRow, problem_id, populate_existing=True)
+        if row is None:
+            self._session.add(SelectionSnapshotRow(problem_id=problem_id, sequence=sequence, counts=counts))
+        elif row.sequence < sequence:
+            row.sequence, row.counts = sequence, counts
+        self._session.flush()

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from autoprog.test_selection.online import FeatureStream, StreamOptions
+from tests.api.conftest import MakeClient
+from tests.api.diagnosing import faults_of, made
+
+STREAMS = "/v1/feature-selection/streams"
+FEATURES = ["age", "glucose", "insulin", "bmi", "noise"]
+STREAM: dict[str, Any] = {"name": "ward", "features": FEATURES, "subset_size": 2, "seed": 3}
+
+
+def make_stream(client: TestClient, **changes: Any) -> dict[str, Any]:
+    return made(client.post(STREAMS, json={**STREAM, **changes}))
+
+
+def select(client: TestClient, stream: dict[str, Any]) -> dict[str, Any]:
+    return made(client.post(f"{STREAMS}/{stream['id']}/selections"))
+
+
+def body_of(selection: dict[str, Any], row: np.ndarray[Any, Any], label: int) -> dict[str, Any]:
+    values = {name: float(row[FEATURES.index(name)]) for name in selection["features"]}
+    return {"selection_id": selection["id"], "values": values, "label": label}
+
+
+def data(n: int, seed: int = 0) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, len(FEATURES)))
+    return X, (X[:, 1] + X[:, 3] > 0).astype(int)
+
+
+def test_a_stream_is_made_shown_listed_and_deleted(client: TestClient) -> None:
+    response = client.post(STREAMS, json=STREAM)
+    stream = made(response)
+    url = f"{STREAMS}/{stream['id']}"
+    assert response.headers["location"] == url
+    assert (stream["features"], stream["subset_size"], stream["algorithm"]) == (FEATURES, 2, "thompson")
+    assert (stream["n_selections"], stream["n_observations"], stream["online_mistake_rate"]) == (0, 0, None)
+    assert made(client.get(url), 200) == stream
+    assert made(client.get(STREAMS), 200)["items"] == [stream]
+    assert client.delete(url).status_code == 204
+    assert client.get(url).status_code == 404
+
+
+@pytest.mark.parametrize("algorithm", ["thompson", "random", "all", "ofs", "epsilon_greedy"])
+@pytest.mark.parametrize("classifier", ["mlp", "perceptron"])
+def test_a_stream_does_what_the_science_does(client: TestClient, algorithm: str, classifier: str) -> None:
+    stream = make_stream(client, algorithm=algorithm, classifier=classifier)
+    core = FeatureStream(FEATURES, StreamOptions(algorithm, classifier, 2, seed=3))  # type: ignore[arg-type]
+    X, y = data(12)
+    for row, label in zip(X, y.tolist(), strict=True):
+        selection = select(client, stream)
+        number, subset = core.select()
+        assert (selection["number"], selection["features"]) == (number, [FEATURES[j] for j in subset])
+        seen = core.observe(subset, {FEATURES[j]: row[j] for j in subset}, label)
+        answer = made(client.post(f"{STREAMS}/{stream['id']}/observations", json=body_of(selection, row, label)), 200)
+        assert (answer["prediction"], answer["correct"]) == (seen.prediction, seen.correct)
+        assert answer["online_mistake_rate"] == seen.performance.online_mistake_rate
+    shown = made(client.get(f"{STREAMS}/{stream['id']}"), 200)
+    assert (shown["n_selections"], shown["n_observations"]) == (12, 12)
+    assert shown["best_features"] == list(core.best_features)
+
+
+def test_late_observations_count_when_they_come_and_once(client: TestClient) -> None:
+    stream = make_stream(client, standardisation={"mean": [0] * 5, "sd": [1] * 5})
+    assert stream["standardisation"] == "given"
+    first, second = select(client, stream), select(client, stream)
+    X, _ = data(2)
+    url = f"{STREAMS}/{stream['id']}/observations"
+    late = made(client.post(url, json=body_of(second, X[0], 1)), 200)
+    made(client.post(url, json=body_of(first, X[1], 0)), 200)
+    assert made(client.post(url, json=body_of(second, X[0], 1)), 200) == late
+    assert client.post(url, json=body_of(second, X[0], 0)).status_code == 409
+    assert made(client.get(f"{STREAMS}/{stream['id']}"), 200)["n_observations"] == 2
+    selections = f"{STREAMS}/{stream['id']}/selections"
+    listed = made(client.get(selections), 200)["items"]
+    assert [each["number"] for each in listed] == [1, 2]
+    assert listed[1]["observation"] == late
+    assert made(client.get(f"{selections}/{second['id']}"), 200) == listed[1]
+    assert client.delete(f"{selections}/{second['id']}").status_code == 204
+    assert client.get(f"{selections}/{second['id']}").status_code == 404
+
+
+def test_all_that_is_wrong_is_told(client: TestClient) -> None:
+    bad = {
+        "name": "", "features": ["a", "a", ""], "subset_size": 9, "algorithm": "tom", "classifier": [], "step": 0,
+        "epsilon": "x", "cap": -1, "truncate": 2, "prior": [1], "seed": 1.5, "standardisation": {"mean": [1], "sd": 2},
+    }  # fmt: skip
+    assert set(faults_of(client.post(STREAMS, json=bad))) >= {
+        "/name", "/features/2", "/subset_size", "/algorithm", "/classifier", "/step", "/epsilon", "/cap", "/truncate",
+        "/prior", "/seed", "/standardisation/sd",
+    }  # fmt: skip
+    assert set(faults_of(client.post(STREAMS, json={"features": ["a", "a"]}))) == {"/features/1"}
+    assert set(faults_of(client.post(STREAMS, json={"features": []}))) == {"/features"}
+    stream = make_stream(client)
+    selection = select(client, stream)
+    chosen, other = selection["features"], next(name for name in FEATURES if name not in selection["features"])
+    url = f"{STREAMS}/{stream['id']}/observations"
+    wrong = {"selection_id": selection["id"], "values": {chosen[0]: 1, other: 2}, "label": 2}
+    assert set(faults_of(client.post(url, json=wrong))) == {f"/values/{chosen[1]}", f"/values/{other}", "/label"}
+    wrong["values"] = {chosen[0]: True, chosen[1]: 1e200}
+    assert set(faults_of(client.post(url, json=wrong))) == {f"/values/{name}" for name in chosen}
+    assert set(faults_of(client.post(url, json={**wrong, "values": []}))) == {"/values"}
+    assert client.post(url, json={**wrong, "selection_id": "0" * 32}).status_code == 404
+    assert made(client.get(f"{STREAMS}/{stream['id']}"), 200)["n_observations"] == 0
+
+
+def test_observations_at_once_are_learnt_one_after_another(client: TestClient) -> None:
+    stream = make_stream(client)
+    selections = [select(client, stream) for _ in range(12)]
+    X, y = data(12)
+    answers: list[int] = []
+
+    def observe(i: int) -> None:
+        response = client.post(f"{STREAMS}/{stream['id']}/observations", json=body_of(selections[i], X[i], int(y[i])))
+        answers.append(response.status_code)
+
+    threads = [threading.Thread(target=observe, args=(i,)) for i in range(12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers == [200] * 12
+    assert made(client.get(f"{STREAMS}/{stream['id']}"), 200)["n_observations"] == 12
+
+
+def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient) -> None:
+    ada, bob = client_of("ada"), client_of("bob")
+    stream = make_stream(ada)
+    selection = select(ada, stream)
+    url = f"{STREAMS}/{stream['id']}"
+    body = body_of(selection, data(1)[0][0], 1)
+    for method, path, sent in (
+        ("GET", url, None), ("DELETE", url, None), ("POST", f"{url}/selections", None),
+        ("GET", f"{url}/selections", None),
+        ("GET", f"{url}/selections/{selection['id']}", None), ("DELETE", f"{url}/selections/{selection['id']}", None),
+        ("POST", f"{url}/observations", body),
+    ):  # fmt: skip
+        assert bob.request(method, path, json=sent).status_code == 404, path
+    assert bob.get(STREAMS).json()["items"] == []

@@ -1,0 +1,63 @@
+"""Two hundred clients on one problem: nothing is lost, and nothing is counted twice."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import httpx2
+import numpy as np
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.api.diagnosing import made
+from tests.api.selecting import PROBLEMS, make_problem
+
+pytestmark = [pytest.mark.slow, pytest.mark.ci, pytest.mark.timeout(900)]
+
+CLIENTS, ROUNDS = 200, 2
+
+
+def bedside(port: int, url: str, seed: int, sent: list[dict[str, int]], numbers: list[int]) -> None:
+    """One client: opens rounds, gives every feedback twice, one of the two in a race with itself."""
+    rng = np.random.default_rng(seed)
+    with httpx2.Client(base_url=f"http://127.0.0.1:{port}", timeout=300) as client:
+        for _ in range(ROUNDS):
+            opened = client.post(f"{url}/rounds").raise_for_status().json()
+            outputs = {str(i + 1): int(rng.integers(2)) for i in range(int(opened["arm"]))}
+            feedback = f"{url}/rounds/{opened['id']}/feedback"
+
+            def give(path: str = feedback, body: dict[str, int] = outputs) -> None:
+                answer = httpx2.post(f"http://127.0.0.1:{port}{path}", json={"predictions": body}, timeout=300)
+                answer.raise_for_status()
+
+            rival = threading.Thread(target=give)
+            rival.start()
+            client.post(feedback, json={"predictions": outputs}).raise_for_status()
+            rival.join()
+            sent.append(outputs)
+            numbers.append(opened["number"])
+
+
+def test_no_update_is_lost_and_none_counted_twice(client: TestClient, port: int) -> None:
+    problem = make_problem(client, trade_off=0.001)
+    url = f"{PROBLEMS}/{problem['id']}"
+    sent: list[dict[str, int]] = []
+    numbers: list[int] = []
+    threads = [threading.Thread(target=bedside, args=(port, url, seed, sent, numbers)) for seed in range(CLIENTS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(numbers) == list(range(1, CLIENTS * ROUNDS + 1))
+    shown = made(client.get(url), 200)
+    assert (shown["n_rounds"], shown["n_feedback"]) == (CLIENTS * ROUNDS, CLIENTS * ROUNDS)
+    chosen: dict[str, Any] = {arm["id"]: sum(len(each) == int(arm["id"]) for each in sent) for arm in shown["arms"]}
+    assert {arm["id"]: arm["chosen"] for arm in shown["arms"]} == chosen
+    assert {arm["id"]: arm["feedback"] for arm in shown["arms"]} == chosen
+    for pair in shown["disagreements"]:
+        first, second = pair["first"], pair["second"]
+        both = [each for each in sent if second in each]
+        assert pair["observations"] == len(both)
+        differing = sum(each[first] != each[second] for each in both)
+        assert pair["estimate"] == (differing / len(both) if both else None)
