@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-from _statistics import At, Difference, cohort_means, difference, evaluations_to, interval, mean_curve, ranks
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib.metadata import version
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _comparison import At, Difference, cohort_means, difference, evaluations_to, interval, mean_curve, ranks
 from _curves import Place, Table, curves
 from _methods import METHODS
 from _runs import PICKS, TABLES, family_of

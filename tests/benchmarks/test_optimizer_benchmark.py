@@ -134,7 +134,7 @@ def test_regret_follows_the_best_observed_and_not_the_best_true_score(part: Part
 
 
 def test_copies_of_a_study_count_once_and_seeds_are_paired(part: Part) -> None:
-    statistics, Curves, Place = part("_statistics"), part("_curves").Curves, part("_curves").Place
+    statistics, Curves, Place = part("_comparison"), part("_curves").Curves, part("_curves").Place
 
     def curves(**by_seed: float) -> Any:
         regret = {int(seed[1:]): np.array([value]) for seed, value in by_seed.items()}
@@ -160,7 +160,7 @@ def test_copies_of_a_study_count_once_and_seeds_are_paired(part: Part) -> None:
 
 
 def test_ranks_and_their_critical_difference(part: Part) -> None:
-    statistics, Curves, Place = part("_statistics"), part("_curves").Curves, part("_curves").Place
+    statistics, Curves, Place = part("_comparison"), part("_curves").Curves, part("_curves").Place
 
     def of(*values: float) -> dict[Any, Any]:
         return {Place(str(i), "gp"): Curves({0: np.array([v])}, {}, {}, {}, {}) for i, v in enumerate(values)}
@@ -173,7 +173,7 @@ def test_ranks_and_their_critical_difference(part: Part) -> None:
 
 
 def test_evaluations_to_a_target(part: Part) -> None:
-    evaluations_to = part("_statistics").evaluations_to
+    evaluations_to = part("_comparison").evaluations_to
     assert evaluations_to(np.array([0.9, 0.5, 0.4]), 0.5) == 2
     assert evaluations_to(np.array([0.9, 0.5, 0.4]), 0.3) is None
 

@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 from autoprog.optimizer.families import family_labels
-from autoprog.space import Space
+from tests.space.test_algorithms import BUILT_IN
 
 
 def test_every_family_of_table_1_has_a_subspace_of_its_own() -> None:
     """Three stages, and linear, local, tree, boosted and neural predictors: as many as the default's subspaces."""
-    algorithms = Space.full().algorithms
+    algorithms = BUILT_IN
     homes = dict(zip((a.key for a in algorithms), family_labels(algorithms, 8).tolist(), strict=True))
     assert len(set(homes.values())) == 8
     for stage in ("imputation", "features", "calibration"):
@@ -18,5 +18,5 @@ def test_every_family_of_table_1_has_a_subspace_of_its_own() -> None:
 
 
 def test_more_families_than_subspaces_share_them() -> None:
-    algorithms = Space.full().algorithms
+    algorithms = BUILT_IN
     assert set(family_labels(algorithms, 3).tolist()) == {0, 1, 2}
