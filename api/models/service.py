@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from sqlalchemy.orm import Session
 
 from api.dependencies import Context
@@ -17,6 +19,9 @@ from api.models.schemas import (
 from autoprog.cohort import Cohort, from_parquet
 from autoprog.storage.repositories import CohortRepository, ModelRepository, ValidationRepository
 from autoprog.storage.tables import ModelRow, ValidationRow
+
+if TYPE_CHECKING:
+    from autoprog.model import PrognosticModel
 
 
 def model_document(row: ModelRow) -> ModelDocument:
@@ -93,11 +98,9 @@ def recalibrate(
     """
     from autoprog.model import recalibrated  # noqa: PLC0415  brings the learning libraries
 
-    parent = ModelRepository(session).get(owner_id, model_id)
-    model = recalibrated(
-        context.load_model(parent.sha256), _cohort(context, session, owner_id, request.cohort_id), request.method
-    )
-    sha256 = context.files.put("models", model.to_bytes())
+    former, cohort = _read(context, owner_id, model_id, request.cohort_id)
+    sha256 = context.files.put("models", recalibrated(former, cohort, request.method).to_bytes())
+    parent = _still_there(session, owner_id, model_id, request.cohort_id)
     return ModelRepository(session).add_version(
         parent, sha256=sha256, cohort_id=request.cohort_id, document=parent.document
     )
@@ -133,12 +136,10 @@ def validate(
     """
     from autoprog.model import external_validation  # noqa: PLC0415  brings the learning libraries
 
-    model = ModelRepository(session).get(owner_id, model_id)
-    cohort = _cohort(context, session, owner_id, request.cohort_id)
-    document = external_validation(
-        context.load_model(model.sha256), cohort, request.thresholds, request.subgroups, request.seed
-    )
-    return ValidationRepository(session).add(model, request.cohort_id, document)
+    model, cohort = _read(context, owner_id, model_id, request.cohort_id)
+    document = external_validation(model, cohort, request.thresholds, request.subgroups, request.seed)
+    row = _still_there(session, owner_id, model_id, request.cohort_id)
+    return ValidationRepository(session).add(row, request.cohort_id, document)
 
 
 def validation_document(row: ValidationRow) -> ValidationDocument:
@@ -148,5 +149,15 @@ def validation_document(row: ValidationRow) -> ValidationDocument:
     )
 
 
-def _cohort(context: Context, session: Session, owner_id: str, cohort_id: str) -> Cohort:
-    return from_parquet(context.files.get("cohorts", CohortRepository(session).get(owner_id, cohort_id).sha256))
+def _read(context: Context, owner_id: str, model_id: str, cohort_id: str) -> tuple[PrognosticModel, Cohort]:
+    """Model and cohort, read before the transaction that writes: SQLite has one writer, who must not wait for a fit."""
+    with context.database.session(read_only=True) as session:
+        model = ModelRepository(session).get(owner_id, model_id)
+        cohort = CohortRepository(session).get(owner_id, cohort_id)
+    return context.load_model(model.sha256), from_parquet(context.files.get("cohorts", cohort.sha256))
+
+
+def _still_there(session: Session, owner_id: str, model_id: str, cohort_id: str) -> ModelRow:
+    """The model's row, where neither it nor the cohort was deleted meanwhile. Raises NotFoundError."""
+    CohortRepository(session).get(owner_id, cohort_id)
+    return ModelRepository(session).get(owner_id, model_id)
