@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -77,7 +78,8 @@ class Installation:
     ) -> None:
         for process in self.processes.values():
             for descendant in _descendants(process):
-                descendant.kill()
+                with suppress(psutil.NoSuchProcess):  # a child whose call has ended
+                    descendant.kill()
             process.kill()
             process.wait()
         if error is not None:
