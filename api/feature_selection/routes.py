@@ -101,7 +101,7 @@ def list_selections(
 ) -> ListDocument[SelectionDocument]:
     """List what was selected, and what became of it."""
     selections = FeatureSelectionRepository(session)
-    found = selections.page_of_stream(principal.owner_id, stream_id, limit=page.limit, cursor=page.cursor)
+    found = selections.page_of(principal.owner_id, stream_id, limit=page.limit, cursor=page.cursor)
     items = [service.selection_document(row) for row in found.items]
     return ListDocument[SelectionDocument](items=items, next_cursor=found.next_cursor)
 
@@ -114,7 +114,7 @@ def list_selections(
 )
 def get_selection(stream_id: str, selection_id: str, session: ReadSession, principal: Reader) -> SelectionDocument:
     """Show what to look at, and what became of the patient."""
-    row = FeatureSelectionRepository(session).of_stream(principal.owner_id, stream_id, selection_id)
+    row = FeatureSelectionRepository(session).of(principal.owner_id, stream_id, selection_id)
     return service.selection_document(row)
 
 

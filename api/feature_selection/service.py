@@ -185,7 +185,7 @@ def observe_patient(
     """
     streams, selections = FeatureStreamRepository(session), FeatureSelectionRepository(session)
     row = streams.lock(owner_id, stream_id)
-    selection = selections.of_stream(owner_id, stream_id, request.selection_id)
+    selection = selections.of(owner_id, stream_id, request.selection_id)
     values = _bounded(request.values)
     digest = _digest(values, request.label)
     if selection.observed is not None:

@@ -118,9 +118,7 @@ def list_validations(
     model_id: str, session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[ValidationDocument]:
     """List what a model was worth in other cohorts."""
-    found = ValidationRepository(session).page_of_model(
-        principal.owner_id, model_id, limit=page.limit, cursor=page.cursor
-    )
+    found = ValidationRepository(session).page_of(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
     items = [service.validation_document(row) for row in found.items]
     return ListDocument[ValidationDocument](items=items, next_cursor=found.next_cursor)
 
@@ -133,7 +131,7 @@ def list_validations(
 )
 def get_validation(model_id: str, validation_id: str, session: ReadSession, principal: Reader) -> ValidationDocument:
     """Show what was found."""
-    row = ValidationRepository(session).of_model(principal.owner_id, model_id, validation_id)
+    row = ValidationRepository(session).of(principal.owner_id, model_id, validation_id)
     return service.validation_document(row)
 
 

@@ -178,14 +178,6 @@ class NetBenefitDocument(BaseModel):
     range: tuple[float, float] = Field(description="the setting `thresholds`")
 
 
-class MeasureDocument(BaseModel):
-    """A measure with its 95 % interval."""
-
-    estimate: float
-    lower: float
-    upper: float
-
-
 class SubgroupDocument(BaseModel):
     """How good the model is in a part of the patients: out of fold, recalibrated by other patients."""
 
@@ -193,11 +185,11 @@ class SubgroupDocument(BaseModel):
     label: str
     n: int | None = Field(description="patients; null, as `events` is, where there are fewer than 10")
     events: int | None
-    auc_roc: MeasureDocument | None = Field(
+    auc_roc: Interval | None = Field(
         description="null, as the other measures are, below 10 patients with or without the outcome"
     )
-    brier: MeasureDocument | None
-    expected_observed: MeasureDocument | None = Field(description="expected over observed events; 1 is ideal")
+    brier: Interval | None
+    expected_observed: Interval | None = Field(description="expected over observed events; 1 is ideal")
 
 
 class EnsembleDocument(BaseModel):

@@ -40,7 +40,7 @@ _SCORED = ("auc_roc", "brier")
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class Estimate:
     """A measure of one subgroup, with an interval of level `LEVEL`."""
 
     estimate: float
@@ -58,7 +58,7 @@ class Subgroup:
         What they have in common.
     n, events : int or None
         Patients, and those of them with the outcome; None for both where there are fewer than `LEAST_COUNTED` patients.
-    auc_roc, brier, expected_observed : Measure or None
+    auc_roc, brier, expected_observed : Estimate or None
         None where there are fewer than `LEAST_OF_EACH` patients with, or without, the outcome.
     """
 
@@ -66,9 +66,9 @@ class Subgroup:
     label: str
     n: int | None
     events: int | None
-    auc_roc: Measure | None = None
-    brier: Measure | None = None
-    expected_observed: Measure | None = None
+    auc_roc: Estimate | None = None
+    brier: Estimate | None = None
+    expected_observed: Estimate | None = None
 
     def to_json(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -153,6 +153,6 @@ def _measured(
     return Subgroup(feature, label, n, events, **measures)
 
 
-def _measure(estimate: float, resampled: NDArray[np.float64]) -> Measure:
+def _measure(estimate: float, resampled: NDArray[np.float64]) -> Estimate:
     lower, upper = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
-    return Measure(estimate, lower, upper)
+    return Estimate(estimate, lower, upper)

@@ -56,7 +56,7 @@ def list_frontiers(
 ) -> ListDocument[FrontierDocument]:
     """List them without their results."""
     frontiers = FrontierRepository(session)
-    found = frontiers.page_of_search(principal.owner_id, search_id, limit=page.limit, cursor=page.cursor)
+    found = frontiers.page_of(principal.owner_id, search_id, limit=page.limit, cursor=page.cursor)
     items = [service.frontier_document(row, frontiers.job_of(row.id), whole=False) for row in found.items]
     return ListDocument[FrontierDocument](items=items, next_cursor=found.next_cursor)
 
@@ -65,7 +65,7 @@ def list_frontiers(
 def get_frontier(search_id: str, frontier_id: str, session: ReadSession, principal: Reader) -> FrontierDocument:
     """Show how far it is, and all groups that were evaluated once it is there."""
     frontiers = FrontierRepository(session)
-    row = frontiers.of_search(principal.owner_id, search_id, frontier_id)
+    row = frontiers.of(principal.owner_id, search_id, frontier_id)
     return service.frontier_document(row, frontiers.job_of(row.id))
 
 

@@ -153,7 +153,7 @@ def rank_missing_tests(
         With every fault of the patient.
     """
     with context.database.session(read_only=True) as reading:
-        frontier = FrontierRepository(reading).of_search(owner_id, search_id, frontier_id)
+        frontier = FrontierRepository(reading).of(owner_id, search_id, frontier_id)
         search = SearchRepository(reading).get(owner_id, search_id)
         if search.model_id is None:
             raise missing_result(search, "model")

@@ -56,7 +56,7 @@ def list_replays(
 ) -> ListDocument[ReplayDocument]:
     """List them without their results."""
     replays = SelectionReplayRepository(session)
-    found = replays.page_of_problem(principal.owner_id, problem_id, limit=page.limit, cursor=page.cursor)
+    found = replays.page_of(principal.owner_id, problem_id, limit=page.limit, cursor=page.cursor)
     items = [service.replay_document(row, replays.job_of(row.id), whole=False) for row in found.items]
     return ListDocument[ReplayDocument](items=items, next_cursor=found.next_cursor)
 
@@ -65,7 +65,7 @@ def list_replays(
 def get_replay(problem_id: str, replay_id: str, session: ReadSession, principal: Reader) -> ReplayDocument:
     """Show how far it is, and the result once it is there."""
     replays = SelectionReplayRepository(session)
-    row = replays.of_problem(principal.owner_id, problem_id, replay_id)
+    row = replays.of(principal.owner_id, problem_id, replay_id)
     return service.replay_document(row, replays.job_of(row.id))
 
 

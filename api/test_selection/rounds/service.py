@@ -96,7 +96,7 @@ def give_feedback(
     """
     with context.database.session(read_only=True) as reading:
         problem = SelectionProblemRepository(reading).get(owner_id, problem_id)
-        row = SelectionRoundRepository(reading).of_problem(owner_id, problem_id, round_id)
+        row = SelectionRoundRepository(reading).of(owner_id, problem_id, round_id)
     _check_kind(problem, request)
     if request.measurements is not None:
         return _take_measurements(context, session, problem, row, request.measurements)
@@ -128,7 +128,7 @@ def _take_predictions(
     outcome = {"predictions": _named(arms, row.arm, outputs)}
     rounds = SelectionRoundRepository(session)
     problem = SelectionProblemRepository(session).lock(row.owner_id, row.problem_id)
-    row = rounds.of_problem(row.owner_id, row.problem_id, row.id, lock=True)
+    row = rounds.of(row.owner_id, row.problem_id, row.id, lock=True)
     if row.outcome is None:
         cost = arms.arms[row.arm].cost
         rounds.close(problem, row, outputs=pack_outputs(outputs), outcome=outcome, cost=cost)
@@ -161,7 +161,7 @@ def _take_measurements(
     step = _step(classifiers, row, measurements)
     rounds = SelectionRoundRepository(session)
     problem = SelectionProblemRepository(session).lock(row.owner_id, row.problem_id)
-    locked = rounds.of_problem(row.owner_id, row.problem_id, row.id, lock=True)
+    locked = rounds.of(row.owner_id, row.problem_id, row.id, lock=True)
     if locked.outcome is not None:
         known = locked.measurements or {}
         if any(name not in known or known[name] != value for name, value in measurements.items()):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
@@ -79,8 +79,7 @@ def get_owned(session: Session, table: type[Row], owner_id: str, row_id: str, *,
         query = query.with_for_update(of=table).execution_options(populate_existing=True)
     row = session.scalars(query).one_or_none() if is_id(row_id) else None
     if row is None:
-        msg = f"there is no {table.__tablename__.replace('_', ' ')} with this id"
-        raise NotFoundError(msg)
+        raise _not_found(table)
     return row
 
 
@@ -144,3 +143,75 @@ class OwnedRepository(Generic[Row]):
         """
         query = select(self._table).where(self._table.owner_id == owner_id)
         return page_by_creation(self._session, query, self._table, limit, cursor)
+
+
+class PartRepository(OwnedRepository[Row]):
+    """What the repositories of resources that are part of another one have in common: a round of its problem, say."""
+
+    _whole: type[Any]
+    _key: str  # the column that refers to the whole
+
+    def of(self, owner_id: str, whole_id: str, row_id: str, *, lock: bool = False) -> Row:
+        """Read one part.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        whole_id : str
+            The resource that it must be part of.
+        row_id : str
+            Its identifier.
+        lock : bool
+            Keep others from changing it until the transaction ends.
+
+        Returns
+        -------
+        row
+            The part.
+
+        Raises
+        ------
+        NotFoundError
+            If there is none, or it is part of another resource or another owner's.
+        """
+        row = get_owned(self._session, self._table, owner_id, row_id, lock=lock)
+        if getattr(row, self._key) != whole_id:
+            raise _not_found(self._table)
+        return row
+
+    def page_of(
+        self, owner_id: str, whole_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[Row]:
+        """List the parts of a resource, oldest first.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        whole_id : str
+            The resource.
+        limit : int
+            Most items, at least 1.
+        cursor : str or None
+            `next_cursor` of the page before.
+
+        Returns
+        -------
+        Page
+            Of rows.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such resource, or it is another owner's.
+        InvalidInputError
+            If the cursor is none of this list's.
+        """
+        get_owned(self._session, self._whole, owner_id, whole_id)
+        query = select(self._table).where(getattr(self._table, self._key) == whole_id)
+        return page_by_creation(self._session, query, self._table, limit, cursor)
+
+
+def _not_found(table: type[Row]) -> NotFoundError:
+    return NotFoundError(f"there is no {table.__tablename__.replace('_', ' ')} with this id")

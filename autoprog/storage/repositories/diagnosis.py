@@ -12,9 +12,8 @@ from autoprog.errors import ConflictError, NotFoundError
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import is_id, new_id
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
 from autoprog.storage.repositories._files import unreferenced
-from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, DiagnosisLearnerRow, DiagnosisModelRow, DiagnosisSessionRow
 
@@ -118,10 +117,11 @@ def files_of(model: DiagnosisModelRow) -> tuple[StoredFile, ...]:
     return tuple(files)
 
 
-class DiagnosisSessionRepository(OwnedRepository[DiagnosisSessionRow]):
+class DiagnosisSessionRepository(PartRepository[DiagnosisSessionRow]):
     """Sessions of all owners."""
 
     _table = DiagnosisSessionRow
+    _whole, _key = DiagnosisModelRow, "model_id"
 
     def add(self, owner_id: str, model_id: str, state: Mapping[str, Any]) -> DiagnosisSessionRow:
         """Open a session.
@@ -192,38 +192,6 @@ class DiagnosisSessionRepository(OwnedRepository[DiagnosisSessionRow]):
             raise NotFoundError(msg)
         row, model = found
         return row, model
-
-    def page_of_model(
-        self, owner_id: str, model_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
-    ) -> Page[DiagnosisSessionRow]:
-        """List the sessions on a model, oldest first.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        model_id : str
-            The model.
-        limit : int
-            Most items, at least 1.
-        cursor : str or None
-            `next_cursor` of the page before.
-
-        Returns
-        -------
-        Page
-            Of sessions.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such model, or it is another owner's.
-        InvalidInputError
-            If the cursor is none of this list's.
-        """
-        get_owned(self._session, DiagnosisModelRow, owner_id, model_id)
-        query = select(DiagnosisSessionRow).where(DiagnosisSessionRow.model_id == model_id)
-        return page_by_creation(self._session, query, DiagnosisSessionRow, limit, cursor)
 
     def change(self, row: DiagnosisSessionRow, state: Mapping[str, Any]) -> DiagnosisSessionRow:
         """Write where a session stands, unless it was changed since it was read.

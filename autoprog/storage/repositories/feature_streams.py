@@ -11,8 +11,7 @@ from sqlalchemy.orm import undefer
 from autoprog.errors import NotFoundError
 from autoprog.storage.database import database_now
 from autoprog.storage.ids import is_id, new_id
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
-from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, get_owned
 from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureStreamRow
 
 
@@ -108,10 +107,11 @@ class FeatureStreamRepository(OwnedRepository[FeatureStreamRow]):
         self._session.execute(delete(FeatureStreamRow).where(FeatureStreamRow.id == row.id))
 
 
-class FeatureSelectionRepository(OwnedRepository[FeatureSelectionRow]):
+class FeatureSelectionRepository(PartRepository[FeatureSelectionRow]):
     """What the streams of all owners have selected."""
 
     _table = FeatureSelectionRow
+    _whole, _key = FeatureStreamRow, "stream_id"
 
     def add(self, stream: FeatureStreamRow, number: int, features: Sequence[str]) -> FeatureSelectionRow:
         """Keep a selection.
@@ -142,45 +142,6 @@ class FeatureSelectionRepository(OwnedRepository[FeatureSelectionRow]):
         self._session.flush()
         return row
 
-    def of_stream(self, owner_id: str, stream_id: str, selection_id: str) -> FeatureSelectionRow:
-        """Read one of a stream's. Raises NotFoundError, also where it is another stream's or another owner's."""
-        row = self.get(owner_id, selection_id)
-        if row.stream_id != stream_id:
-            raise NotFoundError("there is no feature selection with this id")
-        return row
-
-    def page_of_stream(
-        self, owner_id: str, stream_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
-    ) -> Page[FeatureSelectionRow]:
-        """List a stream's, oldest first.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        stream_id : str
-            The stream.
-        limit : int
-            Most items, at least 1.
-        cursor : str or None
-            `next_cursor` of the page before.
-
-        Returns
-        -------
-        Page
-            Of rows.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such stream, or it is another owner's.
-        InvalidInputError
-            If the cursor is none of this list's.
-        """
-        get_owned(self._session, FeatureStreamRow, owner_id, stream_id)
-        query = select(FeatureSelectionRow).where(FeatureSelectionRow.stream_id == stream_id)
-        return page_by_creation(self._session, query, FeatureSelectionRow, limit, cursor)
-
     def observe(self, row: FeatureSelectionRow, observed: Mapping[str, Any]) -> None:
         """Write what became of a selection; the transaction has locked its stream."""
         row.observed, row.observed_at = dict(observed), database_now(self._session)
@@ -188,5 +149,5 @@ class FeatureSelectionRepository(OwnedRepository[FeatureSelectionRow]):
 
     def delete(self, owner_id: str, stream_id: str, selection_id: str) -> None:
         """Delete one of a stream's; what was learnt from it stays. Raises NotFoundError."""
-        row = self.of_stream(owner_id, stream_id, selection_id)
+        row = self.of(owner_id, stream_id, selection_id)
         self._session.execute(delete(FeatureSelectionRow).where(FeatureSelectionRow.id == row.id))

@@ -8,22 +8,21 @@ from typing import Any
 from sqlalchemy import ColumnElement, delete, select
 from sqlalchemy.orm import Session
 
-from autoprog.errors import NotFoundError
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
-from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.repositories._owned import PartRepository, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import JobRow, SearchRow
 from autoprog.storage.test_selection_tables import FrontierRow
 
 
-class FrontierRepository(OwnedRepository[FrontierRow]):
+class FrontierRepository(PartRepository[FrontierRow]):
     """Frontiers of all owners' searches."""
 
     _table = FrontierRow
+    _whole, _key = SearchRow, "search_id"
 
     def add(self, search: SearchRow, *, document: Mapping[str, Any], cohort: StoredFile) -> FrontierRow:
         """Keep what is asked for and queue the job that answers it.
@@ -62,52 +61,13 @@ class FrontierRepository(OwnedRepository[FrontierRow]):
         )
         return row
 
-    def of_search(self, owner_id: str, search_id: str, frontier_id: str) -> FrontierRow:
-        """Read one of a search's. Raises NotFoundError, also where it is another search's or another owner's."""
-        row = self.get(owner_id, frontier_id)
-        if row.search_id != search_id:
-            raise NotFoundError("there is no test frontier with this id")
-        return row
-
-    def page_of_search(
-        self, owner_id: str, search_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
-    ) -> Page[FrontierRow]:
-        """List a search's, oldest first.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        search_id : str
-            The search.
-        limit : int
-            Most items, at least 1.
-        cursor : str or None
-            `next_cursor` of the page before.
-
-        Returns
-        -------
-        Page
-            Of rows.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such search, or it is another owner's.
-        InvalidInputError
-            If the cursor is none of this list's.
-        """
-        get_owned(self._session, SearchRow, owner_id, search_id)
-        query = select(FrontierRow).where(FrontierRow.search_id == search_id)
-        return page_by_creation(self._session, query, FrontierRow, limit, cursor)
-
     def job_of(self, frontier_id: str) -> JobRow:
         """The job of a frontier that the owner may see."""
         return JobRepository(self._session).latest_of(JobKind.TEST_FRONTIER, [frontier_id])[frontier_id]
 
     def delete(self, owner_id: str, search_id: str, frontier_id: str) -> None:
         """Delete one of a search's with its job. Raises NotFoundError."""
-        row = self.of_search(owner_id, search_id, frontier_id)
+        row = self.of(owner_id, search_id, frontier_id)
         JobRepository(self._session).delete_of(row.id)
         self._session.execute(delete(FrontierRow).where(FrontierRow.id == row.id))
 

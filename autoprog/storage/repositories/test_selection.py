@@ -8,14 +8,12 @@ from typing import Any
 from sqlalchemy import delete, select
 from sqlalchemy.orm import Session
 
-from autoprog.errors import NotFoundError
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
 from autoprog.storage.repositories._files import unreferenced
-from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, JobRow
 from autoprog.storage.test_selection_tables import SelectionProblemRow, SelectionReplayRow
@@ -148,10 +146,11 @@ def delete_problem(session: Session, problem: SelectionProblemRow) -> list[Store
     return files
 
 
-class SelectionReplayRepository(OwnedRepository[SelectionReplayRow]):
+class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
     """Replays of all owners that take a job."""
 
     _table = SelectionReplayRow
+    _whole, _key = SelectionProblemRow, "problem_id"
 
     def add(
         self, problem: SelectionProblemRow, *, document: Mapping[str, Any], table_sha256: str
@@ -191,45 +190,6 @@ class SelectionReplayRepository(OwnedRepository[SelectionReplayRow]):
         )
         return row
 
-    def of_problem(self, owner_id: str, problem_id: str, replay_id: str) -> SelectionReplayRow:
-        """Read one of a problem's. Raises NotFoundError, also where it is another problem's or another owner's."""
-        row = self.get(owner_id, replay_id)
-        if row.problem_id != problem_id:
-            raise NotFoundError("there is no test selection replay with this id")
-        return row
-
-    def page_of_problem(
-        self, owner_id: str, problem_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
-    ) -> Page[SelectionReplayRow]:
-        """List a problem's, oldest first.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        problem_id : str
-            The problem.
-        limit : int
-            Most items, at least 1.
-        cursor : str or None
-            `next_cursor` of the page before.
-
-        Returns
-        -------
-        Page
-            Of rows.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such problem, or it is another owner's.
-        InvalidInputError
-            If the cursor is none of this list's.
-        """
-        get_owned(self._session, SelectionProblemRow, owner_id, problem_id)
-        query = select(SelectionReplayRow).where(SelectionReplayRow.problem_id == problem_id)
-        return page_by_creation(self._session, query, SelectionReplayRow, limit, cursor)
-
     def job_of(self, replay_id: str) -> JobRow:
         """The job of a replay that the owner may see."""
         return JobRepository(self._session).latest_of(JobKind.TEST_SELECTION_REPLAY, [replay_id])[replay_id]
@@ -254,7 +214,7 @@ class SelectionReplayRepository(OwnedRepository[SelectionReplayRow]):
         NotFoundError
             If there is none, or it is another problem's or another owner's.
         """
-        row = self.of_problem(owner_id, problem_id, replay_id)
+        row = self.of(owner_id, problem_id, replay_id)
         JobRepository(self._session).delete_of(row.id)
         self._session.execute(delete(SelectionReplayRow).where(SelectionReplayRow.id == row.id))
         return unreferenced(self._session, [StoredFile("test_selection_tables", row.table_sha256)])

@@ -13,11 +13,10 @@ from typing import Any
 from sqlalchemy import delete, func, select
 from sqlalchemy.orm import Session
 
-from autoprog.errors import ConflictError, NotFoundError
+from autoprog.errors import ConflictError
 from autoprog.storage.database import database_now
 from autoprog.storage.ids import new_id
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
-from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.repositories._owned import PartRepository, get_owned
 from autoprog.storage.test_selection_tables import (
     SelectionFeedbackRow,
     SelectionProblemRow,
@@ -46,10 +45,11 @@ class ArmTally:
     closed_cost: float
 
 
-class SelectionRoundRepository(OwnedRepository[SelectionRoundRow]):
+class SelectionRoundRepository(PartRepository[SelectionRoundRow]):
     """Rounds of all owners' problems."""
 
     _table = SelectionRoundRow
+    _whole, _key = SelectionProblemRow, "problem_id"
 
     def open(self, problem: SelectionProblemRow, arm: int, measurements: Mapping[str, Any] | None) -> SelectionRoundRow:
         """Open the round that `lock_for_round` has counted.
@@ -82,65 +82,6 @@ class SelectionRoundRepository(OwnedRepository[SelectionRoundRow]):
         self._session.add(row)
         self._session.flush()
         return row
-
-    def of_problem(self, owner_id: str, problem_id: str, round_id: str, *, lock: bool = False) -> SelectionRoundRow:
-        """Read one of a problem's.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        problem_id, round_id : str
-            Which one.
-        lock : bool
-            Keep others from changing it until the transaction ends.
-
-        Returns
-        -------
-        SelectionRoundRow
-            As the transaction sees it.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none, or it is another problem's or another owner's.
-        """
-        row = get_owned(self._session, SelectionRoundRow, owner_id, round_id, lock=lock)
-        if row.problem_id != problem_id:
-            raise NotFoundError("there is no test selection round with this id")
-        return row
-
-    def page_of_problem(
-        self, owner_id: str, problem_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
-    ) -> Page[SelectionRoundRow]:
-        """List a problem's, as they were opened.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        problem_id : str
-            The problem.
-        limit : int
-            Most items, at least 1.
-        cursor : str or None
-            `next_cursor` of the page before.
-
-        Returns
-        -------
-        Page
-            Of rows.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such problem, or it is another owner's.
-        InvalidInputError
-            If the cursor is none of this list's.
-        """
-        get_owned(self._session, SelectionProblemRow, owner_id, problem_id)
-        query = select(SelectionRoundRow).where(SelectionRoundRow.problem_id == problem_id)
-        return page_by_creation(self._session, query, SelectionRoundRow, limit, cursor)
 
     def measure(self, row: SelectionRoundRow, measurements: Mapping[str, Any], cost: float) -> None:
         """Write what is known of a round's patient by now; the transaction has locked the problem."""
@@ -209,7 +150,7 @@ class SelectionRoundRepository(OwnedRepository[SelectionRoundRow]):
             If it has feedback, which is never taken back.
         """
         get_owned(self._session, SelectionProblemRow, owner_id, problem_id, lock=True)
-        row = self.of_problem(owner_id, problem_id, round_id, lock=True)
+        row = self.of(owner_id, problem_id, round_id, lock=True)
         if row.closed_at is not None:
             raise ConflictError("the round is closed: its feedback has been counted")
         self._session.execute(delete(SelectionRoundRow).where(SelectionRoundRow.id == row.id))

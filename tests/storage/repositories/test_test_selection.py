@@ -38,7 +38,7 @@ def close(database: Database, opened: SelectionRoundRow, cost: float = 1.0) -> N
     with database.session() as session:
         problem = SelectionProblemRepository(session).lock(opened.owner_id, opened.problem_id)
         rounds = SelectionRoundRepository(session)
-        row = rounds.of_problem(opened.owner_id, opened.problem_id, opened.id, lock=True)
+        row = rounds.of(opened.owner_id, opened.problem_id, opened.id, lock=True)
         rounds.close(problem, row, outputs=b"\x80", outcome={"predictions": {"1": 1}}, cost=cost)
 
 
@@ -92,7 +92,7 @@ def test_what_is_not_there(database: Database, problem_id: str) -> None:
     with pytest.raises(NotFoundError, match="test selection problem"), database.session() as session:
         SelectionProblemRepository(session).lock_for_round(owner_id, problem_id)
     with pytest.raises(NotFoundError, match="test selection round"), database.session() as session:
-        SelectionRoundRepository(session).of_problem(owner_id, problem_id, problem_id)
+        SelectionRoundRepository(session).of(owner_id, problem_id, problem_id)
 
 
 def test_a_training_is_handed_over_and_files_go_with_the_last_row(database: Database, files: Files) -> None:
@@ -109,7 +109,7 @@ def test_a_training_is_handed_over_and_files_go_with_the_last_row(database: Data
     store.finish(claim, JobResult({"notes": []}, made))  # type: ignore[arg-type]
     with database.session(read_only=True) as session:
         trained = SelectionProblemRepository(session).get(problem.owner_id, problem.id)
-        (replay,) = SelectionReplayRepository(session).page_of_problem(problem.owner_id, problem.id).items
+        (replay,) = SelectionReplayRepository(session).page_of(problem.owner_id, problem.id).items
     assert (trained.training, trained.table_sha256) == ({"notes": []}, table)
     with database.session() as session:
         assert SelectionReplayRepository(session).delete(problem.owner_id, problem.id, replay.id) == ()
