@@ -1,0 +1,89 @@
+"""The mathematics of times with censoring and competing causes: estimates, measures and regressions on arrays."""
+
+from autoprog.survival.aalen_johansen import AalenJohansen, aalen_johansen
+from autoprog.survival.auc import cumulative_dynamic_auc
+from autoprog.survival.brier import brier_score, integrated_brier, mean_over_grid, scaled_brier
+from autoprog.survival.calibration import Calibration, calibration_at
+from autoprog.survival.calibration_curve import (
+    CalibrationCurve,
+    CalibrationGroups,
+    calibration_curve,
+    calibration_groups,
+)
+from autoprog.survival.cause_specific import bounded_incidence, cause_specific_incidence, rescale_causes
+from autoprog.survival.censoring import censoring_survival, ipcw_weights
+from autoprog.survival.concordance import (
+    Concordance,
+    cause_specific_c,
+    harrell_c,
+    subdistribution_c,
+    uno_c,
+    wolbers_c,
+)
+from autoprog.survival.cox import fit_cox
+from autoprog.survival.d_calibration import DCalibration, d_calibration
+from autoprog.survival.errors import (
+    ConvergenceError,
+    HorizonError,
+    NoEventError,
+    NoPairError,
+    OutcomeError,
+    SurvivalError,
+)
+from autoprog.survival.estimates import Estimates, Interval
+from autoprog.survival.fine_gray import fit_fine_gray
+from autoprog.survival.kaplan_meier import KaplanMeier, kaplan_meier
+from autoprog.survival.net_benefit import net_benefit, net_benefit_of_all
+from autoprog.survival.outcomes import check_horizons, check_outcomes, largest_horizon
+from autoprog.survival.proportional_hazards import ProportionalHazards
+from autoprog.survival.pseudo_values import pseudo_values
+from autoprog.survival.step import StepFunction
+
+__all__ = [
+    "AalenJohansen",
+    "Calibration",
+    "CalibrationCurve",
+    "CalibrationGroups",
+    "Concordance",
+    "ConvergenceError",
+    "DCalibration",
+    "Estimates",
+    "HorizonError",
+    "Interval",
+    "KaplanMeier",
+    "NoEventError",
+    "NoPairError",
+    "OutcomeError",
+    "ProportionalHazards",
+    "StepFunction",
+    "SurvivalError",
+    "aalen_johansen",
+    "bounded_incidence",
+    "brier_score",
+    "calibration_at",
+    "calibration_curve",
+    "calibration_groups",
+    "cause_specific_c",
+    "cause_specific_incidence",
+    "censoring_survival",
+    "check_horizons",
+    "check_outcomes",
+    "cumulative_dynamic_auc",
+    "d_calibration",
+    "fit_cox",
+    "fit_fine_gray",
+    "harrell_c",
+    "integrated_brier",
+    "ipcw_weights",
+    "kaplan_meier",
+    "largest_horizon",
+    "mean_over_grid",
+    "net_benefit",
+    "net_benefit_of_all",
+    "pseudo_values",
+    "rescale_causes",
+    "scaled_brier",
+    "subdistribution_c",
+    "uno_c",
+    "wolbers_c",
+]

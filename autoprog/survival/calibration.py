@@ -1,0 +1,171 @@
+"""Whether risks by a horizon mean what they say: expected over observed, calibration intercept and slope.
+
+======  ====================================================================================  ======  ======
+symbol  meaning                                                                               shape   range
+======  ====================================================================================  ======  ======
+h       horizon                                                                               scalar  time
+p       risk of the cause by h                                                                (n,)    [0, 1]
+x       cloglog(p)                                                                            (n,)    real
+theta   pseudo-values of the incidence of the cause by h                                      (n,)    real
+O       observed incidence by h, the Aalen-Johansen estimate                                  scalar  [0, 1]
+E       expected incidence by h, the mean of p                                                scalar  [0, 1]
+alpha   calibration intercept: cloglog E(theta) = alpha + x; 0 is ideal, above 0 risks are    scalar  real
+        too low on the whole
+zeta    calibration slope: cloglog E(theta) = gamma + zeta x; 1 is ideal, below 1 risks are   scalar  real
+        too extreme
+======  ====================================================================================  ======  ======
+
+On the scale of cloglog a proportional (subdistribution) hazards model is linear, as a logistic one is on that of the
+logit. The interval of E/O is exp(+- z se(O)/O) times the estimate: E is taken as known.
+
+References
+----------
+van Geloven et al. 2022, BMJ 377:e069249 (competing risks); McLernon et al. 2023, Ann Intern Med 176:105; pseudo-values:
+Andersen & Pohar Perme 2010, Stat Methods Med Res 19:71.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from autoprog.survival.aalen_johansen import aalen_johansen
+from autoprog.survival.estimates import Interval, normal_quantile
+from autoprog.survival.outcomes import Events, Times, check_horizons, check_outcomes
+from autoprog.survival.pseudo_regression import cloglog, fit_cloglog
+from autoprog.survival.pseudo_values import pseudo_values
+from autoprog.survival.risks import check_probabilities, risk_columns
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Calibration of risks by a horizon.
+
+    Attributes
+    ----------
+    expected_observed : Interval
+        Expected over observed incidence; 1 is ideal, above 1 the risks are too high on the whole.
+    observed : Interval
+        Observed incidence.
+    slope : Interval or None
+        1 is ideal; below 1 the risks are too extreme, above 1 too moderate. None where it has no finite estimate: all
+        risks are equal, or they separate those with the event from those without.
+    intercept : Interval
+        0 is ideal; above 0 the risks are too low on the whole, below 0 too high.
+    """
+
+    expected_observed: Interval
+    observed: Interval
+    slope: Interval | None
+    intercept: Interval
+
+
+def calibration_at(
+    time: ArrayLike, event: ArrayLike, risk: ArrayLike, horizon: float, cause: int = 1, level: float = 0.95
+) -> Calibration:
+    """Calibration of risks by a horizon.
+
+    Parameters
+    ----------
+    time : array-like, shape = (n,)
+        Times.
+    event : array-like, shape = (n,)
+        Codes, 0 for censored.
+    risk : array-like, shape = (n,)
+        Risk of the cause by the horizon, in [0, 1], of patients whom the model was not fitted on.
+    horizon : float
+        A time within the follow-up.
+    cause : int
+        Code of the event.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    Calibration
+        Expected over observed, intercept, slope.
+
+    Raises
+    ------
+    OutcomeError
+        If times, codes or risks are none.
+    HorizonError
+        If the horizon lies beyond the follow-up.
+    NoEventError
+        If nobody had the event by the horizon.
+
+    Notes
+    -----
+    Censoring must not depend on the risk. With strong dependence compare within strata instead.
+    """
+    t, codes, p = checked_risks(time, event, risk, horizon, cause)
+    z = normal_quantile(level)
+    observed = aalen_johansen(t, codes).at(horizon, cause, level)
+    incidence, error = float(observed.estimate[0]), float(observed.standard_error[0])
+    ratio, spread = float(p.mean()) / incidence, float(np.exp(z * error / incidence))
+    theta = pseudo_values(t, codes, horizon, cause)[:, 0]
+    x, ones = cloglog(p), np.ones((len(p), 1))
+    intercept = _last_coefficient(theta, ones, x, np.zeros(1), z)
+    slope = None
+    if _overlap(t, codes, x, horizon, cause):
+        slope = _last_coefficient(theta, np.column_stack([ones, x]), np.zeros(len(x)), np.array([0.0, 1.0]), z)
+    return Calibration(
+        Interval(ratio, ratio / spread, ratio * spread),
+        Interval(incidence, float(observed.lower[0]), float(observed.upper[0])),
+        slope,
+        intercept,
+    )
+
+
+def checked_risks(
+    time: ArrayLike, event: ArrayLike, risk: ArrayLike, horizon: float, cause: int
+) -> tuple[Times, Events, _Floats]:
+    """Outcomes and risks whose calibration can be asked for.
+
+    Parameters
+    ----------
+    time : array-like, shape = (n,)
+        Times.
+    event : array-like, shape = (n,)
+        Codes, 0 for censored.
+    risk : array-like, shape = (n,)
+        Risk of the cause by the horizon.
+    horizon : float
+        A time.
+    cause : int
+        Code of the event.
+
+    Returns
+    -------
+    time, event, risk : ndarray, shape = (n,)
+        The same.
+
+    Raises
+    ------
+    OutcomeError
+        If times, codes or risks are none.
+    HorizonError
+        If the horizon lies beyond the follow-up.
+    NoEventError
+        If nobody had the event by the horizon.
+    """
+    t, codes = check_outcomes(time, event)
+    check_horizons(t, codes, horizon, cause=cause)
+    return t, codes, check_probabilities(risk_columns(risk, len(t), 1)[0])
+
+
+def _overlap(time: Times, event: Events, x: _Floats, horizon: float, cause: int) -> bool:
+    """Whether those known to have the event by the horizon, and those known not to, overlap on x."""
+    with_event = x[(time <= horizon) & (event == cause)]
+    without = x[(time > horizon) | ((event > 0) & (event != cause))]
+    return bool(len(without) and without.max() > with_event.min() and with_event.max() > without.min())
+
+
+def _last_coefficient(theta: _Floats, Z: _Floats, offset: _Floats, start: _Floats, z: float) -> Interval:
+    beta, covariance = fit_cloglog(theta, Z, offset, start)
+    estimate, reach = float(beta[-1]), z * float(np.sqrt(covariance[-1, -1]))
+    return Interval(estimate, estimate - reach, estimate + reach)

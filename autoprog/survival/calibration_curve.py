@@ -1,0 +1,222 @@
+"""Observed incidence at each predicted risk: a smooth calibration curve with its ICI, and groups of patients.
+
+======  ====================================================================================  ======  ======
+symbol  meaning                                                                               shape   range
+======  ====================================================================================  ======  ======
+h       horizon                                                                               scalar  time
+p       risk of the cause by h                                                                (n,)    [0, 1]
+x       cloglog(p)                                                                            (n,)    real
+theta   pseudo-values of the incidence of the cause by h                                      (n,)    real
+Z(x)    restricted cubic spline of x                                                          (n, k)  -
+f       smooth calibration curve, cloglog f = Z(x) beta, fitted to theta                      (n,)    [0, 1]
+======  ====================================================================================  ======  ======
+
+    ICI = mean |p - f|,  E50 = median |p - f|,  E90 = 90th percentile of |p - f|
+
+The curve stays in [0, 1] by its link, and takes one regression however many patients there are, where a local smoother
+takes a time that grows with their square.
+
+References
+----------
+Austin, Harrell & van Klaveren 2020, Stat Med 39:2714; competing risks: Austin, Putter, Giardiello & van Klaveren 2022,
+Diagn Progn Res 6:2; pseudo-values in the place of a second model: Gerds, Andersen & Kattan 2014, Stat Med 33:3191.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from autoprog.survival.aalen_johansen import aalen_johansen
+from autoprog.survival.calibration import checked_risks
+from autoprog.survival.errors import OutcomeError
+from autoprog.survival.estimates import normal_quantile
+from autoprog.survival.pseudo_regression import cloglog, fit_cloglog, inverse_cloglog
+from autoprog.survival.pseudo_values import pseudo_values
+from autoprog.survival.spline import spline_columns, spline_knots
+
+_Floats = NDArray[np.float64]
+
+_POINTS = 51
+_OUTERMOST = 0.01  # share of the patients beyond either end of the drawn curve
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationCurve:
+    """A smooth calibration curve and the distance of the risks from it.
+
+    Attributes
+    ----------
+    ici : float
+        Integrated calibration index, the mean distance over patients; smaller is better, in [0, 1].
+    e50, e90 : float
+        Median and 90th percentile of the distance.
+    risk : ndarray, shape = (k,)
+        Risks that the curve is given at, ascending, from the 1st to the 99th percentile of the patients'.
+    observed : ndarray, shape = (k,)
+        The curve.
+    lower, upper : ndarray, shape = (k,)
+        Pointwise interval.
+    knots : int
+        Of the spline; 1 where all risks are equal, 2 where they differ too little for more than a line.
+    """
+
+    ici: float
+    e50: float
+    e90: float
+    risk: NDArray[np.float64]
+    observed: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    knots: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CalibrationGroups:
+    """Groups of patients by their risk, in ascending order.
+
+    Attributes
+    ----------
+    n : ndarray of int, shape = (k,)
+        Patients.
+    risk : ndarray, shape = (k,)
+        Mean risk.
+    observed : ndarray, shape = (k,)
+        Aalen-Johansen estimate; nan where no patient of the group was followed to the horizon and not all had an event.
+    lower, upper : ndarray, shape = (k,)
+        Its interval; nan where the estimate is 0, 1 or nan.
+    """
+
+    n: NDArray[np.int64]
+    risk: NDArray[np.float64]
+    observed: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+def calibration_curve(
+    time: ArrayLike, event: ArrayLike, risk: ArrayLike, horizon: float, cause: int = 1, level: float = 0.95
+) -> CalibrationCurve:
+    """Smooth calibration curve of risks by a horizon.
+
+    Parameters
+    ----------
+    time : array-like, shape = (n,)
+        Times.
+    event : array-like, shape = (n,)
+        Codes, 0 for censored.
+    risk : array-like, shape = (n,)
+        Risk of the cause by the horizon, in [0, 1], of patients whom the model was not fitted on.
+    horizon : float
+        A time within the follow-up.
+    cause : int
+        Code of the event.
+    level : float
+        Of the interval.
+
+    Returns
+    -------
+    CalibrationCurve
+        The curve, ICI, E50, E90.
+
+    Raises
+    ------
+    OutcomeError
+        If times, codes or risks are none.
+    HorizonError
+        If the horizon lies beyond the follow-up.
+    NoEventError
+        If nobody had the event by the horizon.
+
+    Notes
+    -----
+    A perfectly calibrated model has an ICI above 0 as well, as the curve follows chance. Compare models on the same
+    patients, not with 0.
+    """
+    t, codes, p = checked_risks(time, event, risk, horizon, cause)
+    theta = pseudo_values(t, codes, horizon, cause)[:, 0]
+    x = cloglog(p)
+    knots = spline_knots(x, float(((t <= horizon) & (codes == cause)).sum()))
+    Z = spline_columns(x, knots)
+    # A line of slope 1 is where calibrated risks end.
+    start = np.zeros(Z.shape[1])
+    start[min(1, len(start) - 1)] = 1.0 if len(start) > 1 else float(x.mean())
+    beta, covariance = fit_cloglog(theta, Z, np.zeros(len(x)), start)
+    distance = np.abs(p - inverse_cloglog(Z @ beta))
+    e50, e90 = np.quantile(distance, [0.5, 0.9])
+    lowest, highest = np.quantile(p, [_OUTERMOST, 1 - _OUTERMOST])
+    at = np.unique(np.linspace(float(lowest), float(highest), _POINTS))
+    z = spline_columns(cloglog(at), knots)
+    eta, reach = z @ beta, normal_quantile(level) * np.sqrt(np.einsum("ij,jk,ik->i", z, covariance, z))
+    lower, upper = inverse_cloglog(eta - reach), inverse_cloglog(eta + reach)
+    return CalibrationCurve(
+        float(distance.mean()), float(e50), float(e90), at, inverse_cloglog(eta), lower, upper, len(knots)
+    )
+
+
+def calibration_groups(
+    time: ArrayLike,
+    event: ArrayLike,
+    risk: ArrayLike,
+    horizon: float,
+    *,
+    cause: int = 1,
+    groups: int = 10,
+    level: float = 0.95,
+) -> CalibrationGroups:
+    """Mean risk against observed incidence in groups of equal size.
+
+    Parameters
+    ----------
+    time : array-like, shape = (n,)
+        Times.
+    event : array-like, shape = (n,)
+        Codes, 0 for censored.
+    risk : array-like, shape = (n,)
+        Risk of the cause by the horizon, in [0, 1], of patients whom the model was not fitted on.
+    horizon : float
+        A time within the follow-up.
+    cause : int
+        Code of the event.
+    groups : int
+        Most groups; patients of one risk stay together, so that there may be fewer.
+    level : float
+        Of the intervals.
+
+    Returns
+    -------
+    CalibrationGroups
+        In ascending order of risk.
+
+    Raises
+    ------
+    OutcomeError
+        If times, codes or risks are none, or no group is asked for.
+    HorizonError
+        If the horizon lies beyond the follow-up.
+    NoEventError
+        If nobody had the event by the horizon.
+    """
+    if groups < 1:
+        msg = f"one group or more is needed, not {groups}"
+        raise OutcomeError(msg)
+    t, codes, p = checked_risks(time, event, risk, horizon, cause)
+    causes = max(cause, int(codes.max()))
+    cuts = np.unique(np.quantile(p, np.arange(1, groups) / groups, method="inverted_cdf"))
+    group = np.searchsorted(cuts, p)
+    members = [np.flatnonzero(group == g) for g in np.unique(group)]
+    rows = [(p[i].mean(), *_observed(t[i], codes[i], horizon, cause, causes, level)) for i in members]
+    return CalibrationGroups(np.array([len(i) for i in members]), *np.array(rows).T)
+
+
+def _observed(
+    time: _Floats, event: NDArray[np.int64], horizon: float, cause: int, causes: int, level: float
+) -> tuple[float, float, float]:
+    """Estimate and limits."""
+    found = aalen_johansen(time, event, causes=causes)
+    if time.max() < horizon and found.survival(time.max()) > 0:
+        return np.nan, np.nan, np.nan
+    at = found.at(horizon, cause, level)
+    return float(at.estimate[0]), float(at.lower[0]), float(at.upper[0])

@@ -1,0 +1,302 @@
+"""Concordance of risks with the order of events: Harrell's and Uno's index, and three for competing risks.
+
+======  ====================================================================================  ======  ======
+symbol  meaning                                                                               shape   range
+======  ====================================================================================  ======  ======
+T       time                                                                                  (n,)    time
+m       risk, or any marker that is higher where the event is expected earlier                (n,)    real
+G       survival of the censoring, failures before censorings at ties                         -       [0, 1]
+tau     pairs count whose first event is at tau or before                                     scalar  time
+C       weight of concordant pairs and half of that of tied ones, over that of all            scalar  [0, 1]
+C_p     the same, of the pairs that patient p is a member of, less C                          (n,)    [-1, 1]
+======  ====================================================================================  ======  ======
+
+Patient i, who had the event, is the earlier one of a pair with j where T_i < T_j, or T_i = T_j and j is censored. Two
+who fail at one time are no pair. Risks are tied where they are equal exactly.
+
+========================  ============================================================  =============================
+index                     competing events                                              weight of a pair
+========================  ============================================================  =============================
+`harrell_c`               there are none                                                1
+`uno_c`                   there are none                                                1 / G(T_i-)^2
+`cause_specific_c`        are censored                                                  1
+`subdistribution_c`       stay at risk for ever                                         1
+`wolbers_c`               are later than all events: j with a competing event at        1 / (G(T_i-) G(T_i));
+                          T_j <= T_i is the later one of a pair too                     1 / (G(T_i-) G(T_j-)) of these
+========================  ============================================================  =============================
+
+The standard error is that of the infinitesimal jackknife, with G taken as known: the square root of sum_p of
+(weight of p's pairs * C_p)^2 over the square of the weight of all.
+
+References
+----------
+Harrell, Califf, Pryor, Lee & Rosati 1982, JAMA 247:2543; Uno, Cai, Pencina, D'Agostino & Wei 2011, Stat Med 30:1105;
+Wolbers, Blanche, Koller, Witteman & Gerds 2014, Biostatistics 15:526; Therneau & Atkinson, Concordance, vignette of
+the R package survival.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from autoprog.survival.censoring import InverseCensoring
+from autoprog.survival.errors import HorizonError, NoPairError, OutcomeError
+from autoprog.survival.outcomes import Events, Times, check_outcomes
+from autoprog.survival.pairs import PairSums, pair_sums
+from autoprog.survival.step import StepFunction
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Concordance:
+    """A concordance index; higher is better, 1/2 is chance.
+
+    Attributes
+    ----------
+    index : float
+        C, in [0, 1].
+    standard_error : float
+        Of C.
+    concordant, discordant, tied_risk : float
+        Weight of the pairs; their number where a pair weighs 1.
+    """
+
+    index: float
+    standard_error: float
+    concordant: float
+    discordant: float
+    tied_risk: float
+
+
+def harrell_c(time: ArrayLike, event: ArrayLike, risk: ArrayLike, tau: float = np.inf) -> Concordance:
+    """Harrell's index.
+
+    Parameters
+    ----------
+    time : array-like, shape = (n,)
+        Times.
+    event : array-like, shape = (n,)
+        0 for censored; every other code is the event.
+    risk : array-like, shape = (n,)
+        Higher where the event is expected earlier. A predicted survival must be turned round.
+    tau : float
+        First events after it are left out.
+
+    Returns
+    -------
+    Concordance
+        Each pair weighs 1.
+
+    Raises
+    ------
+    OutcomeError
+        If times, codes or risks are none.
+    NoPairError
+        If there is no pair.
+
+    Notes
+    -----
+    Its limit depends on how patients are censored; `uno_c` does not.
+    """
+    t, codes, m = _checked(time, event, risk)
+    return _concordance(_pairs(t, codes == 0, m, _by(t, codes > 0, tau)), tau)
+
+
+def uno_c(time: ArrayLike, event: ArrayLike, risk: ArrayLike, tau: float, G: StepFunction | None = None) -> Concordance:
+    """Uno's index, which estimates P(m_i > m_j | T_i < T_j, T_i <= tau) whatever the censoring.
+
+    Parameters
+    ----------
+    time : array-like, shape = (n,)
+        Times.
+    event : array-like, shape = (n,)
+        0 for censored; every other code is the event.
+    risk : array-like, shape = (n,)
+        Higher where the event is expected earlier.
+    tau : float
+        First events after it are left out. Infinite, the last events dominate by their weights.
+    G : StepFunction, optional
+        Censoring survival; learnt from these patients by default.
+
+    Returns
+    -------
+    Concordance
+        A pair weighs 1 / G(T_i-)^2.
+
+    Raises
+    ------
+    OutcomeError
+        If times, codes or risks are none.
+    HorizonError
+        If G is 0 just before an event by tau.
+    NoPairError
+        If there is no pair.
+    """
+    t, codes, m = _checked(time, event, risk)
+    weight = InverseCensoring(t, codes, G).of_failures(tau) ** 2
+    return _concordance(_pairs(t, codes == 0, m, weight), tau)
+
+
+def cause_specific_c(
+    time: ArrayLike, event: ArrayLike, risk: ArrayLike, cause: int = 1, tau: float = np.inf
+) -> Concordance:
+    """Harrell's index with competing events taken as censorings.
+
+    Parameters
+    ----------
+    time : array-like, shape = (n,)
+        Times.
+    event : array-like, shape = (n,)
+        Codes, 0 for censored.
+    risk : array-like, shape = (n,)
+        Higher where the cause is expected earlier.
+    cause : int
+        Code of the event.
+    tau : float
+        First events after it are left out.
+
+    Returns
+    -------
+    Concordance
+        Each pair weighs 1.
+
+    Raises
+    ------
+    OutcomeError
+        If times, codes or risks are none.
+    NoPairError
+        If there is no pair.
+    """
+    t, codes, m = _checked(time, event, risk)
+    return harrell_c(t, codes == cause, m, tau)
+
+
+def subdistribution_c(
+    time: ArrayLike, event: ArrayLike, risk: ArrayLike, cause: int = 1, tau: float = np.inf
+) -> Concordance:
+    """Harrell's index with those who had a competing event at risk for ever.
+
+    Parameters
+    ----------
+    time : array-like, shape = (n,)
+        Times.
+    event : array-like, shape = (n,)
+        Codes, 0 for censored.
+    risk : array-like, shape = (n,)
+        Higher where the cause is expected earlier.
+    cause : int
+        Code of the event.
+    tau : float
+        First events after it are left out.
+
+    Returns
+    -------
+    Concordance
+        Each pair weighs 1; the censoring is not made up for, as `wolbers_c` does.
+
+    Raises
+    ------
+    OutcomeError
+        If times, codes or risks are none.
+    NoPairError
+        If there is no pair.
+    """
+    t, codes, m = _checked(time, event, risk)
+    of_cause = codes == cause
+    for_ever = np.where((codes > 0) & ~of_cause, np.inf, t)
+    return _concordance(_pairs(for_ever, ~of_cause, m, _by(t, of_cause, tau)), tau)
+
+
+def wolbers_c(
+    time: ArrayLike, event: ArrayLike, risk: ArrayLike, tau: float, G: StepFunction | None = None, cause: int = 1
+) -> Concordance:
+    """Index of Wolbers et al. for competing risks, whatever the censoring.
+
+    Parameters
+    ----------
+    time : array-like, shape = (n,)
+        Times.
+    event : array-like, shape = (n,)
+        Codes, 0 for censored.
+    risk : array-like, shape = (n,)
+        Risk of the cause by tau, or any marker of it.
+    tau : float
+        Events after it are left out.
+    G : StepFunction, optional
+        Censoring survival; learnt from these patients by default.
+    cause : int
+        Code of the event.
+
+    Returns
+    -------
+    Concordance
+        P(m_i > m_j | i has the event by tau, and j later, never, or a competing event), by inverse probability of
+        censoring weights.
+
+    Raises
+    ------
+    OutcomeError
+        If times, codes or risks are none.
+    HorizonError
+        If G is 0 where a weight needs it.
+    NoPairError
+        If there is no pair.
+    """
+    t, codes, m = _checked(time, event, risk)
+    inverse = InverseCensoring(t, codes, G)
+    of_cause, competing = codes == cause, (codes > 0) & (codes != cause)
+    by_tau = inverse.of_failures(tau)
+    first = np.where(of_cause, by_tau, 0.0)
+    at_event = np.asarray(inverse.G(t))
+    somebody_later = (t < t.max()) | (codes[t == t.max()] == 0).any()
+    if ((first > 0) & (at_event == 0) & somebody_later).any():
+        msg = f"the censoring survival is 0 at an event by tau = {tau:g}"
+        raise HorizonError(msg, float(inverse.G.times[inverse.G.values > 0].max(initial=0.0)))
+    still_seen = np.divide(first, at_event, out=np.zeros_like(first), where=at_event > 0)
+    later = _pairs(t, codes == 0, m, still_seen)
+    # Backwards in time, so that a competing event at T_j <= T_i makes j the later one of the pair.
+    earlier = _pairs(-t, competing, m, first, np.where(competing, by_tau, 0.0))
+    return _concordance(later + earlier, tau)
+
+
+def _checked(time: ArrayLike, event: ArrayLike, risk: ArrayLike) -> tuple[Times, Events, _Floats]:
+    t, codes = check_outcomes(time, event)
+    m = np.asarray(risk, dtype=np.float64)
+    if m.shape != t.shape or np.isnan(m).any():
+        missing = int(np.isnan(m).sum())
+        msg = f"one risk a patient is needed: got shape {m.shape} for {len(t):,} patients, {missing:,} missing"
+        raise OutcomeError(msg)
+    return t, codes, m
+
+
+def _by(time: Times, failed: NDArray[np.bool_], tau: float) -> _Floats:
+    return (failed & (time <= tau)).astype(np.float64)
+
+
+def _pairs(
+    time: Times,
+    last_at_ties: NDArray[np.bool_],
+    m: _Floats,
+    a: _Floats,
+    b: _Floats | None = None,
+) -> PairSums:
+    """Pairs in the order of time; of equal times those who are last are later than all others."""
+    _, place = np.unique(time, return_inverse=True)
+    _, rank = np.unique(m, return_inverse=True)
+    key = 2 * place + last_at_ties
+    return pair_sums(key, rank, a, np.ones(len(m)) if b is None else b)
+
+
+def _concordance(pairs: PairSums, tau: float) -> Concordance:
+    concordant, tied, comparable = (float(x.sum()) / 2 for x in (pairs.concordant, pairs.tied, pairs.comparable))
+    if comparable == 0:
+        msg = f"no two patients can be compared: nobody had the event by {tau:g} while another was still followed"
+        raise NoPairError(msg)
+    index = (concordant + tied / 2) / comparable
+    influence = pairs.concordant + pairs.tied / 2 - index * pairs.comparable
+    error = float(np.sqrt((influence**2).sum())) / comparable
+    return Concordance(index, error, concordant, comparable - concordant - tied, tied)

@@ -1,0 +1,82 @@
+"""Estimates with their standard errors and intervals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimates:
+    """Estimates of probabilities at H horizons.
+
+    Attributes
+    ----------
+    estimate : ndarray, shape = (H,)
+        In [0, 1].
+    standard_error : ndarray, shape = (H,)
+        0 or more.
+    lower, upper : ndarray, shape = (H,)
+        Pointwise interval in [0, 1]; nan where the estimate is 0 or 1, at which the standard error is 0 and the
+        transformation has no value.
+    """
+
+    estimate: NDArray[np.float64]
+    standard_error: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """An estimate with its interval.
+
+    Attributes
+    ----------
+    estimate : float
+        The estimate.
+    lower, upper : float
+        Limits of the interval.
+    """
+
+    estimate: float
+    lower: float
+    upper: float
+
+
+def log_log_limits(
+    survival: NDArray[np.float64], standard_error: NDArray[np.float64], level: float
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Limits of a survival probability that are symmetric on the scale of log(-log S).
+
+    Parameters
+    ----------
+    survival : ndarray
+        S, in [0, 1].
+    standard_error : ndarray
+        Of S, same shape.
+    level : float
+        Of the interval, in (0, 1).
+
+    Returns
+    -------
+    lower, upper : ndarray
+        In (0, 1), same shape; nan where S is 0 or 1.
+
+    References
+    ----------
+    Kalbfleisch & Prentice 2002, The Statistical Analysis of Failure Time Data, 2nd ed., section 1.4.
+    """
+    inside = (survival > 0) & (survival < 1)
+    S = np.where(inside, survival, 0.5)
+    reach = normal_quantile(level) * standard_error / np.abs(S * np.log(S))
+    lower, upper = S ** np.exp(reach), S ** np.exp(-reach)
+    return np.where(inside, lower, np.nan), np.where(inside, upper, np.nan)
+
+
+def normal_quantile(level: float) -> float:
+    """Standard errors from an estimate to the limit of its two-sided interval of this level."""
+    return float(ndtri((1 + level) / 2))

@@ -1,0 +1,255 @@
+"""A fitted model of proportional hazards, and how it is fitted.
+
+======  ====================================================================================  ======  ==========
+symbol  meaning                                                                               shape   unit
+======  ====================================================================================  ======  ==========
+X       columns                                                                               (n, d)  any
+c, s    weighted mean and standard deviation of each column                                   (d,)    X's
+b       coefficients of (X - c)/s                                                             (d,)    1
+beta    b/s, log hazard ratio a unit of each column                                           (d,)    1 / X's
+lam     ridge penalty: log L - lam/2 |b|^2 is maximised                                       scalar  1
+J       negative Hessian of it, by b                                                          (d, d)  1
+U       score residuals                                                                       (n, d)  1
+H0      cumulative hazard at X = c                                                            step    1
+======  ====================================================================================  ======  ==========
+
+Newton's steps, each halved until the likelihood does not fall, end when the decrement gradient' J^-1 gradient and the
+step are both small: where a column separates those with the event from all others the decrement vanishes while the
+estimate runs off, by steps of one. Covariances of b: J^-1 (naive), J^-1 U'U J^-1 (robust).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
+from autoprog.survival.errors import ConvergenceError, OutcomeError
+from autoprog.survival.outcomes import Times
+from autoprog.survival.partial_likelihood import PartialLikelihood, Subdistribution, Ties
+from autoprog.survival.step import StepFunction
+
+_Floats = NDArray[np.float64]
+
+_MOST_STEPS = 50
+_MOST_HALVINGS = 30
+_DECREMENT = 1e-14  # squared distance from the maximum, in standard errors
+_STEP = 1e-4  # of a standardised coefficient
+_ROUNDING = 1e-12  # relative; a likelihood that falls by less has not fallen
+_COLLINEAR = 1e-10  # least eigenvalue of the information, scaled to a unit diagonal
+_LARGEST_EXPONENT = 700.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ProportionalHazards:
+    """Proportional hazards of an event, or of the subdistribution of a cause.
+
+    Attributes
+    ----------
+    coefficients : ndarray, shape = (d,)
+        beta.
+    centre : ndarray, shape = (d,)
+        c.
+    standard_error : ndarray, shape = (d,)
+        Of the coefficients, from the inverse information.
+    robust_standard_error : ndarray, shape = (d,)
+        From the sandwich; right where the model is not.
+    cumulative_hazard : StepFunction
+        H0, of a patient with columns c.
+    log_likelihood_null, log_likelihood : float
+        log L, without the penalty, at beta = 0 and at the estimate.
+    steps : int
+        Newton's steps that were taken.
+    """
+
+    coefficients: _Floats
+    centre: _Floats
+    standard_error: _Floats
+    robust_standard_error: _Floats
+    cumulative_hazard: StepFunction
+    log_likelihood_null: float
+    log_likelihood: float
+    steps: int
+
+    def log_hazard_ratio(self, X: ArrayLike) -> NDArray[np.float64]:
+        """beta'(x - c) of each patient against one with columns c, shape = (n,); higher is worse."""
+        return np.asarray((np.asarray(X, dtype=np.float64) - self.centre) @ self.coefficients)
+
+    def risk(self, X: ArrayLike, horizons: ArrayLike) -> NDArray[np.float64]:
+        """1 - exp(-H0(h) exp(beta'(x - c))).
+
+        Parameters
+        ----------
+        X : array-like, shape = (n, d)
+            Columns as in the fit.
+        horizons : array-like, shape = (H,)
+            Times; beyond the last event the last value holds.
+
+        Returns
+        -------
+        ndarray, shape = (n, H)
+            1 - survival of a Cox model, cumulative incidence of a Fine-Gray model; in [0, 1].
+        """
+        H0 = self.cumulative_hazard(np.atleast_1d(np.asarray(horizons, dtype=np.float64)))
+        log_H0 = np.log(H0, out=np.full(H0.shape, -np.inf), where=H0 > 0)
+        log_H = self.log_hazard_ratio(X)[:, None] + log_H0
+        return np.asarray(-np.expm1(-np.exp(np.minimum(log_H, _LARGEST_EXPONENT))))
+
+
+def checked_columns(X: ArrayLike, n: int) -> _Floats:
+    """Columns that a regression can take.
+
+    Parameters
+    ----------
+    X : array-like, shape = (n, d)
+        Columns.
+    n : int
+        Number of patients.
+
+    Returns
+    -------
+    ndarray of float64, shape = (n, d)
+        The same.
+
+    Raises
+    ------
+    OutcomeError
+        If there is not one row a patient, or a cell is missing or infinite.
+    """
+    columns = np.asarray(X, dtype=np.float64)
+    if columns.ndim != 2 or len(columns) != n or columns.shape[1] == 0:
+        msg = f"one row a patient and one column or more are needed: got shape {columns.shape} for {n:,} patients"
+        raise OutcomeError(msg)
+    unusable = np.flatnonzero(~np.isfinite(columns).all(axis=0))
+    if len(unusable):
+        count = int((~np.isfinite(columns[:, unusable[0]])).sum())
+        msg = f"column {unusable[0]} has {count:,} cells that are missing or infinite"
+        raise OutcomeError(msg)
+    return columns
+
+
+def fit(
+    X: _Floats,
+    time: Times,
+    fails: NDArray[np.bool_],
+    weights: _Floats,
+    *,
+    ties: Ties,
+    ridge: float,
+    subdistribution: Subdistribution | None = None,
+) -> ProportionalHazards:
+    """Maximise the penalised partial likelihood.
+
+    Parameters
+    ----------
+    X : ndarray, shape = (n, d)
+        Columns.
+    time : ndarray, shape = (n,)
+        Times.
+    fails : ndarray of bool, shape = (n,)
+        Who has the event; one of positive weight at least.
+    weights : ndarray, shape = (n,)
+        Case weights, 0 or more.
+    ties : {"breslow", "efron"}
+        How tied events are counted.
+    ridge : float
+        lam, 0 or more.
+    subdistribution : Subdistribution, optional
+        Who stays at risk after a competing event; nobody by default.
+
+    Returns
+    -------
+    ProportionalHazards
+        The fit.
+
+    Raises
+    ------
+    ConvergenceError
+        If there is no finite or no unique maximum.
+    """
+    counted = weights > 0
+    if not counted.all():
+        X, time, fails, weights = X[counted], time[counted], fails[counted], weights[counted]
+        subdistribution = None if subdistribution is None else subdistribution.of(counted)
+    centre = weights @ X / weights.sum()
+    scaled = np.asfortranarray(X - centre)
+    scale = np.sqrt(np.einsum("i,ij,ij->j", weights, scaled, scaled) / weights.sum())
+    scale[scale == 0] = 1.0
+    scaled /= scale
+    likelihood = PartialLikelihood(scaled, time, fails, weights, ties=ties, subdistribution=subdistribution)
+    b, steps = _maximise(likelihood, ridge)
+    log_L, state = likelihood.at(b)
+    _, information = likelihood.derivatives(state)
+    inverse = np.linalg.inv(information + ridge * np.eye(len(b)))
+    U = likelihood.score_residuals(state)
+    robust = inverse @ (U.T @ U) @ inverse
+    return ProportionalHazards(
+        coefficients=b / scale,
+        centre=centre,
+        standard_error=np.sqrt(np.diag(inverse)) / scale,
+        robust_standard_error=np.sqrt(np.diag(robust)) / scale,
+        cumulative_hazard=likelihood.cumulative_hazard(state),
+        log_likelihood_null=likelihood.at(np.zeros(len(b)))[0],
+        log_likelihood=log_L,
+        steps=steps,
+    )
+
+
+def _maximise(likelihood: PartialLikelihood, ridge: float) -> tuple[_Floats, int]:
+    """b, and how many steps it took."""
+    d = likelihood.X.shape[1]
+    b = np.zeros(d)
+    log_L, state = likelihood.at(b)
+    for count in range(1, _MOST_STEPS + 1):
+        gradient, information = likelihood.derivatives(state)
+        gradient -= ridge * b
+        information += ridge * np.eye(d)
+        if count == 1:
+            _check_independent(information)
+        step = _solve(information, gradient)
+        decrement = float(gradient @ step)
+        target = log_L - ridge / 2 * float(b @ b)
+        for _ in range(_MOST_HALVINGS):
+            log_L, state = likelihood.at(b + step)
+            reached = log_L - ridge / 2 * float((b + step) @ (b + step))
+            if np.isfinite(reached) and reached >= target - _ROUNDING * abs(target):
+                break
+            step = step / 2
+        else:
+            msg = "no step of the regression raises its likelihood: the columns are too large or too unlike each other"
+            raise ConvergenceError(msg)
+        b = b + step
+        if decrement < _DECREMENT and np.abs(step).max() < _STEP:
+            return b, count
+    worst = int(np.abs(step).argmax())
+    msg = (
+        f"the regression has no finite estimate: after {_MOST_STEPS} steps the coefficient of column {worst} still "
+        "grows, as it separates those with the event from the others"
+    )
+    raise ConvergenceError(msg, worst)
+
+
+def _solve(information: _Floats, gradient: _Floats) -> _Floats:
+    try:
+        return np.asarray(cho_solve(cho_factor(information), gradient))
+    except LinAlgError as error:
+        worst = int(np.diag(information).argmin())
+        msg = f"the regression has no finite estimate: nothing is left to tell about the coefficient of column {worst}"
+        raise ConvergenceError(msg, worst) from error
+
+
+def _check_independent(information: _Floats) -> None:
+    """Whether the columns differ among those at risk when events happen, and none follows from the others."""
+    diagonal = np.diag(information)
+    constant = np.flatnonzero(diagonal <= _COLLINEAR * max(float(diagonal.max()), 1.0))
+    if len(constant):
+        msg = f"column {constant[0]} does not vary among those at risk when events happen"
+        raise ConvergenceError(msg, int(constant[0]))
+    scale = 1 / np.sqrt(diagonal)
+    values, vectors = np.linalg.eigh(information * scale * scale[:, None])
+    if values[0] < _COLLINEAR:
+        worst = int(np.abs(vectors[:, 0]).argmax())
+        msg = f"column {worst} follows from the other columns: the coefficients are not unique"
+        raise ConvergenceError(msg, worst)

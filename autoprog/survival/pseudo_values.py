@@ -1,0 +1,119 @@
+"""Pseudo-values of the cumulative incidence: what each patient, censored or not, adds to the estimate.
+
+======  ====================================================================================  ======  ======
+symbol  meaning                                                                               shape   range
+======  ====================================================================================  ======  ======
+s       distinct times                                                                        (m,)    time
+d_k, d  patients who fail at s by cause k, by any cause                                       (m,)    count
+r       patients at risk at s                                                                 (m,)    count
+S, F    Aalen-Johansen estimates of survival and of cause k, of all n patients                (m,)    [0, 1]
+S', F'  the same with one less at risk at every s and all failures kept                       (m,)    [0, 1]
+F_-i    estimate of F(h) without patient i                                                    (n,)    [0, 1]
+theta   pseudo-values, n F(h) - (n - 1) F_-i                                                  (n, H)  real
+======  ====================================================================================  ======  ======
+
+Without patient i there is one less at risk before T_i, he is missing among those who fail or are censored at T_i, and
+later nothing changes. So with T = T_i,
+
+    F_-i(h) = F'(T-) + S'(T-) [d_k(T) - 1{i fails by k}]/(r(T) - 1) + S_-i(T) [F(h) - F(T)]/S(T)      T <= h
+    F_-i(h) = F'(h)                                                                                   T >  h
+    S_-i(T) = S'(T-) [1 - (d(T) - 1{i fails})/(r(T) - 1)]
+
+All patients take a few cumulative sums, where leaving each out in turn takes n estimates.
+
+References
+----------
+Andersen, Klein & Rosthoj 2003, Biometrika 90:15; Andersen & Pohar Perme 2010, Stat Methods Med Res 19:71.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from autoprog.survival.aalen_johansen import estimate
+from autoprog.survival.errors import OutcomeError
+from autoprog.survival.outcomes import check_outcomes
+from autoprog.survival.risk_sets import RiskSets, Timeline
+
+_Floats = NDArray[np.float64]
+
+
+def pseudo_values(time: ArrayLike, event: ArrayLike, horizons: ArrayLike, cause: int = 1) -> NDArray[np.float64]:
+    """Jackknife pseudo-values of the cumulative incidence of a cause.
+
+    Parameters
+    ----------
+    time : array-like, shape = (n,)
+        Times of at least two patients.
+    event : array-like, shape = (n,)
+        Codes, 0 for censored.
+    horizons : array-like, shape = (H,)
+        Times within the follow-up.
+    cause : int
+        Code of the event.
+
+    Returns
+    -------
+    ndarray, shape = (n, H)
+        theta. Without censoring 1 for those with the event by the horizon and 0 for all others; with it, values below
+        0 and above 1 occur. Their mean is the estimate of all patients but for a term of order 1/n.
+
+    Raises
+    ------
+    OutcomeError
+        If times or codes are none, or there is one patient alone.
+
+    Notes
+    -----
+    A regression on them estimates that of the event itself only where censoring does not depend on the covariates.
+    """
+    t, codes = check_outcomes(time, event)
+    n = len(t)
+    if n < 2:
+        msg = "pseudo-values need two patients or more"
+        raise OutcomeError(msg)
+    h = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
+    timeline = Timeline(t, codes, max(cause, int(codes.max())))
+    left_out = _LeftOut(timeline.risk_sets(), cause)
+    theta = np.empty((n, len(h)))
+    for j, horizon in enumerate(h):
+        whole, without = left_out.incidence(float(horizon))
+        # A patient's pseudo-value depends on nothing but his time and on whether he failed, and by which cause.
+        role = np.where(codes == cause, 2, np.minimum(codes, 1))
+        theta[:, j] = n * whole - (n - 1) * without[role, timeline.position]
+    return theta
+
+
+class _LeftOut:
+    """Estimates without one patient of each time who was censored (role 0), failed otherwise (1) or by k (2)."""
+
+    def __init__(self, sets: RiskSets, cause: int) -> None:
+        d, d_k = sets.events.sum(axis=0), sets.events[cause - 1]
+        others = sets.at_risk - 1
+        self._times = sets.times
+        whole = estimate(sets)
+        self._F = whole.incidence(cause).values
+        S = whole.survival.values
+
+        def share(part: _Floats) -> _Floats:
+            return np.divide(part, others, out=np.zeros_like(part), where=others > 0)
+
+        # Where all at risk fail nobody has a later time, whose patient could be the one who is left out.
+        S_prime = np.cumprod(np.where(sets.left > 0, 1 - share(d), 0.0))
+        S_prime_left = np.concatenate([[1.0], S_prime[:-1]])
+        self._F_prime = np.cumsum(S_prime_left * share(d_k))
+        self._before = np.concatenate([[0.0], self._F_prime[:-1]])
+        self._at = np.stack([S_prime_left * share(d_k - (role == 2)) for role in range(3)])
+        survive = np.stack([S_prime_left * (1 - share(d - (role > 0))) for role in range(3)])
+        self._carry = np.divide(survive, S, out=np.zeros_like(survive), where=S > 0)
+
+    def incidence(self, horizon: float) -> tuple[float, NDArray[np.float64]]:
+        """F(h) of all patients, and without one of each role and time, shape = (3, m)."""
+        last = int(np.searchsorted(self._times, horizon, side="right")) - 1
+        if last < 0:
+            return 0.0, np.zeros_like(self._at)
+        F_h = float(self._F[last])
+        without = self._before + self._at + self._carry * (F_h - self._F)
+        without[:, last + 1 :] = self._F_prime[last]
+        return F_h, without
