@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from autoprog.cohort import Binary, Cohort, Feature, cleveland, parse_spec, read_cohort
 
@@ -24,6 +27,52 @@ def real_cohort(name: str) -> Cohort:
         return cleveland_cohort()
     content = (Path(__file__).parent / "data" / f"{name}.csv.gz").read_bytes()
     return read_cohort(content, parse_spec({"name": name, "outcome": {"column": "outcome", "positive": 1}})).cohort
+
+
+EVENT_SPECS: dict[str, dict[str, object]] = {
+    "whas500": {"event_of_interest": 1, "horizons": [30, 365, 1095], "ignore": ["los"]},
+    "gbsg2": {"event_of_interest": 1, "horizons": [365, 1095, 1825]},
+    "veteran": {"event_of_interest": 1, "horizons": [30, 90, 180]},
+    "lung": {"event_of_interest": 1, "horizons": [180, 365]},
+    "mgus2": {"event_of_interest": 1, "competing": [2], "horizons": [60, 120, 240]},
+    "framingham_cr": {"event_of_interest": 1, "competing": [2], "horizons": [1826, 3652, 7305]},
+    "pbc_cr": {"event_of_interest": 1, "competing": [2], "horizons": [365, 1095, 1825]},
+    "bmt137": {"event_of_interest": 1, "competing": [2], "horizons": [180, 365]},
+    "pbcseq": {"event_of_interest": 1, "competing": [2], "horizon": 365},
+}
+"""What the outcome of a cohort of `tests/data/reference` is, beside its columns `time` and `event`."""
+
+
+def event_file(name: str) -> bytes:
+    """The gzipped CSV file of a cohort of `EVENT_SPECS`."""
+    return (Path(__file__).parent / "data" / "reference" / f"{name}.csv.gz").read_bytes()
+
+
+def event_spec(name: str) -> dict[str, object]:
+    """The spec of a cohort of `EVENT_SPECS`; `pbcseq` is one of visits."""
+    outcome: dict[str, object] = {"time": "time", "event": "event", **EVENT_SPECS[name]}
+    ignore = outcome.pop("ignore", [])
+    mode = "survival"
+    if name == "pbcseq":
+        mode = "temporal"
+        outcome |= {"patient": "patient_id", "visit_time": "visit_time"}
+    return {"name": name, "mode": mode, "outcome": outcome, "ignore": ignore}
+
+
+@cache
+def event_cohort(name: str) -> Cohort:
+    """A cohort of `EVENT_SPECS`: patients, or of `pbcseq` visits, followed up for an event."""
+    return read_cohort(event_file(name), parse_spec(event_spec(name))).cohort
+
+
+@cache
+def labelled_visits() -> Cohort:
+    """The visits of pbcseq, labelled by whether albumin is below 3.5 g/dl then."""
+    frame = pd.read_csv(io.BytesIO(gzip.decompress(event_file("pbcseq"))))
+    frame["low"] = (frame.pop("albumin") < 3.5).astype(int)
+    outcome = {"patient": "patient_id", "visit_time": "visit_time", "horizon": 1, "column": "low", "positive": 1}
+    spec = {"name": "albumin", "mode": "temporal", "outcome": outcome, "ignore": ["time", "event"]}
+    return read_cohort(frame.to_csv(index=False).encode(), parse_spec(spec)).cohort
 
 
 @cache

@@ -9,13 +9,14 @@ from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
 from api.cohorts import service
-from api.cohorts.schemas import CohortDocument
+from api.cohorts.schemas import CohortDocument, MetaFeaturesDocument, OutlookDocument
 from api.dependencies import ContextDependency, ReadSession
 from api.idempotency import OnceDependency, answer
 from api.openapi import multipart_body, problems
 from api.pagination import ListDocument, PageParameters
 from api.uploads import Upload, receive_upload
 from autoprog.cohort import CohortSpec
+from autoprog.search.settings import MetricName
 from autoprog.storage.repositories import CohortRepository, StoredAnswer
 
 router = APIRouter(prefix="/v1/cohorts", tags=["cohorts"], responses=problems(401, 403))
@@ -60,6 +61,33 @@ def list_cohorts(session: ReadSession, principal: Reader, page: PageParameters) 
 def get_cohort(cohort_id: str, session: ReadSession, principal: Reader) -> CohortDocument:
     """Show what was read from the file."""
     return service.cohort_document(CohortRepository(session).get(principal.owner_id, cohort_id))
+
+
+@router.get(
+    "/{cohort_id}/meta-features",
+    operation_id="get_cohort_meta_features",
+    summary="Say what a cohort is like in 55 numbers",
+    responses=problems(404),
+)
+def get_meta_features(cohort_id: str, context: ContextDependency, principal: Reader) -> MetaFeaturesDocument:
+    """Compute them from the stored cohort: 40 statistical ones, 15 clinical ones."""
+    return service.meta_features_document(context, principal.owner_id, cohort_id)
+
+
+@router.get(
+    "/{cohort_id}/outlook",
+    operation_id="get_cohort_outlook",
+    summary="Say what machine learning may gain over the simple model",
+    responses=problems(404, 422),
+)
+def get_outlook(
+    cohort_id: str,
+    context: ContextDependency,
+    principal: Reader,
+    metric: Annotated[MetricName | None, Query(description="of the search; by default that of the mode")] = None,
+) -> OutlookDocument:
+    """Expect it from similar cohorts that were searched before: one's own, and those that other owners share."""
+    return service.outlook_document(context, principal.owner_id, cohort_id, metric)
 
 
 @router.delete(

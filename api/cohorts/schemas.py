@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from autoprog.cohort import FeatureKind, Mode
+from autoprog.metalearning import ClinicalGroup
 
 _FROM_ATTRIBUTES = ConfigDict(from_attributes=True)
 
@@ -26,14 +28,63 @@ class FeatureDocument(BaseModel):
     maximum: float | None
 
 
-class OutcomeDocument(BaseModel):
-    """What is predicted."""
-
-    model_config = _FROM_ATTRIBUTES
+class BinaryOutcomeDocument(BaseModel):
+    """An outcome that a patient has or has not."""
 
     column: str
     positive: str = Field(description="the value of a patient who has the outcome")
     negative: str
+
+
+class _EventDocument(BaseModel):
+    time: str
+    event: str
+    event_of_interest: str = Field(description="the value of `event` that is predicted")
+    competing: list[str] = Field(description="the values of `event` after which it cannot come")
+    censored: str
+
+
+class TimeToEventDocument(_EventDocument):
+    """An event that is followed up for."""
+
+    horizons: list[float] = Field(description="times at which risks are asked for, ascending")
+
+
+class _VisitsDocument(BaseModel):
+    patient: str
+    visit_time: str
+    horizon: float = Field(description="how far ahead of a visit is looked")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _flat(cls, outcome: object) -> object:
+        """A document has in one level what the library has in two."""
+        if isinstance(outcome, dict) and isinstance(outcome.get("of"), dict):
+            return {**outcome["of"], **outcome}
+        return outcome
+
+
+class VisitLabelDocument(_VisitsDocument, BinaryOutcomeDocument):
+    """A label that each visit of a patient has."""
+
+
+class VisitEventDocument(_VisitsDocument, _EventDocument):
+    """An event that may follow each visit of a patient."""
+
+
+OutcomeDocument: TypeAlias = BinaryOutcomeDocument | TimeToEventDocument | VisitLabelDocument | VisitEventDocument
+"""What is predicted."""
+
+
+class FollowUpDocument(BaseModel):
+    """How long patients were followed, each counting once: of visits from the first of each."""
+
+    model_config = _FROM_ATTRIBUTES
+
+    events: dict[str, int] = Field(description="value of the event's column: patients with it, that of interest first")
+    n_censored: int
+    person_time: float
+    median: float | None = Field(description="by the reverse Kaplan-Meier estimate; null where it is not reached")
 
 
 class SampleSizeDocument(BaseModel):
@@ -52,11 +103,12 @@ class CohortBody(BaseModel):
     name: str
     mode: Mode
     n_patients: int = Field(description="patients with a known outcome")
-    n_rows: int
+    n_rows: int = Field(description="rows of the file; in mode `temporal` a row is a visit")
     n_dropped: int = Field(description="rows without an outcome")
     features: list[FeatureDocument]
     outcome: OutcomeDocument
-    event_rate: float
+    event_rate: float = Field(description="share of the rows kept that end with the event of interest")
+    follow_up: FollowUpDocument | None = Field(None, description="null for an outcome without a time")
     sha256: str = Field(description="digest of the stored cohort")
     sample_size: SampleSizeDocument
     warnings: list[str]
@@ -67,3 +119,61 @@ class CohortDocument(CohortBody):
 
     id: str
     created_at: datetime
+
+
+class MetaFeatureDocument(BaseModel):
+    """One number of what a cohort is like."""
+
+    name: str
+    group: Literal["statistical", "clinical"]
+    value: float
+
+
+class FeatureGroupDocument(BaseModel):
+    """Which clinical group a feature is counted in."""
+
+    name: str
+    meta_group: ClinicalGroup | None = Field(description="null where nothing tells")
+    evidence: Literal["meta_group", "name", "code", "values", "unit"] | None = Field(
+        description="what told it; `meta_group` is what the cohort's spec says"
+    )
+
+
+class MetaFeaturesDocument(BaseModel):
+    """What a cohort is like, to find similar ones by; each number is described in docs/methods.md."""
+
+    items: list[MetaFeatureDocument] = Field(description="40 statistical ones, then 15 clinical ones")
+    features: list[FeatureGroupDocument] = Field(description="in the order of the cohort's; meta_group overrides")
+    warnings: list[str]
+
+
+class ExpectationDocument(BaseModel):
+    """What to expect of the algorithm that would be picked."""
+
+    model_config = _FROM_ATTRIBUTES
+
+    algorithm: str
+    gain: float = Field(description="over the simple model, in units of the metric; more is better in every metric")
+    lower: float
+    upper: float
+    probability: float = Field(description="that the gain is above 0")
+
+
+class NearCohortDocument(BaseModel):
+    """An earlier cohort that an outlook rests on."""
+
+    cohort_id: str | None = Field(description="null for a cohort that another owner shares")
+    distance: float = Field(description="of the meta-features; 0 where they are the same")
+    weight: float
+    gain: float | None = Field(description="of the algorithm that the others would have picked for it")
+
+
+class OutlookDocument(BaseModel):
+    """What earlier cohorts let one expect of machine learning over the simple model, before training."""
+
+    metric: str
+    level: float = Field(description="of the interval")
+    expectation: ExpectationDocument | None = Field(description="null where fewer than five cohorts are similar")
+    n_similar: int
+    n_comparable: int = Field(description="earlier cohorts of the same mode and metric")
+    nearest: list[NearCohortDocument]

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
 from sqlalchemy.orm import Session
 
-from api.cohorts.schemas import CohortBody, CohortDocument, FeatureDocument, OutcomeDocument, SampleSizeDocument
+from api.cohorts.schemas import (
+    CohortBody,
+    CohortDocument,
+    ExpectationDocument,
+    FeatureDocument,
+    FeatureGroupDocument,
+    FollowUpDocument,
+    MetaFeatureDocument,
+    MetaFeaturesDocument,
+    NearCohortDocument,
+    OutlookDocument,
+    SampleSizeDocument,
+)
 from api.dependencies import Context
 from api.uploads import Upload, attempt
-from autoprog.cohort import CohortSpec, Intake, ReadLimits, parse_spec, read_cohort, to_parquet
+from autoprog.cohort import CohortSpec, Intake, ReadLimits, from_parquet, parse_spec, read_cohort, to_parquet
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.storage.repositories import CohortRepository
+from autoprog.metalearning import META_FEATURES, clinical_groups, group_notes, meta_features, notes_of, outlook
+from autoprog.metalearning.outlook import LEVEL
+from autoprog.search import SearchSettings, plan_search
+from autoprog.search.settings import MetricName
+from autoprog.storage.repositories import CohortRepository, CohortStatisticsRepository
 from autoprog.storage.tables import CohortRow
 
 _MIB = 2**20
@@ -103,11 +121,12 @@ def store_cohort(context: Context, session: Session, owner_id: str, spec: Cohort
         n_rows=intake.n_rows,
         n_dropped=intake.n_dropped,
         features=[FeatureDocument.model_validate(feature) for feature in cohort.features],
-        outcome=OutcomeDocument.model_validate(cohort.outcome),
+        outcome=asdict(cohort.outcome),
         event_rate=cohort.event_rate,
         sha256=sha256,
+        follow_up=None if intake.follow_up is None else FollowUpDocument.model_validate(intake.follow_up),
         sample_size=SampleSizeDocument.model_validate(intake.sample_size),
-        warnings=list(intake.warnings),
+        warnings=[*intake.warnings, *group_notes(cohort.features)],
     )
     return CohortRepository(session).add(
         owner_id,
@@ -122,3 +141,96 @@ def store_cohort(context: Context, session: Session, owner_id: str, spec: Cohort
 def cohort_document(row: CohortRow) -> CohortDocument:
     """A stored cohort as the API shows it."""
     return CohortDocument(**row.document, id=row.id, created_at=row.created_at)
+
+
+def meta_features_document(context: Context, owner_id: str, cohort_id: str) -> MetaFeaturesDocument:
+    """Compute what a cohort is like.
+
+    They are computed for every request, which takes less than two seconds: a stored copy would go stale with the next
+    release's table of clinical terms.
+
+    Parameters
+    ----------
+    context : Context
+        The server's parts.
+    owner_id : str
+        Who asks.
+    cohort_id : str
+        The cohort.
+
+    Returns
+    -------
+    MetaFeaturesDocument
+        The 55, and where each feature was counted.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such cohort, or it is another owner's.
+    """
+    with context.database.session(read_only=True) as session:
+        sha256 = CohortRepository(session).get(owner_id, cohort_id).sha256
+    cohort = from_parquet(context.files.get("cohorts", sha256))
+    values = meta_features(cohort).values
+    recognised = zip(cohort.features, clinical_groups(cohort.features), strict=True)
+    return MetaFeaturesDocument(
+        items=[
+            MetaFeatureDocument(name=m.name, group=m.group, value=value)
+            for m, value in zip(META_FEATURES, values, strict=True)
+        ],
+        features=[FeatureGroupDocument(name=f.name, meta_group=r.group, evidence=r.evidence) for f, r in recognised],
+        warnings=list(notes_of(cohort)),
+    )
+
+
+def outlook_document(context: Context, owner_id: str, cohort_id: str, metric: MetricName | None) -> OutlookDocument:
+    """Say what earlier cohorts let one expect of a search.
+
+    Parameters
+    ----------
+    context : Context
+        The server's parts.
+    owner_id : str
+        Who asks.
+    cohort_id : str
+        The cohort.
+    metric : str or None
+        What would be optimised; None for the default of the cohort's mode.
+
+    Returns
+    -------
+    OutlookDocument
+        Of the owner's earlier cohorts, and of those that others share.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such cohort, or it is another owner's.
+    InvalidInputError
+        If the metric does not suit the cohort.
+    """
+    with context.database.session(read_only=True) as session:
+        sha256 = CohortRepository(session).get(owner_id, cohort_id).sha256
+    cohort = from_parquet(context.files.get("cohorts", sha256))
+    settings = SearchSettings() if metric is None else SearchSettings(metric=metric)
+    planned = plan_search(settings, cohort)[0].metric
+    with context.database.session(read_only=True) as session:
+        earlier = CohortStatisticsRepository(session).earlier(owner_id, planned, but_sha256=sha256)
+    seen = outlook(meta_features(cohort), [e.statistics for e in earlier], mode=cohort.mode, metric=planned)
+    own = {e.statistics.cohort_id for e in earlier if e.is_own}
+    return OutlookDocument(
+        metric=planned,
+        level=LEVEL,
+        expectation=None if seen.expectation is None else ExpectationDocument.model_validate(seen.expectation),
+        n_similar=seen.n_similar,
+        n_comparable=seen.n_comparable,
+        nearest=[
+            NearCohortDocument(
+                cohort_id=near.cohort_id if near.cohort_id in own else None,
+                distance=near.distance,
+                weight=near.weight,
+                gain=near.gain,
+            )
+            for near in seen.nearest
+        ],
+    )

@@ -4,14 +4,20 @@ from autoprog.cohort.alignment import align
 from autoprog.cohort.canonical import canonical_text
 from autoprog.cohort.cohort import Cohort, Mode
 from autoprog.cohort.examples import cleveland
-from autoprog.cohort.outcome import Binary
+from autoprog.cohort.follow_up import FollowUp, follow_up
+from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcome_from_json
+from autoprog.cohort.outcome_spec import BinaryOutcomeSpec, TimeToEventSpec, VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.parquet import from_parquet, to_parquet
-from autoprog.cohort.patients import EncodedPatients, encode_patients, read_patients
+from autoprog.cohort.patients import EncodedPatients, encode_patients, read_patients, read_visits
 from autoprog.cohort.reading import Intake, read_cohort
-from autoprog.cohort.sample_size import SampleSize, riley_minimum, sample_size
+from autoprog.cohort.requirements import classified
+from autoprog.cohort.sample_size import SampleSize, riley_minimum, riley_minimum_of_times, sample_size
 from autoprog.cohort.schema import Feature, FeatureKind
-from autoprog.cohort.spec import BinaryOutcomeSpec, CohortSpec, FeatureSpec, parse_spec
+from autoprog.cohort.spec import CohortSpec, FeatureSpec, parse_spec
 from autoprog.cohort.table import ReadLimits
+from autoprog.cohort.visit_histories import encode_visits
+from autoprog.cohort.visits import VisitTable
+from autoprog.cohort.windows import WindowSchema, windowed
 
 __all__ = [
     "Binary",
@@ -22,19 +28,35 @@ __all__ = [
     "Feature",
     "FeatureKind",
     "FeatureSpec",
+    "FollowUp",
     "Intake",
     "Mode",
+    "Outcome",
     "ReadLimits",
     "SampleSize",
+    "TimeToEvent",
+    "TimeToEventSpec",
+    "VisitEventSpec",
+    "VisitLabelSpec",
+    "VisitTable",
+    "Visits",
+    "WindowSchema",
     "align",
     "canonical_text",
+    "classified",
     "cleveland",
     "encode_patients",
+    "encode_visits",
+    "follow_up",
     "from_parquet",
+    "outcome_from_json",
     "parse_spec",
     "read_cohort",
     "read_patients",
+    "read_visits",
     "riley_minimum",
+    "riley_minimum_of_times",
     "sample_size",
     "to_parquet",
+    "windowed",
 ]

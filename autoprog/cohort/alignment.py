@@ -32,7 +32,7 @@ def align(features: Sequence[Feature], cohort: Cohort, pointer: str) -> NDArray[
 
     Returns
     -------
-    ndarray, shape = (n_patients, n_features)
+    ndarray, shape = (n_rows, n_features)
         float64; NaN is a missing cell.
 
     Raises
@@ -42,7 +42,7 @@ def align(features: Sequence[Feature], cohort: Cohort, pointer: str) -> NDArray[
         has never seen.
     """
     places = {feature.name: j for j, feature in enumerate(cohort.features)}
-    X = np.full((cohort.n_patients, len(features)), math.nan)
+    X = np.full((cohort.n_rows, len(features)), math.nan)
     faults: list[str] = []
     for j, feature in enumerate(features):
         if feature.name not in places:

@@ -19,6 +19,9 @@ from autoprog.cohort.schema import Feature
 GIVEAWAY_AUC = 0.99
 """Area under the ROC curve from which on one column alone is suspected to know the outcome."""
 
+GIVEAWAY_CORRELATION = 0.99
+"""Rank correlation with the follow-up time from which on a column is suspected to be made of it."""
+
 MANY_LEVELS = 50
 """Levels above which a categorical column is warned of."""
 
@@ -123,35 +126,56 @@ def cohort_warnings(cohort: Cohort) -> list[str]:
     Returns
     -------
     list of str
-        Columns mostly missing, columns of very many levels, columns that give the outcome away, repeated rows.
+        Columns mostly missing, columns of very many levels, columns that give the outcome or the follow-up time away,
+        repeated rows.
     """
     warnings: list[str] = []
     for feature in cohort.features:
         name = short(feature.name, 60)
         if feature.missing_fraction > MOSTLY_MISSING:
-            warnings.append(f"column {name} is missing in {feature.missing_fraction:.0%} of the patients")
+            rows = "patients" if cohort.visits is None else "visits"
+            warnings.append(f"column {name} is missing in {feature.missing_fraction:.0%} of the {rows}")
         if feature.kind == "categorical" and len(feature.levels) > MANY_LEVELS:
             warnings.append(f"column {name} has {len(feature.levels):,} levels; most will be rare")
     warnings += _giveaways(cohort)
-    n_repeated = int(pd.DataFrame(np.column_stack([cohort.X, cohort.y])).duplicated().sum())
-    if n_repeated:
-        verb = "repeats" if n_repeated == 1 else "repeat"
-        warnings.append(f"{count_text(n_repeated, 'row')} {verb} an earlier row in every feature and the outcome")
+    warnings += _repeated_rows(cohort)
     return warnings
+
+
+def _repeated_rows(cohort: Cohort) -> list[str]:
+    if cohort.visits is not None:
+        return []  # what repeats there is a patient's visit, and that is a fault
+    times = () if cohort.time is None else (cohort.time,)
+    n = int(pd.DataFrame(np.column_stack([cohort.X, cohort.y, *times])).duplicated().sum())
+    verb = "repeats" if n == 1 else "repeat"
+    return [f"{count_text(n, 'row')} {verb} an earlier row in every feature and the outcome"] if n else []
 
 
 def _giveaways(cohort: Cohort) -> Iterable[str]:
     later = "was it recorded after the outcome? It stays a feature; name it in ignore to leave it out"
+    has_event = (cohort.y == 1).astype(np.int8)
     for feature, x in zip(cohort.features, cohort.X.T, strict=True):
         name = short(feature.name, 60)
         observed = ~np.isnan(x)
-        known = _separation(feature, x[observed], cohort.y[observed])
+        known = _separation(feature, x[observed], has_event[observed])
         if known > GIVEAWAY_AUC:
             yield f"column {name} alone gives the outcome away (AUC {known:.3f}): {later}"
             continue
-        known = _separation(None, observed.astype(np.float64), cohort.y)
+        known = _separation(None, observed.astype(np.float64), has_event)
         if known > GIVEAWAY_AUC:
             yield f"whether column {name} is missing gives the outcome away (AUC {known:.3f}): {later}"
+            continue
+        if feature.kind == "numeric" and cohort.time is not None:
+            known = _rank_correlation(x[observed], cohort.time[observed])
+            if abs(known) > GIVEAWAY_CORRELATION:
+                yield f"column {name} alone gives the follow-up time away (rank correlation {known:.3f}): {later}"
+
+
+def _rank_correlation(x: NDArray[np.float64], time: NDArray[np.float64]) -> float:
+    """Spearman's correlation; 0 where there are too few patients to say, or no two values."""
+    if len(x) < _FEWEST_FOR_GIVEAWAY or np.ptp(x) == 0 or np.ptp(time) == 0:
+        return 0.0
+    return float(pd.Series(x).corr(pd.Series(time), method="spearman"))
 
 
 def _separation(feature: Feature | None, x: NDArray[np.float64], y: NDArray[np.int8]) -> float:

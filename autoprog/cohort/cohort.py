@@ -1,62 +1,120 @@
-"""The cohort: a matrix of features, an outcome a patient, and what the columns mean."""
+"""The cohort: a matrix of features, an outcome a row, and what the columns mean."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.outcome import Binary
+from autoprog.cohort.outcome import Outcome, TimeToEvent, Visits
 from autoprog.cohort.schema import Feature
+from autoprog.cohort.visits import VisitTable
 
-Mode = Literal["classification", "survival"]
+Mode = Literal["classification", "survival", "temporal"]
 
 
 @dataclass(frozen=True, eq=False)
 class Cohort:
     """Patients ready to learn from; nothing in it is imputed.
 
+    A row is a patient; in mode `temporal` it is a visit, and a patient has as many rows as visits.
+
     Attributes
     ----------
     name : str
         As the client calls it.
-    outcome : Binary
+    outcome : Binary, TimeToEvent or Visits
         What is predicted.
     features : tuple of Feature, length n_features
         The columns of `X`, in order.
-    X : ndarray, shape = (n_patients, n_features)
+    X : ndarray, shape = (n_rows, n_features)
         float64; NaN is a missing cell; codes of levels for kinds other than numeric.
-    y : ndarray, shape = (n_patients,)
-        int8; 1 for a patient with the outcome, 0 for one without.
-    groups : ndarray, shape = (n_patients,), or None
-        int64 codes of patients who must not be split over folds (a hospital, a family).
+    y : ndarray, shape = (n_rows,)
+        int8; 1 with the outcome, 0 without. Of a time to an event: 0 censored, 1 the event of interest, 2 and more
+        the competing causes in the order of `outcome.competing`.
+    groups : ndarray, shape = (n_rows,), or None
+        int64 codes of rows that must not be split over folds (a hospital, a family); in mode `temporal` never None:
+        the patients, or what is coarser.
+    time : ndarray, shape = (n_rows,), or None
+        float64, above 0; the follow-up to the event or the censoring, in mode `temporal` from the visit on. None where
+        the outcome has no time.
+    visits : VisitTable or None
+        Whose visit each row is, in mode `temporal` alone.
     """
 
     name: str
-    outcome: Binary
+    outcome: Outcome
     features: tuple[Feature, ...]
     X: NDArray[np.float64]
     y: NDArray[np.int8]
     groups: NDArray[np.int64] | None = None
+    time: NDArray[np.float64] | None = None
+    visits: VisitTable | None = None
 
     @property
     def mode(self) -> Mode:
         """The kind of outcome, as the API names it."""
-        return "classification"
+        if isinstance(self.outcome, Visits):
+            return "temporal"
+        return "survival" if isinstance(self.outcome, TimeToEvent) else "classification"
 
     @property
-    def n_patients(self) -> int:
-        """Number of patients with a known outcome."""
+    def n_rows(self) -> int:
+        """Number of rows of `X`: patients with a known outcome, or their visits."""
         return int(self.X.shape[0])
 
     @property
+    def n_patients(self) -> int:
+        """Number of patients with a known outcome; not the number of rows where these are visits."""
+        return self.n_rows if self.visits is None else self.visits.n_patients
+
+    @property
     def event_rate(self) -> float:
-        """Share of patients with the outcome, in (0, 1)."""
-        return float(self.y.mean())
+        """Share of rows with the outcome, in (0, 1); the censored count among those without."""
+        return float((self.y == 1).mean())
 
     @property
     def has_missing(self) -> bool:
         """Whether any cell of `X` is missing."""
         return bool(np.isnan(self.X).any())
+
+    @property
+    def has_times(self) -> bool:
+        """Whether the outcome is a time to an event."""
+        return self.time is not None
+
+    @property
+    def time_to_event(self) -> TimeToEvent | None:
+        """The event that is followed up for, from the start or from the visit; None for an outcome without a time."""
+        outcome = self.outcome.of if isinstance(self.outcome, Visits) else self.outcome
+        return outcome if isinstance(outcome, TimeToEvent) else None
+
+    @property
+    def horizons(self) -> tuple[float, ...]:
+        """Times at which risks are asked for, ascending; empty where the outcome has no time."""
+        return self.time_to_event.horizons if self.time_to_event else ()
+
+    def take(self, rows: NDArray[np.intp]) -> Cohort:
+        """The cohort of some of the rows.
+
+        Parameters
+        ----------
+        rows : ndarray, shape = (n_taken,)
+            Indices of rows; ascending ones keep visits in order.
+
+        Returns
+        -------
+        Cohort
+            Their cells, outcomes, times, groups and visits. What the features say of missing cells and of their range
+            stays as it was read.
+        """
+        return replace(
+            self,
+            X=self.X[rows],
+            y=self.y[rows],
+            groups=None if self.groups is None else self.groups[rows],
+            time=None if self.time is None else self.time[rows],
+            visits=None if self.visits is None else self.visits.take(rows),
+        )

@@ -1,4 +1,4 @@
-"""The outcome as the file has it: two values, one of them positive, enough patients with each."""
+"""A binary outcome as the file has it: two values, one of them positive, enough patients with each."""
 
 from __future__ import annotations
 
@@ -13,41 +13,36 @@ from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.inference import observed_values, sort_levels
 from autoprog.cohort.messages import column_pointer, count_text, listed
 from autoprog.cohort.outcome import Binary
-from autoprog.cohort.spec import BinaryOutcomeSpec
+from autoprog.cohort.outcome_rows import FEWEST_OF_A_CLASS, MOST_MISSING, OutcomeRows
+from autoprog.cohort.outcome_spec import BinaryOutcomeSpec
 from autoprog.cohort.table import Table
 from autoprog.errors import Fault
 
-FEWEST_OF_A_CLASS = 5
-"""Patients with, and without, the outcome that a cohort needs at least."""
-
-MOST_MISSING = 0.5
-"""Share of rows without an outcome that a cohort has at most."""
-
 
 @dataclass(frozen=True, eq=False)
-class OutcomeColumn:
-    """What the outcome's column says.
+class Labels:
+    """What a column of two values says of each row.
 
     Attributes
     ----------
     outcome : Binary or None
-        None where the column cannot be an outcome.
+        None where the column has not two values, one of them the positive one.
     known : ndarray of bool, shape = (n_rows,)
-        Rows with an outcome.
-    y : ndarray, shape = (n_known,)
-        int8; 1 for the positive value.
+        Rows with a value.
+    positive : ndarray, shape = (n_rows,)
+        int8; 1 for the positive value, 0 for another and where there is none.
     faults : tuple of Fault
         Why it cannot be an outcome.
     """
 
     outcome: Binary | None
     known: NDArray[np.bool_]
-    y: NDArray[np.int8]
+    positive: NDArray[np.int8]
     faults: tuple[Fault, ...]
 
 
-def read_outcome(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str]) -> OutcomeColumn:
-    """Read the outcome's column.
+def read_binary(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str]) -> OutcomeRows:
+    """Read the outcome of a classification cohort.
 
     Parameters
     ----------
@@ -60,23 +55,70 @@ def read_outcome(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str]
 
     Returns
     -------
-    OutcomeColumn
+    OutcomeRows
         The outcome of each row that has one, and what is wrong.
+    """
+    labels = read_labels(table, spec, na_values)
+    rows = np.flatnonzero(labels.known)
+    y = labels.positive[rows]
+    n_positive = int(y.sum())
+    faults = labels.faults
+    if labels.outcome is not None:
+        faults += class_faults(spec.column, n_positive, len(y) - n_positive)
+    outcome = None if faults else labels.outcome
+    return OutcomeRows(outcome, rows, y, faults=faults, warnings=dropped_warning(spec.column, labels))
+
+
+def read_labels(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str]) -> Labels:
+    """Read a column of two values.
+
+    Parameters
+    ----------
+    table : Table
+        Holds the column.
+    spec : BinaryOutcomeSpec
+        Its name and positive value.
+    na_values : sequence of str
+        Canonical texts that mean missing.
+
+    Returns
+    -------
+    Labels
+        What it says of each row, and what is wrong but for too few patients of a class.
     """
     cells = read_cells(
         table.columns[spec.column], na_values=na_values, levels=(spec.positive,), decimal_comma=table.decimal_comma
     )
     values = sort_levels(observed_values(cells))
-    faults = _faults(cells, spec, values)
-    positive = np.array([text == spec.positive for text in cells.canonical()], dtype=np.int8)
+    faults = tuple(_faults(cells, spec, values))
+    by_text = np.array([text == spec.positive for text in cells.canonical()], dtype=np.int8)
     known = ~cells.missing[cells.column.codes]
-    y = positive[cells.column.codes][known]
-    if len(values) == 2 and spec.positive in values:
-        faults += _class_faults(spec, y)
+    positive = np.where(known, by_text[cells.column.codes], 0).astype(np.int8)
     if faults:
-        return OutcomeColumn(None, known, y, tuple(faults))
+        return Labels(None, known, positive, faults)
     negative = next(value for value in values if value != spec.positive)
-    return OutcomeColumn(Binary(spec.column, spec.positive, negative), known, y, ())
+    return Labels(Binary(spec.column, spec.positive, negative), known, positive, ())
+
+
+def class_faults(column: str, n_with: int, n_without: int) -> tuple[Fault, ...]:
+    """Faults where too few patients have, or have not, the outcome of a column."""
+    return tuple(
+        Fault(
+            column_pointer(column),
+            f"{count_text(n, 'patient')} {which} the outcome; at least {FEWEST_OF_A_CLASS} are needed",
+        )
+        for n, which in ((n_with, "with"), (n_without, "without"))
+        if n < FEWEST_OF_A_CLASS
+    )
+
+
+def dropped_warning(column: str, labels: Labels) -> tuple[str, ...]:
+    """A word on the rows without a label, where there are any."""
+    n_dropped, n_rows = int((~labels.known).sum()), len(labels.known)
+    if not n_dropped:
+        return ()
+    verb = "was" if n_dropped == 1 else "were"
+    return (f"{n_dropped:,} of {count_text(n_rows, 'row')} {verb} dropped: the outcome {short(column, 60)} is missing",)
 
 
 def _faults(cells: Cells, spec: BinaryOutcomeSpec, values: Sequence[str]) -> list[Fault]:
@@ -86,12 +128,7 @@ def _faults(cells: Cells, spec: BinaryOutcomeSpec, values: Sequence[str]) -> lis
     if not values:
         return [Fault(place, f"the outcome has no value in any row{read_as}")]
     found = listed(map(short, values), len(values))
-    faults: list[Fault] = []
-    if cells.missing_fraction > MOST_MISSING:
-        n, n_rows = len(cells.column.codes) - cells.n_observed, len(cells.column.codes)
-        faults.append(
-            Fault(place, f"the outcome is missing in {n:,} of {n_rows:,} rows{read_as}; at most half may lack it")
-        )
+    faults = missing_faults(cells, "the outcome", read_as)
     if len(values) == 1:
         faults.append(Fault(place, f"the outcome is {found} in every row that has one{read_as}; it needs two values"))
     elif len(values) > 2:
@@ -102,13 +139,25 @@ def _faults(cells: Cells, spec: BinaryOutcomeSpec, values: Sequence[str]) -> lis
     return faults
 
 
-def _class_faults(spec: BinaryOutcomeSpec, y: NDArray[np.int8]) -> list[Fault]:
-    n_positive = int(y.sum())
-    return [
-        Fault(
-            column_pointer(spec.column),
-            f"{count_text(n, 'patient')} {which} the outcome; at least {FEWEST_OF_A_CLASS} are needed",
-        )
-        for n, which in ((n_positive, "with"), (len(y) - n_positive, "without"))
-        if n < FEWEST_OF_A_CLASS
-    ]
+def missing_faults(cells: Cells, what: str, read_as: str = "") -> list[Fault]:
+    """A fault where a column of the outcome is missing in most rows.
+
+    Parameters
+    ----------
+    cells : Cells
+        The column.
+    what : str
+        What it is, for the text.
+    read_as : str
+        Which texts were read as missing, for the text.
+
+    Returns
+    -------
+    list of Fault
+        One, or none.
+    """
+    if cells.missing_fraction <= MOST_MISSING:
+        return []
+    n, n_rows = len(cells.column.codes) - cells.n_observed, len(cells.column.codes)
+    detail = f"{what} is missing in {n:,} of {n_rows:,} rows{read_as}; at most half may lack it"
+    return [Fault(column_pointer(cells.name), detail)]

@@ -64,59 +64,110 @@ def encode_patients(features: Sequence[Feature], patients: Sequence[Mapping[str,
     """
     if not patients:
         raise InvalidInputError([Fault("/patients", "send at least one patient")])
+    places = [pointer("patients", i) for i in range(len(patients))]
+    encoded, faults = encode_records(features, patients, places)
+    if faults:
+        raise InvalidInputError(capped(faults, "/patients"))
+    return encoded
+
+
+def encode_records(
+    features: Sequence[Feature], records: Sequence[Mapping[str, object]], places: Sequence[str]
+) -> tuple[EncodedPatients, list[Fault]]:
+    """Turn records of a value a feature into a model's input.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        What the columns are.
+    records : sequence of mapping
+        Name of a feature -> value, as `encode_patients` takes them.
+    places : sequence of str
+        JSON pointer to each record.
+
+    Returns
+    -------
+    (EncodedPatients, list of Fault)
+        One row a record; and every feature that is absent, name that is unknown and value that cannot be one of its
+        feature, whose cells are NaN.
+    """
     known = {feature.name for feature in features}
     codes = [{level: float(i) for i, level in enumerate(feature.levels)} for feature in features]
-    X = np.full((len(patients), len(features)), math.nan)
+    X = np.full((len(records), len(features)), math.nan)
     warnings: list[tuple[str, ...]] = []
     faults: list[Fault] = []
-    for i, patient in enumerate(patients):
+    for i, (record, place) in enumerate(zip(records, places, strict=True)):
         unusual: list[str] = []
         for j, feature in enumerate(features):
             try:
-                X[i, j], warning = _encode(feature, codes[j], patient)
-            except _UnusableError as error:
-                faults.append(Fault(pointer("patients", i, feature.name), str(error)))
+                X[i, j], warning = _encode(feature, codes[j], record)
+            except UnusableValueError as error:
+                faults.append(Fault(place + pointer(feature.name), str(error)))
                 continue
             if warning is not None:
                 unusual.append(warning)
         warnings.append(tuple(unusual))
-        faults += _unknown_names(i, patient, known, suggest=len(faults) < MOST_FAULTS)
-    if faults:
-        raise InvalidInputError(capped(faults, "/patients"))
-    return EncodedPatients(X, tuple(warnings))
+        faults += _unknown_names(place, record, known, suggest=len(faults) < MOST_FAULTS)
+    return EncodedPatients(X, tuple(warnings)), faults
+
+
+def imputed_warning(feature: Feature) -> str:
+    """What is said of a feature whose value is not known."""
+    return f"{feature.name} was imputed"
 
 
 # A client whose record holds booleans means what the file's 0 and 1 meant, and the other way round.
 _TWINS = {"true": "1", "false": "0", "1": "true", "0": "false"}
 
 
-class _UnusableError(ValueError):
+class UnusableValueError(ValueError):
     """A value cannot be one of its feature."""
 
 
 def _encode(feature: Feature, codes: Mapping[str, float], patient: Mapping[str, object]) -> tuple[float, str | None]:
     if feature.name not in patient:
         msg = "missing; send null when it is not known"
-        raise _UnusableError(msg)
+        raise UnusableValueError(msg)
     value = patient[feature.name]
     if value is None or (isinstance(value, float) and math.isnan(value)):
-        return math.nan, f"{feature.name} was imputed"
+        return math.nan, imputed_warning(feature)
     if feature.kind == "numeric":
-        return _encode_number(feature, value)
+        return encode_number(feature, value)
     return _encode_level(feature, codes, value)
 
 
-def _encode_number(feature: Feature, value: object) -> tuple[float, str | None]:
+def encode_number(feature: Feature, value: object, expected: str = "a number or null") -> tuple[float, str | None]:
+    """Turn a value of a numeric feature into its number.
+
+    Parameters
+    ----------
+    feature : Feature
+        Of kind numeric.
+    value : object
+        A number, or a text that writes one.
+    expected : str
+        What may be sent in its place, for the error's text.
+
+    Returns
+    -------
+    (float, str or None)
+        The number, and a warning where it is outside the training range.
+
+    Raises
+    ------
+    UnusableValueError
+        If it is no finite number.
+    """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real | str):
-        msg = f"expected a number or null, got {_type_name(value)}"
-        raise _UnusableError(msg)
+        msg = f"expected {expected}, got {_type_name(value)}"
+        raise UnusableValueError(msg)
     number = number_of(value.strip()) if isinstance(value, str) else _float(value)
     if math.isnan(number):
-        msg = f"expected a number or null, got {short(str(value))}"
-        raise _UnusableError(msg)
+        msg = f"expected {expected}, got {short(str(value))}"
+        raise UnusableValueError(msg)
     if math.isinf(number):
         msg = "expected a finite number"
-        raise _UnusableError(msg)
+        raise UnusableValueError(msg)
     low, high = feature.minimum, feature.maximum
     if low is None or high is None or low <= number <= high:
         return number, None
@@ -127,10 +178,10 @@ def _encode_number(feature: Feature, value: object) -> tuple[float, str | None]:
 def _encode_level(feature: Feature, codes: Mapping[str, float], value: object) -> tuple[float, str | None]:
     if not isinstance(value, bool | np.bool_ | Real | str):
         msg = f"expected a text, a number, a boolean or null, got {_type_name(value)}"
-        raise _UnusableError(msg)
+        raise UnusableValueError(msg)
     if isinstance(value, Real) and not math.isfinite(_float(value)):
         msg = "expected a finite number"
-        raise _UnusableError(msg)
+        raise UnusableValueError(msg)
     text = canonical_text(value)
     if text in codes:
         return codes[text], None
@@ -151,11 +202,11 @@ def _type_name(value: object) -> str:
     return names.get(type(value).__name__, f"a {type(value).__name__}")
 
 
-def _unknown_names(i: int, patient: Mapping[str, object], known: set[str], *, suggest: bool) -> list[Fault]:
+def _unknown_names(place: str, patient: Mapping[str, object], known: set[str], *, suggest: bool) -> list[Fault]:
     faults: list[Fault] = []
     for name in sorted(map(str, patient.keys() - known)):
         suggestion = near_names(name, sorted(known)) if suggest else ""
-        faults.append(Fault(pointer("patients", i, name), f"the model has no feature of this name{suggestion}"))
+        faults.append(Fault(place + pointer(name), f"the model has no feature of this name{suggestion}"))
     return faults
 
 
@@ -217,3 +268,41 @@ def _values(cells: Cells) -> list[object]:
     values: Sequence[object] = cells.numbers.tolist() if cells.is_numeric else cells.canonical()
     by_text = [None if missing else value for missing, value in zip(cells.missing, values, strict=True)]
     return [by_text[code] for code in cells.column.codes]
+
+
+def read_visits(
+    source: Path | bytes,
+    features: Sequence[Feature],
+    patient: str,
+    visit_time: str,
+    limits: ReadLimits = _NO_LIMITS_GIVEN,
+) -> dict[str, dict[str, list[dict[str, object]]]]:
+    """Read patients with their visits from a file, for `encode_visits`.
+
+    Parameters
+    ----------
+    source : Path or bytes
+        The file or its content, a row a visit.
+    features : sequence of Feature
+        Of a visit.
+    patient, visit_time : str
+        The columns that say whose visit it is, and when it was.
+    limits : ReadLimits
+        Where reading stops.
+
+    Returns
+    -------
+    dict of str to dict
+        By patient, in the order of their first rows: `{"visits": [...]}`. Rows without a patient have the name "".
+
+    Raises
+    ------
+    InvalidInputError, TooLargeError, UnsupportedMediaError
+        As `read_patients` does.
+    """
+    keys = (Feature(patient, "categorical"), Feature(visit_time, "numeric"))
+    histories: dict[str, dict[str, list[dict[str, object]]]] = {}
+    for row in read_patients(source, [*features, *keys], limits):
+        name = row.pop(patient)
+        histories.setdefault("" if name is None else str(name), {"visits": []})["visits"].append(row)
+    return histories

@@ -8,26 +8,25 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.checks import cohort_warnings, reading_warnings, reason_to_leave_out
 from autoprog.cohort.cohort import Cohort
+from autoprog.cohort.event_times import read_survival
+from autoprog.cohort.follow_up import FollowUp, follow_up
 from autoprog.cohort.inference import encode_column, observed_values, sort_levels
-from autoprog.cohort.messages import (
-    absent_columns,
-    capped,
-    capped_warnings,
-    column_pointer,
-    count_text,
-    pointer,
-    rows_text,
-)
-from autoprog.cohort.outcome_column import OutcomeColumn, read_outcome
+from autoprog.cohort.messages import capped, capped_warnings, column_pointer, count_text, rows_text
+from autoprog.cohort.outcome_column import read_binary
+from autoprog.cohort.outcome_rows import OutcomeRows
+from autoprog.cohort.outcome_spec import TimeToEventSpec, VisitEventSpec, VisitLabelSpec, outcome_columns
 from autoprog.cohort.sample_size import SampleSize, sample_size
 from autoprog.cohort.schema import Feature
 from autoprog.cohort.source import read_table
 from autoprog.cohort.spec import CohortSpec
+from autoprog.cohort.spec_faults import spec_faults
 from autoprog.cohort.table import ReadLimits, Table
+from autoprog.cohort.visit_rows import read_visit_events, read_visit_labels
+from autoprog.cohort.visits import VisitTable
+from autoprog.cohort.windows import WindowSchema, name_faults
 from autoprog.errors import Fault, InvalidInputError
 
 _NO_LIMITS_GIVEN = ReadLimits()
@@ -40,7 +39,7 @@ class Intake:
     Attributes
     ----------
     cohort : Cohort
-        The patients with an outcome.
+        The patients with an outcome, or their visits.
     n_rows : int
         Rows of the file.
     n_dropped : int
@@ -49,6 +48,8 @@ class Intake:
         What is doubtful, in words.
     sample_size : SampleSize
         Whether there are enough patients.
+    follow_up : FollowUp or None
+        Events and the length of the follow-up; None for an outcome without a time.
     """
 
     cohort: Cohort
@@ -56,6 +57,7 @@ class Intake:
     n_dropped: int
     warnings: tuple[str, ...]
     sample_size: SampleSize
+    follow_up: FollowUp | None = None
 
 
 def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO_LIMITS_GIVEN) -> Intake:
@@ -87,14 +89,14 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     parsed = read_table(source, limits)
     faults = list(parsed.faults)
     if parsed.names:
-        faults += _spec_faults(spec, parsed.names)
+        faults += spec_faults(spec, parsed.names)
     table = parsed.table
     if table is None:
         raise InvalidInputError(capped(faults, "/file"))
-    outcome = _outcome(table, spec)
-    known = table if outcome is None else table.take(outcome.known)
+    outcome = _read_outcome(table, spec)
+    known = table if outcome is None else table.take(outcome.rows)
     features = _read_features(known, spec)
-    groups, group_faults = _read_groups(known, spec)
+    groups, group_faults = _read_groups(known, spec, None if outcome is None else outcome.visits)
     faults += [*(outcome.faults if outcome else ()), *features.faults, *group_faults]
     if faults or outcome is None or outcome.outcome is None:
         raise InvalidInputError(capped(faults, "/file"))
@@ -105,43 +107,28 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
         X=features.X,
         y=outcome.y,
         groups=groups,
+        time=outcome.time,
+        visits=outcome.visits,
     )
+    if cohort.visits is not None and (clashes := name_faults([f.name for f in WindowSchema.of(cohort).windowed])):
+        raise InvalidInputError(capped(clashes, "/file"))
+    warnings = [*outcome.warnings, *features.warnings, *cohort_warnings(cohort)]
     n_dropped = table.n_rows - known.n_rows
-    warnings = [*_drop_warnings(n_dropped, table.n_rows, spec), *features.warnings, *cohort_warnings(cohort)]
-    return Intake(cohort, table.n_rows, n_dropped, capped_warnings(warnings), sample_size(cohort))
+    return Intake(cohort, table.n_rows, n_dropped, capped_warnings(warnings), sample_size(cohort), follow_up(cohort))
 
 
-def _spec_faults(spec: CohortSpec, names: tuple[str, ...]) -> list[Fault]:
-    """Columns that the spec names but the file has not, or that it gives two parts to play."""
-    wanted = [("/spec/outcome/column", spec.outcome.column)]
-    if spec.groups is not None:
-        wanted.append(("/spec/groups", spec.groups))
-    faults = absent_columns("/spec", wanted, names)
-    faults += absent_columns("/spec/features", [(pointer("spec", "features", n), n) for n in spec.features], names)
-    ignored = [(pointer("spec", "ignore", i), name) for i, name in enumerate(spec.ignore)]
-    faults += absent_columns("/spec/ignore", ignored, names)
-    outcome = short(spec.outcome.column, 60)
-    if spec.outcome.column in spec.ignore:
-        faults.append(Fault("/spec/ignore", f"{outcome} is the outcome and cannot be ignored"))
-    if spec.outcome.column == spec.groups:
-        faults.append(Fault("/spec/groups", f"{outcome} is the outcome and cannot be the groups"))
-    taken = {spec.outcome.column: "the outcome"}
-    if spec.groups is not None:
-        taken.setdefault(spec.groups, "the groups")
-    for name in spec.ignore:
-        taken.setdefault(name, "ignored")
-    clashes = [(name, taken[name]) for name in spec.features if name in taken]
-    faults += [
-        Fault(pointer("spec", "features", name), f"{short(name, 60)} is {role} and cannot be a feature too")
-        for name, role in clashes
-    ]
-    return faults
-
-
-def _outcome(table: Table, spec: CohortSpec) -> OutcomeColumn | None:
-    if spec.outcome.column not in table.columns:
-        return None  # _spec_faults has named it
-    return read_outcome(table, spec.outcome, spec.na_values)
+def _read_outcome(table: Table, spec: CohortSpec) -> OutcomeRows | None:
+    """What the outcome's columns say; None where one of them is not there, which `spec_faults` has named."""
+    outcome, na_values = spec.outcome, spec.na_values
+    if any(name not in table.columns for name in outcome_columns(outcome).values()):
+        return None
+    if isinstance(outcome, VisitEventSpec):
+        return read_visit_events(table, outcome, na_values)
+    if isinstance(outcome, VisitLabelSpec):
+        return read_visit_labels(table, outcome, na_values)
+    if isinstance(outcome, TimeToEventSpec):
+        return read_survival(table, outcome, na_values)
+    return read_binary(table, outcome, na_values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +140,7 @@ class _Features:
 
 
 def _read_features(table: Table, spec: CohortSpec) -> _Features:
-    not_features = {spec.outcome.column, spec.groups, *spec.ignore}
+    not_features = {*outcome_columns(spec.outcome).values(), spec.groups, *spec.ignore}
     features: list[Feature] = []
     columns: list[NDArray[np.float64]] = []
     kept: list[Cells] = []
@@ -191,9 +178,13 @@ def _cells_of(table: Table, name: str, spec: CohortSpec) -> Cells:
     )
 
 
-def _read_groups(table: Table, spec: CohortSpec) -> tuple[NDArray[np.int64] | None, list[Fault]]:
+def _read_groups(
+    table: Table, spec: CohortSpec, visits: VisitTable | None
+) -> tuple[NDArray[np.int64] | None, list[Fault]]:
+    """The groups that the client names; without any, of visits the patients."""
+    patients = None if visits is None else visits.patient
     if spec.groups is None or spec.groups not in table.columns:
-        return None, []
+        return patients, []
     cells = read_cells(table.columns[spec.groups], numeric=False, na_values=spec.na_values)
     place = column_pointer(spec.groups)
     lacking = cells.rows_with(cells.missing)
@@ -205,12 +196,11 @@ def _read_groups(table: Table, spec: CohortSpec) -> tuple[NDArray[np.int64] | No
         return None, [Fault(place, "there is only one group; folds need at least two")]
     codes = {level: code for code, level in enumerate(levels)}
     by_text = np.array([codes[text] for text in cells.canonical()], dtype=np.int64)
-    return by_text[cells.column.codes], []
-
-
-def _drop_warnings(n_dropped: int, n_rows: int, spec: CohortSpec) -> list[str]:
-    if not n_dropped:
-        return []
-    verb = "was" if n_dropped == 1 else "were"
-    outcome = short(spec.outcome.column, 60)
-    return [f"{n_dropped:,} of {count_text(n_rows, 'row')} {verb} dropped: the outcome {outcome} is missing"]
+    groups = by_text[cells.column.codes]
+    if patients is not None:
+        changes = np.flatnonzero((np.diff(patients) == 0) & (np.diff(groups) != 0)) + 1
+        if len(changes):
+            n = count_text(len(np.unique(patients[changes])), "patient")
+            detail = f"the group changes between the visits of {n}: {rows_text(np.sort(table.lines[changes]))}"
+            return None, [Fault(place, f"{detail}; a patient has one group")]
+    return groups, []

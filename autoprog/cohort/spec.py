@@ -1,69 +1,31 @@
-"""What a client says about a cohort's file: which column is the outcome, what the others mean."""
+"""What a client says about a cohort's file: which columns are the outcome, what the others mean."""
 
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
 
-from autoprog.cohort.canonical import canonical_text
+from autoprog.cohort.cohort import Mode
 from autoprog.cohort.messages import capped, pointer
+from autoprog.cohort.outcome_spec import (
+    BinaryOutcomeSpec,
+    OutcomeSpec,
+    TimeToEventSpec,
+    VisitEventSpec,
+    VisitLabelSpec,
+)
 from autoprog.cohort.schema import FeatureKind
+from autoprog.cohort.spec_values import FROZEN, MAX_COLUMNS, MAX_NAME, CellValue, ColumnName, ShortText
 from autoprog.errors import Fault, InvalidInputError
-
-_FROZEN = ConfigDict(extra="forbid", frozen=True)
-
-MAX_COLUMNS = 5_000
-"""The most columns that a cohort's file may have."""
-
-MAX_NAME = 200
-"""The most characters that a column's name may have."""
-
-
-def _canonical(value: object) -> str:
-    if not isinstance(value, bool | int | float | str):
-        msg = "give a text, a number or a boolean"
-        raise ValueError(msg)  # noqa: TRY004  # pydantic turns a ValueError into a validation error, a TypeError it lets pass
-    if isinstance(value, float) and not math.isfinite(value):
-        msg = "give a finite number"
-        raise ValueError(msg)
-    return canonical_text(value)
-
-
-ColumnName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]
-CellValue = Annotated[
-    str,
-    BeforeValidator(_canonical, json_schema_input_type=bool | int | float | str),
-    StringConstraints(min_length=1, max_length=1000),
-]
-ShortText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
-
-
-class BinaryOutcomeSpec(BaseModel):
-    """Where a binary outcome stands in the file."""
-
-    model_config = _FROZEN
-
-    column: ColumnName
-    positive: Annotated[CellValue, Field(description="the value of a patient who has the outcome")]
 
 
 class FeatureSpec(BaseModel):
     """What the client knows about one column; what is left out is inferred."""
 
-    model_config = _FROZEN
+    model_config = FROZEN
 
     kind: FeatureKind | None = None
     unit: ShortText | None = None
@@ -87,16 +49,16 @@ class FeatureSpec(BaseModel):
 
 
 class CohortSpec(BaseModel):
-    """What a cohort's file holds; `POST /v1/cohorts` takes it as JSON."""
+    """What a cohort's file holds, in any mode; `POST /v1/cohorts` takes it as JSON, and `parse_spec` reads it."""
 
-    model_config = _FROZEN
+    model_config = FROZEN
 
     # Not every database can keep a NUL in a text.
     name: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00]*$")
     ]
-    mode: Literal["classification"] = "classification"
-    outcome: BinaryOutcomeSpec
+    mode: Mode = "classification"
+    outcome: OutcomeSpec
     features: Annotated[
         dict[ColumnName, FeatureSpec],
         Field(max_length=MAX_COLUMNS, description="overrides of what is inferred; columns not named stay features"),
@@ -112,13 +74,33 @@ class CohortSpec(BaseModel):
     ] = ()
     share_statistics: bool = False
 
-    @field_validator("mode", mode="before")
-    @classmethod
-    def _mode_is_supported(cls, mode: object) -> object:
-        if mode != "classification":
-            msg = f"mode {str(mode)[:40]!r} is not supported; this version reads 'classification' cohorts"
-            raise ValueError(msg)
-        return mode
+
+class ClassificationSpec(CohortSpec):
+    """What the file of a cohort with a binary outcome holds."""
+
+    mode: Literal["classification"] = "classification"
+    outcome: BinaryOutcomeSpec
+
+
+class SurvivalSpec(CohortSpec):
+    """What the file of a cohort with times to an event holds."""
+
+    mode: Literal["survival"] = "survival"
+    outcome: TimeToEventSpec
+
+
+class VisitEventsSpec(CohortSpec):
+    """What the file of a cohort of visits holds, each followed up for an event."""
+
+    mode: Literal["temporal"] = "temporal"
+    outcome: VisitEventSpec
+
+
+class VisitLabelsSpec(CohortSpec):
+    """What the file of a cohort of visits holds, each with a label."""
+
+    mode: Literal["temporal"] = "temporal"
+    outcome: VisitLabelSpec
 
 
 def parse_spec(spec: str | bytes | Mapping[str, Any]) -> CohortSpec:
@@ -143,11 +125,48 @@ def parse_spec(spec: str | bytes | Mapping[str, Any]) -> CohortSpec:
         decoded = json.loads(spec) if isinstance(spec, str | bytes) else spec
     except (ValueError, RecursionError) as error:
         raise InvalidInputError([Fault("/spec", f"this is no JSON: {error}")]) from None
+    form = _form(decoded)
     try:
-        return CohortSpec.model_validate(decoded)
+        return form.model_validate(decoded)
     except ValidationError as error:
         faults = [
-            Fault(pointer("spec", *fault["loc"]), fault["msg"].removeprefix("Value error, "))
+            Fault(pointer("spec", *fault["loc"]), _detail(fault["type"], fault["loc"], fault["msg"], form))
             for fault in error.errors(include_url=False, include_input=False, include_context=False)
+            # of an unknown mode nobody can say what its outcome takes
+            if form is not CohortSpec or fault["loc"][:1] != ("outcome",) or len(fault["loc"]) == 1
         ]
         raise InvalidInputError(capped(faults, "/spec")) from None
+
+
+def _form(decoded: object) -> type[CohortSpec]:
+    """The spec of the mode that is asked for; the one of all modes where there is no such mode."""
+    mode = decoded.get("mode", "classification") if isinstance(decoded, Mapping) else "classification"
+    if mode == "temporal" and isinstance(decoded, Mapping):
+        outcome = decoded.get("outcome")
+        has_label = isinstance(outcome, Mapping) and not {"column", "positive"}.isdisjoint(outcome)
+        return VisitLabelsSpec if has_label else VisitEventsSpec
+    forms: dict[object, type[CohortSpec]] = {"classification": ClassificationSpec, "survival": SurvivalSpec}
+    return forms.get(mode, CohortSpec) if isinstance(mode, str) else CohortSpec
+
+
+_KEYS = {
+    ClassificationSpec: "mode 'classification' takes column and positive",
+    SurvivalSpec: "mode 'survival' takes time, event, event_of_interest, competing, horizons and censored",
+    VisitEventsSpec: (
+        "mode 'temporal' takes patient, visit_time, horizon, time, event, event_of_interest, competing and censored, "
+        "or a label: patient, visit_time, horizon, column and positive"
+    ),
+    VisitLabelsSpec: (
+        "mode 'temporal' takes for a label patient, visit_time, horizon, column and positive; "
+        "an event that follows the visit has time and event in place of column and positive"
+    ),
+}
+
+
+def _detail(kind: str, loc: tuple[int | str, ...], text: str, form: type[CohortSpec]) -> str:
+    if loc[:1] == ("outcome",) and len(loc) == 2 and form in _KEYS:
+        if kind == "missing":
+            return f"required: the outcome of {_KEYS[form]}"
+        if kind == "extra_forbidden":
+            return f"unknown: the outcome of {_KEYS[form]}"
+    return text.removeprefix("Value error, ")

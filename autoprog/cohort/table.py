@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import short
 from autoprog.cohort.messages import count_text, listed
-from autoprog.cohort.spec import MAX_COLUMNS, MAX_NAME
+from autoprog.cohort.spec_values import MAX_COLUMNS, MAX_NAME
 from autoprog.errors import Fault
 
 
@@ -92,8 +92,8 @@ class Column:
         new_codes = np.cumsum(used) - 1
         return Column(self.name, self.texts.filter(pa.array(used)), new_codes[self.codes])
 
-    def take(self, rows: NDArray[np.bool_]) -> Column:
-        """The column of some of the rows."""
+    def take(self, rows: NDArray[np.intp]) -> Column:
+        """The column of some of the rows, in this order."""
         return Column(self.name, self.texts, self.codes[rows]).compact()
 
 
@@ -121,9 +121,9 @@ class Table:
         """Number of rows."""
         return len(self.lines)
 
-    def take(self, rows: NDArray[np.bool_]) -> Table:
-        """The table of some of the rows; this one if it is all of them."""
-        if rows.all():
+    def take(self, rows: NDArray[np.intp]) -> Table:
+        """The table of some of the rows, in this order; this one if it is all of them as they stand."""
+        if np.array_equal(rows, np.arange(self.n_rows)):
             return self
         columns = {name: column.take(rows) for name, column in self.columns.items()}
         return Table(columns, self.lines[rows], self.decimal_comma)

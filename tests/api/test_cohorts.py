@@ -111,7 +111,7 @@ def test_all_faults_of_file_and_spec_come_in_one_answer(client: TestClient) -> N
 
 
 def test_all_faults_of_the_parts_come_in_one_answer(client: TestClient) -> None:
-    parts = [("spec", (None, json.dumps({"name": "", "mode": "survival"}))), ("extra", (None, "1"))]
+    parts = [("spec", (None, json.dumps({"name": "", "mode": "regression"}))), ("extra", (None, "1"))]
     response = client.post("/v1/cohorts", files=parts)
     assert response.status_code == 422
     assert {"/file", "/extra", "/spec/name", "/spec/mode", "/spec/outcome"} <= set(pointers(response))

@@ -11,6 +11,7 @@ import pytest
 
 from autoprog.cohort import Binary, Cohort, Feature, cleveland, from_parquet, read_cohort, to_parquet
 from autoprog.errors import ArtifactError
+from tests.cohorts import event_cohort, labelled_visits
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,13 @@ def assert_same(a: Cohort, b: Cohort) -> None:
     if a.groups is not None and b.groups is not None:
         np.testing.assert_array_equal(a.groups, b.groups)
         assert a.groups.dtype == b.groups.dtype
+    assert (a.time is None, a.visits is None) == (b.time is None, b.visits is None)
+    if a.time is not None and b.time is not None:
+        np.testing.assert_array_equal(a.time, b.time)
+    if a.visits is not None and b.visits is not None:
+        np.testing.assert_array_equal(a.visits.patient, b.visits.patient)
+        np.testing.assert_array_equal(a.visits.time, b.visits.time)
+        assert (a.visits.patient.dtype, a.visits.time.dtype) == (np.int64, np.float64)
 
 
 def test_a_cohort_comes_back_as_it_was(cohort: Cohort, tmp_path: Path) -> None:
@@ -41,6 +49,28 @@ def test_a_cohort_comes_back_as_it_was(cohort: Cohort, tmp_path: Path) -> None:
         assert_same(from_parquet(file), cohort)
     alone = replace(cohort, groups=None)
     assert_same(from_parquet(to_parquet(alone)), alone)
+
+
+@pytest.mark.parametrize("name", ["whas500", "mgus2", "pbcseq"])
+def test_times_competing_causes_and_visits_come_back(name: str) -> None:
+    cohort = event_cohort(name)
+    assert_same(from_parquet(to_parquet(cohort)), cohort)
+    assert to_parquet(from_parquet(to_parquet(cohort))) == to_parquet(cohort)
+
+
+def test_labels_of_visits_come_back() -> None:
+    assert_same(from_parquet(to_parquet(labelled_visits())), labelled_visits())
+
+
+def test_a_file_of_the_first_version_is_read() -> None:
+    features = (
+        Feature("age", "numeric", unit="years", missing_fraction=1 / 3, minimum=-2.0, maximum=1.5),
+        Feature("sex", "binary", ("f", "m"), missing_fraction=1 / 3),
+    )
+    X = np.array([[1.5, 0], [np.nan, 1], [-2, np.nan]])
+    y, groups = np.array([0, 1, 1], np.int8), np.array([4, 4, 7], np.int64)
+    written = Cohort("written by version 1", Binary("died", "yes", "no"), features, X, y, groups=groups)
+    assert_same(from_parquet(Path(__file__).parents[1] / "data" / "cohort_version_1.parquet"), written)
 
 
 def test_the_same_cohort_gives_the_same_bytes(cohort: Cohort) -> None:
@@ -69,7 +99,7 @@ def test_what_is_no_cohort_is_refused(cohort: Cohort, tmp_path: Path) -> None:
         b"no parquet",
         content[:-30],
         foreign.getvalue(),
-        content.replace(b'"version": 1', b'"version": 9'),
+        content.replace(b'"version": 2', b'"version": 9'),
     ):
         with pytest.raises(ArtifactError):
             from_parquet(bad)

@@ -1,0 +1,108 @@
+"""The column that says how each follow-up ended: its values told apart, every one of them explained."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort.canonical import short
+from autoprog.cohort.cells import Cells, read_cells
+from autoprog.cohort.inference import sort_levels
+from autoprog.cohort.messages import column_pointer, count_text, listed, pointer
+from autoprog.cohort.outcome_column import missing_faults
+from autoprog.cohort.outcome_spec import EventSpec
+from autoprog.cohort.table import Table
+from autoprog.errors import Fault
+
+UNKNOWN = -1
+"""The code of a row whose event is missing."""
+
+_INTEREST = "/spec/outcome/event_of_interest"
+
+
+@dataclass(frozen=True, eq=False)
+class Events:
+    """How the follow-up of each row ended.
+
+    Attributes
+    ----------
+    causes : tuple of str
+        Canonical texts of the event of interest, then of the competing ones; empty where there are faults.
+    y : ndarray, shape = (n_rows,)
+        int8; 0 censored, 1 the event of interest, 2 and more the competing causes in their order, `UNKNOWN` where it is
+        missing.
+    faults : tuple of Fault
+        What is wrong with the column, or with what the client says of it.
+    """
+
+    causes: tuple[str, ...]
+    y: NDArray[np.int8]
+    faults: tuple[Fault, ...]
+
+
+def read_events(table: Table, spec: EventSpec, na_values: Sequence[str]) -> Events:
+    """Read the column of the events.
+
+    Parameters
+    ----------
+    table : Table
+        Holds the column.
+    spec : EventSpec
+        Its name and what its values mean.
+    na_values : sequence of str
+        Canonical texts that mean missing.
+
+    Returns
+    -------
+    Events
+        How each follow-up ended, and what is wrong: values that nobody has explained, causes that no row has.
+    """
+    named = [spec.censored, *spec.competing, *([spec.event_of_interest] if spec.event_of_interest else [])]
+    cells = read_cells(table.columns[spec.event], na_values=na_values, levels=named, decimal_comma=table.decimal_comma)
+    texts = cells.canonical()
+    counts: dict[str, int] = {}
+    for text, missing, count in zip(texts, cells.missing, cells.counts.tolist(), strict=True):
+        if not missing:
+            counts[text] = counts.get(text, 0) + count
+    unknown = np.full(len(cells.column.codes), UNKNOWN, dtype=np.int8)
+    plain = counts.keys() <= {"0", "1"} and spec.censored == "0" and "1" not in spec.competing
+    interest = spec.event_of_interest or ("1" if plain else None)
+    faults = _faults(cells, spec, interest, counts)
+    if faults or interest is None:
+        return Events((), unknown, tuple(faults))
+    causes = (interest, *spec.competing)
+    codes = {text: code for code, text in enumerate((spec.censored, *causes))}
+    by_text = [UNKNOWN if missing else codes[text] for missing, text in zip(cells.missing, texts, strict=True)]
+    return Events(causes, np.array(by_text, dtype=np.int8)[cells.column.codes], ())
+
+
+def _faults(cells: Cells, spec: EventSpec, interest: str | None, counts: dict[str, int]) -> list[Fault]:
+    place = column_pointer(spec.event)
+    if not counts:
+        return [Fault(place, "the event has no value in any row")]
+    values = sort_levels(counts)
+    found = listed((f"{short(value)} ({count_text(counts[value], 'row')})" for value in values), len(values))
+    column = short(spec.event, 60)
+    faults = missing_faults(cells, "the event")
+    if interest is None:
+        faults.append(Fault(_INTEREST, f"must be given: the values of column {column} are {found}"))
+        return faults
+    competing = [(pointer("spec", "outcome", "competing", i), cause) for i, cause in enumerate(spec.competing)]
+    faults += [
+        Fault(at, f"no row has {short(cause)} in column {column}; its values are {found}")
+        for at, cause in [(_INTEREST, interest), *competing]
+        if cause not in counts
+    ]
+    unexplained = [value for value in values if value not in {spec.censored, interest, *spec.competing}]
+    if unexplained:
+        which = listed((f"{short(v)} ({count_text(counts[v], 'row')})" for v in unexplained), len(unexplained))
+        detail = (
+            f"column {column} holds {which} beside {short(spec.censored)} (censored) and the events that are named: "
+            "name what may come before the event of interest here, what means censored in censored, and what is "
+            "unknown in na_values"
+        )
+        faults.append(Fault("/spec/outcome/competing", detail))
+    return faults

@@ -1,0 +1,200 @@
+"""The columns of a time to an event: how long each row was followed, and how that ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort.canonical import short
+from autoprog.cohort.cells import read_cells
+from autoprog.cohort.event_column import UNKNOWN, read_events
+from autoprog.cohort.horizons import default_horizons, horizon_fault
+from autoprog.cohort.inference import number_faults
+from autoprog.cohort.messages import column_pointer, count_text, pointer, rows_text
+from autoprog.cohort.outcome import TimeToEvent
+from autoprog.cohort.outcome_column import missing_faults
+from autoprog.cohort.outcome_rows import FEWEST_OF_A_CLASS, OutcomeRows
+from autoprog.cohort.outcome_spec import EventSpec, TimeToEventSpec
+from autoprog.cohort.table import Table
+from autoprog.errors import Fault
+
+
+@dataclass(frozen=True, eq=False)
+class EventTimes:
+    """What the two columns say of each row.
+
+    Attributes
+    ----------
+    causes : tuple of str
+        Canonical texts of the event of interest, then of the competing ones.
+    time : ndarray, shape = (n_rows,)
+        float64, at least 0; NaN where it is missing.
+    y : ndarray, shape = (n_rows,)
+        int8; 0 censored, 1 and more the causes, `UNKNOWN` where it is missing.
+    faults : tuple of Fault
+        What is wrong with the columns; where there is one, `time` and `y` mean nothing.
+    """
+
+    causes: tuple[str, ...]
+    time: NDArray[np.float64]
+    y: NDArray[np.int8]
+    faults: tuple[Fault, ...]
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Rows with a time and an event, shape = (n_rows,)."""
+        known: NDArray[np.bool_] = ~np.isnan(self.time) & (self.y != UNKNOWN)
+        return known
+
+
+def read_event_times(table: Table, spec: EventSpec, na_values: Sequence[str]) -> EventTimes:
+    """Read the columns of a time to an event.
+
+    Parameters
+    ----------
+    table : Table
+        Holds both columns.
+    spec : EventSpec
+        Their names and what the events mean.
+    na_values : sequence of str
+        Canonical texts that mean missing.
+
+    Returns
+    -------
+    EventTimes
+        Times and events of all rows, with the faults of both columns.
+    """
+    time, faults = read_times(table, spec.time, na_values)
+    negative = np.flatnonzero(time < 0)
+    if len(negative):
+        are = "1 time is" if len(negative) == 1 else f"{len(negative):,} times are"
+        faults.append(Fault(column_pointer(spec.time), f"{are} negative: {rows_text(table.lines[negative])}"))
+    if not np.isfinite(time).any() and not faults:
+        faults.append(Fault(column_pointer(spec.time), "the time has no value in any row"))
+    events = read_events(table, spec, na_values)
+    return EventTimes(events.causes, time, events.y, (*faults, *events.faults))
+
+
+def read_times(table: Table, name: str, na_values: Sequence[str]) -> tuple[NDArray[np.float64], list[Fault]]:
+    """Read a column of times.
+
+    Parameters
+    ----------
+    table : Table
+        Holds the column.
+    name : str
+        Its name.
+    na_values : sequence of str
+        Canonical texts that mean missing.
+
+    Returns
+    -------
+    (ndarray of shape (n_rows,), list of Fault)
+        float64, NaN where the cell is missing; words, infinite numbers, and too many missing cells.
+    """
+    cells = read_cells(table.columns[name], numeric=True, na_values=na_values, decimal_comma=table.decimal_comma)
+    faults = number_faults(cells, table.lines) + missing_faults(cells, "the time")
+    return np.where(cells.missing, np.nan, cells.numbers)[cells.column.codes], faults
+
+
+def read_survival(table: Table, spec: TimeToEventSpec, na_values: Sequence[str]) -> OutcomeRows:
+    """Read the outcome of a survival cohort.
+
+    Parameters
+    ----------
+    table : Table
+        Holds the columns.
+    spec : TimeToEventSpec
+        Their names, what the events mean and the horizons.
+    na_values : sequence of str
+        Canonical texts that mean missing.
+
+    Returns
+    -------
+    OutcomeRows
+        The rows with a time above 0 and an event; what was dropped, and what is wrong.
+    """
+    times = read_event_times(table, spec, na_values)
+    if times.faults:
+        return OutcomeRows.refused(times.faults, table.n_rows)
+    rows = np.flatnonzero(times.known & (times.time > 0))
+    time, y = times.time[rows], times.y[rows]
+    faults = few_events_fault(spec, times.causes, y)
+    warnings = [*_dropped(times, spec), *uncensored_warning(spec, y), *_rare_causes(times.causes, y)]
+    horizons: tuple[float, ...] = spec.horizons or ()
+    if not faults and spec.horizons is None:
+        horizons, left_out = default_horizons(time, time[y == 1])
+        warnings += [f"of the quartiles of the event times {reason}" for reason in left_out]
+        if not horizons:
+            faults = (Fault("/spec/outcome/horizons", f"no quartile of the event times can be used: {left_out[0]}"),)
+    elif not faults:
+        reasons = [horizon_fault(h, time, time[y == 1]) for h in horizons]
+        places = [pointer("spec", "outcome", "horizons", i) for i in range(len(horizons))]
+        faults = tuple(Fault(at, reason) for at, reason in zip(places, reasons, strict=True) if reason)
+    if faults:
+        return OutcomeRows.refused(faults, table.n_rows)
+    outcome = TimeToEvent(spec.time, spec.event, times.causes[0], horizons, times.causes[1:], spec.censored)
+    return OutcomeRows(outcome, rows, y, time=time, warnings=tuple(warnings))
+
+
+def few_events_fault(spec: EventSpec, causes: Sequence[str], y: NDArray[np.int8]) -> tuple[Fault, ...]:
+    """A fault where fewer patients than a cohort needs have the event of interest.
+
+    Parameters
+    ----------
+    spec : EventSpec
+        Names the column.
+    causes : sequence of str
+        The event of interest first.
+    y : ndarray, shape = (n_patients,)
+        How the follow-up of each patient ended.
+
+    Returns
+    -------
+    tuple of Fault
+        One, or none.
+    """
+    n = int((y == 1).sum())
+    if n >= FEWEST_OF_A_CLASS:
+        return ()
+    patients = f"{count_text(n, 'patient')} with the event of interest {short(causes[0])} and a time above 0"
+    return (Fault(column_pointer(spec.event), f"{patients}; at least {FEWEST_OF_A_CLASS} are needed"),)
+
+
+def uncensored_warning(spec: EventSpec, y: NDArray[np.int8]) -> list[str]:
+    """A word where nobody is censored, which is rare enough to be a mistake in the spec."""
+    if (y == 0).any():
+        return []
+    column = short(spec.event, 60)
+    return [f"no patient is censored: column {column} has no {short(spec.censored)} among the rows with a time"]
+
+
+def _rare_causes(causes: Sequence[str], y: NDArray[np.int8]) -> list[str]:
+    counts = np.bincount(y, minlength=len(causes) + 1)[2:].tolist()
+    return [
+        f"the competing event {short(cause)} has {count_text(n, 'patient')}: its risk is hardly known"
+        for cause, n in zip(causes[1:], counts, strict=True)
+        if n < FEWEST_OF_A_CLASS
+    ]
+
+
+def _dropped(times: EventTimes, spec: EventSpec) -> list[str]:
+    """Words on the rows without a time or event, and on those that were not followed at all."""
+    warnings: list[str] = []
+    n_rows = len(times.y)
+    n_unknown = int((~times.known).sum())
+    if n_unknown:
+        verb = "was" if n_unknown == 1 else "were"
+        columns = f"the time {short(spec.time, 60)} or the event {short(spec.event, 60)} is missing"
+        warnings.append(f"{n_unknown:,} of {count_text(n_rows, 'row')} {verb} dropped: {columns}")
+    zero = times.known & (times.time == 0)
+    if zero.any():
+        n, n_events = int(zero.sum()), int((times.y[zero] > 0).sum())
+        verb = "was" if n == 1 else "were"
+        reason = f"the time {short(spec.time, 60)} is 0, which leaves nothing to predict"
+        advice = f"; {count_text(n_events, 'event')} among them: give a small time to what is to count"
+        warnings.append(f"{n:,} of {count_text(n_rows, 'row')} {verb} dropped: {reason}{advice if n_events else ''}")
+    return warnings

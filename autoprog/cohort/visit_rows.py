@@ -1,0 +1,203 @@
+"""A file of visits: whose each row is and when, checked and put in order, with what is predicted at each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort.canonical import short
+from autoprog.cohort.cells import read_cells
+from autoprog.cohort.event_times import EventTimes, few_events_fault, read_event_times, uncensored_warning
+from autoprog.cohort.horizons import horizon_fault
+from autoprog.cohort.inference import number_faults, observed_values, sort_levels
+from autoprog.cohort.messages import column_pointer, count_text, rows_text
+from autoprog.cohort.outcome import TimeToEvent, Visits
+from autoprog.cohort.outcome_column import class_faults, dropped_warning, read_labels
+from autoprog.cohort.outcome_rows import OutcomeRows
+from autoprog.cohort.outcome_spec import VisitEventSpec, VisitLabelSpec
+from autoprog.cohort.table import Table
+from autoprog.cohort.visits import VisitTable
+from autoprog.errors import Fault
+
+
+@dataclass(frozen=True, eq=False)
+class _Keys:
+    """Whose each row is, and when; meaningless where there are faults."""
+
+    patient: NDArray[np.int64]
+    visit_time: NDArray[np.float64]
+    faults: tuple[Fault, ...]
+
+
+def read_visit_events(table: Table, spec: VisitEventSpec, na_values: Sequence[str]) -> OutcomeRows:
+    """Read a file of visits, each followed up for an event.
+
+    Parameters
+    ----------
+    table : Table
+        Holds the columns.
+    spec : VisitEventSpec
+        Their names, what the events mean and the horizon.
+    na_values : sequence of str
+        Canonical texts that mean missing.
+
+    Returns
+    -------
+    OutcomeRows
+        The visits before the end of their patient's follow-up, by patient and time, with the time left at each.
+    """
+    keys = _read_keys(table, spec, na_values)
+    times = read_event_times(table, spec, na_values)
+    faults = keys.faults + times.faults
+    if not keys.faults and not times.faults:
+        faults = _inconstant(table, spec, keys, times)
+    if faults:
+        return OutcomeRows.refused(faults, table.n_rows)
+    left = times.time - keys.visit_time
+    rows = _sorted(keys, times.known & (left > 0))
+    visits = VisitTable(_codes(keys.patient[rows]), keys.visit_time[rows])
+    time, y = left[rows], times.y[rows]
+    faults = _horizon_faults(spec, times.causes, visits, time, y)
+    if faults:
+        return OutcomeRows.refused(faults, table.n_rows)
+    warnings = [*_dropped(times, left, spec), *uncensored_warning(spec, y), *_single_visits(visits)]
+    event = TimeToEvent(spec.time, spec.event, times.causes[0], (spec.horizon,), times.causes[1:], spec.censored)
+    outcome = Visits(spec.patient, spec.visit_time, spec.horizon, event)
+    return OutcomeRows(outcome, rows, y, time=time, visits=visits, warnings=tuple(warnings))
+
+
+def read_visit_labels(table: Table, spec: VisitLabelSpec, na_values: Sequence[str]) -> OutcomeRows:
+    """Read a file of visits, each with a label.
+
+    Parameters
+    ----------
+    table : Table
+        Holds the columns.
+    spec : VisitLabelSpec
+        Their names and the positive label.
+    na_values : sequence of str
+        Canonical texts that mean missing.
+
+    Returns
+    -------
+    OutcomeRows
+        The visits with a label, by patient and time.
+    """
+    keys = _read_keys(table, spec, na_values)
+    labels = read_labels(table, spec, na_values)
+    faults = keys.faults + labels.faults
+    if faults or labels.outcome is None:
+        return OutcomeRows.refused(faults, table.n_rows)
+    rows = _sorted(keys, labels.known)
+    visits = VisitTable(_codes(keys.patient[rows]), keys.visit_time[rows])
+    y = labels.positive[rows]
+    n_with, n_without = (len(np.unique(visits.patient[y == label])) for label in (1, 0))
+    faults = class_faults(spec.column, n_with, n_without)
+    if faults:
+        return OutcomeRows.refused(faults, table.n_rows)
+    outcome = Visits(spec.patient, spec.visit_time, spec.horizon, labels.outcome)
+    warnings = (*dropped_warning(spec.column, labels), *_single_visits(visits))
+    return OutcomeRows(outcome, rows, y, visits=visits, warnings=warnings)
+
+
+def _read_keys(table: Table, spec: VisitEventSpec | VisitLabelSpec, na_values: Sequence[str]) -> _Keys:
+    cells = read_cells(table.columns[spec.patient], numeric=False, na_values=na_values)
+    names = sort_levels(observed_values(cells))
+    codes = {name: code for code, name in enumerate(names)}
+    by_text = np.array([codes.get(text, -1) for text in cells.canonical()], dtype=np.int64)
+    patient = np.where(cells.missing, -1, by_text)[cells.column.codes]
+    times = read_cells(
+        table.columns[spec.visit_time], numeric=True, na_values=na_values, decimal_comma=table.decimal_comma
+    )
+    faults = number_faults(times, table.lines)
+    visit_time = np.where(times.missing, np.nan, times.numbers)[times.column.codes]
+    for name, lacking, what in (
+        (spec.patient, np.flatnonzero(patient < 0), "a patient"),
+        (spec.visit_time, times.rows_with(times.missing), "a time of the visit"),
+    ):
+        if len(lacking):
+            detail = f"{count_text(len(lacking), 'row')} without {what}: {rows_text(table.lines[lacking])}"
+            faults.append(Fault(column_pointer(name), detail))
+    if not faults:
+        faults = _repeated_visits(table, spec, patient, visit_time)
+    return _Keys(patient, visit_time, tuple(faults))
+
+
+def _repeated_visits(
+    table: Table,
+    spec: VisitEventSpec | VisitLabelSpec,
+    patient: NDArray[np.int64],
+    visit_time: NDArray[np.float64],
+) -> list[Fault]:
+    order = np.lexsort((np.arange(len(patient)), visit_time, patient))
+    p, t = patient[order], visit_time[order]
+    again = np.sort(order[1:][(p[1:] == p[:-1]) & (t[1:] == t[:-1])])
+    if not len(again):
+        return []
+    repeat = "1 visit has" if len(again) == 1 else f"{len(again):,} visits have"
+    detail = f"{repeat} the time of an earlier row of the same patient: {rows_text(table.lines[again])}"
+    return [Fault(column_pointer(spec.visit_time), detail)]
+
+
+def _inconstant(table: Table, spec: VisitEventSpec, keys: _Keys, times: EventTimes) -> tuple[Fault, ...]:
+    """Faults for patients whose time or event is not the same in all rows that have it."""
+    faults: list[Fault] = []
+    for name, values in ((spec.time, times.time), (spec.event, times.y.astype(np.float64))):
+        rows = np.flatnonzero(times.known)
+        rows = rows[np.argsort(keys.patient[rows], kind="stable")]
+        p, v = keys.patient[rows], values[rows]
+        changes = rows[1:][(p[1:] == p[:-1]) & (v[1:] != v[:-1])]
+        if len(changes):
+            n = len(np.unique(keys.patient[changes]))
+            where = f"between the visits of {count_text(n, 'patient')}: {rows_text(np.sort(table.lines[changes]))}"
+            faults.append(Fault(column_pointer(name), f"changes {where}; all visits of a patient have the same"))
+    return tuple(faults)
+
+
+def _horizon_faults(
+    spec: VisitEventSpec, causes: Sequence[str], visits: VisitTable, time: NDArray[np.float64], y: NDArray[np.int8]
+) -> tuple[Fault, ...]:
+    """Too few patients with the event, at all or within the horizon of a visit, or seen beyond it."""
+    first = np.flatnonzero(np.diff(visits.patient, prepend=-1))
+    faults = few_events_fault(spec, causes, y[first])
+    if faults:
+        return faults
+    last = np.append(first[1:], len(y)) - 1
+    # A patient counts once: by the longest time left for being followed, by the shortest for the event.
+    reason = horizon_fault(spec.horizon, time[first], time[last][y[last] == 1])
+    return (Fault("/spec/outcome/horizon", reason),) if reason else ()
+
+
+def _sorted(keys: _Keys, kept: NDArray[np.bool_]) -> NDArray[np.intp]:
+    rows = np.flatnonzero(kept)
+    return rows[np.lexsort((keys.visit_time[rows], keys.patient[rows]))]
+
+
+def _codes(patient: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Codes without gaps, in the same order."""
+    codes: NDArray[np.int64] = np.unique(patient, return_inverse=True)[1].astype(np.int64)
+    return codes
+
+
+def _dropped(times: EventTimes, left: NDArray[np.float64], spec: VisitEventSpec) -> list[str]:
+    warnings: list[str] = []
+    n_rows, n_unknown = len(times.y), int((~times.known).sum())
+    late = times.known & (left <= 0)
+    columns = f"the time {short(spec.time, 60)} or the event {short(spec.event, 60)} is missing"
+    for n, reason in ((n_unknown, columns), (int(late.sum()), "not before the end of the patient's follow-up")):
+        if n:
+            verb = "was" if n == 1 else "were"
+            warnings.append(f"{n:,} of {count_text(n_rows, 'visit')} {verb} dropped: {reason}")
+    return warnings
+
+
+def _single_visits(visits: VisitTable) -> list[str]:
+    sizes = np.bincount(visits.patient)
+    n = int((sizes == 1).sum())
+    if not n:
+        return []
+    have = "has" if n == 1 else "have"
+    return [f"{n:,} of {count_text(len(sizes), 'patient')} {have} a single visit, which shows nothing of their course"]

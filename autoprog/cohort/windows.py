@@ -1,0 +1,253 @@
+"""A cohort of visits as a table: what the last visits of a patient say at each visit.
+
+Every length of the window gives the same features under the same names, so that pipelines for different lengths share
+one schema. A feature that never changes within a patient stays one column, its last observed value. One that does
+becomes
+
+============================  ========================================================================================
+name                          meaning
+============================  ========================================================================================
+`x (last)`                    the last observed value
+`x (change)`                  that value less the one observed before it; 0 where fewer than two are in the window
+`x (slope)`                   least squares slope of the observed values by time; 0 where fewer than two are
+`x (mean)`                    their mean
+`x (minimum)`, `(maximum)`    their range
+`x (time since observed)`     time since the last one
+`x (times observed)`          their number, 0 to the window's length
+`x (missing now)`             whether there is none at this visit
+============================  ========================================================================================
+
+A categorical one has `(last)`, `(time since observed)`, `(times observed)` and `(missing now)`. Missing is what has no
+observation in the window, and is left to the imputation. Beside them stand `visit number`, `time since first visit` and
+`time since previous visit` (0 at the first), which count all visits of the patient so far, whatever the window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort.canonical import short
+from autoprog.cohort.cohort import Cohort
+from autoprog.cohort.messages import column_pointer
+from autoprog.cohort.schema import Feature
+from autoprog.cohort.visits import VisitTable
+from autoprog.cohort.window_statistics import last_observed, visit_order, window_statistics
+from autoprog.errors import Fault, InvalidInputError
+
+_VISIT_FEATURES = ("visit number", "time since first visit", "time since previous visit")
+
+_Column = tuple[Feature, NDArray[np.float64]]
+
+
+@dataclass(frozen=True, slots=True)
+class WindowSchema:
+    """What windows are made of; a model of visits needs it to read new patients.
+
+    Attributes
+    ----------
+    features : tuple of Feature
+        The features of a visit, as the cohort's file has them.
+    varying : tuple of bool
+        Which of them change within a patient of the cohort that the schema was made of.
+    """
+
+    features: tuple[Feature, ...]
+    varying: tuple[bool, ...]
+
+    @classmethod
+    def of(cls, cohort: Cohort) -> WindowSchema:
+        """The schema of a cohort of visits.
+
+        Parameters
+        ----------
+        cohort : Cohort
+            Of mode `temporal`.
+
+        Returns
+        -------
+        WindowSchema
+            A feature varies if it has two different observed values in some patient.
+
+        Raises
+        ------
+        ValueError
+            If the cohort is not one of visits.
+        """
+        patient = visits_of(cohort).patient
+        return cls(cohort.features, tuple(_varies(x, patient) for x in cohort.X.T))
+
+    @property
+    def windowed(self) -> tuple[Feature, ...]:
+        """The features of a window of any length, in order, without ranges and shares of missing cells."""
+        nothing = VisitTable(np.empty(0, dtype=np.int64), np.empty(0))
+        return tuple(feature for feature, _ in window_columns(self, np.empty((0, len(self.features))), nothing, 1))
+
+
+def windowed(cohort: Cohort, window: int, schema: WindowSchema | None = None) -> Cohort:
+    """Put the last visits of a patient into one row, at each visit.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        Of mode `temporal`, with the features of the schema.
+    window : int
+        Visits that are looked back on, the present one included; at least 1.
+    schema : WindowSchema, optional
+        By default that of the cohort. Of part of a cohort, or another one, give the schema that the model has: which
+        features vary is to be the same.
+
+    Returns
+    -------
+    Cohort
+        The same visits with other features. A row depends on the patient's visits up to its own, and on no other; the
+        features' ranges and shares of missing cells are those of the whole result.
+
+    Raises
+    ------
+    InvalidInputError
+        If a feature of the cohort has the name of one that is made here.
+    ValueError
+        If the window is shorter than 1, or the cohort is not one of visits.
+    """
+    schema = schema or WindowSchema.of(cohort)
+    names = [feature.name for feature in schema.windowed]
+    faults = name_faults(names)
+    if faults:
+        raise InvalidInputError(faults)
+    features: list[Feature] = []
+    X = np.empty((cohort.n_rows, len(names)))
+    for j, (feature, x) in enumerate(window_columns(schema, cohort.X, visits_of(cohort), window)):
+        features.append(_described(feature, x))
+        X[:, j] = x
+    return replace(cohort, features=tuple(features), X=X)
+
+
+def window_columns(
+    schema: WindowSchema, X: NDArray[np.float64], visits: VisitTable, window: int
+) -> Iterator[tuple[Feature, NDArray[np.float64]]]:
+    """The features of windows one by one: the one place where they are made, for cohorts and for new patients.
+
+    Parameters
+    ----------
+    schema : WindowSchema
+        What the columns of `X` are.
+    X : ndarray, shape = (n_rows, n_features)
+        The visits' values; NaN is a missing cell.
+    visits : VisitTable
+        Whose they are and when; sorted by patient, then time.
+    window : int
+        Visits that are looked back on, the present one included; at least 1.
+
+    Yields
+    ------
+    (Feature, ndarray of shape (n_rows,))
+        In the schema's order, which is the same for every window; the features without range and share of missing
+        cells.
+
+    Raises
+    ------
+    ValueError
+        If the window is shorter than 1.
+    """
+    if window < 1:
+        msg = f"a window has at least 1 visit, got {window}"
+        raise ValueError(msg)
+    order = visit_order(visits.patient)
+    for feature, varies, x in zip(schema.features, schema.varying, X.T, strict=True):
+        if varies:
+            yield from _signal(feature, np.ascontiguousarray(x), visits.time, order, window)
+        else:
+            yield feature, last_observed(x, order)
+    yield from _visit_features(visits.time, order)
+
+
+def name_faults(names: Sequence[str]) -> list[Fault]:
+    """Faults for features of a window whose name another one has.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of all features of a window.
+
+    Returns
+    -------
+    list of Fault
+        One a name, pointing to the column of the file.
+    """
+    twice = sorted({name for name in names if names.count(name) > 1})
+    detail = "a feature that is made of the visits has this name too; rename the column or name it in ignore"
+    return [Fault(column_pointer(name), detail) for name in twice]
+
+
+def visits_of(cohort: Cohort) -> VisitTable:
+    """The visits of a cohort.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        Of mode `temporal`.
+
+    Returns
+    -------
+    VisitTable
+        Its own.
+
+    Raises
+    ------
+    ValueError
+        If it has none.
+    """
+    if cohort.visits is None:
+        msg = f"cohort {short(cohort.name)} has no visits: its mode is {cohort.mode!r}"
+        raise ValueError(msg)
+    return cohort.visits
+
+
+def _varies(x: NDArray[np.float64], patient: NDArray[np.int64]) -> bool:
+    observed = ~np.isnan(x)
+    values, patients = x[observed], patient[observed]
+    return bool(((values[1:] != values[:-1]) & (patients[1:] == patients[:-1])).any())
+
+
+def _signal(
+    feature: Feature, x: NDArray[np.float64], t: NDArray[np.float64], order: NDArray[np.int64], window: int
+) -> Iterator[_Column]:
+    known = window_statistics(x, t, order, window)
+    yield replace(feature, name=f"{feature.name} (last)"), known.last
+    if feature.kind != "categorical":
+        # codes of two or of ordered levels: a mean is a share, or a place on the scale
+        yield _made(feature, "change", feature.unit), known.change
+        yield _made(feature, "slope", None), known.slope
+        yield _made(feature, "mean", feature.unit), known.mean
+        yield _made(feature, "minimum", feature.unit), known.minimum
+        yield _made(feature, "maximum", feature.unit), known.maximum
+    yield _made(feature, "time since observed", None), known.time_since
+    yield _made(feature, "times observed", None), known.count
+    missing = Feature(f"{feature.name} (missing now)", "binary", ("0", "1"), meta_group=feature.meta_group)
+    yield missing, known.missing
+
+
+def _made(feature: Feature, what: str, unit: str | None) -> Feature:
+    return Feature(f"{feature.name} ({what})", "numeric", unit=unit, meta_group=feature.meta_group)
+
+
+def _visit_features(t: NDArray[np.float64], order: NDArray[np.int64]) -> Iterator[_Column]:
+    first = np.arange(len(t)) - order
+    previous = np.arange(len(t)) - (order > 0)
+    columns = (order + 1.0, t - t[first], t - t[previous])
+    yield from ((Feature(name, "numeric"), x) for name, x in zip(_VISIT_FEATURES, columns, strict=True))
+
+
+def _described(feature: Feature, x: NDArray[np.float64]) -> Feature:
+    observed = x[~np.isnan(x)]
+    has_range = feature.kind == "numeric" and len(observed) > 0
+    return replace(
+        feature,
+        missing_fraction=1 - len(observed) / len(x),
+        minimum=float(observed.min()) if has_range else None,
+        maximum=float(observed.max()) if has_range else None,
+    )

@@ -1,0 +1,194 @@
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autoprog.cohort import Binary, Cohort, Intake, TimeToEvent, Visits, VisitTable
+from tests.cohort.tables import faults_of, read, the_fault
+from tests.cohorts import labelled_visits
+
+OUTCOME = {"patient": "id", "visit_time": "month", "time": "months", "event": "status", "horizon": 12}
+LABEL = {"patient": "id", "visit_time": "month", "horizon": 12, "column": "septic", "positive": 1}
+
+Columns = dict[str, Sequence[object]]
+
+
+def visits(**columns: Sequence[object]) -> Columns:
+    """Twenty patients with visits at 0, 3 and 6 months; the even ones have the event at 10, the others none by 30."""
+    patient = np.repeat(np.arange(20), 3)
+    return {
+        "id": [f"p{i}" for i in patient],
+        "month": [0, 3, 6] * 20,
+        "months": np.where(patient % 2 == 0, 10, 30).tolist(),
+        "status": (patient % 2 == 0).astype(int).tolist(),
+        "bili": (1.5 + patient / 4 + np.tile([0, 0.5, 1], 20)).tolist(),
+        **columns,
+    }
+
+
+def labelled(**columns: Sequence[object]) -> Columns:
+    """The same visits, with a label at each: 1 at the last one of every other patient."""
+    found = visits()
+    del found["months"], found["status"]
+    return {**found, "septic": [0, 0, 1, 0, 0, 0] * 10, **columns}
+
+
+def intake(columns: Columns, **spec: Any) -> Intake:
+    return read(columns, **{"mode": "temporal", "outcome": OUTCOME, **spec})
+
+
+def refused(columns: Columns, pointer: str, **spec: Any) -> str:
+    return the_fault(columns, pointer, **{"mode": "temporal", "outcome": OUTCOME, **spec})
+
+
+def changed(columns: Columns, **cells: Mapping[int, object]) -> Columns:
+    """The columns with some cells changed: name -> row -> value."""
+    return {
+        name: [cells.get(name, {}).get(i, value) for i, value in enumerate(values)] for name, values in columns.items()
+    }
+
+
+def visits_of(cohort: Cohort) -> VisitTable:
+    assert cohort.visits is not None
+    return cohort.visits
+
+
+def test_the_time_of_a_visit_is_what_is_left_of_the_follow_up() -> None:
+    cohort = intake(visits()).cohort
+    assert cohort.outcome == Visits("id", "month", 12.0, TimeToEvent("months", "status", "1", (12.0,)))
+    assert (cohort.mode, cohort.n_rows, cohort.n_patients, cohort.horizons) == ("temporal", 60, 20, (12.0,))
+    assert cohort.time is not None
+    by_patient = cohort.time.reshape(20, 3)
+    left = {tuple(row) for row in by_patient.tolist()}
+    assert left == {(10.0, 7.0, 4.0), (30.0, 27.0, 24.0)}
+    np.testing.assert_array_equal(cohort.y == 1, cohort.time <= 10)
+    assert [feature.name for feature in cohort.features] == ["bili"]
+    np.testing.assert_array_equal(visits_of(cohort).time, [0, 3, 6] * 20)
+    assert cohort.groups is not None
+    np.testing.assert_array_equal(cohort.groups, visits_of(cohort).patient)
+    np.testing.assert_array_equal(cohort.groups, np.repeat(np.arange(20), 3))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_in_any_order_give_the_same_cohort(seed: int) -> None:
+    columns = visits()
+    order = np.random.default_rng(seed).permutation(60)
+    first = intake(columns).cohort
+    second = intake({name: [values[i] for i in order] for name, values in columns.items()}).cohort
+    assert first.features == second.features
+    for name in ("X", "y", "time", "groups"):
+        np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
+    np.testing.assert_array_equal(visits_of(first).patient, visits_of(second).patient)
+    np.testing.assert_array_equal(visits_of(first).time, visits_of(second).time)
+
+
+def test_visits_from_the_end_of_the_follow_up_on_are_dropped_and_counted() -> None:
+    columns = changed(visits(), month={2: 10, 5: 31, 8: 9.5})
+    found = intake(columns)
+    assert found.n_dropped == 2
+    assert "2 of 60 visits were dropped: not before the end of the patient's follow-up" in found.warnings
+    assert found.cohort.time is not None
+    assert found.cohort.time.min() == 0.5
+
+
+def test_visits_without_a_time_or_event_are_dropped_and_counted() -> None:
+    columns = changed(visits(), months={0: "", 1: "", 2: "", 4: ""}, status={9: "NA"})
+    found = intake(columns)
+    assert (found.n_dropped, found.cohort.n_patients) == (5, 19)
+    assert "5 of 60 visits were dropped: the time 'months' or the event 'status' is missing" in found.warnings
+    assert set(visits_of(found.cohort).patient.tolist()) == set(range(19))
+
+
+def test_single_visits_are_told() -> None:
+    columns = {name: [v for i, v in enumerate(values) if i not in {1, 2, 4, 5}] for name, values in visits().items()}
+    found = intake(columns)
+    assert "2 of 20 patients have a single visit, which shows nothing of their course" in found.warnings
+
+
+def test_a_time_or_event_that_changes_within_a_patient_is_a_fault() -> None:
+    detail = refused(changed(visits(), months={1: 11, 2: 12, 7: 11}), "/file/columns/months")
+    assert detail == "changes between the visits of 2 patients: rows 3, 4, 9, 10; all visits of a patient have the same"
+    detail = refused(changed(visits(), status={1: 0}), "/file/columns/status")
+    assert detail.startswith("changes between the visits of 1 patient: rows 3, 4")
+
+
+def test_what_tells_patients_and_visits_apart_must_be_there() -> None:
+    detail = refused(changed(visits(), id={3: "", 7: "NA"}), "/file/columns/id")
+    assert detail == "2 rows without a patient: rows 5, 9"
+    detail = refused(changed(visits(), month={3: ""}), "/file/columns/month")
+    assert detail == "1 row without a time of the visit: row 5"
+    detail = refused(changed(visits(), month={3: "May"}), "/file/columns/month")
+    assert detail.startswith("1 cell is no number: 'May' in row 5")
+    detail = refused(changed(visits(), month={2: 3, 5: 0}), "/file/columns/month")
+    assert detail == "2 visits have the time of an earlier row of the same patient: rows 4, 7"
+
+
+def test_the_horizon_needs_patients_with_the_event_and_beyond_it() -> None:
+    assert refused(visits(), "/spec/outcome/horizon", outcome={**OUTCOME, "horizon": 30}) == (
+        "30 is too far ahead: 0 patients are followed beyond it, at least 5 are needed; a horizon must be below 30"
+    )
+    assert refused(visits(), "/spec/outcome/horizon", outcome={**OUTCOME, "horizon": 3}) == (
+        "3 is too early: 0 patients with the event of interest by then, at least 5 are needed; a horizon must be 4 or "
+        "later"
+    )
+    few = visits(status=np.repeat([1] * 4 + [0] * 16, 3).tolist(), months=[30] * 60)
+    assert refused(few, "/file/columns/status").startswith("4 patients with the event of interest '1'")
+
+
+def test_groups_are_the_patients_or_coarser() -> None:
+    site = np.repeat(np.arange(20) // 5, 3).tolist()
+    cohort = intake(visits(site=site), groups="site").cohort
+    assert cohort.groups is not None
+    by_patient = cohort.groups.reshape(20, 3)
+    assert (by_patient == by_patient[:, :1]).all()
+    assert len(np.unique(cohort.groups)) == 4
+    detail = refused(visits(site=[0, 1, 0, *[1] * 57]), "/file/columns/site", groups="site")
+    assert detail == "the group changes between the visits of 1 patient: rows 3, 4; a patient has one group"
+    assert intake(visits(), groups="id").cohort.groups is not None
+
+
+def test_labels_of_visits_are_read() -> None:
+    found = read(labelled(), mode="temporal", outcome=LABEL)
+    cohort = found.cohort
+    assert cohort.outcome == Visits("id", "month", 12.0, Binary("septic", "1", "0"))
+    assert (cohort.n_patients, cohort.n_rows, cohort.time, cohort.horizons) == (20, 60, None, ())
+    assert cohort.event_rate == pytest.approx(10 / 60)
+    assert found.follow_up is None
+
+
+def test_labels_count_patients_not_visits() -> None:
+    columns = labelled(septic=[0, 1, 1] * 4 + [0] * 48)
+    assert the_fault(columns, "/file/columns/septic", mode="temporal", outcome=LABEL) == (
+        "4 patients with the outcome; at least 5 are needed"
+    )
+    missing = changed(labelled(), septic={0: "", 1: ""})
+    found = read(missing, mode="temporal", outcome=LABEL)
+    assert found.n_dropped == 2
+    assert "2 of 60 rows were dropped: the outcome 'septic' is missing" in found.warnings
+
+
+def test_the_labels_of_real_visits() -> None:
+    cohort = labelled_visits()
+    assert (cohort.n_rows, cohort.n_patients) == (1945, 312)
+    assert (np.diff(visits_of(cohort).patient) >= 0).all()
+
+
+def test_columns_named_as_what_is_made_of_visits_are_faults() -> None:
+    of_patients = np.repeat(np.arange(20) % 7 + 0.5, 3).tolist()
+    columns = visits(**{"visit number": of_patients, "bili (last)": of_patients, "age (last)": of_patients})
+    faults = faults_of(columns, mode="temporal", outcome=OUTCOME)
+    assert {fault.pointer for fault in faults} == {"/file/columns/visit number", "/file/columns/bili (last)"}
+
+
+def test_all_faults_of_the_columns_come_at_once() -> None:
+    columns = changed(visits(age=["old", *range(59)]), id={3: ""}, months={4: -1}, status={5: 7})
+    faults = faults_of(columns, mode="temporal", outcome=OUTCOME)
+    assert {fault.pointer for fault in faults} == {
+        "/file/columns/id",
+        "/file/columns/months",
+        "/spec/outcome/event_of_interest",
+        "/file/columns/age",
+    }
