@@ -24,18 +24,19 @@ def average(weights: NDArray[np.float64], p: NDArray[np.floating], scale: Scale)
     ----------
     weights : ndarray, shape = (..., t)
         Sum to 1 along the last axis.
-    p : ndarray, shape = (t, n)
+    p : ndarray, shape = (t, n) or (t, n, n_times)
         Risks in [0, 1].
     scale : {"risk", "log_odds"}
         On which to average.
 
     Returns
     -------
-    ndarray, shape = (..., n)
+    ndarray, shape = (..., n) or (..., n, n_times)
         Risks in [0, 1].
     """
-    averaged: NDArray[np.float64] = weights @ p if scale == "risk" else expit(weights @ logit_of(p))
-    return averaged
+    if scale == "risk":
+        return np.asarray(np.tensordot(weights, p, axes=1))
+    return np.asarray(expit(np.tensordot(weights, logit_of(p), axes=1)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ class Ensemble:
 
         Returns
         -------
-        ndarray, shape = (n_patients,)
+        ndarray, shape = (n_rows,) or (n_rows, n_times)
             In [0, 1].
 
         Raises

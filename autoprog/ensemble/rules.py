@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,8 +18,9 @@ from autoprog.ensemble.ensemble import Ensemble, Member, Scale
 from autoprog.ensemble.greedy import greedy_weights
 from autoprog.ensemble.model_averaging import RevisedWeights, average_models, thinned
 from autoprog.ensemble.stacking import stacked_weights
-from autoprog.evaluation import History, logit_of
+from autoprog.evaluation import FollowUp, History, logit_of
 from autoprog.optimizer import Posterior
+from autoprog.survival import ipcw_weights
 
 EnsembleName = Literal["model_averaging", "greedy", "stacking", "best"]
 
@@ -30,6 +31,28 @@ _Floats = NDArray[np.float64]
 Choose = Callable[[NDArray[np.float32], _Floats], _Floats]
 """From how often each patient counts, shape = (n, b), and the gains that the pipelines then have, shape = (b, t), to
 weights, shape = (b, t)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Judged:
+    """Risks beside what became of the patients: of event times, a row for every time at which that is known.
+
+    Attributes
+    ----------
+    p : ndarray, shape = (t, m)
+        Out-of-fold risks of the pipelines.
+    y : ndarray of int8, shape = (m,)
+        Whether the outcome was seen.
+    patient : ndarray of int, shape = (m,)
+        Whose risk it is.
+    weight : ndarray, shape = (m,)
+        Of inverse probability of censoring; 1 where the outcome has no time.
+    """
+
+    p: NDArray[np.float32]
+    y: NDArray[np.int8]
+    patient: NDArray[np.intp]
+    weight: _Floats
 
 
 @dataclass(frozen=True)
@@ -43,18 +66,34 @@ class Candidates:
     posterior : Posterior
         Of its succeeded evaluations, t of them.
     y : ndarray, shape = (n,)
-        Outcomes of the patients that they were evaluated on, 0 and 1.
+        Outcomes of the patients that they were evaluated on: 0 and 1, or of dtype `EVENT_TIMES`.
+    follow_up : FollowUp or None
+        Of a cohort with event times.
     """
 
     history: History
     posterior: Posterior
-    y: NDArray[np.integer]
+    y: NDArray[Any]
+    follow_up: FollowUp | None = None
 
     @cached_property
     def risks(self) -> NDArray[np.float32]:
-        """Out-of-fold risks, shape = (t, n)."""
+        """Out-of-fold risks, shape = (t, n) or (t, n, n_times)."""
         by_number = {e.number: e.risks for e in self.history.succeeded}
         return np.array([by_number[number] for number in self.posterior.numbers], dtype=np.float32)
+
+    @cached_property
+    def judged(self) -> Judged:
+        """What a rule that compares risks with outcomes looks at."""
+        n = len(self.y)
+        if self.follow_up is None:
+            return Judged(self.risks, self.y, np.arange(n), np.ones(n))
+        t = np.array(self.follow_up.times)
+        w = ipcw_weights(self.y["time"], self.y["event"], t, self.follow_up.censoring)
+        seen = (self.y["event"] == 1)[:, None] & (self.y["time"][:, None] <= t)
+        known = w > 0
+        # Of mean 1 a patient: penalties are meant for patients who count once.
+        return Judged(self.risks[:, known], seen[known].astype(np.int8), np.nonzero(known)[0], w[known] / len(t))
 
     @cached_property
     def gains(self) -> _Floats:
@@ -132,7 +171,9 @@ class Greedy:
         self, candidates: Candidates, c: NDArray[np.float32], gains: _Floats, rng: np.random.Generator
     ) -> _Floats:
         best = np.argsort(-gains, kind="stable")[:_GREEDY_FROM]
-        return _placed(best, greedy_weights(candidates.risks[best], candidates.y, c, rng), len(gains))
+        judged = candidates.judged
+        weights = greedy_weights(judged.p[best], judged.y, c[judged.patient] * judged.weight, rng)
+        return _placed(best, weights, len(gains))
 
 
 class Stacking:
@@ -143,20 +184,21 @@ class Stacking:
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
         """By all patients."""
         everybody = np.ones(len(candidates.y), dtype=np.float32)
-        x = logit_of(candidates.risks)
-        return candidates.ensemble(self._weights(x, candidates.y, everybody, candidates.gains), "log_odds")
+        x = logit_of(candidates.judged.p)
+        return candidates.ensemble(self._weights(x, candidates.judged, everybody, candidates.gains), "log_odds")
 
     def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
         """The same fit to the patients drawn."""
-        x = logit_of(candidates.risks)
+        x = logit_of(candidates.judged.p)
         return lambda c, gains: np.array(
-            [self._weights(x, candidates.y, counts, g) for counts, g in zip(c.T, gains, strict=True)]
+            [self._weights(x, candidates.judged, counts, g) for counts, g in zip(c.T, gains, strict=True)]
         )
 
-    def _weights(self, x: _Floats, y: NDArray[np.integer], c: NDArray[np.float32], gains: _Floats) -> _Floats:
+    def _weights(self, x: _Floats, judged: Judged, c: NDArray[np.float32], gains: _Floats) -> _Floats:
         best = np.argsort(-gains, kind="stable")[:_STACKED_FROM]
-        counted = c > 0
-        weights = stacked_weights(x[np.ix_(best, counted)], y[counted], c[counted])
+        counts = c[judged.patient] * judged.weight
+        counted = counts > 0
+        weights = stacked_weights(x[np.ix_(best, counted)], judged.y[counted], counts[counted])
         return _placed(best, weights, len(gains))
 
 

@@ -3,7 +3,8 @@
 from autoprog.evaluation.cross_validation import CrossValidation, FoldResult, cross_validate, evaluate_fold
 from autoprog.evaluation.decision_curve import benefit, harm, net_benefit, net_benefit_of_all
 from autoprog.evaluation.evaluation import Evaluation, History, Status
-from autoprog.evaluation.fitting import fit_pipeline
+from autoprog.evaluation.event_metrics import EVENT_METRICS, Direction, FollowUp, direction_of, event_metric_of
+from autoprog.evaluation.fitting import fit_pipeline, outcomes_of, risks_of
 from autoprog.evaluation.folds import Fold, make_folds
 from autoprog.evaluation.log_odds import EPSILON, logit_of
 from autoprog.evaluation.metrics import METRICS, THRESHOLDS, Metric, metric_of
@@ -14,13 +15,16 @@ from autoprog.evaluation.racing import LEAST_FOLDS, Race, residual_variance
 
 __all__ = [
     "EPSILON",
+    "EVENT_METRICS",
     "LEAST_FOLDS",
     "METRICS",
     "THRESHOLDS",
     "CrossValidation",
+    "Direction",
     "Evaluation",
     "Fold",
     "FoldResult",
+    "FollowUp",
     "History",
     "Metric",
     "Plan",
@@ -29,7 +33,9 @@ __all__ = [
     "Status",
     "benefit",
     "cross_validate",
+    "direction_of",
     "evaluate_fold",
+    "event_metric_of",
     "fit_pipeline",
     "harm",
     "logit_of",
@@ -37,6 +43,8 @@ __all__ = [
     "metric_of",
     "net_benefit",
     "net_benefit_of_all",
+    "outcomes_of",
     "residual_variance",
+    "risks_of",
     "summarise",
 ]

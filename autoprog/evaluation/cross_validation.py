@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation.fitting import fit_pipeline
-from autoprog.evaluation.metrics import metric_of
+from autoprog.evaluation.fitting import fit_pipeline, outcomes_of, risks_of
 from autoprog.evaluation.notes import notes_on_columns, notes_on_sizes, recorded_warnings, summarise
 from autoprog.evaluation.plan import Plan
 from autoprog.space import Configuration
+
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,8 +26,8 @@ class FoldResult:
     ----------
     score : float
         In the metric's own direction.
-    risks : ndarray, shape = (n_test,)
-        float32; of the fold's test patients, in their order.
+    risks : ndarray, shape = (n_test,) or (n_test, n_times)
+        float32; of the fold's test patients, in their order; of event times, until each of the plan's times.
     notes : tuple of str
         See `autoprog.evaluation.notes`.
     """
@@ -44,7 +45,7 @@ class CrossValidation:
     ----------
     fold_scores : tuple of float, length repeats x folds
         In the metric's own direction, repeats one after another.
-    risks : ndarray, shape = (n_patients,)
+    risks : ndarray, shape = (n_rows,) or (n_rows, n_times)
         float32; out-of-fold risk of every patient in the first repeat. A mean over repeats would be that of several
         fits, and better than the one that is delivered.
     notes : str or None
@@ -78,7 +79,7 @@ class CrossValidation:
         CrossValidation
             Complete.
         """
-        risks = np.zeros(cohort.n_patients, dtype=np.float32)
+        risks = np.zeros((cohort.n_rows, *results[0].risks.shape[1:]), dtype=np.float32)
         for number, result in enumerate(results[: plan.folds]):
             risks[plan.fold(cohort, number).test] = result.risks
         return cls(tuple(r.score for r in results), risks, summarise(r.notes for r in results))
@@ -142,13 +143,13 @@ def evaluate_fold(
     ValueError
         Where the pipeline cannot be fitted, gives risks that are not probabilities, or has no score on this fold.
     """
-    cohort = plan.sample(cohort)
+    cohort = plan.sample(cohort, configuration)
     fold, shape = plan.fold(cohort, number), plan.shape(cohort)
-    metric = metric_of(plan.metric, plan.thresholds)
+    metric = plan.metric_for(cohort)
     with recorded_warnings() as warned:
         pipeline = fit_pipeline(configuration, cohort, fold.train, plan, plan.fold_seed(number), memory)
-        risks = _checked(pipeline.predict_proba(cohort.X[fold.test])[:, 1])
-        score = _finite(metric.score(cohort.y[fold.test], risks), metric.name)
+        risks = _checked(risks_of(pipeline, cohort.X[fold.test], plan.times))
+        score = _finite(metric.score(outcomes_of(cohort)[fold.test], risks), metric.name)
     notes = [*notes_on_sizes(configuration, shape), *notes_on_columns(cohort, fold, pipeline), *warned]
     return FoldResult(score, risks.astype(np.float32), tuple(notes))
 
@@ -163,5 +164,8 @@ def _finite(score: float, metric: str) -> float:
 def _checked(risks: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     if not np.isfinite(risks).all() or risks.min() < 0.0 or risks.max() > 1.0:
         msg = f"the pipeline gave risks outside [0, 1]: from {risks.min()} to {risks.max()}"
+        raise ValueError(msg)
+    if risks.ndim > 1 and (np.diff(risks, axis=1) < -_ROUNDING).any():
+        msg = "the pipeline gave risks that fall with time"
         raise ValueError(msg)
     return risks.astype(np.float64)

@@ -11,7 +11,36 @@ from sklearn.model_selection import StratifiedGroupKFold
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation.plan import Plan
-from autoprog.space import Calibrated, Configuration, build_pipeline
+from autoprog.space import Calibrated, CalibratedIncidence, Configuration, build_pipeline, event_times
+
+
+def outcomes_of(cohort: Cohort) -> NDArray[Any]:
+    """What pipelines are fitted to and scored against: 0 and 1, or events with their times (`EVENT_TIMES`)."""
+    return cohort.y if cohort.time is None else event_times(cohort.y, cohort.time)
+
+
+def risks_of(pipeline: BaseEstimator, X: NDArray[np.float64], times: tuple[float, ...] = ()) -> NDArray[np.float64]:
+    """Risks of the outcome, or of the event of interest until each of some times.
+
+    Parameters
+    ----------
+    pipeline : estimator
+        Fitted; as `build_pipeline` made it.
+    X : ndarray, shape = (n, n_features)
+        The cohort's matrix.
+    times : tuple of float
+        Ascending; empty where the outcome has no time.
+
+    Returns
+    -------
+    ndarray, shape = (n,) or (n, n_times)
+        As the pipeline gives them.
+    """
+    if times:
+        curves: NDArray[np.float64] = pipeline.cumulative_incidence(X, np.array(times))[:, 0]
+        return curves
+    risks: NDArray[np.float64] = pipeline.predict_proba(X)[:, 1]
+    return risks
 
 
 def fit_pipeline(
@@ -50,10 +79,10 @@ def fit_pipeline(
         Where the pipeline cannot be fitted.
     """
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), seed, memory=memory)
-    X, y = cohort.X[rows], cohort.y[rows]
-    if cohort.groups is None or not isinstance(pipeline, Calibrated):
+    X, y = cohort.X[rows], outcomes_of(cohort)[rows]
+    if cohort.groups is None or not isinstance(pipeline, Calibrated | CalibratedIncidence):
         return pipeline.fit(X, y)
-    inner = pipeline.cv
-    grouped = StratifiedGroupKFold(inner.n_splits, shuffle=True, random_state=seed)
-    pipeline.set_params(cv=list(grouped.split(X, y, cohort.groups[rows]))).fit(X, y)
+    inner: Any = pipeline.cv  # a number of folds, or what makes them
+    grouped = StratifiedGroupKFold(getattr(inner, "n_splits", inner), shuffle=True, random_state=seed)
+    pipeline.set_params(cv=list(grouped.split(X, cohort.y[rows], cohort.groups[rows]))).fit(X, y)
     return pipeline.set_params(cv=inner)  # rows are no part of a stored model

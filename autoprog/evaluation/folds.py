@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from autoprog.cohort import Cohort
+from autoprog.space import strata_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +52,6 @@ def make_folds(cohort: Cohort, folds: int, repeats: int, seed: int) -> tuple[tup
         random_state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
         splitter_class = StratifiedKFold if cohort.groups is None else StratifiedGroupKFold
         splitter = splitter_class(folds, shuffle=True, random_state=random_state)
-        rows = splitter.split(np.zeros(cohort.n_patients), cohort.y, cohort.groups)
+        rows = splitter.split(np.zeros(cohort.n_rows), strata_of(cohort.y, folds), cohort.groups)
         partitions.append(tuple(Fold(train, test) for train, test in rows))
     return tuple(partitions)

@@ -17,7 +17,16 @@ from sklearn.pipeline import Pipeline
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation.folds import Fold
-from autoprog.space import MAX_DUMMIES, STAGES, Configuration, IndependentColumns, Space, TableShape
+from autoprog.space import (
+    MAX_DUMMIES,
+    STAGES,
+    CalibratedIncidence,
+    Configuration,
+    IncidencePipeline,
+    IndependentColumns,
+    Space,
+    TableShape,
+)
 
 _QUOTED = re.compile(r"(?<!\w)(['\"]).*?\1(?!\w)")
 _BRACKETED = re.compile(r"\[.*?\]")
@@ -103,6 +112,10 @@ def _column_names(cohort: Cohort) -> list[str]:
 def _fitted_steps(pipeline: BaseEstimator) -> Sequence[tuple[str, BaseEstimator]]:
     if hasattr(pipeline, "calibrated_classifiers_"):
         pipeline = pipeline.calibrated_classifiers_[0].estimator
+    if isinstance(pipeline, CalibratedIncidence):
+        pipeline = pipeline.estimator_
+    if isinstance(pipeline, IncidencePipeline):
+        pipeline = pipeline.stages_
     return pipeline.steps if isinstance(pipeline, Pipeline) else ()
 
 
@@ -132,11 +145,16 @@ def notes_on_sizes(configuration: Configuration, shape: TableShape) -> list[str]
         One note an algorithm.
     """
     notes = []
-    for algorithm in Space.full().kind_of(configuration):
-        most = algorithm.max_patients
-        if most is not None and shape.n_patients > most and algorithm.stage in STAGES:
+    for algorithm in Space.full(shape.n_causes).kind_of(configuration):
+        is_reduced = algorithm.stage == "prediction" and not algorithm.takes_times
+        table = shape.of_classifier() if is_reduced else shape
+        most, rows = algorithm.max_patients, "patients" if table.n_patients == shape.n_patients else "intervals"
+        if most is not None and table.n_patients > most and algorithm.stage in STAGES:
             who = "is fitted on" if algorithm.subsample == "fit" else "fits each member on"
-            notes.append(f"{algorithm.key} {who} {most:,} of {shape.n_patients:,} patients")
+            notes.append(f"{algorithm.key} {who} {most:,} of {table.n_patients:,} {rows}")
+        if is_reduced and shape.times and shape.reduction == "discrete_time" and shape.n_pooled < shape.n_patients:
+            part = f"{shape.n_pooled:,} of {shape.n_patients:,}"
+            notes.append(f"{algorithm.key} learns from the intervals of {part} patients")
     return notes
 
 

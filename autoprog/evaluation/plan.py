@@ -7,9 +7,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from autoprog.cohort import Cohort
+from autoprog.cohort import Cohort, windowed
+from autoprog.evaluation.event_metrics import FollowUp, event_metric_of
 from autoprog.evaluation.folds import Fold, make_folds
-from autoprog.space import TableShape, stratified_rows
+from autoprog.evaluation.metrics import Metric, metric_of
+from autoprog.space import Configuration, Reduction, TableShape, stratified_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +21,7 @@ class Plan:
     Attributes
     ----------
     metric : str
-        Key of `METRICS`.
+        Key of `METRICS`; of a cohort with event times, one of `EVENT_METRICS`.
     folds, repeats : int
         See `make_folds`.
     seed : int
@@ -29,7 +31,13 @@ class Plan:
     missing_indicators : bool
         Whether features with missing cells get a column that says so.
     patients : int or None
-        Evaluate on a subsample of so many patients; None for all.
+        Evaluate on a subsample of so many rows; None for all.
+    times : tuple of float
+        Where curves of risk are looked at, ascending, as `time_grid` gives them; empty where the outcome has no time.
+    reduction : str
+        How classifiers serve event times.
+    window : int
+        Visits that are looked back on, where the cohort's rows are visits and a configuration does not say.
     """
 
     metric: str
@@ -39,26 +47,40 @@ class Plan:
     thresholds: tuple[float, float] | None = None
     missing_indicators: bool = False
     patients: int | None = None
+    times: tuple[float, ...] = ()
+    reduction: Reduction = "discrete_time"
+    window: int = 1
 
     @property
     def n_folds(self) -> int:
         """Folds of all repeats: scores that an evaluation has."""
         return self.folds * self.repeats
 
-    def sample(self, cohort: Cohort) -> Cohort:
-        """The patients that evaluations are made on: all, or a subsample that keeps the share of events.
+    def metric_for(self, cohort: Cohort) -> Metric:
+        """The metric, as it is measured among the patients of this cohort."""
+        return _metric(self.metric, self.thresholds, self.times, cohort)
+
+    def sample(self, cohort: Cohort, configuration: Configuration | None = None) -> Cohort:
+        """The rows that evaluations are made on: all, or a subsample that keeps the share of events.
+
+        Visits become windows: a row then holds what the last visits of its patient say.
 
         Parameters
         ----------
         cohort : Cohort
             All patients.
+        configuration : Configuration, optional
+            For which, where the length of the window is searched too.
 
         Returns
         -------
         Cohort
-            The same object where all patients are used.
+            The same object where all rows are used as they are.
         """
-        if self.patients is None or self.patients >= cohort.n_patients:
+        if cohort.visits is not None:
+            window = None if configuration is None else configuration.window
+            cohort = _windowed(cohort, window or self.window)
+        if self.patients is None or self.patients >= cohort.n_rows:
             return cohort
         return _sample(cohort, self.patients, self.seed)
 
@@ -84,21 +106,40 @@ class Plan:
         TableShape
             What masks and caps go by.
         """
-        shape = TableShape.of(cohort, self.folds, missing_indicators=self.missing_indicators)
+        shape = TableShape.of(
+            cohort,
+            self.folds,
+            missing_indicators=self.missing_indicators,
+            times=self.times,
+            reduction=self.reduction,
+        )
         if cohort.groups is None:
             return shape
         # Groups are not split: folds may differ in size.
         train = [f.train for part in make_folds(cohort, self.folds, self.repeats, self.seed) for f in part]
         # Inner folds do not split groups either: what counts is how many groups hold an outcome.
+        outcomes = (1,) if cohort.has_times else (0, 1)
         holders = [
-            len(np.unique(cohort.groups[rows][cohort.y[rows] == outcome])) for rows in train for outcome in (0, 1)
+            len(np.unique(cohort.groups[rows][cohort.y[rows] == outcome])) for rows in train for outcome in outcomes
         ]
-        return replace(shape, n_patients=min(len(rows) for rows in train), n_minority=min(holders))
+        n_patients = min(len(rows) for rows in train)
+        n_periods = round(shape.n_periods * n_patients / shape.n_patients)
+        return replace(shape, n_patients=n_patients, n_periods=n_periods, n_minority=min(holders))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
+def _metric(name: str, thresholds: tuple[float, float] | None, times: tuple[float, ...], cohort: Cohort) -> Metric:
+    if cohort.has_times:
+        return event_metric_of(name, FollowUp.of(cohort, times))
+    return metric_of(name, thresholds)
+
+
+@lru_cache(maxsize=4)
+def _windowed(cohort: Cohort, window: int) -> Cohort:
+    return windowed(cohort, window)
+
+
+@lru_cache(maxsize=4)
 def _sample(cohort: Cohort, size: int, seed: int) -> Cohort:
     rng = np.random.default_rng([seed, size])
-    rows = stratified_rows(cohort.y, cohort.n_patients, size, rng)
-    groups = None if cohort.groups is None else cohort.groups[rows]
-    return replace(cohort, X=cohort.X[rows], y=cohort.y[rows], groups=groups)
+    return cohort.take(stratified_rows((cohort.y == 1).astype(np.int8), cohort.n_rows, size, rng))

@@ -8,19 +8,23 @@ from collections.abc import Set as AbstractSet
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.cohort import Mode
 from autoprog.optimizer.encoding import Encoding
 from autoprog.space import STAGES, Configuration, PipelineKind, TableShape, predicted_seconds
 
 # The plain baseline of a clinical prediction model; a search that holds it cannot end far below it.
 SIMPLE_PIPELINE = ("median", "none", "logistic_regression", "none")
+SIMPLE_SURVIVAL_PIPELINE = ("median", "none", "cox", "none")
 
 _PREDICTION = STAGES.index("prediction")
 # Draws of hyperparameters before a kind of pipeline counts as exhausted.
 _TRIES = 20
 
 
-def simple_configuration(kinds: Sequence[PipelineKind]) -> Configuration:
+def simple_configuration(kinds: Sequence[PipelineKind], mode: Mode = "classification") -> Configuration:
     """Median imputation, no feature processing, logistic regression, no calibration; or the nearest valid pipeline.
+
+    For a survival cohort the model is Cox's.
 
     The nearest has the same prediction algorithm if any has, then agrees in most stages; the first of the registry's
     order among equals. Its hyperparameters are the defaults.
@@ -29,15 +33,18 @@ def simple_configuration(kinds: Sequence[PipelineKind]) -> Configuration:
     ----------
     kinds : sequence of PipelineKind, at least 1
         The valid kinds.
+    mode : str
+        Of the cohort.
 
     Returns
     -------
     Configuration
         The baseline.
     """
+    wanted = SIMPLE_SURVIVAL_PIPELINE if mode == "survival" else SIMPLE_PIPELINE
 
     def agreement(kind: PipelineKind) -> tuple[bool, int]:
-        same = [a.name == name for a, name in zip(kind, SIMPLE_PIPELINE, strict=True)]
+        same = [a.name == name for a, name in zip(kind, wanted, strict=True)]
         return same[_PREDICTION], sum(same)
 
     return Configuration(*(a.default_step() for a in max(kinds, key=agreement)))
@@ -71,6 +78,7 @@ def stratified_design(
     size: int,
     seen: AbstractSet[Configuration],
     rng: np.random.Generator,
+    mode: Mode = "classification",
 ) -> tuple[Configuration, ...]:
     """Pipelines that use every prediction algorithm equally often, then those of the other stages.
 
@@ -89,6 +97,8 @@ def stratified_design(
         Evaluated before; counted as part of the design.
     rng : numpy.random.Generator
         Source of randomness.
+    mode : str
+        Of the cohort; tells which pipeline is the simple one.
 
     Returns
     -------
@@ -99,7 +109,7 @@ def stratified_design(
     uses = encoding.encode(list(seen)).used.sum(axis=0)
     taken = set(seen)
     design: list[Configuration] = []
-    simple = simple_configuration(kinds)
+    simple = simple_configuration(kinds, mode)
     while len(design) < size:
         following = simple if simple not in taken else _least_used(encoding, kinds, table, uses, taken, rng)
         if following is None:
@@ -133,6 +143,7 @@ def uniform_design(
     size: int,
     seen: AbstractSet[Configuration],
     rng: np.random.Generator,
+    mode: Mode = "classification",
 ) -> tuple[Configuration, ...]:
     """Kinds drawn without replacement, hyperparameters uniformly; the simple pipeline comes first here too.
 
@@ -148,13 +159,15 @@ def uniform_design(
         Evaluated before.
     rng : numpy.random.Generator
         Source of randomness.
+    mode : str
+        Of the cohort; tells which pipeline is the simple one.
 
     Returns
     -------
     tuple of Configuration
         Distinct and not in `seen`; fewer than `size` where the space holds no more.
     """
-    simple = simple_configuration(kinds)
+    simple = simple_configuration(kinds, mode)
     design = [] if simple in seen else [simple]
     while len(design) < size:
         before = len(design)

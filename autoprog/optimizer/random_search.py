@@ -35,6 +35,7 @@ class RandomSearch:
     def __init__(self, space: Space, shape: TableShape, options: OptimizerOptions) -> None:
         self._encoding = Encoding(space)
         self._kinds = space.valid_kinds(shape)
+        self._mode = shape.mode
         self._judge = StructuredOptimizer(space, shape, options)
 
     def propose(
@@ -42,7 +43,8 @@ class RandomSearch:
     ) -> Proposal:
         """Uniform draws that were not evaluated before."""
         seen = {e.configuration for e in history}
-        return Proposal(batch, uniform_design(self._encoding, self._kinds, size, seen, rng), state=dict(state))
+        design = uniform_design(self._encoding, self._kinds, size, seen, rng, self._mode)
+        return Proposal(batch, design, state=dict(state))
 
     def posterior(self, history: History, rng: np.random.Generator, state: Mapping[str, Any]) -> Posterior:
         """As of the structured optimizer."""

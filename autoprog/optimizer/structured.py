@@ -75,7 +75,7 @@ class StructuredOptimizer:
         seen = {e.configuration for e in history}
         observations = observe(history)
         if observations is None or len(history) < _FIRST_DESIGN:
-            design = stratified_design(self._encoding, self._first_kinds, size, seen, rng)
+            design = stratified_design(self._encoding, self._first_kinds, size, seen, rng, self._shape.mode)
             return Proposal(batch, design, state=dict(state))
         options = self._options
         with one_thread():

@@ -1,10 +1,19 @@
 """The pipeline space: Table 1, configurations, and the estimators that they stand for."""
 
-from autoprog.space._base import Algorithm, Cost, Input, TableShape
+from autoprog.space._base import Algorithm, Cost, Input, Reduction, TableShape
 from autoprog.space.calibration import Calibrated
 from autoprog.space.configuration import STAGES, Configuration, StageName, Step
 from autoprog.space.description import cost_text, guards_of, hyperparameter_text, inputs_of
 from autoprog.space.design_matrix import MAX_DUMMIES
+from autoprog.space.event_times import (
+    EVENT_TIMES,
+    CalibratedIncidence,
+    IncidencePipeline,
+    event_times,
+    scaled_to_leave_room,
+    strata_of,
+    time_grid,
+)
 from autoprog.space.hyperparameters import Choice, Float, Hyperparameter, Integer, Parameter
 from autoprog.space.independent_columns import IndependentColumns
 from autoprog.space.pipeline import build_pipeline
@@ -13,20 +22,24 @@ from autoprog.space.space import PipelineKind, Space, predicted_seconds
 from autoprog.space.subsample import stratified_rows
 
 __all__ = [
+    "EVENT_TIMES",
     "MAX_DUMMIES",
     "STAGES",
     "Algorithm",
     "Calibrated",
+    "CalibratedIncidence",
     "Choice",
     "Configuration",
     "Cost",
     "Float",
     "Hyperparameter",
+    "IncidencePipeline",
     "IndependentColumns",
     "Input",
     "Integer",
     "Parameter",
     "PipelineKind",
+    "Reduction",
     "Space",
     "StageName",
     "Step",
@@ -34,10 +47,14 @@ __all__ = [
     "algorithms_of",
     "build_pipeline",
     "cost_text",
+    "event_times",
     "guards_of",
     "hyperparameter_text",
     "inputs_of",
     "predicted_seconds",
     "register",
+    "scaled_to_leave_room",
+    "strata_of",
     "stratified_rows",
+    "time_grid",
 ]

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+import numpy as np
 from sklearn.base import BaseEstimator
 
 from autoprog.cohort import Cohort, Mode
 from autoprog.space.configuration import StageName, Step
 from autoprog.space.design_matrix import n_columns
+from autoprog.space.event_times.discrete_time import most_patients
 from autoprog.space.hyperparameters import Hyperparameter, Parameter
+
+Reduction = Literal["discrete_time", "ipcw"]
+"""How a classifier serves event times: by the hazards of intervals, or by the event until each horizon with weights of
+inverse probability of censoring."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +40,16 @@ class TableShape:
         Whether the design matrix ends with a column for every feature that has missing cells: 1 where the cell is.
     categorical : tuple of int
         Columns of the design matrix that hold codes of unordered levels; empty unless all stages take categories.
+    times : tuple of float
+        Where curves of risk are wanted, ascending, the horizons among them; empty where the outcome has no time.
+    horizons : tuple of float
+        Times that the client asked for, ascending.
+    n_causes : int
+        The event of interest and the causes that compete with it.
+    n_periods : int
+        Intervals between `times` in which patients of such a fold are at risk, over all of them.
+    reduction : str
+        How classifiers serve event times.
     """
 
     n_patients: int
@@ -43,9 +59,22 @@ class TableShape:
     mode: Mode = "classification"
     missing_indicators: bool = False
     categorical: tuple[int, ...] = ()
+    times: tuple[float, ...] = ()
+    horizons: tuple[float, ...] = ()
+    n_causes: int = 1
+    n_periods: int = 0
+    reduction: Reduction = "discrete_time"
 
     @classmethod
-    def of(cls, cohort: Cohort, folds: int, *, missing_indicators: bool = False) -> TableShape:
+    def of(
+        cls,
+        cohort: Cohort,
+        folds: int,
+        *,
+        missing_indicators: bool = False,
+        times: tuple[float, ...] = (),
+        reduction: Reduction = "discrete_time",
+    ) -> TableShape:
         """Shape of the training folds of a cohort that is split evenly.
 
         Parameters
@@ -56,27 +85,59 @@ class TableShape:
             Number of folds, at least 2.
         missing_indicators : bool
             Whether features with missing cells get an indicator.
+        times : tuple of float
+            Where curves of risk are wanted; of a cohort with event times.
+        reduction : str
+            How classifiers serve event times.
 
         Returns
         -------
         TableShape
             Of the smallest training fold.
         """
-        minority = int(min(cohort.y.sum(), cohort.n_patients - cohort.y.sum()))
+        events = int((cohort.y == 1).sum())
+        # Everybody may have had the event, at some time.
+        minority = events if cohort.has_times else min(events, cohort.n_rows - events)
         indicators = sum(f.missing_fraction > 0 for f in cohort.features) if missing_indicators else 0
         return cls(
-            n_patients=_train_size(cohort.n_patients, folds),
+            n_patients=_train_size(cohort.n_rows, folds),
             n_columns=sum(n_columns(feature) for feature in cohort.features) + indicators,
             n_minority=_train_size(minority, folds),
             has_missing=cohort.has_missing,
             mode=cohort.mode,
             missing_indicators=missing_indicators,
+            times=times,
+            horizons=cohort.horizons,
+            n_causes=cohort.time_to_event.n_causes if cohort.time_to_event else 1,
+            n_periods=_train_size(_n_periods(cohort, times), folds),
+            reduction=reduction,
         )
+
+    def of_classifier(self) -> TableShape:
+        """The shape of the table that a classifier is fitted to: of event times, the one that `reduction` makes."""
+        if not self.times:
+            return self
+        binary = replace(self, times=(), horizons=(), n_causes=1, n_periods=0)
+        if self.reduction == "ipcw":
+            return binary
+        n_rows = self.n_periods * self.n_pooled // self.n_patients
+        return replace(binary, n_patients=n_rows, n_columns=self.n_columns + len(self.times) - 1)
+
+    @property
+    def n_pooled(self) -> int:
+        """Patients whose intervals a classifier is fitted to by the reduction `discrete_time`."""
+        return most_patients(self.n_patients, self.n_periods, self.n_columns + len(self.times) - 1)
 
 
 def _train_size(n: int, folds: int) -> int:
     """What is left of `n` when the largest of `folds` parts is held out."""
     return n - -(-n // folds)
+
+
+def _n_periods(cohort: Cohort, times: tuple[float, ...]) -> int:
+    if cohort.time is None or not times:
+        return 0
+    return int(np.minimum(np.searchsorted(times, cohort.time) + 1, len(times)).sum())
 
 
 Input = Literal["missing", "negative", "categories", "collinear", "times", "weights"]
@@ -139,6 +200,9 @@ class Algorithm:
     max_cells : int or None
         Most cells of the training patients' design matrix it accepts, where to apply it to so many is what takes long;
         a kind of pipeline that exceeds it is not valid.
+    least_causes : int
+        Competing causes, that of interest among them, that a cohort must have at least: 2 for a model of competing
+        risks.
     max_patients : int or None
         Most patients that a fit uses: of more, a subsample that keeps the share of events.
     subsample : {"fit", "member"}
@@ -156,12 +220,13 @@ class Algorithm:
     hyperparameters: tuple[Hyperparameter, ...]
     build: Build
     family: str
-    modes: tuple[Mode, ...] = ("classification",)
+    modes: tuple[Mode, ...] = ("classification", "survival", "temporal")
     takes: frozenset[Input] = frozenset({"negative", "collinear"})
     cost: Cost = Cost()
     refits: float = 1.0
     max_columns: int | None = None
     max_cells: int | None = None
+    least_causes: int = 1
     max_patients: int | None = None
     subsample: Literal["fit", "member"] = "fit"
     stored_types: tuple[str, ...] = ()
@@ -174,6 +239,17 @@ class Algorithm:
 
     def seconds(self, shape: TableShape) -> float:
         """Predicted seconds of a fit at the defaults to a table of this shape; see `Cost`."""
+        if shape.times and self.stage == "prediction":
+            fits = shape.n_causes * (len(shape.horizons) if shape.reduction == "ipcw" and not self.takes_times else 1)
+            return fits * self._seconds(shape if self.takes_times else shape.of_classifier())
+        return self._seconds(shape)
+
+    @property
+    def takes_times(self) -> bool:
+        """Whether it is a learner of event times; any other predictor is a classifier."""
+        return "times" in self.takes
+
+    def _seconds(self, shape: TableShape) -> float:
         return self.cost.at(min(shape.n_patients, self.max_patients or shape.n_patients), shape.n_columns)
 
     def default_step(self) -> Step:

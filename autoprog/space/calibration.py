@@ -8,7 +8,7 @@ enough, and it costs two fits to these.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Self
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +18,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.model_selection import StratifiedKFold
 
 from autoprog.space._base import Algorithm, Cost, Input, TableShape
+from autoprog.space.event_times import CalibratedIncidence
 from autoprog.space.hyperparameters import Parameter
 
 _INNER_FOLDS = 3
@@ -58,10 +59,12 @@ class Calibrated(CalibratedClassifierCV):  # type: ignore[misc]
         return self
 
 
-def _calibrated(method: str, reference: str) -> Algorithm:
+def _calibrated(method: Literal["sigmoid", "isotonic"], reference: str) -> Algorithm:
     def build(_parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
         most = _INNER_FOLDS if shape.n_patients <= _MANY else _INNER_FOLDS_OF_MANY
         folds = min(most, shape.n_minority)
+        if shape.times:
+            return CalibratedIncidence(method=method, times=shape.times, cv=folds, seed=seed)
         inner = StratifiedKFold(folds, shuffle=True, random_state=seed)
         return Calibrated(method=method, cv=inner, ensemble=False, n_jobs=1)
 
@@ -75,6 +78,7 @@ def _calibrated(method: str, reference: str) -> Algorithm:
         refits=1.0 + _INNER_FOLDS * (1 - 1 / _INNER_FOLDS),
         stored_types=(
             "autoprog.space.calibration.Calibrated",
+            "autoprog.space.event_times.calibrated.CalibratedIncidence",
             "sklearn.calibration._CalibratedClassifier",
             "sklearn.calibration._SigmoidCalibration",
             "sklearn.model_selection._split.StratifiedKFold",

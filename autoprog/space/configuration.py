@@ -13,6 +13,10 @@ from autoprog.space.hyperparameters import Parameter
 StageName = Literal["imputation", "features", "prediction", "calibration"]
 STAGES: tuple[StageName, ...] = get_args(StageName)
 
+WINDOW = "window"
+"""Name of the hyperparameter that says how many visits are looked back on; it stands with the imputation, the first
+stage."""
+
 
 @dataclass(frozen=True, slots=True)
 class Step:
@@ -65,6 +69,12 @@ class Configuration:
     def from_json(cls, document: Mapping[str, Mapping[str, Any]]) -> Configuration:
         """The inverse of `to_json`."""
         return cls(**{stage: Step.of(document[stage]["algorithm"], document[stage]["parameters"]) for stage in STAGES})
+
+    @property
+    def window(self) -> int | None:
+        """Visits that are looked back on, where that is searched; see `Space.with_windows`."""
+        window = dict(self.imputation.parameters).get(WINDOW)
+        return None if window is None else int(window)
 
     @property
     def key(self) -> str:

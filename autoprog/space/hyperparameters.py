@@ -51,14 +51,14 @@ class Choice:
     """One of a few values without an order; each has its bin of the unit interval."""
 
     name: str
-    choices: tuple[str | bool, ...]
-    default: str | bool
+    choices: tuple[str | bool | int, ...]
+    default: str | bool | int
 
     def to_unit(self, value: Parameter) -> float:
         """Centre of the bin of `value`, in (0, 1)."""
         return (self.choices.index(value) + 0.5) / len(self.choices)
 
-    def from_unit(self, unit: float) -> str | bool:
+    def from_unit(self, unit: float) -> str | bool | int:
         """The choice in whose bin `unit` lies."""
         return self.choices[min(int(unit * len(self.choices)), len(self.choices) - 1)]
 

@@ -15,6 +15,7 @@ from autoprog.space._base import Algorithm, TableShape
 from autoprog.space.complete_columns import CompleteColumns
 from autoprog.space.configuration import STAGES, Configuration
 from autoprog.space.design_matrix import DesignMatrix
+from autoprog.space.event_times import CauseSpecific, DiscreteTime, IncidencePipeline, WeightedHorizons
 from autoprog.space.independent_columns import IndependentColumns
 from autoprog.space.space import Space
 from autoprog.space.subsample import SubsampledClassifier, SubsampledSurvival, SubsampledTransformer
@@ -51,27 +52,50 @@ def build_pipeline(
     Returns
     -------
     estimator
-        Takes the cohort's matrix `X` (numbers and codes, NaN for missing) in `fit(X, y)` and `predict_proba(X)`.
+        Takes the cohort's matrix `X` (numbers and codes, NaN for missing) in `fit(X, y)` and `predict_proba(X)`; for a
+        shape with times, `y` of dtype `EVENT_TIMES` and `cumulative_incidence(X, times)`.
     """
-    kind = Space.full().kind_of(configuration)
+    kind = Space.full(shape.n_causes).kind_of(configuration)
     codes = _takes_codes(kind)
     if codes:
         shape = _with_codes(shape, features)
+    learnt_from = (shape, shape, shape if kind[2].takes_times else shape.of_classifier(), shape)
     imputer, processor, predictor, calibrator = (
-        algorithm.build(dict(configuration.step(stage).parameters), shape, seed)
-        for stage, algorithm in zip(STAGES, kind, strict=True)
+        algorithm.build(dict(configuration.step(stage).parameters), table, seed)
+        for stage, algorithm, table in zip(STAGES, kind, learnt_from, strict=True)
     )
     if imputer is None:
         # Columns that no patient to learn from lacks may be missing in those to predict for.
         imputer = CompleteColumns(shape.categorical)
     design_matrix = DesignMatrix.for_features(features, missing_indicators=shape.missing_indicators, codes=codes)
     steps: Steps = [("design_matrix", design_matrix)]
-    for algorithm, estimator in zip(kind, (imputer, processor, predictor), strict=False):
+    for algorithm, estimator, table in zip(kind, (imputer, processor, predictor), learnt_from, strict=False):
         if estimator is not None:
             steps += _adapters(algorithm)
-            steps.append((algorithm.stage, _subsampled(algorithm, estimator, shape, seed)))
-    pipeline = Pipeline(steps, memory=memory)
+            steps.append((algorithm.stage, _subsampled(algorithm, estimator, table, seed)))
+    pipeline = _of_event_times(steps, kind[2], shape, seed, memory) if shape.times else Pipeline(steps, memory=memory)
     return pipeline if calibrator is None else calibrator.set_params(estimator=pipeline)
+
+
+def _of_event_times(
+    steps: Steps,
+    predictor: Algorithm,
+    shape: TableShape,
+    seed: int,
+    memory: Any,  # noqa: ANN401  as above
+) -> IncidencePipeline:
+    """The same steps with the last as a learner of cumulative incidence."""
+    name, estimator = steps[-1]
+    learner: BaseEstimator = estimator
+    if predictor.takes_times:
+        if not hasattr(estimator, "cumulative_incidence"):
+            learner = CauseSpecific(estimator, shape.n_causes)
+    elif shape.reduction == "ipcw":
+        learner = WeightedHorizons(estimator, shape.horizons, shape.n_causes)
+    else:
+        learner = DiscreteTime(estimator, shape.times, shape.n_causes, seed)
+    # A pipeline keeps no fit of its last step.
+    return IncidencePipeline(Pipeline([*steps[:-1], (name, "passthrough")], memory=memory), learner)
 
 
 def _takes_codes(kind: Sequence[Algorithm]) -> bool:

@@ -7,9 +7,11 @@ from autoprog.space.calibration import CALIBRATION
 from autoprog.space.configuration import StageName
 from autoprog.space.features import FEATURES
 from autoprog.space.imputation import IMPUTATION
-from autoprog.space.prediction import PREDICTION
+from autoprog.space.prediction import FOR_COMPETING_RISKS, PREDICTION
 
-_table: dict[str, Algorithm] = {a.key: a for a in (*IMPUTATION, *FEATURES, *PREDICTION, *CALIBRATION)}
+_table: dict[str, Algorithm] = {
+    a.key: a for a in (*IMPUTATION, *FEATURES, *PREDICTION, *FOR_COMPETING_RISKS, *CALIBRATION)
+}
 _built_in = frozenset(_table)
 
 
@@ -32,6 +34,6 @@ def register(algorithm: Algorithm) -> None:
     _table[algorithm.key] = algorithm
 
 
-def algorithms_of(stage: StageName) -> tuple[Algorithm, ...]:
-    """The algorithms of a stage, built-in ones first."""
-    return tuple(a for a in _table.values() if a.stage == stage)
+def algorithms_of(stage: StageName, n_causes: int = 1) -> tuple[Algorithm, ...]:
+    """The algorithms of a stage, built-in ones first; those for competing risks alone where there are such."""
+    return tuple(a for a in _table.values() if a.stage == stage and a.least_causes <= n_causes)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
@@ -11,7 +11,8 @@ import numpy as np
 
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.space._base import Algorithm, TableShape
-from autoprog.space.configuration import STAGES, Configuration, StageName
+from autoprog.space.configuration import STAGES, WINDOW, Configuration, StageName
+from autoprog.space.hyperparameters import Choice
 from autoprog.space.registry import algorithms_of
 
 PipelineKind = tuple[Algorithm, Algorithm, Algorithm, Algorithm]
@@ -30,18 +31,20 @@ class Space:
     stages: tuple[tuple[Algorithm, ...], ...]
 
     @classmethod
-    def full(cls) -> Space:
-        """Every registered algorithm."""
-        return cls(tuple(algorithms_of(stage) for stage in STAGES))
+    def full(cls, n_causes: int = 1) -> Space:
+        """Every registered algorithm; of those for competing risks alone, what serves so many causes."""
+        return cls(tuple(algorithms_of(stage, n_causes) for stage in STAGES))
 
     @classmethod
-    def subset(cls, names: Mapping[StageName, Sequence[str] | None]) -> Space:
+    def subset(cls, names: Mapping[StageName, Sequence[str] | None], n_causes: int = 1) -> Space:
         """The space restricted by name.
 
         Parameters
         ----------
         names : mapping
             Stage -> names of the algorithms to keep; a stage that is absent or None keeps all.
+        n_causes : int
+            The event of interest and the causes that compete with it.
 
         Returns
         -------
@@ -56,7 +59,7 @@ class Space:
         faults: list[Fault] = []
         stages: list[tuple[Algorithm, ...]] = []
         for stage in STAGES:
-            known = algorithms_of(stage)
+            known = algorithms_of(stage, n_causes)
             wanted = names.get(stage)
             if wanted is None:
                 stages.append(known)
@@ -70,6 +73,25 @@ class Space:
         if faults:
             raise InvalidInputError(faults)
         return cls(tuple(stages))
+
+    def with_windows(self, windows: Sequence[int]) -> Space:
+        """The space in which the number of visits that are looked back on is searched, too.
+
+        Parameters
+        ----------
+        windows : sequence of int
+            Lengths to choose from, ascending.
+
+        Returns
+        -------
+        Space
+            Every imputation has one hyperparameter more; the same space for a single length.
+        """
+        if len(windows) < 2:
+            return self
+        axis = Choice(WINDOW, tuple(windows), default=windows[-1])
+        first = tuple(replace(a, hyperparameters=(*a.hyperparameters, axis)) for a in self.stages[0])
+        return Space((first, *self.stages[1:]))
 
     @property
     def algorithms(self) -> tuple[Algorithm, ...]:
@@ -156,13 +178,14 @@ class Space:
         faults = []
         for name, stage in zip(STAGES, self.stages, strict=True):
             if all(algorithm in unfit for algorithm in stage):
-                others = [a.name for a in algorithms_of(name) if not _why_unfit(a, shape)]
+                others = [a.name for a in algorithms_of(name, shape.n_causes) if not _why_unfit(a, shape)]
                 reasons = "; ".join(f"{a.name} {unfit[a]}" for a in stage)
                 advice = f"; add one of {', '.join(others)}" if others else ""
                 faults.append(Fault(f"/space/{name}", reasons + advice))
         if faults:
             return faults
-        takers = [a.name for a in algorithms_of("prediction") if "missing" in a.takes and not _why_unfit(a, shape)]
+        predictors = algorithms_of("prediction", shape.n_causes)
+        takers = [a.name for a in predictors if "missing" in a.takes and not _why_unfit(a, shape)]
         detail = (
             "no combination of the chosen algorithms fits this cohort: it has missing cells, so add an imputation, or "
             f"to 'none' in imputation and features one of the predictors that take them, {', '.join(takers)}"
@@ -251,11 +274,24 @@ def _is_valid(kind: PipelineKind, shape: TableShape) -> bool:
 def _why_unfit(algorithm: Algorithm, shape: TableShape) -> str | None:
     if shape.mode not in algorithm.modes:
         return f"serves {' and '.join(algorithm.modes)} cohorts only"
+    if algorithm.stage == "prediction" and (reason := _why_not_these_times(algorithm, shape)):
+        return reason
     if algorithm.max_columns is not None and shape.n_columns > algorithm.max_columns:
         return f"takes at most {algorithm.max_columns} columns, and there are {shape.n_columns}"
     if algorithm.refits > 1 and shape.n_minority < _LEAST_MINORITY:
         return "takes two patients, or groups, of each outcome in every training fold"
-    n_cells = shape.n_patients * shape.n_columns
+    table = shape if algorithm.takes_times or algorithm.stage != "prediction" else shape.of_classifier()
+    n_cells = table.n_patients * table.n_columns
     if algorithm.max_cells is not None and n_cells > algorithm.max_cells:
         return f"takes at most {algorithm.max_cells:,} cells, and the patients to learn from have {n_cells:,}"
+    return None
+
+
+def _why_not_these_times(predictor: Algorithm, shape: TableShape) -> str | None:
+    if predictor.takes_times and not shape.times:
+        return "is fitted to event times, which the outcome has not"
+    if predictor.least_causes > shape.n_causes:
+        return f"is for {predictor.least_causes} or more competing causes"
+    if shape.times and shape.reduction == "ipcw" and not predictor.takes_times and "weights" not in predictor.takes:
+        return "takes no weights of patients, which the reduction 'ipcw' needs"
     return None

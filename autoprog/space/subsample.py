@@ -35,7 +35,7 @@ class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.max_patients = max_patients
         self.seed = seed
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Fit to a subsample that keeps the share of events; to all patients where they are few enough.
 
         Parameters
@@ -44,6 +44,8 @@ class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             What the estimator takes.
         y : array-like, shape = (n_patients,), or None
             Outcomes of 0 and 1, or a structured array of events and times.
+        sample_weight : array-like, shape = (n_patients,), optional
+            Weight of every patient in the fit, for an estimator that takes them; 1 each if None.
 
         Returns
         -------
@@ -51,11 +53,14 @@ class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             Itself.
         """
         rows, outcome = np.asarray(X), None if y is None else np.asarray(y)
+        weights = None if sample_weight is None else np.asarray(sample_weight)
         self.n_patients_ = len(rows)
         if len(rows) > self.max_patients:
             chosen = stratified_rows(outcome, len(rows), self.max_patients, np.random.default_rng(self.seed))
             rows, outcome = rows[chosen], None if outcome is None else outcome[chosen]
-        self.estimator_ = clone(self.estimator).fit(rows, outcome)
+            weights = None if weights is None else weights[chosen]
+        more = {} if weights is None else {"sample_weight": weights}
+        self.estimator_ = clone(self.estimator).fit(rows, outcome, **more)
         return self
 
 
@@ -94,6 +99,12 @@ class SubsampledClassifier(ClassifierMixin, _Subsampled):  # type: ignore[misc]
 class SubsampledSurvival(_Subsampled):
     """A learner of event times fitted on at most so many patients; it predicts for all."""
 
+    @property
+    def times_(self) -> NDArray[np.float64]:
+        """When the hazard may step."""
+        times: NDArray[np.float64] = self.estimator_.times_
+        return times
+
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """A score of each patient, higher is worse, shape = (n_patients,)."""
         check_is_fitted(self)
@@ -113,8 +124,8 @@ def stratified_rows(y: NDArray[Any] | None, n_patients: int, size: int, rng: np.
     Parameters
     ----------
     y : ndarray, shape = (n_patients,), or None
-        0 and 1, or structured with the event, true or false, in its first field. None, or anything that has other
-        values, is not stratified by.
+        0 and 1, or structured with the event in its first field: true, or 1 for that of interest. None, or anything
+        that has other values, is not stratified by.
     n_patients : int
         Rows to choose from.
     size : int
@@ -128,7 +139,7 @@ def stratified_rows(y: NDArray[Any] | None, n_patients: int, size: int, rng: np.
         Ascending; both outcomes are there if both were.
     """
     if y is not None and y.dtype.names:
-        y = y[y.dtype.names[0]]
+        y = y[y.dtype.names[0]] == 1
     if y is None or not np.isin(y, (0, 1)).all():
         return np.sort(rng.choice(n_patients, size, replace=False))
     events, others = np.flatnonzero(y == 1), np.flatnonzero(y == 0)

@@ -88,7 +88,9 @@ def test_names_the_stage_that_has_nothing_for_the_cohort_and_what_has() -> None:
     assert [f.pointer for f in caught.value.faults] == ["/space/features", "/space/prediction"]
     features, prediction = (f.detail for f in caught.value.faults)
     assert features.startswith("polynomial takes at most 43 columns, and there are 44; add one of agglomeration")
-    assert prediction.startswith("survival_forest serves survival cohorts only; cox serves survival cohorts only; add")
+    assert prediction.startswith(
+        "survival_forest serves survival and temporal cohorts only; cox serves survival and temporal cohorts only; add"
+    )
     assert "logistic_regression" in prediction
 
 

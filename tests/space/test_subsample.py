@@ -11,7 +11,7 @@ from sksurv.util import Surv
 
 from autoprog.cohort import Feature
 from autoprog.model import dump_estimator, load_estimator
-from autoprog.space import Configuration, Step, TableShape, build_pipeline
+from autoprog.space import Algorithm, Configuration, StageName, Step, TableShape, build_pipeline, event_times
 from autoprog.space.prediction.survival import COX, CoxRegression
 from autoprog.space.registry import algorithms_of
 from autoprog.space.subsample import SubsampledClassifier, SubsampledSurvival, SubsampledTransformer, stratified_rows
@@ -71,18 +71,20 @@ def test_a_learner_of_times_uses_a_subsample_with_the_share_of_events() -> None:
 
 
 def test_a_pipeline_of_times_subsamples_where_the_table_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    X, y = _times(600)
+    X, scikit_survivals = _times(600)
+    y = event_times(scikit_survivals["event"], scikit_survivals["time"])
     features = tuple(Feature(f"x{j}", "numeric") for j in range(3))
-    shape = TableShape(600, 3, int(y["event"].sum()), has_missing=False, mode="survival")
     few = replace(COX, max_patients=200)
-    entries = tuple(few if a is COX else a for a in algorithms_of("prediction"))
-    monkeypatch.setattr(
-        "autoprog.space.space.algorithms_of", lambda s: entries if s == "prediction" else algorithms_of(s)
-    )
+
+    def entries(stage: StageName, n_causes: int = 1) -> tuple[Algorithm, ...]:
+        return tuple(few if a is COX else a for a in algorithms_of(stage, n_causes))
+
+    monkeypatch.setattr("autoprog.space.space.algorithms_of", entries)
     configuration = Configuration(Step.of("none"), Step.of("none"), Step.of("cox"), Step.of("none"))
+    shape = TableShape(
+        600, 3, int(y["event"].sum()), has_missing=False, mode="survival", times=(0.5,), horizons=(0.5,), n_periods=600
+    )
     pipeline = build_pipeline(configuration, features, shape, 5).fit(X, y)
     rows = stratified_rows(y, 600, 200, np.random.default_rng(5))
-    expected = CoxRegression().fit(X[rows], y[rows])
-    np.testing.assert_allclose(pipeline.predict(X), expected.predict(X))
-    columns = pipeline[:-1].transform(X)
-    np.testing.assert_allclose(pipeline[-1].predict_survival(columns, [0.5]), expected.predict_survival(X, [0.5]))
+    expected = CoxRegression().fit(X[rows], scikit_survivals[rows]).predict_survival(X, [0.5])
+    np.testing.assert_allclose(pipeline.cumulative_incidence(X, [0.5])[:, 0], 1 - expected, rtol=0, atol=1e-12)

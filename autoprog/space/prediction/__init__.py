@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from autoprog.space._base import Algorithm
 from autoprog.space.prediction.boosting import ADA_BOOST, GRADIENT_BOOSTING, LIGHTGBM, XGBOOST
+from autoprog.space.prediction.competing_risks import FINE_GRAY
 from autoprog.space.prediction.gaussian_process import GAUSSIAN_PROCESS
 from autoprog.space.prediction.linear import LDA, LINEAR_SVM, LOGISTIC_REGRESSION, RIDGE
 from autoprog.space.prediction.naive_bayes import BERNOULLI_NB, GAUSSIAN_NB, MULTINOMIAL_NB
@@ -39,4 +40,7 @@ PREDICTION: tuple[Algorithm, ...] = (
     COX,
 )
 
-__all__ = ["PREDICTION"]
+FOR_COMPETING_RISKS: tuple[Algorithm, ...] = (FINE_GRAY,)
+"""Beside the table: what cohorts with competing risks have to choose from in addition."""
+
+__all__ = ["FOR_COMPETING_RISKS", "PREDICTION"]

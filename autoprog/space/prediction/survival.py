@@ -1,4 +1,7 @@
-"""The two learners of Table 1 for event times: Cox's model and the random survival forest, fitted by scikit-survival.
+"""The two learners of Table 1 for event times: Cox's model, and scikit-survival's random survival forest.
+
+scikit-survival's Cox model is a loop over patients in Python; `autoprog.survival` fits the same one, with coefficients
+that agree to 1e-10, in a tenth of the time, and its baseline splits ties as Efron does.
 
 Both are fitted to scikit-survival's structured array of (event, time) and answer in the same two ways: `predict` ranks
 the patients, `predict_survival` gives P(T > t) at horizons t. They stand last in a pipeline and standardise for
@@ -12,7 +15,7 @@ T       time to the event                                                      (
 t       horizons                                                               (n_horizons,)  as T
 beta    log hazard ratio of each column                                        (d,)           1 / column's
 c       mean of each column                                                    (d,)           column's
-H0      cumulative hazard of a patient with columns c, by Breslow's estimator  (n_times,)     1
+H0      cumulative hazard of a patient with columns c, by Efron's estimator    (n_times,)     1
 ======  =====================================================================  =============  ============
 
 References
@@ -30,18 +33,16 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
 from autoprog.space.hyperparameters import Float, Integer, Parameter
 from autoprog.space.prediction.bounds import least_in_leaf
+from autoprog.survival import fit_cox
 
 # Of the standardised coefficients: a normal prior of standard deviation 3. Where a column separates those who had the
 # event from all others the estimate stays finite; elsewhere it moves by a fraction of a per cent of its standard error.
 _COX_RIDGE = 0.1
-# Newton's steps are a loop over patients in Python.
-_COX_MAX_PATIENTS = 20_000
 
 # Where every time is its own, a tree of 1,000 patients takes four times as long and a leaf holds 1,000 steps.
 _GRID = 50
@@ -66,7 +67,7 @@ class CoxRegression(BaseEstimator):  # type: ignore[misc]
     centre_ : ndarray, shape = (n_columns,)
         c.
     times_ : ndarray, shape = (n_times,)
-        Distinct times of the training patients, ascending.
+        Distinct times of the training patients' events, ascending.
     cumulative_hazard_ : ndarray, shape = (n_times,)
         H0 at `times_`.
     """
@@ -91,26 +92,23 @@ class CoxRegression(BaseEstimator):  # type: ignore[misc]
 
         Raises
         ------
-        ValueError
-            If no event was seen or a time is negative.
+        NoEventError
+            If no event was seen.
+        OutcomeError
+            If a time is 0 or less.
         """
-        # Imported here: the service lists the space without paying for scikit-survival.
-        from sksurv.linear_model import CoxPHSurvivalAnalysis  # noqa: PLC0415
-
-        X = validate_data(self, X, dtype=np.float64)
-        scaler = StandardScaler().fit(X)
-        model = CoxPHSurvivalAnalysis(alpha=self.alpha, ties="efron").fit(scaler.transform(X), y)
-        self.coef_ = model.coef_ / scaler.scale_
-        self.centre_ = scaler.mean_
-        self.times_ = model.cum_baseline_hazard_.x
-        self.cumulative_hazard_ = model.cum_baseline_hazard_.y
+        columns = validate_data(self, X, dtype=np.float64)
+        event, time = (y[name] for name in y.dtype.names or ())
+        model = fit_cox(columns, time, event, ridge=self.alpha)
+        self.coef_, self.centre_ = model.coefficients, model.centre
+        self.times_, self.cumulative_hazard_ = model.cumulative_hazard.times, model.cumulative_hazard.values
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Log hazard ratio of each patient against one with the mean columns, shape = (n_patients,)."""
         check_is_fitted(self)
-        X = validate_data(self, X, dtype=np.float64, reset=False)
-        return np.asarray((X - self.centre_) @ self.coef_)
+        columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
+        return np.asarray((columns - self.centre_) @ self.coef_)
 
     def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> NDArray[np.float64]:
         """P(T > t | x) = exp(-H0(t) exp(beta'(x - c))).
@@ -205,7 +203,8 @@ class SurvivalForest(BaseEstimator):  # type: ignore[misc]
         ValueError
             If no event was seen or a time is negative.
         """
-        from sksurv.ensemble import RandomSurvivalForest  # noqa: PLC0415  as above
+        # Imported here: the service lists the space without paying for scikit-survival.
+        from sksurv.ensemble import RandomSurvivalForest  # noqa: PLC0415
         from sksurv.util import Surv, check_array_survival  # noqa: PLC0415
 
         X = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
@@ -221,6 +220,12 @@ class SurvivalForest(BaseEstimator):  # type: ignore[misc]
             random_state=self.random_state,
         ).fit(X, Surv.from_arrays(event, _on_grid(event, time)))
         return self
+
+    @property
+    def times_(self) -> NDArray[np.float64]:
+        """The grid."""
+        times: NDArray[np.float64] = self.forest_.unique_times_
+        return times
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Cumulative hazard summed over the grid, shape = (n_patients,): higher is worse."""
@@ -316,10 +321,9 @@ COX = Algorithm(
     (),
     _cox,
     "linear",
-    modes=("survival",),
+    modes=("survival", "temporal"),
     takes=frozenset({"negative", "times"}),
-    cost=Cost(0.09, patients=1.0, columns=0.8),
-    max_patients=_COX_MAX_PATIENTS,
+    cost=Cost(0.004, patients=1.05, columns=1.2),
     stored_types=("autoprog.space.prediction.survival.CoxRegression",),
     reference="Cox (1972), Regression models and life tables, J R Stat Soc B 34:187-220",
 )
@@ -336,7 +340,7 @@ SURVIVAL_FOREST = Algorithm(
     ),
     _survival_forest,
     "survival",
-    modes=("survival",),
+    modes=("survival", "temporal"),
     takes=frozenset({"missing", "negative", "collinear", "times"}),
     cost=Cost(1.2, patients=1.5, columns=1.0),
     max_patients=_MEMBER_PATIENTS,

@@ -1,0 +1,184 @@
+"""How good curves of risk are: the measures that a search with event times can optimise.
+
+=======  ===========================================================================  ==========
+symbol   meaning                                                                      shape
+=======  ===========================================================================  ==========
+y        event codes and times, of dtype `EVENT_TIMES`                                (n,)
+F        risk of the event of interest until t                                        (n, T)
+t        times of the search, the horizons among them, the last horizon the last      (T,)
+tau      the last horizon                                                             scalar
+G        survival of the censoring time among all patients of the search              function
+=======  ===========================================================================  ==========
+
+Both concordances rank patients by their risk until tau. Uno's counts pairs whose first event comes by tau, weighted by
+1/G(T-)^2; with competing risks it is Wolbers's: whoever had another event first counts as later than all events of
+interest. Harrell's takes every pair that censoring leaves comparable, other events as censorings. The area under the
+curve is the mean over the horizons; those who had a competing event are controls. The Brier score is integrated by the
+trapezoid rule over t, from its first to tau, and divided by that length; of a single time it is the score at it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort import Cohort
+from autoprog.evaluation.metrics import METRICS, Metric
+from autoprog.survival import (
+    StepFunction,
+    brier_score,
+    cause_specific_c,
+    censoring_survival,
+    cumulative_dynamic_auc,
+    integrated_brier,
+    uno_c,
+    wolbers_c,
+)
+
+_Floats = NDArray[np.floating]
+
+
+@dataclass(frozen=True, eq=False)
+class FollowUp:
+    """What measures of curves depend on, beside the patients that they are taken of.
+
+    Attributes
+    ----------
+    times : tuple of float
+        t.
+    horizons : tuple of float
+        Those of the times that the client asked for.
+    n_causes : int
+        The event of interest and the causes that compete with it.
+    censoring : StepFunction
+        G.
+    """
+
+    times: tuple[float, ...]
+    horizons: tuple[float, ...]
+    n_causes: int
+    censoring: StepFunction
+
+    @classmethod
+    def of(cls, cohort: Cohort, times: tuple[float, ...]) -> FollowUp:
+        """Of a cohort with event times.
+
+        Parameters
+        ----------
+        cohort : Cohort
+            Its censoring gives G.
+        times : tuple of float
+            t.
+
+        Returns
+        -------
+        FollowUp
+            For the measures.
+
+        Raises
+        ------
+        ValueError
+            If the cohort has no event times.
+        """
+        if cohort.time is None or cohort.time_to_event is None:
+            msg = "the outcome has no time"
+            raise ValueError(msg)
+        G = censoring_survival(cohort.time, cohort.y)
+        return cls(times, cohort.horizons, cohort.time_to_event.n_causes, G)
+
+    @property
+    def at_horizons(self) -> list[int]:
+        """Places of the horizons among the times."""
+        return [self.times.index(horizon) for horizon in self.horizons]
+
+
+def _uno_c(y: NDArray[np.void], F: _Floats, follow_up: FollowUp) -> float:
+    tau, measure = follow_up.times[-1], uno_c if follow_up.n_causes == 1 else wolbers_c
+    return measure(y["time"], y["event"], _double(F[:, -1]), tau, follow_up.censoring).index
+
+
+def _c_index(y: NDArray[np.void], F: _Floats, _follow_up: FollowUp) -> float:
+    return cause_specific_c(y["time"], y["event"], _double(F[:, -1])).index
+
+
+def _auc(y: NDArray[np.void], F: _Floats, follow_up: FollowUp) -> float:
+    risks, horizons = _double(F[:, follow_up.at_horizons]), np.array(follow_up.horizons)
+    return float(cumulative_dynamic_auc(y["time"], y["event"], risks, horizons, follow_up.censoring).mean())
+
+
+def _integrated_brier(y: NDArray[np.void], F: _Floats, follow_up: FollowUp) -> float:
+    measure = brier_score if len(follow_up.times) == 1 else integrated_brier
+    score = measure(y["time"], y["event"], _double(F), np.array(follow_up.times), follow_up.censoring)
+    return float(np.mean(score))
+
+
+def _double(F: _Floats) -> NDArray[np.float64]:
+    return np.asarray(F, dtype=np.float64)
+
+
+_SCORES: dict[str, tuple[Callable[[NDArray[np.void], _Floats, FollowUp], float], bool, str]] = {
+    "uno_c": (_uno_c, True, "Uno et al. 2011, Stat Med 30:1105; competing risks: Wolbers et al. 2014, Biostat 15:526"),
+    "c_index": (_c_index, True, "Harrell et al. 1982, JAMA 247:2543"),
+    "time_dependent_auc": (_auc, True, "Blanche, Dartigues & Jacqmin-Gadda 2013, Stat Med 32:5381"),
+    "integrated_brier": (_integrated_brier, False, "Graf et al. 1999, Stat Med 18:2529; Gerds & Schumacher 2006"),
+}
+
+EVENT_METRICS = tuple(_SCORES)
+"""Names of the measures of curves, the default first."""
+
+
+def event_metric_of(name: str, follow_up: FollowUp) -> Metric:
+    """The metric that a search with event times was asked for.
+
+    Parameters
+    ----------
+    name : str
+        One of `EVENT_METRICS`.
+    follow_up : FollowUp
+        Of the search's cohort.
+
+    Returns
+    -------
+    Metric
+        Its `score` takes `y` of dtype `EVENT_TIMES` and `risks`, shape = (n, T).
+
+    Raises
+    ------
+    KeyError
+        If there is none of that name.
+    """
+    measure, ranks, reference = _SCORES[name]
+    return Metric(
+        name,
+        lambda y, risks: float(measure(y, risks, follow_up)),
+        greater_is_better=ranks,
+        lower=0.0,
+        upper=1.0 if ranks else float("inf"),
+        reference=reference,
+        ranks_only=ranks,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Direction:
+    """Which scores of a measure are better.
+
+    Attributes
+    ----------
+    greater_is_better : bool
+        Whether the greater ones are.
+    """
+
+    greater_is_better: bool
+
+    def gain(self, score: float) -> float:
+        """The score turned so that more is better."""
+        return score if self.greater_is_better else -score
+
+
+def direction_of(name: str) -> Direction:
+    """The direction of any measure that a search can optimise; raises KeyError for another name."""
+    return Direction(METRICS[name].greater_is_better if name in METRICS else _SCORES[name][1])

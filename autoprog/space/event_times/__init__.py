@@ -1,0 +1,31 @@
+"""Learners of event times: how classifiers become them, how causes are joined, how curves are calibrated.
+
+A learner of cumulative incidence has `fit(X, y)` with `y` of dtype `EVENT_TIMES`, and `cumulative_incidence(X, times)`,
+shape = (n_patients, n_causes, n_times): what a pipeline of a survival search is made of in place of a classifier.
+"""
+
+from autoprog.space.event_times.calibrated import CalibratedIncidence
+from autoprog.space.event_times.cause_specific import CauseSpecific
+from autoprog.space.event_times.curves import scaled_to_leave_room
+from autoprog.space.event_times.discrete_time import DiscreteTime
+from autoprog.space.event_times.fine_gray import FineGray
+from autoprog.space.event_times.grid import time_grid
+from autoprog.space.event_times.incidence_pipeline import IncidencePipeline
+from autoprog.space.event_times.ipcw import WeightedHorizons
+from autoprog.space.event_times.outcomes import EVENT_TIMES, event_times, has_event, of_cause, strata_of
+
+__all__ = [
+    "EVENT_TIMES",
+    "CalibratedIncidence",
+    "CauseSpecific",
+    "DiscreteTime",
+    "FineGray",
+    "IncidencePipeline",
+    "WeightedHorizons",
+    "event_times",
+    "has_event",
+    "of_cause",
+    "scaled_to_leave_room",
+    "strata_of",
+    "time_grid",
+]

@@ -1,0 +1,164 @@
+"""Any classifier as a learner of event times: the hazards of intervals, from all patients at risk in them.
+
+=======  =======================================================================  ================
+symbol   meaning                                                                  shape
+=======  =======================================================================  ================
+h        P(cause k in interval j | at risk at its start, x)                       (n, K, J)
+S        P(nothing until the end of interval j | x)                               (n, J)
+F        P(cause k until the end of interval j | x)                               (n, K, J)
+t        cuts                                                                     (J,)
+=======  =======================================================================  ================
+
+S[j] = S[j - 1] (1 - sum_k h[k, j]),   F[k, j] = F[k, j - 1] + S[j - 1] h[k, j]
+
+A classifier a cause learns h on the pooled table (`person_periods`). Where the causes' hazards, which are learnt
+apart, sum above 1 they are divided by their sum; the F then never do. Between cuts F is a straight line.
+
+References
+----------
+Cox (1972), J R Stat Soc B 34:187; Brown (1975), Biometrics 31:863 (pooled logistic regression); Tutz & Schmid (2016),
+Modeling Discrete Time-to-Event Data, Springer, chapters 3 and 8 (competing risks).
+"""
+
+from __future__ import annotations
+
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin
+from sklearn.utils.validation import check_is_fitted
+
+from autoprog.space.event_times.curves import at_times
+from autoprog.space.event_times.labels import fitted_to, share_of
+from autoprog.space.event_times.person_periods import PersonPeriods, cuts_with_events, with_interval
+from autoprog.space.subsample import stratified_rows
+
+MOST_CELLS = 50_000_000
+"""Of the pooled table; of more patients a subsample is pooled that keeps the share of events."""
+
+_CELLS_AT_ONCE = 5_000_000
+
+
+class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+    """Cumulative incidence by a classifier of pooled intervals.
+
+    Parameters
+    ----------
+    classifier : estimator
+        Unfitted; a clone of it is fitted to every cause.
+    times : sequence of float
+        Where intervals may end, ascending; intervals with few events are joined.
+    n_causes : int
+        K, at least 1.
+    seed : int
+        Of the subsample of very many patients.
+
+    Attributes
+    ----------
+    classifiers_ : list of estimator, length K
+        Fitted.
+    cuts_ : ndarray, shape = (J,)
+        t.
+    """
+
+    def __init__(self, classifier: BaseEstimator, times: ArrayLike, n_causes: int = 1, seed: int = 0) -> None:
+        self.classifier = classifier
+        self.times = times
+        self.n_causes = n_causes
+        self.seed = seed
+
+    def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
+        """Pool the intervals and fit a classifier a cause.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n, d)
+            Columns of the patients.
+        y : structured ndarray, shape = (n,)
+            See `event_times`.
+
+        Returns
+        -------
+        DiscreteTime
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If the event of interest was seen in no patient until the last of the times.
+        """
+        columns = np.asarray(X, dtype=np.float64)
+        self.cuts_ = cuts_with_events(y, np.asarray(self.times, dtype=np.float64))
+        columns, y = self._fewer(columns, y)
+        periods = PersonPeriods.of(y, self.cuts_)
+        table = with_interval(columns[periods.patient], periods.interval, len(self.cuts_))
+        if not (periods.event == 1).any():
+            msg = f"no patient to learn from has the event of interest until {self.cuts_[-1]:g}"
+            raise ValueError(msg)
+        causes = range(1, self.n_causes + 1)
+        self.classifiers_ = [fitted_to(self.classifier, table, periods.event == cause) for cause in causes]
+        return self
+
+    def _fewer(self, X: NDArray[np.float64], y: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.void]]:
+        n_intervals = len(self.cuts_)
+        n_periods = int(np.minimum(np.searchsorted(self.cuts_, y["time"]) + 1, n_intervals).sum())
+        most = most_patients(len(X), n_periods, X.shape[1] + n_intervals - 1)
+        if len(X) <= most:
+            return X, y
+        rows = stratified_rows(y, len(y), most, np.random.default_rng(self.seed))
+        return X[rows], y[rows]
+
+    def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
+        """P(cause k until t | x).
+
+        Parameters
+        ----------
+        X : array-like, shape = (n, d)
+            Columns as in `fit`.
+        times : array-like, shape = (n_times,)
+            0 or more; beyond the last cut the last value holds.
+
+        Returns
+        -------
+        ndarray, shape = (n, K, n_times)
+            Not decreasing with time, the sum over causes at most 1.
+        """
+        check_is_fitted(self)
+        columns, J = np.asarray(X, dtype=np.float64), len(self.cuts_)
+        incidence = np.empty((len(columns), self.n_causes, J))
+        step = max(1, _CELLS_AT_ONCE // ((columns.shape[1] + J) * J))
+        for start in range(0, len(columns), step):
+            part = slice(start, start + step)
+            incidence[part] = self._incidence(columns[part])
+        return at_times(incidence, self.cuts_, np.asarray(times, dtype=np.float64))
+
+    def _incidence(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        n, J = len(X), len(self.cuts_)
+        table = with_interval(np.repeat(X, J, axis=0), np.tile(np.arange(J), n), J)
+        h = np.stack([share_of(classifier, table).reshape(n, J) for classifier in self.classifiers_], axis=1)
+        h /= np.maximum(h.sum(axis=1, keepdims=True), 1.0)
+        S = np.cumprod(np.maximum(1.0 - h.sum(axis=1), 0.0), axis=1)
+        before = np.concatenate([np.ones((n, 1)), S[:, :-1]], axis=1)
+        incidence: NDArray[np.float64] = np.cumsum(before[:, None, :] * h, axis=2)
+        return np.minimum(incidence, 1.0)
+
+
+def most_patients(n: int, n_periods: int, n_columns: int) -> int:
+    """Of so many patients, those whose intervals fit into the pooled table.
+
+    Parameters
+    ----------
+    n : int
+        Patients.
+    n_periods : int
+        Intervals that they were at risk in, over all of them.
+    n_columns : int
+        Columns of the pooled table.
+
+    Returns
+    -------
+    int
+        At most n.
+    """
+    return min(n, int(n * MOST_CELLS / (n_periods * n_columns)))

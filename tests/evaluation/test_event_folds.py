@@ -1,0 +1,139 @@
+"""Evaluating pipelines of event times: nothing of the patients held out is seen, and the notes say what was done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from autoprog.cohort import Cohort
+from autoprog.evaluation import Plan, evaluate_fold, fit_pipeline, make_folds
+from autoprog.evaluation.notes import notes_on_sizes
+from autoprog.space import Configuration, Reduction, Space, Step, TableShape, time_grid
+from autoprog.space.event_times import discrete_time
+from tests.space.event_times.cohorts import as_cohort, simulated
+
+SIMPLE = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("none"))
+SUPERVISED = Step.of("select_rates", {"alpha": 0.1, "mode": "fpr", "score": "f_classif"})
+
+
+@cache
+def cohort_with_gaps(causes: int = 2) -> Cohort:
+    """240 patients, a tenth of the cells missing."""
+    data = simulated(11, 240, causes)
+    X = data.X.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.1] = np.nan
+    cohort = as_cohort(X, data.y, (0.5, 1.0), causes)
+    features = tuple(replace(f, missing_fraction=0.1) for f in cohort.features)
+    return replace(cohort, features=features)
+
+
+@pytest.mark.parametrize("reduction", ["discrete_time", "ipcw"])
+@pytest.mark.parametrize("predictor", ["logistic_regression", "lightgbm", "cox", "fine_gray", "survival_forest"])
+@pytest.mark.parametrize("calibration", ["none", "sigmoid", "isotonic"])
+def test_nothing_is_learnt_from_patients_held_out(predictor: str, reduction: Reduction, calibration: str) -> None:
+    """Their cells are made nonsense and their outcomes exchanged among them: the fitted pipeline is the same."""
+    cohort = cohort_with_gaps()
+    step = Space.full(2).algorithm("prediction", predictor).default_step()
+    configuration = Configuration(Step.of("median"), SUPERVISED, step, Step.of(calibration))
+    plan = Plan("uno_c", folds=4, repeats=1, seed=1, times=time_grid(cohort), reduction=reduction)
+    fold = plan.fold(cohort, 0)
+    X, y, time = cohort.X.copy(), cohort.y.copy(), cohort.time
+    assert time is not None
+    time = time.copy()
+    turned = np.roll(fold.test, 7)
+    X[fold.test, 0], X[fold.test, 1:] = 1e6 * y[fold.test], np.nan
+    y[fold.test], time[fold.test] = y[turned], time[turned]
+    poisoned = replace(cohort, X=X, y=y, time=time)
+    answers = []
+    for patients in (cohort, poisoned):
+        pipeline = fit_pipeline(configuration, patients, fold.train, plan, seed=5)
+        answers.append(pipeline.cumulative_incidence(cohort.X, np.array(plan.times)))
+    np.testing.assert_array_equal(*answers)
+    # Nor does a patient's risk depend on who else is asked for.
+    alone = pipeline.cumulative_incidence(cohort.X[[fold.test[0]]], np.array(plan.times))
+    np.testing.assert_allclose(alone[0], answers[0][fold.test[0]], rtol=0, atol=1e-6)
+
+
+def test_an_early_stage_sees_whether_the_event_of_interest_was_seen_and_no_time() -> None:
+    cohort = cohort_with_gaps()
+    plan = Plan("uno_c", folds=4, repeats=1, seed=1, times=time_grid(cohort))
+    rows = np.arange(cohort.n_rows)
+    configuration = replace(SIMPLE, features=SUPERVISED)
+    assert cohort.time is not None
+    other_times = replace(cohort, time=cohort.time[::-1].copy())
+    stages = [fit_pipeline(configuration, c, rows, plan, seed=5).stages_ for c in (cohort, other_times)]
+    np.testing.assert_array_equal(stages[0].transform(cohort.X), stages[1].transform(cohort.X))
+
+
+@pytest.mark.parametrize("reduction", ["discrete_time", "ipcw"])
+def test_outer_folds_keep_groups_whole_and_hold_every_event(reduction: Reduction) -> None:
+    data = simulated(12, 300, 2)
+    groups = np.random.default_rng(1).integers(0, 60, 300)
+    cohort = as_cohort(data.X, data.y, (0.5, 1.0), 2, groups)
+    for fold in make_folds(cohort, 4, 1, 0)[0]:
+        assert not set(groups[fold.train]) & set(groups[fold.test])
+        assert set(cohort.y[fold.test]) == {0, 1, 2}
+    plan = Plan("uno_c", folds=4, repeats=1, seed=0, times=time_grid(cohort), reduction=reduction)
+    assert evaluate_fold(SIMPLE, cohort, plan, 0).score > 0.55
+
+
+def test_what_is_known_of_a_patient_in_another_group_member_is_not_known_of_him() -> None:
+    """Copies of patients: with groups the nearest neighbour has been held out too, without them it is a copy."""
+    rng = np.random.default_rng(3)
+    X, time = rng.normal(size=(60, 3)), rng.exponential(size=60)
+    event = (np.arange(60) % 3 > 0).astype(np.int8)
+    cohort = as_cohort(np.tile(X, (4, 1)), np.tile(simulated(0, 60).y, 4), (1.0,), 1)
+    cohort = replace(cohort, y=np.tile(event, 4), time=np.tile(time, 4))
+    grouped = replace(cohort, groups=np.tile(np.arange(60), 4))
+    nearest = replace(SIMPLE, prediction=Step.of("k_nearest_neighbours", {"neighbours": 3}))
+    scores = {}
+    for name, patients in (("apart", cohort), ("together", grouped)):
+        plan = Plan("c_index", folds=3, repeats=1, seed=0, times=time_grid(patients))
+        scores[name] = np.mean([evaluate_fold(nearest, patients, plan, k).score for k in range(3)])
+    assert scores["apart"] > 0.7
+    assert scores["together"] < 0.65
+
+
+def test_a_cause_that_one_patient_has_keeps_no_fold_from_its_score() -> None:
+    data = simulated(13, 200)
+    y = data.y.copy()
+    y["event"][np.flatnonzero(y["event"] == 0)[0]] = 2
+    cohort = as_cohort(data.X, y, (0.5, 1.0), 2)
+    for reduction in ("discrete_time", "ipcw"):
+        plan = Plan("uno_c", folds=4, repeats=1, seed=0, times=time_grid(cohort), reduction=reduction)
+        for predictor in ("cox", "fine_gray", "logistic_regression"):
+            configuration = replace(SIMPLE, prediction=Step.of(predictor))
+            for number in range(4):
+                assert evaluate_fold(configuration, cohort, plan, number).score > 0.5
+
+
+def test_the_notes_count_intervals_and_patients_that_were_not_pooled(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Columns of the pooled table: 10, and 9 of ten intervals.
+    times = tuple(np.arange(1.0, 11.0).tolist())
+    shape = TableShape(
+        30_000, 10, 3_000, has_missing=False, mode="survival", times=times, horizons=(10.0,), n_periods=200_000
+    )
+    of_neighbours = replace(SIMPLE, prediction=Step.of("k_nearest_neighbours", {"neighbours": 25}))
+    assert notes_on_sizes(SIMPLE, shape) == []
+    assert notes_on_sizes(of_neighbours, shape) == [
+        "prediction/k_nearest_neighbours is fitted on 10,000 of 200,000 intervals"
+    ]
+    by_weights = replace(shape, reduction="ipcw")
+    assert notes_on_sizes(replace(SIMPLE, prediction=Step.of("cox")), by_weights) == []
+    monkeypatch.setattr(discrete_time, "MOST_CELLS", 1_900_000)
+    assert notes_on_sizes(SIMPLE, shape) == [
+        "prediction/logistic_regression learns from the intervals of 15,000 of 30,000 patients"
+    ]
+    assert notes_on_sizes(SIMPLE, by_weights) == []
+
+
+def test_curves_that_fall_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    cohort = cohort_with_gaps(1)
+    plan = Plan("uno_c", folds=4, repeats=1, seed=1, times=time_grid(cohort))
+    falling = np.tile(np.linspace(0.9, 0.1, len(plan.times)), (60, 1))
+    monkeypatch.setattr("autoprog.evaluation.cross_validation.risks_of", lambda *_: falling)
+    with pytest.raises(ValueError, match="risks that fall with time"):
+        evaluate_fold(SIMPLE, cohort, plan, 0)

@@ -1,0 +1,92 @@
+"""Every predictor of the space, by both reductions and every calibration, on a survival and a competing cohort."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+from autoprog.cohort import Cohort
+from autoprog.evaluation import Plan, fit_pipeline
+from autoprog.model import dump_estimator, load_estimator
+from autoprog.space import Configuration, Reduction, Space, Step, time_grid
+from autoprog.space.prediction import FOR_COMPETING_RISKS, PREDICTION
+from tests.space.event_times.cohorts import real_event_cohort
+
+PREDICTORS = [a.name for a in (*PREDICTION, *FOR_COMPETING_RISKS)]
+CALIBRATIONS = ("none", "sigmoid", "isotonic")
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    with threadpool_limits(1):
+        yield
+
+
+def cohort_named(name: str) -> Cohort:
+    """Its last two horizons, as every horizon of `ipcw` is a fit for each cause."""
+    cohort = real_event_cohort(name)
+    assert cohort.time_to_event is not None
+    return replace(cohort, outcome=replace(cohort.time_to_event, horizons=cohort.horizons[1:]))
+
+
+def pipelines(predictor: str, name: str, calibrations: tuple[str, ...]) -> Iterator[tuple[Plan, Configuration]]:
+    """What is valid for the cohort, and fitted differently."""
+    cohort = cohort_named(name)
+    reductions: tuple[Reduction, ...] = ("discrete_time", "ipcw")
+    for reduction in reductions:
+        plan = Plan("uno_c", folds=3, repeats=1, seed=0, times=time_grid(cohort), reduction=reduction)
+        space = Space.full(plan.shape(cohort).n_causes)
+        if predictor not in {a.name for a in space.stages[2]}:
+            return
+        algorithm = space.algorithm("prediction", predictor)
+        if algorithm in space.unfit(plan.shape(cohort)):
+            continue
+        step = algorithm.default_step()
+        if "trees" in dict(step.parameters):
+            step = Step.of(step.algorithm, {**dict(step.parameters), "trees": 30})
+        for calibration in calibrations:
+            yield plan, Configuration(Step.of("median"), Step.of("none"), step, Step.of(calibration))
+        if algorithm.takes_times:
+            return
+
+
+def check(predictor: str, name: str, calibrations: tuple[str, ...]) -> int:
+    cohort, n = cohort_named(name), 0
+    for plan, configuration in pipelines(predictor, name, calibrations):
+        fold = plan.fold(cohort, 0)
+        pipeline = fit_pipeline(configuration, cohort, fold.train, plan, seed=1)
+        t = np.concatenate([[0.0], plan.times])
+        F = pipeline.cumulative_incidence(cohort.X[fold.test], t)
+        n_causes = plan.shape(cohort).n_causes
+        assert F.shape == (len(fold.test), n_causes, len(t))
+        assert np.isfinite(F).all()
+        assert F.min() >= 0
+        assert F.max() <= 1
+        np.testing.assert_array_equal(F[:, :, 0], 0.0)
+        assert (np.diff(F, axis=2) >= -1e-12).all()
+        assert F.sum(axis=1).max() <= 1 + 1e-9
+        loaded = load_estimator(dump_estimator(pipeline))
+        np.testing.assert_array_equal(loaded.cumulative_incidence(cohort.X[fold.test], t), F)
+        n += 1
+    return n
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("predictor", PREDICTORS)
+def test_risks_are_probabilities_that_rise_and_survive_storage(predictor: str) -> None:
+    n = check(predictor, "bmt137", ("none",))
+    assert n in {1, 2}
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("name", ["veteran", "bmt137", "pbc_cr"])
+@pytest.mark.parametrize("predictor", PREDICTORS)
+def test_with_every_calibration_too(predictor: str, name: str) -> None:
+    n = check(predictor, name, CALIBRATIONS)
+    assert n == 0 if (predictor, name) == ("fine_gray", "veteran") else n in {3, 6}
