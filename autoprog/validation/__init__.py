@@ -1,37 +1,87 @@
 """The honest score of a model: its interval, its calibration and what decisions by it are worth."""
 
+from autoprog.validation.bootstrap import bootstrap_rows
 from autoprog.validation.calibration import Calibration, Coefficient, calibration_of
+from autoprog.validation.event_times import (
+    FollowedPatients,
+    corrected_event_score,
+    cross_fitted_events,
+    estimate_event_score,
+    fit_event_recalibration,
+    horizon_document,
+    overall_performance,
+)
+from autoprog.validation.instability import Instability, instability_of
 from autoprog.validation.measures import MEASURES, Measure
+from autoprog.validation.patient_intervals import (
+    INTERVAL_LEVEL,
+    LEAST_REFITS,
+    PatientIntervals,
+    Refit,
+    fit_patient_intervals,
+)
 from autoprog.validation.performance import DecisionCurve, Performance, brier_skill, decision_curve, performance_of
-from autoprog.validation.recalibration import IDENTITY, Recalibration, cross_fitted, fit_recalibration
+from autoprog.validation.recalibration import (
+    IDENTITY,
+    Recalibration,
+    cross_fitted,
+    fit_recalibration,
+    recalibration_covariance,
+)
+from autoprog.validation.risk_distribution import RiskDistribution, risk_distribution
 from autoprog.validation.score import ScoreEstimate, estimate_score
 from autoprog.validation.selection import Patients, corrected_score, n_resamples
-from autoprog.validation.smooth_calibration import SmoothCalibration, smooth_calibration
+from autoprog.validation.smooth_calibration import (
+    CalibrationCurve,
+    SmoothCalibration,
+    calibration_curve,
+    smooth_calibration,
+)
 from autoprog.validation.subgroups import Subgroup, measure_subgroups, usual_subgroups
 
 __all__ = [
     "IDENTITY",
+    "INTERVAL_LEVEL",
+    "LEAST_REFITS",
     "MEASURES",
     "Calibration",
+    "CalibrationCurve",
     "Coefficient",
     "DecisionCurve",
+    "FollowedPatients",
+    "Instability",
     "Measure",
+    "PatientIntervals",
     "Patients",
     "Performance",
     "Recalibration",
+    "Refit",
+    "RiskDistribution",
     "ScoreEstimate",
     "SmoothCalibration",
     "Subgroup",
+    "bootstrap_rows",
     "brier_skill",
+    "calibration_curve",
     "calibration_of",
+    "corrected_event_score",
     "corrected_score",
     "cross_fitted",
+    "cross_fitted_events",
     "decision_curve",
+    "estimate_event_score",
     "estimate_score",
+    "fit_event_recalibration",
+    "fit_patient_intervals",
     "fit_recalibration",
+    "horizon_document",
+    "instability_of",
     "measure_subgroups",
     "n_resamples",
+    "overall_performance",
     "performance_of",
+    "recalibration_covariance",
+    "risk_distribution",
     "smooth_calibration",
     "usual_subgroups",
 ]

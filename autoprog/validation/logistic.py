@@ -48,6 +48,7 @@ def maximum_likelihood(
     Z: NDArray[np.float64],
     offset: NDArray[np.float64],
     start: NDArray[np.float64] | None = None,
+    weights: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
     """Coefficients of logit P(y = 1) = Z beta + offset.
 
@@ -61,19 +62,22 @@ def maximum_likelihood(
         Part of the linear predictor that is known.
     start : ndarray, shape = (k,), optional
         Where to start, 0 by default; the nearer, the sooner it ends.
+    weights : ndarray, shape = (n,), optional
+        How much each patient counts, above 0; 1 each by default.
 
     Returns
     -------
     ndarray, shape = (k,)
         beta.
     """
+    shares = np.full(len(y), 1 / len(y)) if weights is None else weights / weights.sum()
 
     def loss(beta: NDArray[np.float64]) -> float:
         eta = Z @ beta + offset
-        return float(np.mean(np.logaddexp(0.0, eta) - y * eta))
+        return float(shares @ (np.logaddexp(0.0, eta) - y * eta))
 
     def gradient(beta: NDArray[np.float64]) -> NDArray[np.float64]:
-        slopes: NDArray[np.float64] = Z.T @ (expit(Z @ beta + offset) - y) / len(y)
+        slopes: NDArray[np.float64] = Z.T @ (shares * (expit(Z @ beta + offset) - y))
         return slopes
 
     fit = minimize(
@@ -81,7 +85,7 @@ def maximum_likelihood(
         np.zeros(Z.shape[1]) if start is None else start,
         method="trust-exact",
         jac=gradient,
-        hess=lambda beta: _information(beta, Z, offset) / len(y),
+        hess=lambda beta: information(beta, Z, offset, shares),
         options={"gtol": _GRADIENT_TOLERANCE},
     )
     return np.asarray(fit.x, dtype=np.float64)
@@ -109,10 +113,33 @@ def fit_logistic(
         Inverse of the information at them.
     """
     beta = maximum_likelihood(y, Z, offset)
-    return beta, np.asarray(np.linalg.inv(_information(beta, Z, offset)), dtype=np.float64)
+    return beta, np.asarray(np.linalg.inv(information(beta, Z, offset)), dtype=np.float64)
 
 
-def _information(beta: NDArray[np.float64], Z: NDArray[np.float64], offset: NDArray[np.float64]) -> NDArray[np.float64]:
+def information(
+    beta: NDArray[np.float64],
+    Z: NDArray[np.float64],
+    offset: NDArray[np.float64],
+    weights: NDArray[np.float64] | float = 1.0,
+) -> NDArray[np.float64]:
+    """Fisher information of the coefficients, shape = (k, k).
+
+    Parameters
+    ----------
+    beta : ndarray, shape = (k,)
+        Where.
+    Z : ndarray, shape = (n, k)
+        Design matrix.
+    offset : ndarray, shape = (n,)
+        Part of the linear predictor that is known.
+    weights : ndarray, shape = (n,), or float
+        How much each patient counts.
+
+    Returns
+    -------
+    ndarray, shape = (k, k)
+        The inverse of the estimates' covariance.
+    """
     mu = expit(Z @ beta + offset)
-    information: NDArray[np.float64] = (Z.T * (mu * (1 - mu))) @ Z
-    return information
+    found: NDArray[np.float64] = (Z.T * (weights * mu * (1 - mu))) @ Z
+    return found

@@ -23,7 +23,7 @@ from scipy.special import expit
 from sklearn.model_selection import StratifiedKFold
 
 from autoprog.evaluation import EPSILON, logit_of
-from autoprog.validation.logistic import maximum_likelihood, overlap
+from autoprog.validation.logistic import information, maximum_likelihood, overlap
 
 _FOLDS = 10
 
@@ -57,7 +57,10 @@ IDENTITY = Recalibration()
 
 
 def fit_recalibration(
-    y: NDArray[np.integer], p: NDArray[np.floating], start: Recalibration = IDENTITY
+    y: NDArray[np.integer],
+    p: NDArray[np.floating],
+    start: Recalibration = IDENTITY,
+    weights: NDArray[np.float64] | None = None,
 ) -> Recalibration:
     """Estimate intercept and slope by maximum likelihood.
 
@@ -69,6 +72,8 @@ def fit_recalibration(
         Risks of patients whom the model was not fitted on, in [0, 1].
     start : Recalibration, optional
         Where to start the search; the nearer, the sooner it ends.
+    weights : ndarray, shape = (n,), optional
+        How much each patient counts, above 0; 1 each by default.
 
     Returns
     -------
@@ -80,11 +85,34 @@ def fit_recalibration(
     ones = np.ones((len(x), 1))
     if overlap(y, x):
         near = np.array([start.intercept, start.slope])
-        a, b = maximum_likelihood(y, np.column_stack([ones, x]), np.zeros(len(x)), near)
+        a, b = maximum_likelihood(y, np.column_stack([ones, x]), np.zeros(len(x)), near, weights)
         if b > 0:
             return Recalibration(float(a), float(b))
-    (a,) = maximum_likelihood(y, ones, x)
+    (a,) = maximum_likelihood(y, ones, x, weights=weights)
     return Recalibration(float(a), 1.0)
+
+
+def recalibration_covariance(p: NDArray[np.floating], recalibration: Recalibration) -> NDArray[np.float64]:
+    """How uncertain a recalibration is that was estimated on some patients.
+
+    Parameters
+    ----------
+    p : ndarray, shape = (n,)
+        The risks that it was fitted to.
+    recalibration : Recalibration
+        As `fit_recalibration` gave it; a slope of exactly 1 was not estimated.
+
+    Returns
+    -------
+    ndarray, shape = (2, 2)
+        Covariance of intercept and slope: the inverse of the information at them. Of a slope that was not estimated 0.
+    """
+    x = logit_of(p)
+    beta = np.array([recalibration.intercept, recalibration.slope])
+    of_both = information(beta, np.column_stack([np.ones(len(x)), x]), np.zeros(len(x)))
+    if recalibration.slope == 1:
+        return np.diag([1 / of_both[0, 0], 0.0])
+    return np.asarray(np.linalg.inv(of_both), dtype=np.float64)
 
 
 def cross_fitted(y: NDArray[np.integer], p: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.float64]:

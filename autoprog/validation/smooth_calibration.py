@@ -25,14 +25,15 @@ Strategies, 2nd ed., section 2.4.5.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, ndtri
 
 from autoprog.evaluation import logit_of
-from autoprog.validation.logistic import maximum_likelihood, overlap
+from autoprog.validation.logistic import information, maximum_likelihood, overlap
 
 # Percentiles at which Harrell places 5 and 3 knots; 3 where the rarer outcome has too few patients for 5 coefficients.
 _FIVE = (0.05, 0.275, 0.5, 0.725, 0.95)
@@ -45,6 +46,8 @@ _METHODS = {
 }
 _SPLINE = "logistic in a restricted cubic spline of the logit of the risk, {} knots"
 
+_LEVEL = 0.95
+_PERCENTILES, _DECIMALS = np.linspace(0.01, 0.99, 50), 6  # where a curve is told, and of its risks
 _APART = 6  # decimals of a logit in which two knots must differ
 
 
@@ -97,9 +100,77 @@ def smooth_calibration(y: NDArray[np.integer], p: NDArray[np.floating]) -> Smoot
     f = expit(Z @ maximum_likelihood(y, Z, np.zeros(len(x))))
     distance = np.abs(p - f)
     e50, e90 = np.quantile(distance, [0.5, 0.9])
-    return SmoothCalibration(
-        float(distance.mean()), float(e50), float(e90), _METHODS.get(Z.shape[1], _SPLINE.format(len(t)))
-    )
+    return SmoothCalibration(float(distance.mean()), float(e50), float(e90), _method(Z, t))
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationCurve:
+    """A smooth calibration curve at some risks.
+
+    Attributes
+    ----------
+    risks : tuple of float
+        Ascending, in (0, 1).
+    observed : tuple of float
+        f: the smoothed frequency of the outcome at them. Ideal is the risk itself.
+    lower, upper : tuple of float
+        Pointwise Wald interval of level `level`, of the log odds.
+    level : float
+        Of the intervals.
+    method : str
+        How the curve was smoothed, in words.
+    """
+
+    risks: tuple[float, ...]
+    observed: tuple[float, ...]
+    lower: tuple[float, ...]
+    upper: tuple[float, ...]
+    level: float
+    method: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+
+def calibration_curve(
+    y: NDArray[np.integer], p: NDArray[np.floating], at: NDArray[np.float64] | None = None
+) -> CalibrationCurve | None:
+    """The curve that `smooth_calibration` measures distances from.
+
+    Parameters
+    ----------
+    y : ndarray, shape = (n_patients,)
+        0 and 1, both present.
+    p : ndarray, shape = (n_patients,)
+        Risks in [0, 1], of patients whom the model was not fitted on.
+    at : ndarray, shape = (n_points,), optional
+        Risks at which to tell it, in (0, 1), ascending; by default percentiles of p from the 1st to the 99th.
+
+    Returns
+    -------
+    CalibrationCurve or None
+        None where the risks separate the outcomes, so that no curve has a finite estimate.
+    """
+    x = logit_of(p)
+    if np.ptp(x) > 0 and not overlap(y, x):
+        return None
+    t = _knots(y, x)
+    Z, offset = _design(x, t), np.zeros(len(x))
+    beta = maximum_likelihood(y, Z, offset)
+    # Of few patients the spline's columns may be alike up to rounding.
+    covariance = np.linalg.pinv(information(beta, Z, offset), hermitian=True)
+    risks = np.unique(np.quantile(p, _PERCENTILES).round(_DECIMALS)) if at is None else at
+    points = _columns(logit_of(risks), t)[:, : Z.shape[1]]
+    eta = points @ beta
+    error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", points, covariance, points), 0.0))
+    reach = float(ndtri((1 + _LEVEL) / 2)) * error
+    f, lower, upper = (tuple(expit(bound).tolist()) for bound in (eta, eta - reach, eta + reach))
+    return CalibrationCurve(tuple(risks.tolist()), f, lower, upper, _LEVEL, _method(Z, t))
+
+
+def _method(Z: NDArray[np.float64], t: NDArray[np.float64]) -> str:
+    return _METHODS.get(Z.shape[1], _SPLINE.format(len(t)))
 
 
 def _knots(y: NDArray[np.integer], x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -111,8 +182,10 @@ def _knots(y: NDArray[np.integer], x: NDArray[np.float64]) -> NDArray[np.float64
 
 def _design(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
     """Z; fewer than three knots leave a line, equal risks one frequency."""
-    if np.ptp(x) == 0:
-        return np.ones((len(x), 1))
+    return np.ones((len(x), 1)) if np.ptp(x) == 0 else _columns(x, t)
+
+
+def _columns(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
     nonlinear = [_spline_term(x, t, j) for j in range(len(t) - 2)]
     return np.column_stack([np.ones(len(x)), x, *nonlinear])
 

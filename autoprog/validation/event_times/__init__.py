@@ -1,0 +1,24 @@
+"""What validation is for curves of risk: scores with intervals, recalibration, performance at every horizon."""
+
+from autoprog.validation.event_times.pairs import resampled_event_scores
+from autoprog.validation.event_times.performance import (
+    HorizonPerformance,
+    horizon_document,
+    overall_performance,
+    performance_at,
+)
+from autoprog.validation.event_times.recalibration import cross_fitted_events, fit_event_recalibration
+from autoprog.validation.event_times.score import FollowedPatients, corrected_event_score, estimate_event_score
+
+__all__ = [
+    "FollowedPatients",
+    "HorizonPerformance",
+    "corrected_event_score",
+    "cross_fitted_events",
+    "estimate_event_score",
+    "fit_event_recalibration",
+    "horizon_document",
+    "overall_performance",
+    "performance_at",
+    "resampled_event_scores",
+]

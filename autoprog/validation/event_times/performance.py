@@ -1,0 +1,212 @@
+"""Everything that is told of curves of risk: at every horizon, and over the whole of the follow-up.
+
+=======  =========================================================================  ==================
+symbol   meaning                                                                    shape
+=======  =========================================================================  ==================
+y        event codes and times                                                      (n,)
+F        risk of the event of interest until the times of the search                (n, T)
+h        a horizon                                                                  scalar
+c        thresholds at which a patient would be treated                             (m,)
+=======  =========================================================================  ==================
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of
+from autoprog.survival import (
+    Interval,
+    brier_score,
+    calibration_at,
+    calibration_curve,
+    calibration_groups,
+    cumulative_dynamic_auc,
+    net_benefit,
+    net_benefit_of_all,
+    scaled_brier,
+)
+
+_HUNDREDTHS = 99
+_GROUPS, _LEAST_OF_A_GROUP = 10, 20
+_BINS = 20
+
+_Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class HorizonPerformance:
+    """How good risks until one horizon are.
+
+    Attributes
+    ----------
+    horizon : float
+        In the unit of the cohort's times.
+    auc : float
+        Cumulative cases against dynamic controls, in [0, 1], more is better.
+    brier, brier_skill : float
+        With weights of inverse probability of censoring; skill 1 is the best, 0 that of giving all the incidence.
+    expected_observed : Interval
+        Expected over observed incidence; 1 is ideal.
+    observed : Interval
+        Aalen-Johansen estimate of the incidence.
+    slope : Interval or None
+        Calibration slope on the scale of cloglog; 1 is ideal.
+    intercept : Interval
+        0 is ideal.
+    ici, e50, e90 : float
+        Distance of the risks from the smooth calibration curve: mean, median, 90th percentile.
+    """
+
+    horizon: float
+    auc: float
+    brier: float
+    brier_skill: float
+    expected_observed: Interval
+    observed: Interval
+    slope: Interval | None
+    intercept: Interval
+    ici: float
+    e50: float
+    e90: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Ready for JSON; what has no value is None."""
+        document: dict[str, Any] = _for_json(asdict(self))
+        return document
+
+
+def performance_at(y: NDArray[np.void], p: NDArray[np.floating], horizon: float) -> HorizonPerformance:
+    """Measure risks until a horizon.
+
+    Parameters
+    ----------
+    y : structured ndarray, shape = (n,)
+        Of dtype `EVENT_TIMES`.
+    p : ndarray, shape = (n,)
+        Risks in [0, 1], of patients whom the model was not fitted on.
+    horizon : float
+        Within the follow-up.
+
+    Returns
+    -------
+    HorizonPerformance
+        Every measure.
+    """
+    time, event, risk, h = y["time"], y["event"], np.asarray(p, dtype=np.float64), np.array([horizon])
+    calibration, curve = calibration_at(time, event, risk, horizon), calibration_curve(time, event, risk, horizon)
+    return HorizonPerformance(
+        horizon=horizon,
+        auc=float(cumulative_dynamic_auc(time, event, risk[:, None], h)[0]),
+        brier=float(brier_score(time, event, risk[:, None], h)[0]),
+        brier_skill=float(scaled_brier(time, event, risk[:, None], h)[0]),
+        expected_observed=calibration.expected_observed,
+        observed=calibration.observed,
+        slope=calibration.slope,
+        intercept=calibration.intercept,
+        ici=curve.ici,
+        e50=curve.e50,
+        e90=curve.e90,
+    )
+
+
+def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp) -> dict[str, float]:
+    """Every measure that a search can optimise, by name, in its own direction.
+
+    Parameters
+    ----------
+    y : structured ndarray, shape = (n,)
+        Of dtype `EVENT_TIMES`.
+    F : ndarray, shape = (n, T)
+        Risks until the times of the search.
+    follow_up : FollowUp
+        Of the search's cohort.
+
+    Returns
+    -------
+    dict of str to float
+        See `autoprog.evaluation.EVENT_METRICS`.
+    """
+    return {name: event_metric_of(name, follow_up).score(y, F) for name in EVENT_METRICS}
+
+
+def horizon_document(
+    y: NDArray[np.void],
+    p: NDArray[np.floating],
+    baseline: NDArray[np.floating] | None,
+    horizon: float,
+    thresholds: tuple[float, float],
+) -> dict[str, Any]:
+    """All that is told of risks until one horizon.
+
+    Parameters
+    ----------
+    y : structured ndarray, shape = (n,)
+        Of dtype `EVENT_TIMES`.
+    p, baseline : ndarray, shape = (n,)
+        Risks of the model and of the simple pipeline, in [0, 1], of patients whom they were not fitted on; no baseline
+        where it could not be evaluated.
+    horizon : float
+        Within the follow-up.
+    thresholds : tuple of float
+        Range of risks at which a patient might be treated.
+
+    Returns
+    -------
+    dict
+        Ready for JSON: `horizon`, `performance`, `baseline`, `calibration_curve`, `calibration_groups`, `net_benefit`,
+        `risk_distribution`.
+    """
+    time, event, risk = y["time"], y["event"], np.asarray(p, dtype=np.float64)
+    curve = calibration_curve(time, event, risk, horizon)
+    groups = min(_GROUPS, max(2, len(y) // _LEAST_OF_A_GROUP))
+    document: dict[str, Any] = {
+        "horizon": horizon,
+        "performance": performance_at(y, risk, horizon).to_json(),
+        "baseline": None if baseline is None else performance_at(y, baseline, horizon).to_json(),
+        "calibration_curve": {name: getattr(curve, name) for name in ("risk", "observed", "lower", "upper")},
+        "calibration_groups": asdict(calibration_groups(time, event, risk, horizon, groups=groups)),
+        "net_benefit": _decision_curve(y, risk, baseline, horizon, thresholds),
+        "risk_distribution": _distribution(risk),
+    }
+    return {name: _for_json(part) for name, part in document.items()}
+
+
+def _decision_curve(
+    y: NDArray[np.void],
+    p: _Floats,
+    baseline: NDArray[np.floating] | None,
+    horizon: float,
+    thresholds: tuple[float, float],
+) -> dict[str, Any]:
+    time, event = y["time"], y["event"]
+    c = np.arange(1, _HUNDREDTHS + 1) / (_HUNDREDTHS + 1)
+    simple = None if baseline is None else np.asarray(baseline, dtype=np.float64)
+    return {
+        "thresholds": c,
+        "model": net_benefit(time, event, p, horizon, c),
+        "baseline": None if simple is None else net_benefit(time, event, simple, horizon, c),
+        "treat_all": net_benefit_of_all(time, event, horizon, c),
+        "treat_none": [0.0] * len(c),
+        "range": list(thresholds),
+    }
+
+
+def _distribution(p: _Floats) -> dict[str, list[float] | list[int]]:
+    counts, edges = np.histogram(p, np.linspace(0, 1, _BINS + 1))
+    return {"edges": edges.round(6).tolist(), "patients": counts.tolist()}
+
+
+def _for_json(value: Any) -> Any:  # noqa: ANN401  any JSON, and arrays
+    """Arrays as lists; as null what has no value, such as a net benefit where all to be treated are censored early."""
+    if isinstance(value, np.ndarray):
+        return _for_json(value.tolist())
+    if isinstance(value, dict):
+        return {name: _for_json(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_for_json(item) for item in value]
+    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -1,0 +1,87 @@
+"""Recalibrating curves of risk: the binary map, fitted to all times at once with censored patients weighed out.
+
+=======  =========================================================================  ==================
+symbol   meaning                                                                    shape
+=======  =========================================================================  ==================
+t        times of the search                                                        (T,)
+F        out-of-fold risks until t                                                  (n, T)
+e        whether the event of interest was seen until t                             (n, T)
+w        weights of inverse probability of censoring                                (n, T)
+a, b     logit(risk) = a + b logit(F)
+=======  =========================================================================  ==================
+
+a and b are those of the weighted logistic likelihood of all patients and times. One map for all times keeps the order
+of times as it keeps that of patients.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.model_selection import StratifiedKFold
+
+from autoprog.evaluation import FollowUp
+from autoprog.space import strata_of
+from autoprog.survival import ipcw_weights
+from autoprog.validation.recalibration import IDENTITY, Recalibration, fit_recalibration
+
+_FOLDS = 10
+
+
+def fit_event_recalibration(
+    y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp, start: Recalibration = IDENTITY
+) -> Recalibration:
+    """Estimate intercept and slope.
+
+    Parameters
+    ----------
+    y : structured ndarray, shape = (n,)
+        Of dtype `EVENT_TIMES`.
+    F : ndarray, shape = (n, T)
+        Risks of patients whom the model was not fitted on, until the times of the search.
+    follow_up : FollowUp
+        Of the search's cohort.
+    start : Recalibration, optional
+        Where to start; the nearer, the sooner it ends.
+
+    Returns
+    -------
+    Recalibration
+        See `fit_recalibration`.
+    """
+    t = np.array(follow_up.times)
+    w = ipcw_weights(y["time"], y["event"], t, follow_up.censoring)
+    e = (y["event"] == 1)[:, None] & (y["time"][:, None] <= t)
+    known = w > 0
+    return fit_recalibration(e[known].astype(np.int8), np.asarray(F)[known], start, weights=w[known])
+
+
+def cross_fitted_events(
+    y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Recalibrate each tenth of the patients by the others: what a score of recalibrated risks must be made of.
+
+    Parameters
+    ----------
+    y : structured ndarray, shape = (n,)
+        Of dtype `EVENT_TIMES`.
+    F : ndarray, shape = (n, T)
+        Out-of-fold risks until the times of the search.
+    follow_up : FollowUp
+        Of the search's cohort.
+    rng : numpy.random.Generator
+        Shuffles the patients.
+
+    Returns
+    -------
+    ndarray, shape = (n, T)
+        Risks in (0, 1).
+    """
+    seen = (y["event"] == 1).astype(np.int8)
+    folds = max(2, min(_FOLDS, int(seen.sum())))
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**32)))
+    risks = np.empty(F.shape)
+    start = fit_event_recalibration(y, F, follow_up)
+    for train, test in splitter.split(np.zeros(len(y)), strata_of(seen, folds)):
+        risks[test] = fit_event_recalibration(y[train], F[train], follow_up, start).apply(F[test])
+    return risks

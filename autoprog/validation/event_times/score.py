@@ -1,0 +1,181 @@
+"""The score of curves of risk, with an interval; of an ensemble, less what choosing it by the same patients added.
+
+The symbols are those of `autoprog.validation.selection`, whose correction this is, with the concordances, areas and
+integrated Brier scores of `pairs` in place of the binary measures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.evaluation import FollowUp, Metric
+from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
+from autoprog.validation.event_times.recalibration import fit_event_recalibration
+from autoprog.validation.score import LEVEL, ScoreEstimate
+from autoprog.validation.selection import Average, Choose
+
+RESAMPLES = 500
+# The correction scores every pipeline in every resample, and two averages one by one.
+_CORRECTION_RESAMPLES, _MOST_CORRECTION_CELLS = 200, 40_000_000
+_CHUNK = 1 << 18
+
+_Floats = NDArray[np.float64]
+
+
+class FollowedPatients(NamedTuple):
+    """Whom resamples are drawn from.
+
+    Attributes
+    ----------
+    y : structured ndarray, shape = (n,)
+        Of dtype `EVENT_TIMES`; at every horizon two or more, in different groups, are known to have the event of
+        interest, and as many not to have it.
+    follow_up : FollowUp
+        Of the search's cohort.
+    groups : ndarray of int, shape = (n,), or None
+        Rows that are drawn together.
+    """
+
+    y: NDArray[np.void]
+    follow_up: FollowUp
+    groups: NDArray[np.integer] | None = None
+
+
+def estimate_event_score(
+    metric: Metric, patients: FollowedPatients, F: NDArray[np.floating], rng: np.random.Generator
+) -> ScoreEstimate:
+    """Score out-of-fold curves, with a percentile interval of a bootstrap of the patients.
+
+    Parameters
+    ----------
+    metric : Metric
+        As `event_metric_of` gives it.
+    patients : FollowedPatients
+        Their outcomes.
+    F : ndarray, shape = (n, T)
+        Risks until the times of the search.
+    rng : numpy.random.Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ScoreEstimate
+        `RESAMPLES` resamples; level `LEVEL`.
+    """
+    scores = resampled_event_scores(metric.name, patients.y, F[None], patients.follow_up, rng)
+    drawn = np.concatenate([scores(c)[:, 0] for c in _counts(metric, patients, RESAMPLES, rng)])
+    estimate = metric.score(patients.y, F)
+    # Of many patients the resamples compare a part: their spread counts, not their middle.
+    ends = estimate + np.quantile(drawn - drawn.mean(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    lower, upper = np.clip(ends, metric.lower, metric.upper).tolist()
+    method = (
+        f"{_title(metric, patients.follow_up)} of out-of-fold risks; percentile interval of {RESAMPLES} bootstrap "
+        "resamples of the patients; right for a model that was not chosen by the same patients"
+    )
+    return ScoreEstimate(estimate, lower, upper, LEVEL, method)
+
+
+def corrected_event_score(
+    metric: Metric,
+    patients: FollowedPatients,
+    reported: NDArray[np.floating],
+    p: NDArray[np.floating],
+    w: _Floats,
+    *,
+    choose: Choose,
+    rng: np.random.Generator,
+    average: Average,
+) -> ScoreEstimate:
+    """Score an ensemble of curves, less what choosing its weights by the same patients adds, with an interval.
+
+    Parameters
+    ----------
+    metric : Metric
+        As `event_metric_of` gives it.
+    patients : FollowedPatients
+        Their outcomes.
+    reported : ndarray, shape = (n, T)
+        The ensemble's risks as they are to be scored: recalibrated by other patients unless the metric ranks only.
+    p : ndarray, shape = (t, n, T)
+        Out-of-fold risks of the pipelines.
+    w : ndarray, shape = (t,)
+        Sums to 1.
+    choose : callable (ndarray, shape = (n, b); ndarray, shape = (b, t)) -> ndarray, shape = (b, t)
+        The rule that gave w.
+    rng : numpy.random.Generator
+        Source of randomness.
+    average : callable (weights, risks) -> risks
+        How weights make one risk of many.
+
+    Returns
+    -------
+    ScoreEstimate
+        Level `LEVEL`.
+    """
+    t, n = p.shape[:2]
+    resamples = int(np.clip(_MOST_CORRECTION_CELLS // (n * t), 20, _CORRECTION_RESAMPLES))
+    sign = 1 if metric.greater_is_better else -1
+    scores = resampled_event_scores(metric.name, patients.y, p, patients.follow_up, rng)
+    delivered = average(w, p)
+    pairs: list[tuple[float, float]] = []
+    for c in _counts(metric, patients, resamples, rng):
+        weights = choose(c, sign * scores(c))
+        for counts, of_drawn in zip(c.T, weights, strict=True):
+            both = (average(of_drawn, p), delivered)
+            first, second = (_on_others(metric, patients, F, counts) for F in both)
+            pairs.append((first, second))
+    of_chosen, of_delivered = np.array(pairs).T
+    apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
+    estimate = apparent - float(np.mean(of_delivered - of_chosen))
+    quantiles = np.quantile(of_chosen - of_chosen.mean(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    ends = estimate + quantiles / np.sqrt(np.e - 1)
+    estimate, lower, upper = np.clip([estimate, *ends], metric.lower, metric.upper).tolist()
+    method = (
+        f"{_title(metric, patients.follow_up)} of out-of-fold risks, corrected for having chosen the ensemble's "
+        f"weights by the same patients: in {resamples} bootstrap resamples all {t} pipelines are scored and weighed "
+        "anew by the patients drawn, and their average is scored on the others, as the interval is; uncorrected it is "
+        f"{apparent:.3f}"
+    )
+    return ScoreEstimate(estimate, lower, upper, LEVEL, method)
+
+
+def _on_others(metric: Metric, patients: FollowedPatients, F: _Floats, c: NDArray[np.float32]) -> float:
+    """Score on the patients left out, of risks that are recalibrated by those drawn where the metric sees it."""
+    y, out = patients.y, c == 0
+    others = F[out]
+    if not metric.ranks_only:
+        drawn = np.repeat(np.arange(len(y)), c.astype(np.int64))
+        others = fit_event_recalibration(y[drawn], F[drawn], patients.follow_up).apply(others)
+    return metric.score(y[out], others)
+
+
+def _counts(
+    metric: Metric, patients: FollowedPatients, resamples: int, rng: np.random.Generator
+) -> Iterator[NDArray[np.float32]]:
+    """How often each resample holds each patient, in chunks; those drawn and those left out can both be scored."""
+    n, scorable = len(patients.y), can_be_scored(metric.name, patients.y, patients.follow_up)
+    units = np.arange(n) if patients.groups is None else patients.groups
+    distinct, of_row = np.unique(units, return_inverse=True)
+    size = max(1, _CHUNK // n)
+    for start in range(0, resamples, size):
+        c = np.empty((n, min(size, resamples - start)), dtype=np.float32)
+        for b in range(c.shape[1]):
+            while True:
+                drawn = np.bincount(rng.integers(len(distinct), size=len(distinct)), minlength=len(distinct))
+                c[:, b] = drawn[of_row]
+                if scorable(c[:, b] > 0) and scorable(c[:, b] == 0):
+                    break
+        yield c
+
+
+def _title(metric: Metric, follow_up: FollowUp) -> str:
+    if metric.name == "c_index":
+        return metric.name
+    if metric.name == "time_dependent_auc":
+        return f"{metric.name}, mean over the horizons {', '.join(f'{h:g}' for h in follow_up.horizons)},"
+    first, last = follow_up.times[0], follow_up.times[-1]
+    return f"{metric.name} until {last:g}" if metric.name == "uno_c" else f"{metric.name} from {first:g} to {last:g}"

@@ -1,0 +1,104 @@
+"""How good the delivered ensembles are, and whether what a search says of them is true.
+
+    python benchmarks/ensembles                              figures of the shards that are there
+    python benchmarks/ensembles outer --data FOLDER          ten real cohorts, 2 x 5 outer folds, searches of 30 s
+    python benchmarks/ensembles coverage                     200 simulated cohorts, searches of 10 s
+    python benchmarks/ensembles equivalence                  60 others: intervals beside those of refits of everything
+
+All can be killed and started again: what is done is not done anew. `--slice N` makes a small part of short searches,
+apart from the rest: what CI runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import structlog
+
+_HERE = Path(__file__).parent
+_SHARDS = _HERE / "shards"
+_SLICE_TIME_S = 4.0
+
+
+def _outer(arguments: argparse.Namespace) -> None:
+    from _outer import COHORTS, FOLDS, REPEATS, TIME_S, run, shards  # noqa: PLC0415  learning libraries
+
+    asked = shards(tuple(arguments.cohorts or COHORTS), REPEATS * FOLDS)
+    if arguments.slice:
+        run(asked[: arguments.slice], arguments.data, arguments.shards / "slice-outer", _SLICE_TIME_S, arguments.slots)
+    else:
+        run(asked, arguments.data, arguments.shards / "outer", TIME_S, arguments.slots)
+
+
+def _coverage(arguments: argparse.Namespace) -> None:
+    from _coverage import COHORTS, TIME_S, run  # noqa: PLC0415  learning libraries
+
+    if arguments.slice:
+        path = arguments.shards / "slice-coverage.jsonl"
+        run(path, range(arguments.slice), _SLICE_TIME_S, arguments.slots)
+    else:
+        run(arguments.shards / "coverage.jsonl", range(COHORTS), TIME_S, arguments.slots)
+
+
+def _equivalence(arguments: argparse.Namespace) -> None:
+    from _equivalence import COHORTS, run  # noqa: PLC0415  learning libraries
+
+    name = "slice-equivalence.jsonl" if arguments.slice else "equivalence.jsonl"
+    run(arguments.shards / name, range(arguments.slice or COHORTS))
+
+
+def _figures(arguments: argparse.Namespace) -> None:
+    import _coverage  # noqa: PLC0415  learning libraries
+    import _equivalence  # noqa: PLC0415
+    import _outer  # noqa: PLC0415
+    from _coverage_figures import coverage_figures  # noqa: PLC0415
+    from _outer_figures import outer_figures  # noqa: PLC0415
+
+    part = "slice-" if arguments.slice else ""
+    outer = arguments.shards / f"{part}outer"
+    coverage, equivalence = (arguments.shards / f"{part}{name}.jsonl" for name in ("coverage", "equivalence"))
+    document: dict[str, Any] = {
+        "outer": outer_figures(_outer.read(outer)),
+        "coverage": coverage_figures(_coverage.read(coverage)),
+        "equivalence": _equivalence.equivalence_figures(_coverage.read(equivalence)),
+        "versions": {name: version(name) for name in ("autoprog", "lightgbm", "numpy", "scikit-learn")},
+    }
+    print(json.dumps(document, indent=2))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="benchmarks/ensembles", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command")
+    outer = commands.add_parser("outer", help="outer cross-validation on real cohorts")
+    outer.add_argument("--data", type=Path, required=True, help="folder of the cohorts' files")
+    outer.add_argument("--cohorts", nargs="+", metavar="COHORT", help="keys of the optimizers' table; default: ten")
+    outer.set_defaults(run=_outer)
+    coverage = commands.add_parser("coverage", help="simulated cohorts")
+    coverage.set_defaults(run=_coverage)
+    for command in (outer, coverage):
+        command.add_argument("--slots", type=int, default=2, help="fits at once")
+    equivalence = commands.add_parser("equivalence", help="intervals beside those of refits of whole ensembles")
+    equivalence.set_defaults(run=_equivalence)
+    parser.set_defaults(run=_figures)
+    figures = commands.add_parser("figures", help="print the figures, as without a command")
+    figures.set_defaults(run=_figures)
+    for command in (parser, outer, coverage, equivalence, figures):
+        command.add_argument("--shards", type=Path, default=_SHARDS, help="folder of what is done")
+        command.add_argument("--slice", type=int, default=0, metavar="N", help="only so many shards, of short searches")
+    return parser
+
+
+def main() -> None:
+    """Run one of the commands."""
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))  # standard output is the figures'
+    arguments = _parser().parse_args()
+    arguments.run(arguments)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of
+from autoprog.survival import aalen_johansen, censoring_survival, net_benefit
+from autoprog.validation.event_times import horizon_document, overall_performance, performance_at
+from tests.space.event_times.cohorts import real_event_cohort, simulated
+from tests.survival.reference import cohort_of, metric
+
+
+@pytest.mark.parametrize("name", ["mgus2", "whas500"])
+def test_at_a_horizon_the_measures_are_rs(name: str) -> None:
+    c, cohort = cohort_of(name), real_event_cohort(name)
+    y = np.array(list(zip(c.event, c.time, strict=True)), dtype=[("event", "i1"), ("time", "f8")])
+    for j, horizon in enumerate(cohort.horizons):
+        found = performance_at(y, c.risk[:, j], horizon)
+        assert found.auc == pytest.approx(metric(name, "auc_cd")[j], abs=1e-9)
+        assert found.brier == pytest.approx(metric(name, "brier")[j], abs=1e-9)
+        assert found.brier_skill == pytest.approx(1 - found.brier / metric(name, "brier_null_km")[j], abs=1e-6)
+        observed = aalen_johansen(c.time, c.event).incidence(1)(horizon)
+        assert found.observed.estimate == pytest.approx(float(observed), abs=1e-12)
+
+
+def test_true_risks_are_calibrated_and_better_than_their_mean() -> None:
+    data, h = simulated(0, 4000, 2), 0.8
+    found = performance_at(data.y, data.risk(np.array([h]))[:, 0], h)
+    assert found.slope is not None
+    assert found.slope.lower < 1 < found.slope.upper
+    assert found.intercept.lower < 0 < found.intercept.upper
+    assert found.expected_observed.lower < 1 < found.expected_observed.upper
+    assert found.ici < 0.03
+    assert found.e50 <= found.e90
+    assert 0.05 < found.brier_skill < 1
+    assert json.dumps(found.to_json())
+
+
+@pytest.mark.parametrize("causes", [1, 2])
+def test_overall_it_tells_every_measure_that_can_be_optimised(causes: int) -> None:
+    data, times = simulated(1, 300, causes), (0.3, 0.6, 1.0)
+    follow_up = FollowUp(times, times[1:], causes, censoring_survival(data.y["time"], data.y["event"]))
+    F = data.risk(np.array(times))
+    found = overall_performance(data.y, F, follow_up)
+    assert list(found) == list(EVENT_METRICS)
+    for name, value in found.items():
+        assert value == event_metric_of(name, follow_up).score(data.y, F)
+
+
+@pytest.mark.parametrize("with_baseline", [True, False])
+def test_the_document_of_a_horizon_is_complete_and_is_json(with_baseline: bool) -> None:
+    data, h = simulated(2, 400, 2), 0.8
+    p = data.risk(np.array([h]))[:, 0].astype(np.float32)
+    other = np.clip(np.random.default_rng(0).normal(0.25, 0.05, 400), 0.01, 0.9)
+    baseline = other if with_baseline else None
+    document = horizon_document(data.y, p, baseline, h, (0.05, 0.2))
+    json.dumps(document, allow_nan=False)
+    assert (document["baseline"] is None) != with_baseline
+    assert (document["net_benefit"]["baseline"] is None) != with_baseline
+    risk = p.astype(float)
+    thresholds = np.arange(1, 100) / 100
+    expected = net_benefit(data.y["time"], data.y["event"], risk, h, thresholds)
+    found = np.array(document["net_benefit"]["model"], dtype=float)  # None, which has no value, becomes nan
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    assert (None in (document["net_benefit"]["baseline"] or [])) == with_baseline
+    assert document["net_benefit"]["range"] == [0.05, 0.2]
+    assert sum(document["risk_distribution"]["patients"]) == 400
+    assert len(document["calibration_groups"]["observed"]) == 10
+    curve = document["calibration_curve"]
+    assert len(curve["risk"]) == len(curve["observed"]) == len(curve["lower"]) == len(curve["upper"]) > 10

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+
+from autoprog.validation import calibration_curve, instability_of
+
+N = 400
+
+
+def patients() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    q = expit(rng.normal(-0.5, 1.2, N))
+    return (rng.random(N) < q).astype(int), q
+
+
+def test_errors_are_means_over_the_refits_that_have_not_seen_a_patient() -> None:
+    y, q = patients()
+    first, second = q + 0.01, q - 0.03
+    first[: N // 2] = np.nan
+    found = instability_of(y, q, [first, second], np.random.default_rng(0))
+    by_hand = np.where(np.arange(N) < N // 2, 0.03, 0.02)
+    assert found.n_refits == 2
+    assert found.mape == pytest.approx(by_hand.mean())
+    assert found.mape_90 == pytest.approx(0.03)
+    assert len(found.points) == 400
+    assert {round(refit - risk, 9) for risk, refit in found.points} == {0.01, -0.03}
+
+
+def test_refits_like_the_model_lie_on_the_diagonal_and_share_its_curve() -> None:
+    y, q = patients()
+    found = instability_of(y, q, [q, q], np.random.default_rng(0))
+    assert found.mape == 0
+    curve = calibration_curve(y, q, np.array(found.risks))
+    assert curve is not None
+    assert found.curves == (curve.observed, curve.observed)
+    assert list(found.risks) == sorted(found.risks)
+
+
+def test_a_refit_without_a_curve_has_none() -> None:
+    y, q = patients()
+    of_one_outcome = np.where(y == 1, q, np.nan)
+    separated = np.where(y == 1, 0.9, 0.1) + 1e-3 * q
+    found = instability_of(y, q, [of_one_outcome, separated, expit(0.5 * logit(q))], np.random.default_rng(0))
+    assert len(found.curves) == 1
+    assert json.loads(json.dumps(found.to_json()))["n_refits"] == 3
