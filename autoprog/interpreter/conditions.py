@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Feature
+from autoprog.interpreter.clinical_cutoffs import clinical_cutoffs
 from autoprog.interpreter.cuts import cuts_near
 from autoprog.interpreter.rules import Condition, Operator, Rule
 
-_QUARTILES = (0.25, 0.5, 0.75)
-_TOLERANCE = 0.025  # a cut may lie this far off its quartile where that makes it easier to read
+QUARTILES = (0.25, 0.5, 0.75)
+VENTILES = tuple(k / 20 for k in range(1, 20))
+_TOLERANCE = 0.1  # of the distance of two fractions: how far off a cut may lie where that makes it easier to read
 
 _COMPARE: dict[Operator, Callable[[NDArray[np.float64], float], NDArray[np.bool_]]] = {
     ">=": np.greater_equal,
@@ -21,15 +23,19 @@ _COMPARE: dict[Operator, Callable[[NDArray[np.float64], float], NDArray[np.bool_
 }
 
 
-def candidate_conditions(feature: Feature, values: NDArray[np.float64]) -> Iterator[Condition]:
-    """Conditions on one feature: cuts near its quartiles, or its levels.
+def candidate_conditions(
+    feature: Feature, values: NDArray[np.float64], fractions: Sequence[float]
+) -> Iterator[Condition]:
+    """Conditions on one feature: its clinical cut-offs, cuts near some quantiles, or its levels.
 
     Parameters
     ----------
     feature : Feature
-        The column.
+        The column. The clinical cut-offs that its name and unit have are taken where any lies within the values.
     values : ndarray, shape = (n_patients,)
         Numbers or codes of levels; NaN is missing.
+    fractions : sequence of float
+        Quantiles to cut at elsewhere, evenly spaced in (0, 1).
 
     Yields
     ------
@@ -39,10 +45,19 @@ def candidate_conditions(feature: Feature, values: NDArray[np.float64]) -> Itera
     if feature.kind in {"binary", "categorical"}:
         yield from (Condition(feature.name, "=", level) for level in feature.levels)
         return
-    for cut in cuts_near(values[~np.isnan(values)], _QUARTILES, _TOLERANCE):
+    for cut in _cuts(feature, values[~np.isnan(values)], fractions):
         bound = cut if feature.kind == "numeric" else feature.levels[int(np.ceil(cut))]
         yield Condition(feature.name, ">=", bound)
         yield Condition(feature.name, "<", bound)
+
+
+def _cuts(feature: Feature, observed: NDArray[np.float64], fractions: Sequence[float]) -> list[float]:
+    if len(observed) and feature.kind == "numeric":
+        smallest, largest = observed.min(), observed.max()
+        clinical = [cut for cut in clinical_cutoffs(feature) if smallest < cut <= largest]
+        if clinical:
+            return clinical
+    return cuts_near(observed, fractions, _TOLERANCE * fractions[0])
 
 
 def satisfies(condition: Condition, feature: Feature, values: NDArray[np.float64]) -> NDArray[np.bool_]:

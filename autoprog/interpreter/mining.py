@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_LENGTH = 3
+MINED_LENGTH = 3
 
 _CHUNK = 16_384  # rows turned to float32 at once; a count up to 2^24 is exact in float32
 
@@ -31,7 +31,7 @@ class Conjunctions:
 
     Attributes
     ----------
-    members : ndarray, shape = (n_conjunctions, MAX_LENGTH)
+    members : ndarray, shape = (n_conjunctions, MINED_LENGTH)
         int16 indices of conditions, ascending; -1 fills shorter ones up.
     counts : ndarray, shape = (n_conjunctions, n_strata)
         int32 matching patients by stratum.
@@ -122,7 +122,7 @@ def _co_occurrences(B: NDArray[np.bool_], strata: NDArray[np.integer], n_strata:
 
 
 def _padded(*columns: NDArray[np.integer]) -> NDArray[np.int16]:
-    members = np.full((len(columns[0]), MAX_LENGTH), -1, dtype=np.int16)
+    members = np.full((len(columns[0]), MINED_LENGTH), -1, dtype=np.int16)
     for position, column in enumerate(columns):
         members[:, position] = column
     return members

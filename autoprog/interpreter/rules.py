@@ -11,6 +11,9 @@ from autoprog.cohort import Feature
 Operator = Literal[">=", "<", "="]
 
 LEVEL = 0.9  # of every interval in a rule
+MAX_LENGTH = 4  # conditions of a rule
+MAX_RULES = 10  # a stratum
+MIN_PATIENTS = 5  # of whom anything is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +79,14 @@ class StratumProbability:
 
 @dataclass(frozen=True, slots=True)
 class EventRate:
-    """Share of the matching patients who had the outcome.
+    """How often the matching patients had the outcome, by the horizon where there is time.
 
     Attributes
     ----------
     estimate : float
-        Observed share, in [0, 1].
+        Observed rate, in [0, 1].
     lower, upper : float
-        Wilson score interval of level `LEVEL`.
+        Interval of level `LEVEL`.
     n : int
         Matching patients.
     """
@@ -95,13 +98,49 @@ class EventRate:
 
 
 @dataclass(frozen=True, slots=True)
+class Prior:
+    """What a clinician expected of a rule.
+
+    Attributes
+    ----------
+    probability : float
+        Of a matching patient to be in the stratum, in (0, 1).
+    strength : float
+        How many patients' observations it weighs, above 0.
+    """
+
+    probability: float
+    strength: float
+
+
+@dataclass(frozen=True, slots=True)
+class HeldOut:
+    """A rule among patients who had no part in finding it.
+
+    Attributes
+    ----------
+    n, in_stratum : int
+        Matching patients, and those of them whose out-of-fold risk lies in the stratum.
+    p_value : float
+        Of Fisher's one-sided test against "the rule tells nothing of the stratum", in (0, 1].
+    adjusted_p_value : float
+        Smallest false-discovery rate at which the rule is kept, in [0, 1].
+    """
+
+    n: int
+    in_stratum: int
+    p_value: float
+    adjusted_p_value: float
+
+
+@dataclass(frozen=True, slots=True)
 class Rule:
     """An association: patients who satisfy all conditions tend to be placed in the stratum.
 
     Attributes
     ----------
     conditions : tuple of Condition
-        One to three; all must hold.
+        One to `MAX_LENGTH`; all must hold.
     stratum : str
         Name of the stratum.
     stratum_probability : StratumProbability
@@ -111,9 +150,16 @@ class Rule:
     support : float
         Share of all patients who satisfy the conditions, in (0, 1).
     confidence : float
-        Share of the matching patients whose out-of-fold risk lies in the stratum, in (0, 1].
+        Share of the matching patients whose out-of-fold risk lies in the stratum, in [0, 1].
     lift : float
-        Confidence over the share of all patients in the stratum; above 1.
+        Confidence over the share of all patients in the stratum; above 1 but for a clinician's rule.
+    horizon : float or None
+        Time that the risks speak of; None where the outcome has no time.
+    held_out : HeldOut or None
+        The check on other patients; None where fewer than `MIN_PATIENTS` of them match, and in rules that were mined
+        before there was a check.
+    prior : Prior or None
+        What a clinician expected; None for a rule that was mined.
     """
 
     conditions: tuple[Condition, ...]
@@ -123,6 +169,9 @@ class Rule:
     support: float
     confidence: float
     lift: float
+    horizon: float | None = None
+    held_out: HeldOut | None = None
+    prior: Prior | None = None
 
     def in_words(self, features: Sequence[Feature]) -> str:
         """The rule as a sentence.
@@ -146,14 +195,15 @@ class Rule:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As the API shows it; a rule on a binary outcome has no horizon."""
+        """As the API shows it."""
         document = asdict(self)
-        document.pop("conditions")
-        return {"conditions": [asdict(c) for c in self.conditions], "horizon": None, **document}
+        document["conditions"] = list(document["conditions"])
+        return document
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`."""
+        """The inverse of `to_json`; reads rules that were written before there was a check, too."""
+        held_out, prior = document.get("held_out"), document.get("prior")
         return cls(
             conditions=tuple(Condition(**c) for c in document["conditions"]),
             stratum=document["stratum"],
@@ -162,7 +212,36 @@ class Rule:
             support=document["support"],
             confidence=document["confidence"],
             lift=document["lift"],
+            horizon=document["horizon"],
+            held_out=held_out and HeldOut(**held_out),
+            prior=prior and Prior(**prior),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Fidelity:
+    """How well the rules alone tell the model's strata, among patients who had no part in finding them.
+
+    Attributes
+    ----------
+    kappa : float
+        Cohen's kappa of the strata by rules and by the model, at most 1; 0 is chance.
+    lower, upper : float
+        Its interval of level `LEVEL`.
+    agreement : float
+        Share of patients whom rules and model place alike, in [0, 1].
+    n : int
+        Patients held out.
+    default : str
+        Name of the stratum of those whom no rule matches.
+    """
+
+    kappa: float
+    lower: float
+    upper: float
+    agreement: float
+    n: int
+    default: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,14 +253,17 @@ class RuleSet:
     strata : tuple of Stratum
         From the highest risk to the lowest.
     rules : tuple of Rule
-        Stratum by stratum, the best supported first.
+        Stratum by stratum, a clinician's first, then the best supported first.
     note : str
         How to read the figures, and what they do not say.
+    fidelity : Fidelity or None
+        Of the rules as a whole; None where there is one stratum, or the rules were mined before it was measured.
     """
 
     strata: tuple[Stratum, ...]
     rules: tuple[Rule, ...]
     note: str
+    fidelity: Fidelity | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As the API shows it."""
@@ -189,13 +271,16 @@ class RuleSet:
             "strata": [asdict(stratum) for stratum in self.strata],
             "rules": [rule.to_json() for rule in self.rules],
             "note": self.note,
+            "fidelity": self.fidelity and asdict(self.fidelity),
         }
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`."""
+        """The inverse of `to_json`; reads rules that were written before fidelity was measured, too."""
+        fidelity = document.get("fidelity")
         return cls(
             strata=tuple(Stratum(**stratum) for stratum in document["strata"]),
             rules=tuple(Rule.from_json(rule) for rule in document["rules"]),
             note=document["note"],
+            fidelity=fidelity and Fidelity(**fidelity),
         )

@@ -11,8 +11,10 @@ from autoprog.errors import Fault, InvalidInputError
 from autoprog.interpreter.cuts import cuts_near
 from autoprog.interpreter.rules import Stratum
 
+STRATUM_NAMES = ("high", "medium", "low")
+
 # By number of strata: tied risks may leave fewer than three.
-_NAMES = {1: ("all",), 2: ("high", "low"), 3: ("high", "medium", "low")}
+_NAMES = {1: ("all",), 2: ("high", "low"), 3: STRATUM_NAMES}
 
 _TOLERANCE = 0.005  # of a share of patients, for a threshold that is easier to read
 
@@ -39,16 +41,15 @@ def make_strata(
     Raises
     ------
     InvalidInputError
-        If the thresholds are not in order.
+        If the thresholds are not in order; names every fault.
     """
     risks = np.asarray(risks, dtype=np.float64)
     if high is None or medium is None:
         thresholds = cuts_near(risks, (1 / 3, 2 / 3), _TOLERANCE)
-    elif 0 < medium < high < 1:
-        thresholds = [medium, high]
+    elif faults := threshold_faults(high, medium):
+        raise InvalidInputError(faults)
     else:
-        detail = f"medium ({medium:g}) must be below high ({high:g}), both between 0 and 1"
-        raise InvalidInputError([Fault("/strata", detail)])
+        thresholds = [medium, high]
     bounds = [0.0, *thresholds, 1.0]
     band = np.searchsorted(thresholds, risks, side="right")
     names = _NAMES[len(bounds) - 1]
@@ -56,6 +57,55 @@ def make_strata(
         Stratum(name, bounds[k], bounds[k + 1], float(np.mean(band == k)))
         for name, k in zip(names, reversed(range(len(names))), strict=True)
     )
+
+
+def threshold_faults(high: float, medium: float, pointer: str = "/strata") -> list[Fault]:
+    """Whether two thresholds bound three strata.
+
+    Parameters
+    ----------
+    high, medium : float
+        Lower bounds of the strata of these names.
+    pointer : str
+        JSON pointer to the thresholds.
+
+    Returns
+    -------
+    list of Fault
+        Every fault: a threshold that leaves no risk on one side, thresholds that overlap or that leave nobody between.
+    """
+    faults = [
+        Fault(f"{pointer}/{name}", f"must be between 0 and 1, not {threshold:g}")
+        for name, threshold in (("high", high), ("medium", medium))
+        if not 0 < threshold < 1
+    ]
+    if medium == high:
+        faults.append(Fault(f"{pointer}/medium", f"must be below high, {high:g}: nobody would be of medium risk"))
+    elif not medium < high:
+        detail = f"must be below high, {high:g}: from there to {medium:g} the strata would overlap"
+        faults.append(Fault(f"{pointer}/medium", detail))
+    return faults
+
+
+def empty_strata(strata: Sequence[Stratum]) -> list[str]:
+    """What to warn of where thresholds leave a stratum without patients.
+
+    Parameters
+    ----------
+    strata : sequence of Stratum
+        As `make_strata` made them.
+
+    Returns
+    -------
+    list of str
+        One warning a stratum.
+    """
+    return [
+        f"no patient's out-of-fold risk lies in the stratum {stratum.name}, {stratum.lower:g} to {stratum.upper:g}: "
+        "it is empty, and no rule describes it"
+        for stratum in strata
+        if stratum.fraction == 0
+    ]
 
 
 def stratum_indices(strata: Sequence[Stratum], risks: NDArray[np.floating]) -> NDArray[np.int64]:

@@ -8,35 +8,37 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from autoprog.interpreter.association import STRENGTH, log_bayes_factors, log_prior, posterior
-from autoprog.interpreter.mining import MAX_LENGTH
+from autoprog.interpreter.association import STRENGTH, Evidence, log_prior, posterior, raises_odds
+from autoprog.interpreter.rules import MAX_LENGTH
 
 
-@pytest.mark.parametrize(("n_A", "n_Ar", "q_r"), [(0, 0, 0.3), (7, 7, 0.3), (40, 3, 0.1), (25, 12, 0.5)])
-def test_the_marginal_likelihood_is_the_product_of_one_step_predictions(n_A: int, n_Ar: int, q_r: float) -> None:
-    outcomes = [1] * n_Ar + [0] * (n_A - n_Ar)
-    a, b, log_own = STRENGTH * q_r, STRENGTH * (1 - q_r), 0.0
-    for outcome in outcomes:
-        log_own += np.log((a if outcome else b) / (a + b))
-        a, b = a + outcome, b + 1 - outcome
-    log_base = n_Ar * np.log(q_r) + (n_A - n_Ar) * np.log(1 - q_r)
-    factor = log_bayes_factors(np.array([n_A]), np.array([n_Ar]), q_r)[0]
-    assert factor == pytest.approx(log_own - log_base, abs=1e-10)
+def _log_predictions(n_A: int, n_Ar: int, q: float) -> float:
+    """Log probability of patients one after the other, each predicted from those before him."""
+    a, b, total = STRENGTH * q, STRENGTH * (1 - q), 0.0
+    for in_stratum in [1] * n_Ar + [0] * (n_A - n_Ar):
+        total += np.log((a if in_stratum else b) / (a + b))
+        a, b = a + in_stratum, b + 1 - in_stratum
+    return total
+
+
+@pytest.mark.parametrize(("n_A", "n_Ar"), [(0, 0), (7, 7), (40, 13), (60, 24), (25, 12)])
+def test_the_evidence_is_the_ratio_of_one_step_predictions(n_A: int, n_Ar: int) -> None:
+    n, n_r = 60, 24
+    apart = _log_predictions(n_A, n_Ar, n_r / n) + _log_predictions(n - n_A, n_r - n_Ar, n_r / n)
+    expected = apart - _log_predictions(n, n_r, n_r / n)
+    assert float(Evidence(n, n_r)(n_A, n_Ar)) == pytest.approx(expected, abs=1e-9)
 
 
 def test_the_base_rate_itself_speaks_against_a_rate_of_its_own() -> None:
-    factors = log_bayes_factors(np.array([300, 300, 300]), np.array([100, 160, 40]), 1 / 3)
-    assert factors[0] < 0 < min(factors[1], factors[2])
+    evidence = Evidence(900, 300)(np.array([300, 300, 300]), np.array([100, 160, 40]))
+    assert evidence[0] < 0 < min(evidence[1], evidence[2])
 
 
-@pytest.mark.parametrize("n_conditions", [3, 10, 40])
+@pytest.mark.parametrize("n_conditions", [4, 10, 40])
 def test_the_prior_over_all_conjunctions_sums_to_one(n_conditions: int) -> None:
-    lengths = np.arange(1, MAX_LENGTH + 1)
-    total = sum(
-        comb(n_conditions, int(ell)) * np.exp(p)
-        for ell, p in zip(lengths, log_prior(lengths, n_conditions), strict=True)
-    )
-    assert total == pytest.approx(1)
+    prior = log_prior(n_conditions)
+    assert sum(comb(n_conditions, ell) * np.exp(prior[ell]) for ell in range(1, MAX_LENGTH + 1)) == pytest.approx(1)
+    assert prior[0] == 0
 
 
 def test_the_posterior_is_the_beta_of_the_sheet() -> None:
@@ -44,3 +46,17 @@ def test_the_posterior_is_the_beta_of_the_sheet() -> None:
     p = posterior(40, 30, 0.2)
     assert p.mean == pytest.approx(expected.mean())
     assert (p.lower, p.upper) == pytest.approx(expected.interval(0.9))
+
+
+@pytest.mark.parametrize(("probability", "strength"), [(0.9, 1.0), (0.9, 100.0), (0.1, 25.0)])
+def test_prior_knowledge_moves_the_posterior_as_that_many_patients_would(probability: float, strength: float) -> None:
+    expected = stats.beta(strength * probability + 30, strength * (1 - probability) + 10)
+    p = posterior(40, 30, probability, strength)
+    assert p.mean == pytest.approx((strength * probability + 30) / (strength + 40), rel=1e-14)
+    assert (p.lower, p.upper) == pytest.approx(expected.interval(0.9))
+
+
+def test_odds_are_those_of_the_posterior_mean() -> None:
+    n_A, n_Ar, q = np.array([50, 50, 50, 3]), np.array([10, 17, 30, 3]), 0.2
+    odds = [(m := posterior(int(n), int(k), q).mean) / (1 - m) for n, k in zip(n_A, n_Ar, strict=True)]
+    assert raises_odds(n_A, n_Ar, q, 2.0).tolist() == [o >= 2 * q / (1 - q) for o in odds] == [False, False, True, True]

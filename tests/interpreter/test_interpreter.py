@@ -7,14 +7,16 @@ import pytest
 from scipy import stats
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import cohen_kappa_score
 from sklearn.model_selection import cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from autoprog.cohort import Binary, Cohort, Feature
-from autoprog.interpreter import RuleSet, explain, make_strata, matching, stratum_indices
+from autoprog.interpreter import EventRate, RuleSet, explain, make_strata, matching, stratum_indices
 from autoprog.interpreter.association import posterior
-from autoprog.interpreter.interpreter import MAX_RULES
+from autoprog.interpreter.held_out import FALSE_DISCOVERY_RATE, hold_out
+from autoprog.interpreter.rules import MAX_LENGTH, MAX_RULES
 from tests.cohorts import cleveland_cohort
 
 
@@ -43,7 +45,7 @@ def _noise(seed: int, n: int = 400, width: int = 8) -> Cohort:
 def test_rules_of_a_large_cohort_are_mined_on_a_sample_and_their_figures_are_of_all(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("autoprog.interpreter.interpreter._MAX_PATIENTS", 2_000)
+    monkeypatch.setattr("autoprog.interpreter.interpreter._MAX_MINED", 2_000)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(9_000, 3))
     risks = 1 / (1 + np.exp(-2 * X[:, 0] + 0.3 * rng.normal(size=9_000)))
@@ -51,7 +53,8 @@ def test_rules_of_a_large_cohort_are_mined_on_a_sample_and_their_figures_are_of_
     cohort = Cohort("many", Binary("y", "1", "0"), features, X, (rng.random(9_000) < risks).astype(np.int8))
     strata = make_strata(risks)
     found = explain(cohort, risks, strata, seed=1)
-    assert "on 2,000 of these same patients" in found.note
+    assert "found on 2,000 patients" in found.note
+    assert "those of 2,250 patients who had no part" in found.note
     assert found == explain(cohort, risks, strata, seed=1)
     assert {rule.conditions[0].feature for rule in found.rules} == {"x0"}
     r = stratum_indices(strata, risks)
@@ -83,21 +86,78 @@ def test_every_figure_of_every_rule_is_that_of_the_patients_it_matches(cleveland
         )
 
 
-def test_rules_on_real_patients_are_few_doubling_and_distinct(cleveland_rules: RuleSet) -> None:
+def test_every_rule_stands_among_patients_who_had_no_part_in_it(cleveland_rules: RuleSet) -> None:
+    cohort, risks = cleveland_cohort(), _cleveland_risks()
+    r = stratum_indices(cleveland_rules.strata, risks)
+    held_out = hold_out(risks, None, np.random.default_rng(0))
+    names = [stratum.name for stratum in cleveland_rules.strata]
+    for rule in cleveland_rules.rules:
+        matches = matching(rule, cohort.features, cohort.X) & held_out
+        in_stratum = (r == names.index(rule.stratum)) & held_out
+        n_A, n_Ar, n_r = int(matches.sum()), int((matches & in_stratum).sum()), int(in_stratum.sum())
+        check = rule.held_out
+        assert check is not None
+        assert (check.n, check.in_stratum) == (n_A, n_Ar)
+        table = [[n_Ar, n_A - n_Ar], [n_r - n_Ar, int(held_out.sum()) - n_A - n_r + n_Ar]]
+        assert check.p_value == pytest.approx(stats.fisher_exact(table, alternative="greater").pvalue)
+        assert check.p_value <= check.adjusted_p_value <= FALSE_DISCOVERY_RATE
+
+
+def test_rules_on_real_patients_are_few_short_and_distinct(cleveland_rules: RuleSet) -> None:
     cohort = cleveland_cohort()
     for stratum in cleveland_rules.strata:
         rules = [rule for rule in cleveland_rules.rules if rule.stratum == stratum.name]
         assert len(rules) <= MAX_RULES
-        covered = np.zeros(cohort.n_patients, dtype=bool)
-        for rule in rules:
-            matches = matching(rule, cohort.features, cohort.X)
-            p, q = rule.stratum_probability.mean, stratum.fraction
-            assert p / (1 - p) >= 2 * q / (1 - q)
-            assert (matches & ~covered).sum() >= 5
-            covered |= matches
+        matches = [matching(rule, cohort.features, cohort.X) for rule in rules]
+        for k, rule in enumerate(rules):
+            assert 1 <= len(rule.conditions) <= MAX_LENGTH
+            assert rule.lift > 1
+            others = np.zeros(cohort.n_patients, dtype=np.bool_)
+            others[:] = np.any(matches[:k] + matches[k + 1 :], axis=0) if len(rules) > 1 else False
+            assert (matches[k] & ~others).any()
     assert {rule.stratum for rule in cleveland_rules.rules} >= {"high", "low"}
     high = [rule for rule in cleveland_rules.rules if rule.stratum == "high"]
     assert min(rule.observed_event_rate.lower for rule in high) > cohort.event_rate
+
+
+def test_measurements_with_a_unit_are_cut_where_clinicians_cut_them(cleveland_rules: RuleSet) -> None:
+    cuts = {"trestbps": {120, 130, 140, 160, 180}, "chol": {200, 240}, "oldpeak": {1, 2}, "age": set(range(5, 100, 5))}
+    clinical = [c for rule in cleveland_rules.rules for c in rule.conditions if c.feature in cuts]
+    assert clinical
+    assert all(c.value in cuts[c.feature] for c in clinical)
+
+
+def test_fidelity_is_that_of_the_rules_on_the_patients_held_out(cleveland_rules: RuleSet) -> None:
+    cohort, risks = cleveland_cohort(), _cleveland_risks()
+    names = [stratum.name for stratum in cleveland_rules.strata]
+    held_out = hold_out(risks, None, np.random.default_rng(0))
+    fidelity = cleveland_rules.fidelity
+    assert fidelity is not None
+    placed = []
+    for i in range(cohort.n_patients):
+        row = cohort.X[i : i + 1]
+        fired = [rule for rule in cleveland_rules.rules if matching(rule, cohort.features, row)[0]]
+        best = max(fired, key=lambda rule: rule.stratum_probability.mean, default=None)
+        placed.append(names.index(fidelity.default if best is None else best.stratum))
+    r = stratum_indices(cleveland_rules.strata, risks)
+    assert fidelity.n == held_out.sum()
+    assert fidelity.kappa == pytest.approx(cohen_kappa_score(r[held_out], np.array(placed)[held_out]))
+    assert fidelity.lower < fidelity.kappa < fidelity.upper
+    assert fidelity.lower > 0
+
+
+def test_rules_of_a_horizon_say_so_and_ask_their_own_outcome() -> None:
+    class Half:
+        described = "half of those who match"
+
+        def event_rate(self, patients: np.ndarray) -> EventRate:
+            return EventRate(0.5, 0.4, 0.6, int(patients.sum()))
+
+    cohort, risks = cleveland_cohort(), _cleveland_risks()
+    rules = explain(cohort, risks, make_strata(risks), observed=Half(), horizon=365.0)
+    assert rules.rules
+    assert {(rule.horizon, rule.observed_event_rate.estimate) for rule in rules.rules} == {(365.0, 0.5)}
+    assert "observed_event_rate is half of those who match" in rules.note
 
 
 def test_the_same_rules_every_time_whatever_the_order_of_the_patients(cleveland_rules: RuleSet) -> None:
@@ -114,21 +174,18 @@ def test_a_planted_conjunction_is_found_alone() -> None:
     risks = np.where(planted, 0.9, 0.1)
     rules = explain(cohort, risks, make_strata(risks, high=0.5, medium=0.3)).rules
     (rule,) = [rule for rule in rules if rule.stratum == "high"]
-    assert {(c.feature, c.operator, c.value) for c in rule.conditions} == {
-        ("x0", ">=", 0.0),
-        ("x4", "=", "1"),
-        ("x5", "=", "0"),
-    }
-    assert rule.confidence == 1.0
+    assert {(c.feature, c.operator) for c in rule.conditions} == {("x0", ">="), ("x4", "="), ("x5", "=")}
+    matches = matching(rule, cohort.features, cohort.X)
+    assert (matches & planted).sum() / (matches | planted).sum() > 0.95
 
 
 def test_risks_that_have_nothing_to_do_with_the_features_give_no_rules() -> None:
-    # A stratum shows a rule with probability below 0.05: of 60 more than 10 with probability below 5e-4.
-    found = 0
+    # Without any true rule a false one is shown with probability at most 0.1: in 8 of 20 with probability below 5e-4.
+    shown = 0
     for seed in range(20):
         risks = np.random.default_rng(1000 + seed).random(400)
-        found += len({rule.stratum for rule in explain(_noise(seed), risks, make_strata(risks)).rules})
-    assert found <= 10
+        shown += bool(explain(_noise(seed), risks, make_strata(risks), seed).rules)
+    assert shown <= 7
 
 
 def test_equal_risks_have_one_stratum_and_no_rule() -> None:
@@ -137,6 +194,7 @@ def test_equal_risks_have_one_stratum_and_no_rule() -> None:
     rules = explain(cohort, risks, make_strata(risks))
     assert [s.name for s in rules.strata] == ["all"]
     assert rules.rules == ()
+    assert rules.fidelity is None
 
 
 def test_a_stratum_without_patients_has_no_rules() -> None:

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from mlxtend.frequent_patterns import apriori
 
-from autoprog.interpreter.mining import MAX_LENGTH, frequent_conjunctions
+from autoprog.interpreter.mining import MINED_LENGTH, frequent_conjunctions
 
 
 def _table(seed: int, n: int = 300, width: int = 14) -> tuple[np.ndarray, np.ndarray]:
@@ -28,7 +28,7 @@ def test_the_free_frequent_conjunctions_are_those_of_mlxtend(seed: int) -> None:
     min_count = 12
     found = frequent_conjunctions(B, strata, 3, min_count)
 
-    frequent = apriori(pd.DataFrame(B), min_support=min_count / len(B) - 1e-9, max_len=MAX_LENGTH)
+    frequent = apriori(pd.DataFrame(B), min_support=min_count / len(B) - 1e-9, max_len=MINED_LENGTH)
     totals = {frozenset(s): round(p * len(B)) for s, p in zip(frequent["itemsets"], frequent["support"], strict=True)}
     totals[frozenset()] = len(B)
     free = {
@@ -69,4 +69,4 @@ def test_rows_beyond_one_block_are_counted_exactly() -> None:
 def test_an_empty_stratum_and_no_conditions() -> None:
     B, strata = _table(1)
     assert not frequent_conjunctions(B, np.where(strata == 2, 1, strata), 3, 12).counts[:, 2].any()
-    assert frequent_conjunctions(B[:, :0], strata, 3, 12).members.shape == (0, MAX_LENGTH)
+    assert frequent_conjunctions(B[:, :0], strata, 3, 12).members.shape == (0, MINED_LENGTH)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoprog.errors import InvalidInputError
-from autoprog.interpreter import make_strata, stratum_indices
+from autoprog.interpreter import empty_strata, make_strata, stratum_indices
 
 
 def test_thirds_from_the_highest_to_the_lowest() -> None:
@@ -39,10 +39,37 @@ def test_equal_risks_stay_together(risks: list[float], names: list[str]) -> None
     assert all(s.fraction > 0 for s in strata)
 
 
-@pytest.mark.parametrize(("high", "medium"), [(0.1, 0.3), (0.2, 0.2), (1.0, 0.2), (0.3, 0.0)])
-def test_thresholds_out_of_order_are_refused(high: float, medium: float) -> None:
-    with pytest.raises(InvalidInputError, match="must be below high"):
+@pytest.mark.parametrize(
+    ("high", "medium", "faults"),
+    [
+        (0.1, 0.3, ["/strata/medium: must be below high, 0.1: from there to 0.3 the strata would overlap"]),
+        (0.2, 0.2, ["/strata/medium: must be below high, 0.2: nobody would be of medium risk"]),
+        (1.0, 0.2, ["/strata/high: must be between 0 and 1, not 1"]),
+        (0.3, 0.0, ["/strata/medium: must be between 0 and 1, not 0"]),
+        (
+            1.5,
+            2.0,
+            [
+                "/strata/high: must be between 0 and 1, not 1.5",
+                "/strata/medium: must be between 0 and 1, not 2",
+                "/strata/medium: must be below high, 1.5: from there to 2 the strata would overlap",
+            ],
+        ),
+    ],
+)
+def test_thresholds_that_bound_no_three_strata_are_refused_with_every_fault(
+    high: float, medium: float, faults: list[str]
+) -> None:
+    with pytest.raises(InvalidInputError) as refused:
         make_strata(np.array([0.1, 0.9]), high=high, medium=medium)
+    assert [f"{fault.pointer}: {fault.detail}" for fault in refused.value.faults] == faults
+
+
+def test_a_stratum_without_patients_is_told() -> None:
+    risks = np.array([0.05, 0.1, 0.15, 0.2])
+    (warning,) = empty_strata(make_strata(risks, high=0.8, medium=0.12))
+    assert "the stratum high, 0.8 to 1" in warning
+    assert empty_strata(make_strata(risks)) == []
 
 
 @given(st.lists(st.floats(0, 1, width=32), min_size=1, max_size=50))

@@ -1,0 +1,235 @@
+"""A small set of rules for one stratum: the most probable one that greedy ascents find.
+
+    r              patients in the stratum                                                      packed
+    A_1, .., A_K   rules of the set
+    C              patients whom the set, or a clinician's rule, matches                         packed
+    n_C, n_Cr      size of C; of C in the stratum
+    V              log posterior of the set: log evidence(n_C, n_Cr) + sum of the log priors of its rules
+
+Rules are taken one by one from mined conjunctions, the best few of them refined first: a condition is replaced by any
+other, dropped or added, as long as V rises. After each rule all rules are refined in turn, given the others, until
+nothing changes, so that a rule which was taken before its neighbours were known becomes what it is beside them. V
+counts a patient once however many rules match him: a rule that repeats others adds its prior alone and does not pay.
+An ascent that begins with a broad rule may end in a set of broad ones; so others begin with purer rules, and the best
+end is taken. In it each rule loses the conditions that it owes to its neighbours alone.
+
+References
+----------
+Wang et al. 2017, JMLR 18(70) (rule sets by their posterior); Cohen 1995, ICML, 115 (rules revised in the light of
+others).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.interpreter.association import Evidence, log_prior, raises_odds
+from autoprog.interpreter.bits import Words, pack, sizes
+from autoprog.interpreter.rules import MAX_LENGTH
+
+Conjunction = tuple[int, ...]
+
+MIN_ODDS_RATIO = 2.0  # a weaker rule may be certain in a large cohort and still tell a reader nothing
+
+_MIN_GAIN = log(20)  # in V, of every rule of the set over the set without it
+_REFINED = 5  # conjunctions that each further rule begins as
+_PURITIES = (MIN_ODDS_RATIO, 3.0, 4.0, 6.0)  # least odds ratios of the conjunctions that an ascent takes from
+_MOST_SWEEPS = 10
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """A stratum, and what its rules may be made of.
+
+    Attributes
+    ----------
+    B : ndarray, shape = (n_conditions, w)
+        Who satisfies what, packed.
+    in_stratum : ndarray, shape = (n_patients,)
+        bool; some are, and some are not.
+    min_count : int
+        Fewest patients that a rule must match.
+    """
+
+    B: Words
+    in_stratum: NDArray[np.bool_]
+    min_count: int
+
+    @property
+    def n(self) -> int:
+        """All patients."""
+        return len(self.in_stratum)
+
+    @property
+    def n_r(self) -> int:
+        """Patients in the stratum."""
+        return int(np.count_nonzero(self.in_stratum))
+
+
+def select_rules(
+    target: Target, starts: Sequence[Conjunction], given: NDArray[np.bool_], most: int
+) -> list[Conjunction]:
+    """Choose the rules to show for a stratum.
+
+    Parameters
+    ----------
+    target : Target
+        The stratum.
+    starts : sequence of tuple of int
+        Conjunctions that rules may begin as, indices of conditions; each matches enough patients.
+    given : ndarray, shape = (n_patients,)
+        bool; patients whom a clinician's rule places in the stratum already.
+    most : int
+        Most rules, at least 0.
+
+    Returns
+    -------
+    list of tuple of int
+        Indices of conditions, ascending; the rule best supported by itself first.
+    """
+    r = pack(target.in_stratum)
+    B = np.zeros((len(starts), len(r)), dtype=np.uint64)
+    for i, start in enumerate(starts):
+        B[i] = np.bitwise_and.reduce(target.B[list(start)], axis=0)
+    counts, in_stratum = sizes(B), sizes(B & r)
+    found: tuple[float, list[Conjunction]] = (0.0, [])
+    for least in _PURITIES:
+        pure = np.flatnonzero(raises_odds(counts, in_stratum, target.n_r / target.n, least))
+        ascent = _Ascent(target, [starts[i] for i in pure.tolist()], B[pure], pack(given))
+        ascent.climb(most)
+        found = max(found, (ascent.gained(), ascent.rules), key=lambda end: end[0])
+    evidence = Evidence(target.n, target.n_r)
+    supported = {}
+    for rule in (_trimmed(rule, target.B, r) for rule in found[1]):
+        A = np.bitwise_and.reduce(target.B[list(rule)], axis=0)
+        n_A, n_Ar = int(sizes(A)), int(sizes(A & r))
+        if raises_odds(n_A, n_Ar, target.n_r / target.n, MIN_ODDS_RATIO):
+            supported[rule] = float(evidence(n_A, n_Ar))
+    return sorted(supported, key=lambda rule: (-supported[rule], rule))
+
+
+def _trimmed(rule: Conjunction, B: Words, r: Words) -> Conjunction:
+    """A rule without the conditions that divide those who satisfy its others into no two rates.
+
+    Beside other rules a condition may pay by keeping out a few patients whom no other rule matches; read by itself such
+    a rule says what is not so.
+    """
+    while len(rule) > 1:
+        A = np.bitwise_and.reduce(B[list(rule)], axis=0)
+        n_A, n_Ar = int(sizes(A)), int(sizes(A & r))
+        found = []
+        for i in range(len(rule)):
+            rest = np.bitwise_and.reduce(B[list(rule[:i] + rule[i + 1 :])], axis=0)
+            n_rest, n_rest_r = int(sizes(rest)), int(sizes(rest & r))
+            rises = n_Ar * n_rest > n_rest_r * n_A  # then some of the rest are in the stratum, and some are not
+            found.append(float(Evidence(n_rest, n_rest_r)(n_A, n_Ar)) if rises else -np.inf)
+        worst = int(np.argmin(found))
+        if found[worst] > 0:
+            return rule
+        rule = rule[:worst] + rule[worst + 1 :]
+    return rule
+
+
+class _Ascent:
+    """One greedy ascent of V."""
+
+    def __init__(self, target: Target, starts: Sequence[Conjunction], matched: Words, given: Words) -> None:
+        self.rules: list[Conjunction] = []
+        self._B, self._r, self._given, self._min_count = target.B, pack(target.in_stratum), given, target.min_count
+        self._all = pack(np.ones(target.n, dtype=np.bool_))
+        self._evidence = Evidence(target.n, target.n_r)
+        self._prior = log_prior(len(target.B))
+        self._starts, self._matched = starts, matched
+        self._start_priors = self._prior[np.array([len(start) for start in starts], dtype=np.intp)]
+
+    def climb(self, most: int) -> None:
+        """Add rules while they pay, and refine all after each."""
+        while len(self.rules) < most and self._add():
+            self._revise()
+
+    def gained(self) -> float:
+        """V of the set over that of no rule."""
+        V = self._covering(self._covered(None), np.zeros_like(self._all)) + sum(self._prior[len(a)] for a in self.rules)
+        return float(V - self._covering(self._given, np.zeros_like(self._all)))
+
+    def _add(self) -> bool:
+        """Take the rule that raises V most, if it does so enough."""
+        C = self._covered(None)
+        V = self._covering(C, self._matched) + self._start_priors
+        likely = np.argsort(-V, kind="stable")[:_REFINED]
+        refined = [self._refined(self._starts[i], C) for i in likely]
+        without = float(self._covering(C, np.zeros_like(C)))
+        rule, V_with = max(refined, key=lambda end: end[1], default=((), without))
+        if V_with - without < _MIN_GAIN:
+            return False
+        self.rules.append(rule)
+        return True
+
+    def _revise(self) -> None:
+        """Refine each rule given the others, the latest first, and leave out what does not pay any more."""
+        for _ in range(_MOST_SWEEPS):
+            before = list(self.rules)
+            for k in reversed(range(len(self.rules))):
+                C = self._covered(k)
+                rule, V = self._refined(self.rules[k], C)
+                without = float(self._covering(C, np.zeros_like(C)))
+                if V - without < _MIN_GAIN:
+                    del self.rules[k]
+                else:
+                    self.rules[k] = rule
+            if self.rules == before:
+                return
+
+    def _refined(self, rule: Conjunction, C: Words) -> tuple[Conjunction, float]:
+        """Change one condition after the other as long as V rises; V is up to the priors of the other rules."""
+        V = float(self._covering(C, self._conjoined(rule)) + self._prior[len(rule)])
+        while True:
+            neighbour, V_there = max(self._neighbours(rule, C), key=lambda end: end[1], default=(rule, V))
+            if V_there <= V + _ROUNDING:
+                return rule, V
+            rule, V = neighbour, V_there
+
+    def _neighbours(self, rule: Conjunction, C: Words) -> list[tuple[Conjunction, float]]:
+        """For each condition: the rule without it, and with the best other one in its place; or with one more."""
+        found = []
+        for rest in (rule[:i] + rule[i + 1 :] for i in range(len(rule))):
+            if rest:
+                found.append((rest, float(self._covering(C, self._conjoined(rest)) + self._prior[len(rest)])))
+            found += self._extended(rest, C)
+        if len(rule) < MAX_LENGTH:
+            found += self._extended(rule, C)
+        return found
+
+    def _extended(self, rest: Conjunction, C: Words) -> list[tuple[Conjunction, float]]:
+        """The best rule of some conditions and one more that matches enough patients, where there is any."""
+        A = self._B & self._conjoined(rest)
+        V = self._covering(C, A) + self._prior[len(rest) + 1]
+        for _ in range(len(V)):
+            index = int(np.argmax(V))
+            if sizes(A[index]) >= self._min_count:
+                return [(tuple(sorted((*rest, index))), float(V[index]))]
+            V[index] = -np.inf
+        return []
+
+    def _covering(self, C: Words, A: Words) -> NDArray[np.float64]:
+        """Log evidence of the patients of C and of each A together."""
+        new = A & ~C
+        n_C, n_Cr = sizes(C), sizes(C & self._r)
+        return self._evidence(n_C + sizes(new), n_Cr + sizes(new & self._r))
+
+    def _covered(self, but: int | None) -> Words:
+        """Patients whom the rules match, but for one rule."""
+        C = self._given
+        for k, rule in enumerate(self.rules):
+            if k != but:
+                C = C | self._conjoined(rule)
+        return C
+
+    def _conjoined(self, rule: Conjunction) -> Words:
+        return np.bitwise_and.reduce(self._B[list(rule)], axis=0) if rule else self._all
