@@ -1,5 +1,42 @@
 """What earlier cohorts teach a search."""
 
+from autoprog.metalearning.calibration import learn_statistics
+from autoprog.metalearning.cohort_statistics import AlgorithmGain, CohortStatistics, TriedConfiguration
+from autoprog.metalearning.meta_features import (
+    META_FEATURES,
+    ClinicalGroup,
+    MetaFeatures,
+    Recognition,
+    clinical_groups,
+    group_notes,
+    meta_features,
+    notes_of,
+)
+from autoprog.metalearning.outlook import Expectation, NearCohort, Outlook, outlook
 from autoprog.metalearning.portfolio import greedy_portfolio
+from autoprog.metalearning.prior import CalibratedPrior, calibrated_prior
+from autoprog.metalearning.similarity import Similarity, similarity
 
-__all__ = ["greedy_portfolio"]
+__all__ = [
+    "META_FEATURES",
+    "AlgorithmGain",
+    "CalibratedPrior",
+    "ClinicalGroup",
+    "CohortStatistics",
+    "Expectation",
+    "MetaFeatures",
+    "NearCohort",
+    "Outlook",
+    "Recognition",
+    "Similarity",
+    "TriedConfiguration",
+    "calibrated_prior",
+    "clinical_groups",
+    "greedy_portfolio",
+    "group_notes",
+    "learn_statistics",
+    "meta_features",
+    "notes_of",
+    "outlook",
+    "similarity",
+]

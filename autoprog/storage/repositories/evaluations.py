@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from autoprog.evaluation import METRICS, Metric
+from autoprog.evaluation import Direction, direction_of
 from autoprog.storage.pages import DEFAULT_LIMIT, Page, decode_cursor
 from autoprog.storage.repositories._owned import get_owned
 from autoprog.storage.tables import EvaluationRow, SearchRow
@@ -91,7 +91,7 @@ class EvaluationRepository:
         query = select(EvaluationRow).where(EvaluationRow.search_id == search_id)
         if sort == "created":
             return self._by_number(query, limit, cursor)
-        return self._by_score(query, METRICS[search.settings["metric"]], limit, cursor)
+        return self._by_score(query, direction_of(search.settings["metric"]), limit, cursor)
 
     def tallies(self, searches: Sequence[SearchRow]) -> dict[str, Tally]:
         """Count the evaluations of several searches at once.
@@ -128,7 +128,7 @@ class EvaluationRepository:
         return Page.of(rows, limit, lambda row: [row.number])
 
     def _by_score(
-        self, query: Select[EvaluationRow], metric: Metric, limit: int, cursor: str | None
+        self, query: Select[EvaluationRow], metric: Direction, limit: int, cursor: str | None
     ) -> Page[EvaluationRow]:
         if cursor is not None:
             query = query.where(_after(metric, *decode_cursor(cursor, _place)))
@@ -138,7 +138,7 @@ class EvaluationRepository:
         return Page.of(rows, limit, lambda row: [row.n_patients or 0, row.score, row.number])
 
 
-def _after(metric: Metric, patients: int, score: float | None, number: int) -> ColumnElement[bool]:
+def _after(metric: Direction, patients: int, score: float | None, number: int) -> ColumnElement[bool]:
     column = EvaluationRow.score
     later = and_(_patients == patients, EvaluationRow.number > number)
     if score is None:
@@ -163,7 +163,7 @@ def _place(position: list[Any]) -> tuple[int, float | None, int]:
 
 
 def _tally(search: SearchRow, rows: Sequence[Any]) -> Tally:
-    metric = METRICS[search.settings["metric"]]
+    metric = direction_of(search.settings["metric"])
     counts: Counter[str] = Counter()
     best: tuple[int, float] | None = None
     for row in rows:

@@ -1,0 +1,129 @@
+"""All meta-features of a cohort at once.
+
+Sizes, shares and what is missing are of all patients; distributions, correlations, information and landmarks of a
+sample, which makes the time bounded and changes them little. The sample is drawn with a fixed seed, sums run on one
+thread, and values are rounded: a cohort has one set of meta-features, on every machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from autoprog.cohort import Cohort, Feature
+from autoprog.metalearning.meta_features.clinical import group_shares, time_features
+from autoprog.metalearning.meta_features.correlation import correlation_features
+from autoprog.metalearning.meta_features.information import information_features
+from autoprog.metalearning.meta_features.landmarks import landmark_features
+from autoprog.metalearning.meta_features.missingness import missingness_features
+from autoprog.metalearning.meta_features.moments import moment_features
+from autoprog.metalearning.meta_features.outcome import (
+    OF_INTEREST,
+    ObservedTimes,
+    days_per_unit,
+    outcome_features,
+)
+from autoprog.metalearning.meta_features.recognition import clinical_groups
+from autoprog.metalearning.meta_features.sizes import size_features
+from autoprog.metalearning.meta_features.vector import MetaFeatures
+from autoprog.space.design_matrix import n_columns
+
+MOST_ROWS, LEAST_ROWS, MOST_CELLS = 10_000, 1_000, 1_000_000
+"""Rows of the sample: at most and at least so many, and between these as many as make so many cells."""
+
+_SEED = 0
+_DIGITS = 6  # significant ones: what rounding in sums cannot reach
+
+
+def meta_features(cohort: Cohort) -> MetaFeatures:
+    """The meta-features of a cohort.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        Of any mode.
+
+    Returns
+    -------
+    MetaFeatures
+        The same for the same cohort. Times are taken for days where the name of their column tells no unit.
+    """
+    outcome: NDArray[np.int8] | ObservedTimes = cohort.y
+    if cohort.time_to_event is not None and cohort.time is not None:
+        outcome = ObservedTimes(cohort.time, cohort.y, days_per_unit(cohort.time_to_event.time) or 1.0)
+    patient = None if cohort.visits is None else cohort.visits.patient
+    return describe(cohort.features, cohort.X, outcome, patient=patient)
+
+
+def describe(
+    features: Sequence[Feature],
+    X: NDArray[np.float64],
+    outcome: NDArray[np.integer] | ObservedTimes,
+    *,
+    patient: NDArray[np.integer] | None = None,
+) -> MetaFeatures:
+    """The meta-features of plain arrays, for every kind of outcome.
+
+    Parameters
+    ----------
+    features : sequence of Feature, length n_features
+        The columns.
+    X : ndarray, shape = (n, n_features)
+        One row a patient or, of patients with visits, one a visit; NaN is missing.
+    outcome : ndarray of int, shape = (n,), or ObservedTimes of n rows
+        0 and 1, or times under observation.
+    patient : ndarray of int, shape = (n,), or None
+        Whose visit each row is, where patients have visits; the landmarks then see the first row of each, lest a
+        patient be among those learnt from and those held out.
+
+    Returns
+    -------
+    MetaFeatures
+        All 55.
+    """
+    follow_up = outcome if isinstance(outcome, ObservedTimes) else None
+    y = outcome.label() if isinstance(outcome, ObservedTimes) else outcome.astype(np.float64)
+    event_rate = float(np.mean(outcome.event == OF_INTEREST if isinstance(outcome, ObservedTimes) else outcome))
+    columns = sum(n_columns(f) for f in features)
+    visits: NDArray[np.integer] | None = None
+    alone = y
+    if patient is not None:
+        _, first, visits = np.unique(patient, return_index=True, return_counts=True)
+        alone = np.full(len(y), np.nan)
+        alone[first] = y[first]
+    n_patients = len(X) if visits is None else len(visits)
+    values = {
+        **size_features(features, X, n_patients, columns),
+        **outcome_features(y, event_rate, columns),
+        **missingness_features(X, y),
+        **_sampled_features(features, X, y, alone),
+        **group_shares(clinical_groups(features)),
+        **time_features(follow_up, visits),
+    }
+    return MetaFeatures.of({name: float(f"{value:.{_DIGITS}g}") for name, value in values.items()})
+
+
+def _sampled_features(
+    features: Sequence[Feature], X: NDArray[np.float64], y: NDArray[np.float64], alone: NDArray[np.float64]
+) -> dict[str, float]:
+    rng = np.random.default_rng(_SEED)
+    with threadpool_limits(1):
+        landmarks = landmark_features(features, X, alone, rng)
+        rows = _sample(len(X), X.shape[1], rng)
+        sample, labels = X[rows], y[rows]
+        numeric = np.array([f.kind == "numeric" for f in features], dtype=bool)
+        ordered = np.array([f.kind != "categorical" for f in features], dtype=bool)
+        return {
+            **landmarks,
+            **moment_features(sample[:, numeric]),
+            **correlation_features(sample[:, ordered]),
+            **information_features(features, sample, labels),
+        }
+
+
+def _sample(n: int, d: int, rng: np.random.Generator) -> NDArray[np.intp] | slice:
+    size = int(np.clip(MOST_CELLS // max(d, 1), LEAST_ROWS, MOST_ROWS))
+    return slice(None) if n <= size else np.sort(rng.choice(n, size, replace=False, shuffle=False))

@@ -1,0 +1,215 @@
+"""To which clinical group each feature of a cohort belongs, and what told it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Literal
+
+from autoprog.cohort import Cohort, Feature
+from autoprog.cohort.canonical import short
+from autoprog.metalearning.meta_features.clinical_terms import (
+    BARE_CODE_LETTERS,
+    CODES,
+    ICD_10,
+    SHORT_NAME,
+    TERMS,
+    VALUE_RULES,
+    ClinicalGroup,
+)
+from autoprog.metalearning.meta_features.outcome import days_per_unit
+
+Evidence = Literal["meta_group", "name", "code", "values", "unit"]
+
+# Levels of a column that must look like codes, and the least number of them.
+_CODED, _LEAST_LEVELS = 0.8, 5
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """What one feature was taken for.
+
+    Attributes
+    ----------
+    group : str or None
+        One of the eleven groups; None where nothing tells, or where the client's `meta_group` is none of them.
+    evidence : {"meta_group", "name", "code", "values", "unit"} or None
+        What told it; `meta_group` is what the client said, and always decides.
+    """
+
+    group: ClinicalGroup | None
+    evidence: Evidence | None
+
+
+NOTHING_RECOGNISED = (
+    "no feature has a name, unit or values that a clinical term explains: the shares of the clinical groups are 0, and "
+    "similar cohorts are found by statistics alone; give meta_group in features"
+)
+
+_NOTHING = Recognition(None, None)
+
+
+def clinical_groups(features: Sequence[Feature]) -> tuple[Recognition, ...]:
+    """Recognise the features of one cohort.
+
+    Parameters
+    ----------
+    features : sequence of Feature, length n_features
+        With names, units, ranges, levels, and the `meta_group` of those that the client has described.
+
+    Returns
+    -------
+    tuple of Recognition, length n_features
+        In the same order. A name of one or two letters is not believed where no other feature is recognised.
+    """
+    codes_count = _bare_codes_count(features)
+    found = [_recognise(feature, codes_count=codes_count) for feature in features]
+    if any(r.group and not _is_short(f) for f, r in zip(features, found, strict=True)):
+        return tuple(found)
+    return tuple(r if r.evidence in {"meta_group", "unit"} else _NOTHING for r in found)
+
+
+def _recognise(feature: Feature, *, codes_count: bool) -> Recognition:
+    if feature.meta_group is not None:
+        return Recognition(_labels().get(_plain(feature.meta_group)), "meta_group")
+    name = _plain(feature.name)
+    tried: tuple[tuple[Evidence, ClinicalGroup | None], ...] = (
+        ("values", _by_values(name, feature)),
+        ("code", _by_code(feature.name, codes_count=codes_count)),
+        ("name", _whole_names().get(name) or _by_words(name)),
+        ("values", "diagnosis" if _has_codes(feature.levels) else None),
+        ("unit", _units().get(_plain_unit(feature.unit or ""))),
+    )
+    return next((Recognition(group, evidence) for evidence, group in tried if group), _NOTHING)
+
+
+def group_notes(features: Sequence[Feature]) -> tuple[str, ...]:
+    """What a user should know of the clinical groups of a cohort's features.
+
+    Parameters
+    ----------
+    features : sequence of Feature
+        The columns.
+
+    Returns
+    -------
+    tuple of str
+        That nothing was recognised, and which `meta_group` is no group; empty where all is well.
+    """
+    notes = []
+    if not any(recognised.group for recognised in clinical_groups(features)):
+        notes.append(NOTHING_RECOGNISED)
+    given = {f.meta_group for f in features if f.meta_group is not None}
+    if unknown := sorted(label for label in given if _plain(label) not in _labels()):
+        listed = ", ".join(short(label) for label in unknown)
+        notes.append(f"these values of meta_group are no clinical group, their features count in none: {listed}")
+    return tuple(notes)
+
+
+def notes_of(cohort: Cohort) -> tuple[str, ...]:
+    """What a user should know of the clinical meta-features of a cohort.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        Of any mode.
+
+    Returns
+    -------
+    tuple of str
+        `group_notes`, and that a unit of time is not known.
+    """
+    notes = group_notes(cohort.features)
+    event = cohort.time_to_event
+    if event is None or days_per_unit(event.time) is not None:
+        return notes
+    return (*notes, f"the name of column {short(event.time)} tells no unit: follow_up_days takes it for days")
+
+
+def _plain(name: str) -> str:
+    """Small letters, with blanks between words."""
+    parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
+    return " ".join(re.findall(r"[^\W_]+", parted.casefold()))
+
+
+def _plain_unit(unit: str) -> str:
+    return re.sub(r"\s", "", unit).casefold().replace("µ", "μ")
+
+
+def _is_short(feature: Feature) -> bool:
+    return feature.meta_group is None and len(_plain(feature.name)) <= SHORT_NAME
+
+
+def _by_values(name: str, feature: Feature) -> ClinicalGroup | None:
+    for rule in VALUE_RULES:
+        if rule.name != name or rule.numeric != (feature.kind == "numeric"):
+            continue
+        lowest, highest = feature.minimum, feature.maximum
+        if not rule.numeric or lowest is None or highest is None or (lowest >= rule.lower and highest <= rule.upper):
+            return rule.group
+    return None
+
+
+def _by_code(name: str, *, codes_count: bool) -> ClinicalGroup | None:
+    stripped = name.strip()
+    for form, group in CODES:
+        if form.fullmatch(stripped):
+            return group
+    return "diagnosis" if codes_count and ICD_10.fullmatch(stripped) else None
+
+
+def _bare_codes_count(features: Sequence[Feature]) -> bool:
+    letters = {f.name.strip()[0] for f in features if ICD_10.fullmatch(f.name.strip())}
+    return len(letters) >= BARE_CODE_LETTERS
+
+
+def _has_codes(levels: Sequence[str]) -> bool:
+    coded = sum(ICD_10.fullmatch(level) is not None for level in levels)
+    return len(levels) >= _LEAST_LEVELS and coded >= _CODED * len(levels)
+
+
+def _by_words(name: str) -> ClinicalGroup | None:
+    """The group of the term that ends last, the longest among these."""
+    ends = [
+        (match.end(), match.end() - match.start(), group)
+        for group, pattern in _word_patterns()
+        for match in pattern.finditer(name)
+    ]
+    return max(ends, key=lambda found: found[:2])[2] if ends else None
+
+
+def _terms(text: str) -> list[str]:
+    return [term.strip() for term in text.split(",") if term.strip()]
+
+
+def _expression(term: str) -> str:
+    return re.escape(term).replace(r"\*", r"\w*")
+
+
+@cache
+def _word_patterns() -> tuple[tuple[ClinicalGroup, re.Pattern[str]], ...]:
+    # Longest first: an alternative that matches ends the search of the others at its place.
+    return tuple(
+        (
+            terms.group,
+            re.compile(r"\b(?:" + "|".join(map(_expression, sorted(_terms(terms.words), key=len)[::-1])) + r")\b"),
+        )
+        for terms in TERMS
+    )
+
+
+@cache
+def _whole_names() -> dict[str, ClinicalGroup]:
+    return {name: terms.group for terms in TERMS for name in _terms(terms.names)}
+
+
+@cache
+def _units() -> dict[str, ClinicalGroup]:
+    return {unit: terms.group for terms in TERMS for unit in _terms(terms.units)}
+
+
+@cache
+def _labels() -> dict[str, ClinicalGroup]:
+    return {label: terms.group for terms in TERMS for label in (terms.group, *_terms(terms.labels))}

@@ -1,0 +1,62 @@
+"""The meta-features of one cohort."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.metalearning.meta_features.catalogue import META_FEATURES
+
+
+@dataclass(frozen=True, slots=True)
+class MetaFeatures:
+    """What a cohort is like, in 55 numbers.
+
+    Attributes
+    ----------
+    values : tuple of float, length 55
+        In the order of `META_FEATURES`.
+    """
+
+    values: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: Mapping[str, float]) -> MetaFeatures:
+        """From values by name.
+
+        Parameters
+        ----------
+        values : mapping
+            Name of a meta-feature -> value, all 55 of them.
+
+        Returns
+        -------
+        MetaFeatures
+            In the order of the table.
+
+        Raises
+        ------
+        ValueError
+            If names are lacking or unknown; names them.
+        """
+        known = [m.name for m in META_FEATURES]
+        if wrong := sorted(set(known) ^ set(values)):
+            msg = f"meta-features must be the {len(known)} of the table; lacking or unknown: {', '.join(wrong)}"
+            raise ValueError(msg)
+        return cls(tuple(values[name] for name in known))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names, in order, length 55."""
+        return tuple(m.name for m in META_FEATURES)
+
+    def to_array(self) -> NDArray[np.float64]:
+        """The values, shape = (55,)."""
+        return np.array(self.values)
+
+    def to_dict(self) -> dict[str, float]:
+        """Name -> value, in order; the inverse of `of`."""
+        return dict(zip(self.names, self.values, strict=True))

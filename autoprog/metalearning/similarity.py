@@ -1,0 +1,181 @@
+"""How like a cohort earlier cohorts are, by their meta-features.
+
+=======  ==================================================================================  =======  ==========
+symbol   meaning                                                                             shape    range
+=======  ==================================================================================  =======  ==========
+u, u_j   meta-features of the cohort, of earlier cohort j: shares as they are, counts by     (55,)    real
+         log1p
+s        spread of each over the earlier cohorts, shrunk to a typical one                    (55,)    > 0
+l_j      sum_i |u_i - u_ji| / s_i, the distance to cohort j                                  (K,)     >= 0
+D        typical distance of two different cohorts                                           scalar   > 0
+tau      median of the l_j                                                                   scalar   >= 0
+eta_j    weight of cohort j; they sum to 1                                                   (K,)     [0, 1]
+n_eff    1 / sum_j eta_j^2, the number of cohorts that the weights amount to                 scalar   [1, K]
+=======  ==================================================================================  =======  ==========
+
+    eta_j = exp(-l_j / tau) / sum_k exp(-l_k / tau)
+
+Without a spread the number of patients would decide alone; with that of one or two cohorts a chance would.
+
+References
+----------
+Alaa & van der Schaar 2018, ICML, section 4.2. Their weights as printed, l_j / sum_k l_k, are largest for the cohort
+that is least similar: an identical one gets 0. They can be had as the form `printed`, to compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.metalearning.meta_features.catalogue import META_FEATURES
+from autoprog.metalearning.meta_features.vector import MetaFeatures
+
+WeightForm = Literal["softmin", "printed"]
+
+TYPICAL_SPREAD = {"share": 0.25, "count": 1.5}
+"""Standard deviation over cohorts that is expected of a meta-feature, by its scale."""
+
+SPREAD_COHORTS = 5.0
+"""Cohorts that the expected spread counts for."""
+
+TYPICAL_DISTANCE = 2.0 / np.sqrt(np.pi)
+"""Mean distance of two draws from a standard normal distribution: what is expected a meta-feature."""
+
+DISTANCE_PAIRS = 10.0
+"""Pairs of cohorts that the expected distance counts for."""
+
+_SCALES = tuple(m.scale for m in META_FEATURES)
+_COUNTS = np.array([scale == "count" for scale in _SCALES])
+_EXPECTED = np.array([TYPICAL_SPREAD[scale] for scale in _SCALES])
+
+
+@dataclass(frozen=True, eq=False)
+class Similarity:
+    """Earlier cohorts as seen from one cohort.
+
+    Attributes
+    ----------
+    distances : ndarray, shape = (K,)
+        l, 0 for a cohort with the same meta-features.
+    weights : ndarray, shape = (K,)
+        eta, summing to 1.
+    reach : float
+        D: cohorts that are farther away are as different as any two are.
+    """
+
+    distances: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    reach: float
+
+    @property
+    def similar(self) -> NDArray[np.bool_]:
+        """Which cohorts lie within reach, shape = (K,)."""
+        return self.distances <= self.reach
+
+    @property
+    def n_effective(self) -> float:
+        """n_eff, at least 1; 0 without earlier cohorts."""
+        return float(1.0 / (self.weights**2).sum()) if len(self.weights) else 0.0
+
+    @property
+    def trust(self) -> float:
+        """How much the weighted average of these cohorts is to be believed, in [0, 1).
+
+        What is believed without any earlier cohort counts as one cohort.
+
+        Returns
+        -------
+        float
+            n / (n + 1) with n = n_eff min(1, (D / sum_j eta_j l_j)^2): cohorts beyond reach count less, twice as far a
+            quarter.
+        """
+        mean_distance = float(self.weights @ self.distances)
+        nearness = 1.0 if mean_distance <= self.reach else (self.reach / mean_distance) ** 2
+        n = self.n_effective * nearness
+        return n / (n + 1.0)
+
+
+def similarity(target: MetaFeatures, earlier: Sequence[MetaFeatures], form: WeightForm = "softmin") -> Similarity:
+    """Compare a cohort with earlier ones.
+
+    Parameters
+    ----------
+    target : MetaFeatures
+        Of the cohort.
+    earlier : sequence of MetaFeatures, length K
+        The repository.
+    form : {"softmin", "printed"}
+        Of the weights; `printed` prefers the least similar cohort and is there for comparison alone.
+
+    Returns
+    -------
+    Similarity
+        In the order of `earlier`.
+    """
+    u = np.array([_comparable(m) for m in earlier]).reshape(len(earlier), len(META_FEATURES))
+    s = spread_of(u)
+    distances = np.abs(u - _comparable(target)) @ (1.0 / s)
+    return Similarity(distances, similarity_weights(distances, form), _reach(u / s))
+
+
+def similarity_weights(distances: NDArray[np.float64], form: WeightForm = "softmin") -> NDArray[np.float64]:
+    """Weights of cohorts at some distances.
+
+    Parameters
+    ----------
+    distances : ndarray, shape = (K,)
+        l, at least 0.
+    form : {"softmin", "printed"}
+        See the head of this module.
+
+    Returns
+    -------
+    ndarray, shape = (K,)
+        eta, summing to 1; where at least half of the distances are 0, these cohorts share all weight.
+    """
+    if not len(distances):
+        return np.zeros(0)
+    if form == "printed":
+        total = distances.sum()
+        return distances / total if total > 0 else np.full(len(distances), 1.0 / len(distances))
+    tau = float(np.median(distances))
+    raw = np.exp(-(distances - distances.min()) / tau) if tau > 0 else (distances == 0).astype(np.float64)
+    weights: NDArray[np.float64] = raw / raw.sum()
+    return weights
+
+
+def spread_of(comparable: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The scale on which each meta-feature is compared.
+
+    Parameters
+    ----------
+    comparable : ndarray, shape = (K, 55)
+        u of the earlier cohorts; K may be 0.
+
+    Returns
+    -------
+    ndarray, shape = (55,)
+        s: root of the variance over the cohorts, averaged with the expected one, which counts for five of them.
+    """
+    K = len(comparable)
+    squares = ((comparable - comparable.mean(axis=0)) ** 2).sum(axis=0) if K else np.zeros(len(_EXPECTED))
+    pooled: NDArray[np.float64] = np.sqrt((squares + SPREAD_COHORTS * _EXPECTED**2) / (K + SPREAD_COHORTS))
+    return pooled
+
+
+def _comparable(m: MetaFeatures) -> NDArray[np.float64]:
+    values = m.to_array()
+    return np.where(_COUNTS, np.log1p(values), values)
+
+
+def _reach(scaled: NDArray[np.float64]) -> float:
+    """D: mean distance of two earlier cohorts, averaged with the expected one, which counts for ten pairs."""
+    expected = TYPICAL_DISTANCE * len(_EXPECTED)
+    i, j = np.triu_indices(len(scaled), k=1)
+    total = float(np.abs(scaled[i] - scaled[j]).sum())
+    return float((total + DISTANCE_PAIRS * expected) / (len(i) + DISTANCE_PAIRS))

@@ -1,0 +1,137 @@
+"""What a search teaches: against the kernel's own formula, on histories whose truth is known."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from autoprog.evaluation import Evaluation, History, Status
+from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features
+from autoprog.metalearning.calibration import prediction_effects
+from autoprog.metalearning.partition_prior import learn_partition_prior
+from autoprog.optimizer import OptimizerOptions
+from autoprog.optimizer.belief import Belief
+from autoprog.optimizer.encoding import Encoding
+from autoprog.optimizer.observations import observe
+from tests.cohorts import mixed_cohort
+from tests.optimizer.toys import draw, history_of, toy_space
+
+SPACE = toy_space(((1, 0), (2, 0), (2, 1, 1, 0), (0, 0)))
+EFFECTS = {"prediction0": 0.0, "prediction1": 0.06, "prediction2": -0.04, "prediction3": 0.02}
+META = meta_features(mixed_cohort())
+
+
+def history_with_effects(n: int = 40, seed: int = 0) -> History:
+    """The first pipeline is the simple one, with prediction0; scores are its algorithm's effect and little noise."""
+    rng = np.random.default_rng(seed)
+    drawn = draw(SPACE, n, rng)
+    simple = next(c for c in drawn if c.prediction.algorithm == "prediction0")
+    configurations = list(dict.fromkeys([simple, *drawn]))
+    noise = rng.normal(0.0, 0.003, len(configurations))
+    return history_of(
+        configurations, lambda i: 0.75 + EFFECTS[configurations[i].prediction.algorithm] + noise[i], fold_sd=0.005
+    )
+
+
+def learnt(history: History, seed: int = 0) -> CohortStatistics:
+    found = learn_statistics(
+        history, SPACE, np.random.default_rng(seed), cohort_id="c", meta_features=META, mode="classification"
+    )
+    assert found is not None
+    return found
+
+
+@pytest.fixture(scope="module")
+def statistics() -> CohortStatistics:
+    return learnt(history_with_effects())
+
+
+def test_offsets_and_gains_are_those_that_the_history_was_made_with(statistics: CohortStatistics) -> None:
+    assert (statistics.simple_algorithm, statistics.metric) == ("prediction0", "auc_roc")
+    assert [g.algorithm for g in statistics.algorithms] == sorted(EFFECTS)
+    for gain in statistics.algorithms:
+        effect = EFFECTS[gain.algorithm]
+        assert gain.best == pytest.approx(effect, abs=0.012)
+        assert gain.offset == pytest.approx(effect, abs=0.025)  # shrunk, and in part the structured kernel's
+        assert 0 < gain.sd < 0.02
+    assert sum(g.n for g in statistics.algorithms) == statistics.n_evaluations
+
+
+def test_the_best_come_first_and_differ_in_their_prediction_algorithm(statistics: CohortStatistics) -> None:
+    gains = [tried.gain for tried in statistics.best]
+    names = [tried.configuration.prediction.algorithm for tried in statistics.best]
+    assert gains == sorted(gains, reverse=True)
+    assert names[0] == "prediction1"
+    assert len(set(names)) == len(names)
+
+
+def test_they_survive_json(statistics: CohortStatistics) -> None:
+    text = json.dumps(statistics.to_json())
+    assert CohortStatistics.from_json(json.loads(text)) == statistics
+    assert json.dumps(CohortStatistics.from_json(json.loads(text)).to_json()) == text
+
+
+def test_the_same_seed_teaches_the_same(statistics: CohortStatistics) -> None:
+    assert learnt(history_with_effects()) == statistics
+
+
+def test_a_score_of_half_the_range_teaches_half_the_gain(statistics: CohortStatistics) -> None:
+    def halved(e: Evaluation) -> Evaluation:
+        assert e.score is not None
+        return replace(e, score=0.4 + e.score / 2, fold_scores=tuple(0.4 + s / 2 for s in e.fold_scores))
+
+    history = history_with_effects()
+    half = learnt(replace(history, evaluations=tuple(map(halved, history.evaluations))))
+    assert half.scale == pytest.approx(statistics.scale / 2)
+    for small, large in zip(half.algorithms, statistics.algorithms, strict=True):
+        assert [small.offset, small.best, small.sd] == pytest.approx(
+            [large.offset / 2, large.best / 2, large.sd / 2], rel=1e-3, abs=1e-6
+        )
+
+
+@pytest.mark.parametrize("failed", [range(1), range(1, 38)], ids=["simple", "nearly all"])
+def test_a_search_without_its_simple_pipeline_or_with_few_scores_teaches_nothing(failed: range) -> None:
+    history = history_with_effects()
+    evaluations = tuple(
+        replace(e, status=Status.CRASHED, score=None, fold_scores=()) if e.number in failed else e for e in history
+    )
+    found = learn_statistics(
+        replace(history, evaluations=evaluations[:41]), SPACE, np.random.default_rng(0), cohort_id="c",
+        meta_features=META, mode="classification",
+    )  # fmt: skip
+    assert found is None
+
+
+def test_effects_are_those_of_the_whole_kernel() -> None:
+    # The same expectation by the other way: e 1_a' (K + S)^-1 y with the effects left inside the kernel.
+    observations = observe(history_with_effects(25, seed=1))
+    assert observations is not None
+    encoding = Encoding(SPACE)
+    belief = Belief.learn(encoding, OptimizerOptions(), observations, {}, np.random.default_rng(0))
+    belief.sweep(3, 2)
+    expected = np.zeros(encoding.n_algorithms)
+    for labels in belief.samples:
+        K = belief.surrogate(labels).covariance(belief.points, belief.points)
+        weights = np.linalg.solve(K + belief.parameters.noise * np.eye(len(K)), observations.y)
+        expected += np.array(belief.parameters.effects) * (belief.points.used.T @ weights) / 2
+    found = prediction_effects(belief)
+    for name, value in found.items():
+        assert value == pytest.approx(expected[encoding.keys.index(f"prediction/{name}")], rel=1e-6)
+
+
+def test_one_observation_tells_nothing_of_m_and_gamma() -> None:
+    # The likelihood of one observation is the same for all decompositions: the chain must keep to the prior, whose
+    # means are 8 and 0. Over 40 seeds the standard errors are below 0.3 and 0.1; four of them.
+    observations = observe(history_of(draw(SPACE, 1, np.random.default_rng(0)), lambda _: 0.8))
+    assert observations is not None
+    found = []
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        belief = Belief.learn(Encoding(SPACE), OptimizerOptions(), observations, {}, rng)
+        found.append(learn_partition_prior(belief, rng))
+    subspaces, log_concentration = np.mean(found, axis=0)
+    assert subspaces == pytest.approx(8, abs=1.2)
+    assert log_concentration == pytest.approx(0, abs=0.4)
