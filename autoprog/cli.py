@@ -26,6 +26,7 @@ from autoprog.logs import log_to_stderr
 from autoprog.settings import Settings
 
 if TYPE_CHECKING:
+    from autoprog.model import PatientRisk
     from autoprog.space import Algorithm
     from autoprog.storage.database import Database
 
@@ -211,8 +212,8 @@ def predict(
     model: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A model that a search wrote.")],
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help=_PATIENTS_HELP)],
 ) -> None:
-    """Print the risk of every patient of a file as CSV: patient, risk, stratum, warnings."""
-    from autoprog.cohort import read_patients
+    """Print the risk of every patient of a file as CSV: patient, risk, stratum, warnings; a row a horizon, if any."""
+    from autoprog.cohort import Visits, read_patients, read_visits
     from autoprog.model import PrognosticModel
     from autoprog.service import Service
 
@@ -221,11 +222,25 @@ def predict(
         loaded = PrognosticModel.from_bytes(model.read_bytes())
     except ArtifactError as error:
         _fail(f"{model}: {error}")
-    items = loaded.predict(read_patients(file, loaded.features))
+    if isinstance(loaded.outcome, Visits):
+        histories = read_visits(file, loaded.inputs, loaded.outcome.patient, loaded.outcome.visit_time)
+        _print_risks(list(histories), loaded.predict(list(histories.values())))
+    else:
+        patients = read_patients(file, loaded.inputs)
+        _print_risks([str(number) for number in range(1, len(patients) + 1)], loaded.predict(patients))
+
+
+def _print_risks(names: Sequence[str], risks: Sequence[PatientRisk]) -> None:
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow(["patient", "risk", "stratum", "warnings"])
-    for number, item in enumerate(items, 1):
-        writer.writerow([number, repr(item.risk), item.stratum, "; ".join(item.warnings)])
+    if not risks[0].horizons:
+        writer.writerow(["patient", "risk", "stratum", "warnings"])
+        for name, item in zip(names, risks, strict=True):
+            writer.writerow([name, repr(item.risk), item.stratum, "; ".join(item.warnings)])
+        return
+    writer.writerow(["patient", "horizon", "risk", "stratum", "warnings"])
+    for name, item in zip(names, risks, strict=True):
+        for at in item.horizons:
+            writer.writerow([name, f"{at.horizon:g}", repr(at.risk), at.stratum, "; ".join(item.warnings)])
 
 
 @app.command()

@@ -225,6 +225,9 @@ def _print_rules(rules: Json, console: Console) -> None:
             highlight=False,
             markup=False,
         )
+    if fidelity := rules["fidelity"]:
+        alike = f"{fidelity['agreement']:.0%} of {fidelity['n']} patients who had no part in finding them"
+        console.print(f"  alone they place {alike} as the model does", highlight=False)
     console.print(f"({rules['note']})", highlight=False, style="dim")
 
 

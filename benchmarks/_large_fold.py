@@ -1,4 +1,6 @@
-"""One fold of one configuration in a child process, under the limits of a default search; `benchmarks/large.py` asks.
+"""One fold of one configuration in a child process, under the limits of a default search.
+
+`benchmarks/large.py` and `benchmarks/event_times.py` ask.
 
 Children import this module by its name. They are forked, as the engine's are, from a server that has loaded the
 libraries.
@@ -27,7 +29,7 @@ BAR_S = LIMITS.evaluation_s / PLAN.n_folds
 PATIENCE_S = 20 * BAR_S
 
 
-def in_a_child(path: Path, configuration: Configuration) -> dict[str, Any]:
+def in_a_child(path: Path, configuration: Configuration, plan: Plan = PLAN) -> dict[str, Any]:
     """The figures of one fold.
 
     Parameters
@@ -36,6 +38,8 @@ def in_a_child(path: Path, configuration: Configuration) -> dict[str, Any]:
         The stored cohort.
     configuration : Configuration
         What to evaluate.
+    plan : Plan
+        Folds and metric.
 
     Returns
     -------
@@ -45,7 +49,7 @@ def in_a_child(path: Path, configuration: Configuration) -> dict[str, Any]:
     context = get_context("forkserver")
     context.set_forkserver_preload(["autoprog.engine.preload"])
     here, there = context.Pipe(duplex=False)
-    child = context.Process(target=_measure, args=(there, path, configuration))
+    child = context.Process(target=_measure, args=(there, path, configuration, plan))
     child.start()
     there.close()
     try:
@@ -61,20 +65,20 @@ def in_a_child(path: Path, configuration: Configuration) -> dict[str, Any]:
     return figures
 
 
-def _measure(answer: Connection, path: Path, configuration: Configuration) -> None:
+def _measure(answer: Connection, path: Path, configuration: Configuration, plan: Plan) -> None:
     _use_one_thread()
     before = _peak_bytes()
     with data_limit(LIMITS.memory_mb * MIB):
         start = time.process_time()
         cohort = from_parquet(path.read_bytes())
-        PLAN.fold(cohort, 0)
+        plan.fold(cohort, 0)
         read_s = time.process_time() - start
-        if (why := why_masked(cohort, configuration)) is not None:
+        if (why := why_masked(cohort, configuration, plan)) is not None:
             answer.send({"status": "masked", "notes": why})
             return
         start, cpu = time.perf_counter(), time.process_time()
         try:
-            result = evaluate_fold(configuration, cohort, PLAN, 0)
+            result = evaluate_fold(configuration, cohort, plan, 0)
         except Exception as error:  # noqa: BLE001  a figure too
             figures: dict[str, Any] = {"status": "failed", "notes": f"{type(error).__name__}: {error}"}
         else:
@@ -88,11 +92,11 @@ def _measure(answer: Connection, path: Path, configuration: Configuration) -> No
     answer.send(figures)
 
 
-def why_masked(cohort: Cohort, configuration: Configuration) -> str | None:
+def why_masked(cohort: Cohort, configuration: Configuration, plan: Plan = PLAN) -> str | None:
     """Which guard of the table, or what of the cohort, keeps a search from this pipeline; None where nothing does."""
     alone = Space.subset({stage: [configuration.step(stage).algorithm] for stage in STAGES})
     try:
-        alone.valid_kinds(PLAN.shape(cohort))
+        alone.valid_kinds(plan.shape(cohort))
     except InvalidInputError as error:
         return "; ".join(fault.detail for fault in error.faults)
     return None

@@ -10,12 +10,14 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.cohorts.schemas import FeatureDocument, OutcomeDocument
 from api.searches.schemas import (
+    CalibrationCurveDocument,
     CalibrationDocument,
-    NetBenefitDocument,
+    IntervalDocument,
     PerformanceDocument,
-    ScoreDocument,
+    RiskDistributionDocument,
     SubgroupDocument,
 )
+from api.searches.score_schemas import NetBenefitDocument, ScoreDocument
 from autoprog.evaluation import THRESHOLDS
 from autoprog.search.settings import Thresholds
 
@@ -55,12 +57,24 @@ class PredictionRequest(BaseModel):
     ]
 
 
+class HorizonPrediction(BaseModel):
+    """The risk of one patient until a horizon."""
+
+    horizon: float
+    risk: float
+    interval: tuple[float, float] | None = Field(description="around the risk; null where the model has none")
+    stratum: str
+    causes: dict[str, float] = Field(description="risk of each cause by its value in the file; they sum to at most 1")
+
+
 class PatientPrediction(BaseModel):
     """What the model says of one patient."""
 
-    risk: float | None
-    horizons: list[dict[str, Any]] = Field(description="empty for a binary outcome")
-    interval: tuple[float, float] | None
+    risk: float | None = Field(description="null where there are several horizons, as interval and stratum are")
+    horizons: list[HorizonPrediction] = Field(description="ascending; empty for an outcome without a time")
+    interval: tuple[float, float] | None = Field(
+        description="lower and upper end, around the risk; null where the model has none"
+    )
     stratum: str | None
     rules: list[int] = Field(description="places of the matching rules in the search's list")
     warnings: list[str] = Field(description="what is unusual in this patient")
@@ -70,7 +84,7 @@ class PredictionDocument(BaseModel):
     """Predictions in the order of the patients."""
 
     items: list[PatientPrediction]
-    interval: dict[str, Any] | None = Field(description="null where the model gives no intervals")
+    interval: IntervalDocument
     model_id: str
 
 
@@ -115,14 +129,6 @@ class FeatureShiftDocument(BaseModel):
     missing: float
 
 
-class RiskDistribution(BaseModel):
-    """How many patients have which risk."""
-
-    edges: list[float]
-    with_outcome: list[int] = Field(description="patients between one edge and the next")
-    without_outcome: list[int]
-
-
 class ValidationDocument(BaseModel):
     """What a model is worth in another cohort."""
 
@@ -137,7 +143,10 @@ class ValidationDocument(BaseModel):
     performance: PerformanceDocument
     calibration: CalibrationDocument
     net_benefit: NetBenefitDocument
-    risk_distribution: RiskDistribution
+    calibration_curve: CalibrationCurveDocument | None = Field(
+        None, description="null where the risks separate the outcomes, and in validations before it was told"
+    )
+    risk_distribution: RiskDistributionDocument
     subgroups: list[SubgroupDocument]
     features: list[FeatureShiftDocument]
     warnings: list[str] = Field(description="where these patients are unlike those that the model was fitted on")

@@ -16,6 +16,7 @@ from api.models.schemas import (
     ValidationDocument,
     ValidationRequest,
 )
+from api.searches.schemas import IntervalDocument
 from autoprog.cohort import Cohort, from_parquet
 from autoprog.storage.repositories import CohortRepository, ModelRepository, ValidationRepository
 from autoprog.storage.tables import ModelRow, ValidationRow
@@ -33,7 +34,7 @@ def model_document(row: ModelRow) -> ModelDocument:
         cohort_id=row.cohort_id,
         version=row.version,
         parent_id=row.parent_id,
-        horizons=[],
+        horizons=row.document.get("horizons", []),
         sha256=row.sha256,
         created_at=row.created_at,
     )
@@ -63,9 +64,10 @@ def predict(context: Context, row: ModelRow, request: PredictionRequest) -> Pred
     ArtifactError
         If the model's file is missing or was altered.
     """
-    risks = context.load_model(row.sha256).predict(request.patients)
-    items = [PatientPrediction.model_validate(risk.to_json()) for risk in risks]
-    return PredictionDocument(items=items, interval=None, model_id=row.id)
+    model = context.load_model(row.sha256)
+    items = [PatientPrediction.model_validate(risk.to_json()) for risk in model.predict(request.patients)]
+    interval = IntervalDocument.model_validate(model.interval_document)
+    return PredictionDocument(items=items, interval=interval, model_id=row.id)
 
 
 def recalibrate(

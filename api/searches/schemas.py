@@ -9,6 +9,8 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from api.problems import Problem
+from api.searches.event_schemas import HorizonDocument, OverallDocument
+from api.searches.score_schemas import Interval, NetBenefitDocument, ScoreDocument
 from autoprog.ensemble import EnsembleName, Scale
 from autoprog.evaluation import Status
 from autoprog.search import SearchSettings
@@ -26,7 +28,7 @@ class SearchRequest(SearchSettings):
 
     def settings(self) -> SearchSettings:
         """The settings alone."""
-        return SearchSettings.model_validate(self.model_dump(exclude={"cohort_id"}))
+        return SearchSettings.model_validate(self.model_dump(exclude={"cohort_id"}, exclude_unset=True))
 
     def fingerprint(self) -> str:
         """SHA-256 of the request, defaults filled in."""
@@ -105,21 +107,6 @@ class EvaluationDocument(BaseModel):
     n_patients: int | None = Field(description="that it was evaluated on; a large cohort is explored on a sample")
 
 
-class Interval(BaseModel):
-    """A figure with its interval."""
-
-    estimate: float
-    lower: float
-    upper: float
-
-
-class ScoreDocument(Interval):
-    """A score, and how far it can be trusted."""
-
-    level: float
-    method: str
-
-
 class Member(BaseModel):
     """One pipeline of the ensemble."""
 
@@ -155,11 +142,14 @@ class Baseline(BaseModel):
 
     configuration: ConfigurationDocument
     score: ScoreDocument
-    performance: PerformanceDocument | None = Field(None, description="null in searches that ended before it was told")
+    performance: PerformanceDocument | None = Field(
+        None, description="null for event times, and in searches that ended before it was told"
+    )
+    overall: OverallDocument | None = Field(None, description="null for an outcome without a time")
 
 
 class CalibrationDocument(BaseModel):
-    """Whether the risks mean what they say."""
+    """Whether the risks mean what they say; of event times, those until the last horizon."""
 
     slope: Interval | None = Field(description="1 is ideal; below 1, risks are too extreme, above 1 too moderate")
     intercept: Interval = Field(description="0 is ideal; above 0, risks are too low on the whole")
@@ -167,15 +157,44 @@ class CalibrationDocument(BaseModel):
     level: float = Field(description="of the intervals")
 
 
-class NetBenefitDocument(BaseModel):
-    """Decision curves: net benefit of treating where a risk reaches a threshold, in true positives a patient."""
+class CalibrationCurveDocument(BaseModel):
+    """Observed frequency of the outcome by risk, smoothed."""
 
-    thresholds: list[float] = Field(description="ascending, a number a threshold in the other lists too")
-    model: list[float]
-    baseline: list[float] | None = Field(description="the simple pipeline's")
-    treat_all: list[float]
-    treat_none: list[float] = Field(description="0 throughout")
-    range: tuple[float, float] = Field(description="the setting `thresholds`")
+    risks: list[float] = Field(description="ascending, a number a risk in the other lists too")
+    observed: list[float] = Field(description="ideal is the risk itself")
+    lower: list[float] = Field(description="pointwise interval")
+    upper: list[float]
+    level: float = Field(description="of the interval")
+    method: str = Field(description="how the curve was smoothed")
+
+
+class RiskDistributionDocument(BaseModel):
+    """How many patients have which risk."""
+
+    edges: list[float]
+    with_outcome: list[int] = Field(description="patients between one edge and the next")
+    without_outcome: list[int]
+
+
+class IntervalDocument(BaseModel):
+    """What the intervals of patients' risks are."""
+
+    level: float
+    method: str = Field(description="how they were estimated, or why there are none")
+
+
+class InstabilityDocument(BaseModel):
+    """How much the risks depend on who happened to be in the cohort: members that were fitted to bootstrap samples."""
+
+    n_refits: int
+    mape: float = Field(
+        description="mean absolute prediction error: mean distance of the refits' risks from the model's, of patients "
+        "that a refit has not seen; 0 is ideal"
+    )
+    mape_90: float = Field(description="its 90th percentile over patients")
+    points: list[tuple[float, float]] = Field(description="the model's risk and a refit's, of some patients and refits")
+    risks: list[float] = Field(description="at which the curves are told")
+    curves: list[list[float]] = Field(description="smooth calibration curve of each refit")
 
 
 class SubgroupDocument(BaseModel):
@@ -201,8 +220,22 @@ class EnsembleDocument(BaseModel):
     score: ScoreDocument
     baseline: Baseline | None = Field(description="null where the simple pipeline could not be evaluated")
     calibration: CalibrationDocument
-    performance: PerformanceDocument | None = Field(None, description="null in searches that ended before it was told")
-    net_benefit: NetBenefitDocument | None = Field(None, description="null in searches that ended before it was told")
+    overall: OverallDocument | None = Field(None, description="null for an outcome without a time")
+    horizons: list[HorizonDocument] = Field([], description="ascending; empty for an outcome without a time")
+    performance: PerformanceDocument | None = Field(
+        None, description="null, as the next ones are, for event times and in searches that ended before it was told"
+    )
+    net_benefit: NetBenefitDocument | None = None
+    calibration_curve: CalibrationCurveDocument | None = Field(
+        None, description="null where the risks separate the outcomes, and in searches that ended before it was told"
+    )
+    risk_distribution: RiskDistributionDocument | None = Field(
+        None, description="null in searches that ended before it was told"
+    )
+    interval: IntervalDocument | None = Field(
+        None, description="of the intervals of patients' risks; null in searches that ended before it was told"
+    )
+    instability: InstabilityDocument | None = Field(None, description="null where there are no intervals")
     subgroups: list[SubgroupDocument] = Field([], description="by the features that the setting `subgroups` names")
 
 
@@ -213,6 +246,7 @@ class StratumDocument(BaseModel):
     lower: float
     upper: float
     fraction: float = Field(description="share of the cohort's patients in it")
+    horizon: float | None = Field(None, description="null for an outcome without a time")
 
 
 class ConditionDocument(BaseModel):
@@ -237,6 +271,22 @@ class EventRate(Interval):
     n: int
 
 
+class HeldOutDocument(BaseModel):
+    """A rule among patients who had no part in finding it."""
+
+    n: int = Field(description="matching patients")
+    in_stratum: int = Field(description="those of them whom the model places in the stratum")
+    p_value: float = Field(description="Fisher's exact test, one-sided, against the base rate")
+    adjusted_p_value: float = Field(description="smallest false-discovery rate at which the rule is kept")
+
+
+class PriorDocument(BaseModel):
+    """What a clinician expected of a rule."""
+
+    probability: float
+    strength: float = Field(description="in patients")
+
+
 class RuleDocument(BaseModel):
     """Patients who satisfy all conditions tend to be placed in the stratum."""
 
@@ -248,6 +298,29 @@ class RuleDocument(BaseModel):
     support: float
     confidence: float
     lift: float
+    held_out: HeldOutDocument | None = Field(
+        None, description="null where fewer than 5 of the patients held out match, and in rules that were never checked"
+    )
+    prior: PriorDocument | None = Field(None, description="of a rule that a clinician brought; null for one mined")
+
+
+class FidelityDocument(BaseModel):
+    """How well the rules alone tell the model's strata, among patients who had no part in finding them."""
+
+    kappa: float = Field(description="Cohen's kappa of the strata by rules and by the model: 1 is agreement, 0 chance")
+    lower: float
+    upper: float
+    agreement: float = Field(description="share of patients whom rules and model place alike")
+    n: int = Field(description="patients held out")
+    default: str = Field(description="stratum of those whom no rule matches")
+
+
+class HorizonRulesDocument(BaseModel):
+    """How to read the rules of one horizon."""
+
+    horizon: float
+    note: str
+    fidelity: FidelityDocument | None
 
 
 class RulesDocument(BaseModel):
@@ -256,6 +329,12 @@ class RulesDocument(BaseModel):
     strata: list[StratumDocument]
     rules: list[RuleDocument]
     note: str
+    fidelity: FidelityDocument | None = Field(
+        None,
+        description="null where there is one stratum, for event times, which have one a horizon, and in searches that "
+        "ended before it was told",
+    )
+    horizons: list[HorizonRulesDocument] = Field([], description="ascending; empty for an outcome without a time")
 
 
 class Subspace(BaseModel):

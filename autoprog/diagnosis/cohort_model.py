@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import Cohort, Feature
+from autoprog.cohort import Cohort, Feature, classified
 from autoprog.cohort.messages import capped, count_text, near_names, pointer
 from autoprog.diagnosis.building import MAX_NAME, ModelOptions, build_model
 from autoprog.diagnosis.learning import Case, Finding, ResponseLearner
@@ -185,7 +185,7 @@ def _findings(cohort: Cohort, choice: CohortChoice) -> list[int]:
 
 def _groups(cohort: Cohort, group: str | None) -> tuple[tuple[str, ...], _Ints]:
     if group is None:
-        outcome = cohort.outcome
+        outcome = classified(cohort, "a diagnosis model whose groups are the outcome")
         names = tuple(f"{outcome.column} = {value}" for value in (outcome.negative, outcome.positive))
         return names, cohort.y.astype(np.int64)
     j = [feature.name for feature in cohort.features].index(group)

@@ -123,7 +123,7 @@ def trace_test_frontier(job: Job) -> JobResult:
 def plan_of(document: Mapping[str, Any]) -> Plan:
     """A search's plan out of JSON."""
     low, high = document["thresholds"]
-    return Plan(**{**document, "thresholds": (low, high)})
+    return Plan(**{**document, "thresholds": (low, high), "times": tuple(document["times"])})
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401  any part of a document

@@ -1,12 +1,15 @@
 """The fitted model: it predicts, and is stored as one file."""
 
 from autoprog.model.external_validation import external_validation
-from autoprog.model.model import Member, ModelMetadata, PatientRisk, PrognosticModel
+from autoprog.model.members import Member, ModelMetadata
+from autoprog.model.model import PrognosticModel
+from autoprog.model.patient_risk import HorizonRisk, PatientRisk
 from autoprog.model.recalibrating import LEAST_EVENTS, RecalibrationMethod, recalibrated
 from autoprog.model.serialization import allowed_types, dump_estimator, load_estimator
 
 __all__ = [
     "LEAST_EVENTS",
+    "HorizonRisk",
     "Member",
     "ModelMetadata",
     "PatientRisk",

@@ -20,16 +20,17 @@ from autoprog.errors import Fault, InvalidInputError
 from autoprog.evaluation import metric_of
 from autoprog.model.model import PrognosticModel
 from autoprog.validation import (
+    calibration_curve,
     calibration_of,
     decision_curve,
     estimate_score,
     measure_subgroups,
     performance_of,
+    risk_distribution,
     usual_subgroups,
 )
 
 _SCORES = ("auc_roc", "auc_prc", "brier", "log_loss", "net_benefit")
-_BINS = 20
 _LEAST_OF_EACH = 2
 
 
@@ -83,7 +84,7 @@ def external_validation(
     -------
     dict
         Ready for JSON: `n_patients`, `n_events`, `expected_events`, `scores` with intervals, `performance`,
-        `calibration`, `net_benefit`, `risk_distribution`, `subgroups`, `features`, `warnings`.
+        `calibration`, `calibration_curve`, `net_benefit`, `risk_distribution`, `subgroups`, `features`, `warnings`.
 
     Raises
     ------
@@ -101,6 +102,7 @@ def external_validation(
     }
     for score in scores.values():
         score["method"] = "percentile interval of a bootstrap of these patients, stratified by outcome"
+    curve = calibration_curve(y, p)
     shifts = [_shift(feature, x) for feature, x in zip(model.features, X.T, strict=True)]
     return {
         "n_patients": len(y),
@@ -110,7 +112,8 @@ def external_validation(
         "performance": performance_of(y, p, thresholds).to_json(),
         "calibration": calibration_of(y, p).to_json(),
         "net_benefit": decision_curve(y, p, None, thresholds).to_json(),
-        "risk_distribution": _distribution(y, p),
+        "calibration_curve": None if curve is None else curve.to_json(),
+        "risk_distribution": risk_distribution(y, p).to_json(),
         "subgroups": [s.to_json() for s in measure_subgroups(cohort, p, names, np.random.default_rng(seed))],
         "features": [asdict(shift) for shift in shifts],
         "warnings": [text for shift in shifts for text in _doubts(shift)],
@@ -169,9 +172,3 @@ def _doubts(shift: FeatureShift) -> list[str]:
     if shift.missing > shift.training_missing + _MANY_MORE_MISSING:
         doubts.append(f"{shift.feature} is missing in {shift.missing:.0%}, in training in {shift.training_missing:.0%}")
     return doubts
-
-
-def _distribution(y: NDArray[np.integer], p: NDArray[np.float64]) -> dict[str, list[float] | list[int]]:
-    edges = np.linspace(0, 1, _BINS + 1)
-    with_outcome, without = (np.histogram(p[y == outcome], edges)[0].tolist() for outcome in (1, 0))
-    return {"edges": edges.round(6).tolist(), "with_outcome": with_outcome, "without_outcome": without}

@@ -19,7 +19,7 @@ from autoprog.errors import Fault
 from autoprog.interpreter import explain
 from autoprog.model.external_validation import aligned
 from autoprog.model.model import PrognosticModel
-from autoprog.validation import Recalibration, calibration_of, fit_recalibration
+from autoprog.validation import Recalibration, calibration_of, fit_recalibration, recalibration_covariance
 
 RecalibrationMethod = Literal["intercept", "intercept_and_slope"]
 
@@ -61,9 +61,11 @@ def recalibrated(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
         step = fit_recalibration(cohort.y, p)
     former = model.recalibration
     both = Recalibration(step.intercept + step.slope * former.intercept, step.slope * former.slope)
-    moved = replace(model, recalibration=both)
+    covariance = recalibration_covariance(p, step)
+    intervals = tuple(each.recalibrated(former, step, covariance) for each in model.intervals)
+    moved = replace(model, recalibration=both, intervals=intervals)
     others = replace(cohort, features=model.features, X=X)
-    return replace(moved, rules=explain(others, moved.risks(X), model.rules.strata, seed))
+    return replace(moved, rule_sets=(explain(others, moved.risks(X), model.rule_sets[0].strata, seed),))
 
 
 def _faults(cohort: Cohort) -> list[Fault]:

@@ -27,6 +27,10 @@ from autoprog.space import STAGES, algorithms_of
 _EVERY_PIPELINE = (
     "autoprog.space.complete_columns.CompleteColumns",
     "autoprog.space.design_matrix.DesignMatrix",
+    "autoprog.space.event_times.cause_specific.CauseSpecific",
+    "autoprog.space.event_times.discrete_time.DiscreteTime",
+    "autoprog.space.event_times.incidence_pipeline.IncidencePipeline",
+    "autoprog.space.event_times.ipcw.WeightedHorizons",
     "autoprog.space.independent_columns.IndependentColumns",
     "autoprog.space.subsample.SubsampledClassifier",
     "autoprog.space.subsample.SubsampledSurvival",
@@ -40,7 +44,7 @@ _TORCH_SHIM = "sklearn.externals.array_api_compat.torch"
 
 def allowed_types() -> tuple[str, ...]:
     """Dotted names of what a stored pipeline may hold: what the algorithms of the space declare, sorted."""
-    declared = {name for stage in STAGES for algorithm in algorithms_of(stage) for name in algorithm.stored_types}
+    declared = {name for stage in STAGES for algorithm in algorithms_of(stage, 2) for name in algorithm.stored_types}
     return tuple(sorted(declared.union(_EVERY_PIPELINE)))
 
 

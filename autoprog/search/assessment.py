@@ -17,6 +17,7 @@ from autoprog.validation import (
     Performance,
     ScoreEstimate,
     brier_skill,
+    calibration_curve,
     calibration_of,
     corrected_score,
     cross_fitted,
@@ -24,6 +25,7 @@ from autoprog.validation import (
     estimate_score,
     measure_subgroups,
     performance_of,
+    risk_distribution,
     usual_subgroups,
 )
 
@@ -77,6 +79,7 @@ def ensemble_document(
             "performance": _performance(y, simple.risks, simple_risks, thresholds).to_json(),
         }
     scored = _scored(metric, averaged, risks)
+    curve = calibration_curve(y, risks)
     return {
         "rule": rule.name,
         "scale": ensemble.scale,
@@ -87,6 +90,8 @@ def ensemble_document(
         "performance": _performance(y, averaged, risks, thresholds).to_json(),
         "baseline": baseline,
         "calibration": calibration_of(y, risks).to_json(),
+        "calibration_curve": None if curve is None else curve.to_json(),
+        "risk_distribution": risk_distribution(y, risks).to_json(),
         "net_benefit": decision_curve(y, risks, simple_risks, thresholds).to_json(),
     }
 

@@ -19,7 +19,6 @@ from autoprog.evaluation import (
     Plan,
     Race,
     Status,
-    metric_of,
     summarise,
 )
 from autoprog.search.ports import Call, CallLimits, CallOutcome, CallQueue, CallStatus, CohortRef, Dispatcher
@@ -112,7 +111,7 @@ class BatchEvaluation:
         self._plan = plan
         self._race = race
         self._limits = limits
-        self._gain = metric_of(plan.metric, plan.thresholds).gain
+        self._gain = plan.metric_for(self._cohort).gain
         self._owner: dict[str, _Progress] = {}
 
     def run(self, dispatcher: Dispatcher, stop: Callable[[], bool]) -> Iterator[Evaluation]:
@@ -245,5 +244,5 @@ class BatchEvaluation:
             risks=complete.risks if complete else None,
             duration_s=progress.seconds,
             reason="; ".join(filter(None, (reason, notes))) or None,
-            n_patients=self._cohort.n_patients,
+            n_patients=self._cohort.n_rows,
         )

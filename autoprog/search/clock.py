@@ -5,11 +5,15 @@ N      evaluations so far
 S      slots
 n      patients
 B      resamples of the score's correction
-delivery = posterior + refits + correction + the rest
+delivery = posterior + refits + intervals + correction + the rest
 posterior = .5 + .012 N                 measured: 2.4 s at 160 evaluations, where it levels off
 refits    = 1.25 max(sum t / S, max t)  over the best evaluations, which are the ensemble's likely members;
                                         all patients are 5/4 of a training fold's
 correction = 5e-9 B n (N + 50)          twice as much where more than the ranking counts
+intervals = .5 + 50 mean t / S         of the same evaluations, at most a sixth of the budget; 0 where that is too
+                                        little for the fewest refits that serve
+
+Correction and intervals take at most a third of the budget, whatever is left.
 """
 
 from __future__ import annotations
@@ -18,7 +22,7 @@ import time
 from collections.abc import Sequence
 
 from autoprog.evaluation import Evaluation, History
-from autoprog.validation import n_resamples
+from autoprog.validation import LEAST_REFITS, n_resamples
 
 _POSTERIOR_S, _POSTERIOR_S_EACH, _POSTERIOR_MOST = 0.5, 0.012, 256
 _MEMBERS = 20
@@ -26,6 +30,14 @@ _ALL_PATIENTS = 1.25
 # Of 500,000 patients, 50 features and 8 pipelines 17 s on a core of its own, 10 of them for the score's correction.
 _REST_S, _REST_S_PATIENT = 1.0, 2e-5
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
+# Of the budget: what evaluations give way for, and what intervals may take of time that is left over.
+_INTERVALS_KEPT, _VALIDATION_MOST = 1 / 6, 1 / 3
+# To learn from the refits.
+_LEARNING_S = 0.5
+
+MOST_REFITS = 50
+"""Refits that the intervals of patients' risks are estimated from, where there is time."""
+
 # Measured seconds of the past are no promise.
 _MARGIN = 1.3
 
@@ -53,6 +65,7 @@ class Clock:
         self._slots = max(1, slots)
         self._n_patients = n_patients
         self._rest_s = _REST_S + _REST_S_PATIENT * n_patients
+        self._correction_s = 0.0
         self._delivery_s = min(_MARGIN * (_POSTERIOR_S + self._rest_s), budget_s / 2)
 
     def remaining_s(self) -> float:
@@ -61,9 +74,14 @@ class Clock:
 
     def expect(self, history: History) -> None:
         """Keep time for delivering what this history would deliver; at most half of the budget."""
-        before = self._posterior_and_refits_s(history)
-        self._rest_s = _REST_S + _REST_S_PATIENT * self._n_patients + _correction_s(history)
-        self._delivery_s = min(_MARGIN * (before + self._rest_s), self._budget_s / 2)
+        refits = self._refits_s(history)
+        before = _POSTERIOR_S + _POSTERIOR_S_EACH * min(len(history), _POSTERIOR_MOST)
+        before += max(sum(refits) / self._slots, max(refits, default=0.0))
+        self._correction_s = _correction_s(history)
+        self._rest_s = _REST_S + _REST_S_PATIENT * self._n_patients + self._correction_s
+        # Without a margin: the intervals end when their time is over.
+        needed = _MARGIN * (before + self._rest_s) + self._kept_for_intervals_s(refits)
+        self._delivery_s = min(needed, self._budget_s / 2)
 
     def evaluations_end(self) -> bool:
         """Whether what is left is needed for the delivery."""
@@ -102,12 +120,22 @@ class Clock:
     def _refits_left_s(self) -> float:
         return self.remaining_s() - self._rest_s
 
-    def _posterior_and_refits_s(self, history: History) -> float:
-        posterior = _POSTERIOR_S + _POSTERIOR_S_EACH * min(len(history), _POSTERIOR_MOST)
+    def intervals_s(self) -> float:
+        """Seconds that the intervals of patients' risks may take from now on; 0 where there are none to spare."""
+        most = _VALIDATION_MOST * self._budget_s - self._correction_s
+        return max(0.0, min(most, self.remaining_s() - _MARGIN * self._rest_s) - _LEARNING_S)
+
+    def _refits_s(self, history: History) -> list[float]:
+        """Seconds of one fit to all patients of each of the likely members."""
         best = sorted(history.succeeded, key=lambda e: -history.metric.gain(e.score or 0.0))[:_MEMBERS]
         # Of an evaluation on a sample: as many times longer as there are more patients.
-        refits = [refit_s(e) * self._n_patients / (e.n_patients or self._n_patients) for e in best]
-        return posterior + max(sum(refits) / self._slots, max(refits, default=0.0))
+        return [refit_s(e) * self._n_patients / (e.n_patients or self._n_patients) for e in best]
+
+    def _kept_for_intervals_s(self, refits_s: Sequence[float]) -> float:
+        if not refits_s:
+            return 0.0
+        each, most = sum(refits_s) / len(refits_s) / self._slots, _INTERVALS_KEPT * self._budget_s - _LEARNING_S
+        return 0.0 if LEAST_REFITS * each > most else _LEARNING_S + min(MOST_REFITS * each, most)
 
 
 def _correction_s(history: History) -> float:

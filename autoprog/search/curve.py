@@ -95,12 +95,24 @@ def draw(curve: Mapping[str, Any]) -> CurveDrawing:
     bottom = -_BELOW_ZERO * top
     u, v = WIDTH / t_end, HEIGHT / (top - bottom)
     return CurveDrawing(
-        lines=tuple(Line(name, _points(u * t[t <= t_end], v * (top - NB))) for name, NB in values.items()),
+        lines=tuple(Line(name, polyline(u * t[t <= t_end], v * (top - NB))) for name, NB in values.items()),
         band=(u * low, max(u * (high - low), 1.0)),
         across=tuple(Tick(u * x, f"{100 * x:.3g} %") for x in np.linspace(0, t_end, _TICKS)),
         down=tuple(Tick(v * (top - x), f"{x:.3f}") for x in np.linspace(0, top, _TICKS)),
     )
 
 
-def _points(u: NDArray[np.float64], v: NDArray[np.float64]) -> str:
+def polyline(u: NDArray[np.float64], v: NDArray[np.float64]) -> str:
+    """Places as the points of SVG's `polyline` and `polygon`.
+
+    Parameters
+    ----------
+    u, v : ndarray, shape = (n,)
+        Distances from the left and from above.
+
+    Returns
+    -------
+    str
+        To a tenth of a unit.
+    """
     return " ".join(f"{right:.1f},{below:.1f}" for right, below in zip(u, v, strict=True))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 
-from autoprog.cohort import Cohort
+from autoprog.cohort import Cohort, WindowSchema
 from autoprog.ensemble import RULES, Candidates, Ensemble
 from autoprog.errors import SearchFailedError
-from autoprog.evaluation import History, Plan, Status
-from autoprog.interpreter import explain, make_strata
+from autoprog.evaluation import FollowUp, History, Plan, Status, outcomes_of
+from autoprog.interpreter import rules_document
 from autoprog.model import Member, ModelMetadata, PrognosticModel
-from autoprog.search.assessment import calibration_warnings, ensemble_document, subgroup_documents
 from autoprog.search.calls import run_calls
 from autoprog.search.clock import Clock, refit_s
+from autoprog.search.judgement import Judged, Means, judge, judge_events
 from autoprog.search.loop import Exploration
 from autoprog.search.ports import (
     Call,
@@ -30,7 +31,6 @@ from autoprog.search.ports import (
 from autoprog.search.result import SearchResult
 from autoprog.search.signals import Signals
 from autoprog.search.work import fit
-from autoprog.validation import Patients, fit_recalibration
 
 # Apart from the numbers of batches, which seed the proposals.
 _ENSEMBLE_STREAM = 2**32 - 1
@@ -80,11 +80,12 @@ def deliver(
     if not exploration.history.succeeded:
         raise SearchFailedError(_why_nothing(exploration.history))
     history, plan, warnings = exploration.outcome()
-    cohort = plan.sample(cohort)
+    everybody, cohort = cohort, plan.sample(cohort)
     store.record_phase(claim, Phase.ENSEMBLE)
     rng = np.random.default_rng([state.settings.seed, _ENSEMBLE_STREAM])
     posterior = exploration.optimizer.posterior(history, rng, exploration.optimizer_state)
-    candidates, rule = Candidates(history, posterior, cohort.y), RULES[state.settings.ensemble]
+    follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
+    candidates, rule = Candidates(history, posterior, outcomes_of(cohort), follow_up), RULES[state.settings.ensemble]
     ensemble = rule.weigh(candidates, rng)
     decomposition = posterior
     if len(history) < len(exploration.explored):  # finalists alone say little of which algorithms are alike
@@ -92,30 +93,27 @@ def deliver(
     ensemble, too_late = _in_time(ensemble, history, exploration.clock)
     members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
 
-    store.record_phase(claim, Phase.VALIDATION)
-    averaged = ensemble.out_of_fold_risks(history)
-    recalibration = fit_recalibration(cohort.y, averaged)
-    patients, settings = Patients(cohort.y, cohort.groups), state.settings
-    document = ensemble_document(ensemble, patients, candidates, rule, settings.thresholds, settings.seed)
-    document["subgroups"] = subgroup_documents(ensemble, cohort, history, settings.subgroups, settings.seed)
-    document["calibration"]["recalibration"] = recalibration.to_json()
-
-    store.record_phase(claim, Phase.RULES)
-    thresholds = state.settings.strata.model_dump() if state.settings.strata else {}
-    risks = recalibration.apply(averaged)
-    rules = explain(cohort, risks, make_strata(risks, **thresholds), state.settings.seed)
-    warnings = [
-        *warnings,
-        *too_late,
-        *left_out,
-        *calibration_warnings(history, cohort.y),
-        *_losses(exploration.history),
-    ]
-    metadata = ModelMetadata.of(cohort)
+    if everybody.visits is not None:
+        lengths = [m.configuration.window or plan.window for m in ensemble.members]
+        members = tuple(replace(m, window=length) for m, length in zip(members, lengths, strict=True))
+    means = Means(dispatcher, state, exploration.clock, signals, lambda phase: store.record_phase(claim, phase))
+    told = (judge_events if cohort.has_times else judge)(Judged(ensemble, candidates, rule, cohort, plan), means)
     model = PrognosticModel(
-        cohort.features, cohort.outcome, members, rules, metadata, recalibration, scale=ensemble.scale
+        cohort.features,
+        cohort.outcome,
+        members,
+        told.rule_sets,
+        ModelMetadata.of(cohort),
+        told.recalibration,
+        scale=ensemble.scale,
+        intervals=told.intervals.intervals,
+        interval_method=told.intervals.method,
+        windows=None if everybody.visits is None else WindowSchema.of(everybody),
     )
-    return SearchResult(model, document, rules.to_json(), decomposition.to_json(), tuple(warnings))
+    told.document["interval"] = model.interval_document
+    warnings = [*warnings, *too_late, *left_out, *told.warnings, *_losses(exploration.history)]
+    rules = rules_document(told.rule_sets, model.horizons)
+    return SearchResult(model, told.document, rules, decomposition.to_json(), tuple(warnings))
 
 
 def _why_nothing(history: History) -> str:

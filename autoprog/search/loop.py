@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation import Evaluation, History, Plan, Race, Status, metric_of
+from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.optimizer import Optimizer, Proposal, make_optimizer
 from autoprog.search.batch_evaluation import BatchEvaluation
 from autoprog.search.clock import Clock
-from autoprog.search.planning import explored_patients
+from autoprog.search.planning import explored_patients, plan_for
 from autoprog.search.ports import CallLimits, Claim, Dispatcher, Phase, SearchState, Store
 from autoprog.search.signals import Signals
 from autoprog.space import Configuration, Space
@@ -69,19 +69,19 @@ class Exploration:
         self._store = store
         self._dispatcher = dispatcher
         self._claim = claim
-        self._state = state
+        self.state = state
         self._signals = signals
-        self._cohort = cohort
+        self.cohort = cohort
         self._proposals = list(state.proposals)
         self._evaluations = {e.number: e for e in state.evaluations}
-        self.plan = plan_of(state)
+        self.plan = plan_of(state, cohort)
         self.exploration_plan = exploration_plan_of(state, cohort)
         self.optimizer = optimizer_of(state, cohort)
         self.clock = Clock(
             state.settings.budget.time_s,
             state.elapsed_s + time.monotonic() - state.loaded_at,
             slots=dispatcher.slots,
-            n_patients=cohort.n_patients,
+            n_patients=cohort.n_rows,
         )
         self._expect()
 
@@ -89,22 +89,22 @@ class Exploration:
     def history(self) -> History:
         """All evaluations so far, in order of proposal, on a subsample or on all patients."""
         ordered = sorted(self._evaluations.values(), key=lambda e: e.number)
-        return History(metric_of(self.plan.metric, self.plan.thresholds), tuple(ordered), self.plan.repeats)
+        return History(self.plan.metric_for(self.cohort), tuple(ordered), self.plan.repeats)
 
     @property
     def explored(self) -> History:
         """What proposals are made from: the evaluations on the patients that are explored."""
-        n = self.exploration_plan.sample(self._cohort).n_patients
+        n = self.exploration_plan.sample(self.cohort).n_rows
         return self._on(n)
 
     @property
     def final(self) -> History:
         """What the model is made from: the evaluations on all patients."""
-        return self._on(self._cohort.n_patients)
+        return self._on(self.cohort.n_rows)
 
     def _on(self, n_patients: int) -> History:
         history = self.history
-        on = tuple(e for e in history if (e.n_patients or self._cohort.n_patients) == n_patients)
+        on = tuple(e for e in history if (e.n_patients or self.cohort.n_rows) == n_patients)
         return replace(history, evaluations=on)
 
     def outcome(self) -> tuple[History, Plan, list[str]]:
@@ -121,7 +121,7 @@ class Exploration:
         """
         if not self._is_sampled:
             return self.history, self.plan, []
-        n, total = len(self.explored), f"{self._cohort.n_patients:,}"
+        n, total = len(self.explored), f"{self.cohort.n_rows:,}"
         explored = f"{n} configurations were explored on {self.exploration_plan.patients:,} of {total} patients"
         if self.final.succeeded:
             return self.final, self.plan, [f"{explored}, and the best {len(self.final.succeeded)} evaluated on all"]
@@ -182,7 +182,7 @@ class Exploration:
 
     def _propose(self) -> Proposal | None:
         """The next batch, written down; None when nothing is left to evaluate."""
-        settings = self._state.settings
+        settings = self.state.settings
         finalists = min(_MOST_FINALISTS, settings.budget.evaluations // 2) if self._is_sampled else 0
         size = min(settings.batch_size, settings.budget.evaluations - finalists - len(self._evaluations))
         if size <= 0:
@@ -203,7 +203,7 @@ class Exploration:
     def _finalists(self) -> tuple[Configuration, ...]:
         """The simple pipeline and the best of the explored configurations; none before anything was explored."""
         history = self.explored
-        most = min(_MOST_FINALISTS, self._state.settings.budget.evaluations - len(self._evaluations))
+        most = min(_MOST_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
         best_first = sorted(history.succeeded, key=lambda e: -history.metric.gain(e.score or 0.0))
         chosen = dict.fromkeys(e.configuration for e in (*history.evaluations[:1], *best_first))
         return tuple(chosen)[: max(0, most)]
@@ -218,13 +218,13 @@ class Exploration:
             for number, configuration in enumerate(proposal.configurations, first)
             if number not in self._evaluations
         }
-        settings = self._state.settings
+        settings = self.state.settings
         final = self._is_final(proposal)
         batch = BatchEvaluation(
             missing,
             proposal.batch,
-            ref=self._state.cohort,
-            cohort=self._cohort,
+            ref=self.state.cohort,
+            cohort=self.cohort,
             plan=self.plan if final else self.exploration_plan,
             race=self._race(proposal) if settings.racing and not final else None,
             limits=CallLimits(settings.limits.evaluation_s, settings.limits.memory_mb),
@@ -256,24 +256,15 @@ class Exploration:
         return "the time budget was spent" if self.clock.evaluations_end() else "the time to explore was spent"
 
 
-def plan_of(state: SearchState) -> Plan:
+def plan_of(state: SearchState, cohort: Cohort) -> Plan:
     """How the configurations of a search are evaluated on all its patients."""
-    settings = state.settings
-    assert settings.folds is not None, "plan_search settles the folds"  # noqa: S101
-    assert settings.repeats is not None, "plan_search settles the repeats"  # noqa: S101
-    return Plan(
-        settings.metric,
-        settings.folds,
-        settings.repeats,
-        settings.seed,
-        thresholds=settings.thresholds,
-        missing_indicators=settings.missing_indicators,
-    )
+    assert state.settings.folds is not None, "plan_search settles the folds"  # noqa: S101
+    return plan_for(state.settings, cohort, state.settings.folds)
 
 
 def exploration_plan_of(state: SearchState, cohort: Cohort) -> Plan:
     """How configurations are evaluated while they are looked for: a large cohort is explored on a subsample."""
-    plan = plan_of(state)
+    plan = plan_of(state, cohort)
     if state.settings.budget.evaluations < _LEAST_EVALUATIONS:
         return plan
     return replace(plan, patients=explored_patients(cohort))
@@ -282,7 +273,11 @@ def exploration_plan_of(state: SearchState, cohort: Cohort) -> Plan:
 def optimizer_of(state: SearchState, cohort: Cohort) -> Optimizer:
     """The optimizer that the settings ask for, over the algorithms that serve the cohort."""
     # What is explored on fewer patients must serve all of them: a guard of size looks at these.
-    space, everybody = Space.subset(state.settings.space), plan_of(state).shape(cohort)
+    plan = plan_of(state, cohort)
+    everybody = plan.shape(plan.sample(cohort))
+    space = Space.subset(state.settings.space, everybody.n_causes)
+    if cohort.visits is not None:
+        space = space.with_windows(state.settings.windows)
     space = space.restricted_to(space.valid_kinds(everybody))
     plan = exploration_plan_of(state, cohort)
     shape = replace(plan.shape(plan.sample(cohort)), has_missing=everybody.has_missing)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
+
 from autoprog.cohort import Cohort
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.evaluation import Plan, make_folds
-from autoprog.search.settings import SearchSettings
-from autoprog.space import Space
+from autoprog.evaluation import EVENT_METRICS, METRICS, Plan, make_folds
+from autoprog.interpreter import STRATUM_NAMES, prior_rule_faults, settled_prior_rules, threshold_faults
+from autoprog.search.settings import MetricName, SearchSettings
+from autoprog.space import Space, time_grid
 
 DEFAULT_FOLDS = 5
 # On few patients the luck of one split is larger than the differences between pipelines.
@@ -34,20 +37,22 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
     Returns
     -------
     settings : SearchSettings
-        With `folds` and `repeats` numbers.
+        With a `metric`, and `folds` and `repeats` numbers.
     warnings : tuple of str
         What was settled otherwise than by default.
 
     Raises
     ------
     InvalidInputError
-        With every fault: more folds than patients in the smaller class (or than its groups allow), unknown
-        algorithms, a stage without any, no valid pipeline, strata that are not in order, subgroups of no feature.
+        With every fault: a metric of another kind of outcome, more folds than patients in the smaller class (or than
+        its groups allow), unknown algorithms, a stage without any, no valid pipeline, strata that are not in order,
+        prior rules that the cohort cannot bear, subgroups of no feature.
     """
-    faults: list[Fault] = []
+    faults = _metric_faults(settings, cohort)
+    update: dict[str, object] = {"metric": _metric(settings, cohort)}
     if settings.repeats is None:
-        repeats = REPEATS_OF_FEW if cohort.n_patients < FEW_PATIENTS else 1
-        settings = settings.model_copy(update={"repeats": repeats})
+        update["repeats"] = REPEATS_OF_FEW if cohort.n_patients < FEW_PATIENTS else 1
+    settings = settings.model_copy(update=update)
     most, what = _most_folds(cohort)
     folds = settings.folds or min(DEFAULT_FOLDS, most)
     warnings: tuple[str, ...] = ()
@@ -64,11 +69,14 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
     if not faults and settings.folds is None and folds < DEFAULT_FOLDS:
         warnings = (f"{folds} folds in place of {DEFAULT_FOLDS}: {what}",)
     faults += _subgroup_faults(settings, cohort)
-    if settings.strata and settings.strata.medium >= settings.strata.high:
-        faults.append(Fault("/strata/medium", f"must be below high, which is {settings.strata.high}"))
+    if settings.strata:
+        faults += threshold_faults(settings.strata.high, settings.strata.medium)
+    prior_rules = settled_prior_rules([rule.stated() for rule in settings.prior_rules], cohort.features)
+    faults += prior_rule_faults(prior_rules, cohort, STRATUM_NAMES)
     try:
-        space = Space.subset(settings.space)
-        shape = _plan(settings, max(_LEAST_FOLDS, min(folds, most))).shape(cohort)
+        space = Space.subset(settings.space, cohort.time_to_event.n_causes if cohort.time_to_event else 1)
+        plan = plan_for(settings, cohort, max(_LEAST_FOLDS, min(folds, most)))
+        shape = plan.shape(plan.sample(cohort))
         space.valid_kinds(shape)
         named = {f"{stage}/{name}" for stage, names in settings.space.items() for name in names}
         warnings += tuple(f"{a.key} is left out: it {why}" for a, why in space.unfit(shape).items() if a.key in named)
@@ -102,33 +110,76 @@ def explored_patients(cohort: Cohort) -> int | None:
         Of a cohort of more than 20,000 patients 10,000, or as many more as it takes to hold 500 patients of the rarer
         outcome.
     """
-    n = cohort.n_patients
+    n = cohort.n_rows
     if n <= _EXPLORED_WHOLE:
         return None
-    minority = min(int(cohort.y.sum()), n - int(cohort.y.sum()))
+    minority = _n_rarer(cohort)
     wanted = max(_EXPLORED_PATIENTS, -(-_EXPLORED_MINORITY * n // max(1, minority)))
     return wanted if wanted < n else None
 
 
-def _plan(settings: SearchSettings, folds: int) -> Plan:
+def plan_for(settings: SearchSettings, cohort: Cohort, folds: int) -> Plan:
+    """How the configurations of a search are evaluated on all rows of its cohort.
+
+    Parameters
+    ----------
+    settings : SearchSettings
+        As `plan_search` settled them, but for the folds.
+    cohort : Cohort
+        The whole cohort.
+    folds : int
+        Of the cross-validation.
+
+    Returns
+    -------
+    Plan
+        For all its evaluations.
+    """
     return Plan(
         settings.metric,
         folds,
         settings.repeats or 1,
         settings.seed,
+        thresholds=settings.thresholds,
         missing_indicators=settings.missing_indicators,
+        times=time_grid(cohort),
+        reduction=settings.reduction,
+        window=settings.windows[-1],
     )
+
+
+def _metric(settings: SearchSettings, cohort: Cohort) -> MetricName:
+    """The metric that was asked for, or the default of the kind of outcome."""
+    if "metric" in settings.model_fields_set or not cohort.has_times:
+        return settings.metric
+    return "uno_c" if cohort.mode == "survival" else "time_dependent_auc"
+
+
+def _metric_faults(settings: SearchSettings, cohort: Cohort) -> list[Fault]:
+    known = EVENT_METRICS if cohort.has_times else tuple(METRICS)
+    metric = _metric(settings, cohort)
+    if metric in known:
+        return []
+    what = "a time to an event" if cohort.has_times else "an outcome without a time"
+    return [Fault("/metric", f"{metric} does not measure {what}; choose from {', '.join(known)}")]
+
+
+def _n_rarer(cohort: Cohort) -> int:
+    """Rows with the event of interest; of an outcome without a time, those of the rarer class."""
+    events = int((cohort.y == 1).sum())
+    return events if cohort.has_times else min(events, cohort.n_rows - events)
 
 
 def _most_folds(cohort: Cohort) -> tuple[int, str]:
     """The most folds that a cohort bears, and why."""
-    events = int(cohort.y.sum())
-    minority = min(events, cohort.n_patients - events)
-    most, what = minority, f"the {minority} patients of the smaller class"
+    whom = "with the event" if cohort.has_times else "of the smaller class"
+    most = _n_rarer(cohort)
+    what = f"the {most} patients {whom}"
     if cohort.groups is not None:
-        with_rarer = min(len(set(cohort.groups[cohort.y == label])) for label in (0, 1))
+        labels = (1,) if cohort.has_times else (0, 1)
+        with_rarer = min(len(set(cohort.groups[cohort.y == label])) for label in labels)
         if with_rarer < most:
-            most, what = with_rarer, f"the {with_rarer} groups that hold patients of the smaller class"
+            most, what = with_rarer, f"the {with_rarer} groups that hold patients {whom}"
     return most, what
 
 
@@ -141,10 +192,12 @@ def _usable_folds(cohort: Cohort, folds: int, settings: SearchSettings) -> int |
 
 def _all_hold_both(cohort: Cohort, folds: int, settings: SearchSettings) -> bool:
     """Of all patients, and of the sample that a large cohort is explored on."""
-    plan = _plan(settings, folds)
+    plan = plan_for(settings, cohort, folds)
     for patients in (cohort, replace(plan, patients=explored_patients(cohort)).sample(cohort)):
         partitions = make_folds(patients, folds, plan.repeats, plan.seed)
         parts = (part for partition in partitions for fold in partition for part in (fold.train, fold.test))
-        if not all(0 < patients.y[part].sum() < len(part) for part in parts):
+        events = patients.y == 1
+        most = 1.0 if cohort.has_times else np.nextafter(1.0, 0.0)
+        if not all(0 < events[part].mean() <= most for part in parts):
             return False
     return True

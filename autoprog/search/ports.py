@@ -13,6 +13,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from autoprog.evaluation import Evaluation
+from autoprog.metalearning import CohortStatistics
 from autoprog.optimizer import Proposal
 from autoprog.search.result import SearchResult
 from autoprog.search.settings import SearchSettings
@@ -119,6 +120,9 @@ class Store(Protocol):
 
     def finish(self, claim: Claim, result: SearchResult, *, cancelled: bool) -> None:
         """Store the model and end the search as succeeded or cancelled. Raises LeaseLostError."""
+
+    def record_statistics(self, search_id: str, statistics: CohortStatistics) -> None:
+        """Keep what an ended search teaches later ones, unless the search or its cohort was deleted meanwhile."""
 
     def fail(self, claim: Claim, code: str, detail: str, *, cancelled: bool = False) -> None:
         """End the search without a model. Raises LeaseLostError."""

@@ -8,8 +8,9 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from autoprog.cohort import Feature
-from autoprog.interpreter import RuleSet
+from autoprog.interpreter import Rule
 from autoprog.search.curve import HEIGHT, WIDTH, draw
+from autoprog.search.plots import BARS, SIDE, draw_calibration, draw_instability
 from autoprog.validation import MEASURES
 
 _SHOWN = 20  # evaluations on the leaderboard
@@ -53,9 +54,17 @@ def render_report(
         HTML.
     """
     performance, net_benefit = ensemble.get("performance"), ensemble.get("net_benefit")
+    horizons = ensemble.get("horizons", ())
+    if horizons:
+        net_benefit = horizons[-1]["net_benefit"]
+    curve, instability = ensemble.get("calibration_curve"), ensemble.get("instability")
     features = [Feature(name=f["name"], kind=f["kind"], unit=f["unit"]) for f in cohort["features"]]
     return _environment.get_template("report.html").render(
         cohort=cohort,
+        what=_what(cohort["outcome"]),
+        visits=f" at {cohort['n_rows']:,} visits" if cohort["outcome"].get("patient") else "",
+        horizons=horizons,
+        decided_by=horizons[-1]["horizon"] if horizons else None,
         settings=settings,
         warnings=[*cohort["warnings"], *warnings],
         leaderboard=leaderboard[:_SHOWN],
@@ -64,7 +73,20 @@ def render_report(
         measures=tuple(MEASURES.values()),
         subgroups=ensemble.get("subgroups", ()),
         drawing=None if net_benefit is None else draw(net_benefit),
-        plot={"width": WIDTH, "height": HEIGHT},
+        plot={"width": WIDTH, "height": HEIGHT, "side": SIDE, "bars": BARS},
+        calibration=None if curve is None else draw_calibration(curve, ensemble["risk_distribution"]),
+        instability=instability,
+        patient_interval=ensemble.get("interval"),
+        refits=None if instability is None else draw_instability(instability),
         rules=rules,
-        sentences=[(rule.in_words(features), rule) for rule in RuleSet.from_json(rules).rules],
+        sentences=[(rule.in_words(features), rule) for rule in map(Rule.from_json, rules["rules"])],
     )
+
+
+def _what(outcome: Mapping[str, Any]) -> str:
+    """What is predicted, in words."""
+    if outcome.get("column"):
+        return f"{outcome['column']} = {outcome['positive']}"
+    within = "within" if outcome.get("patient") else "until"
+    horizons = ", ".join(f"{horizon:g}" for horizon in outcome.get("horizons") or [outcome["horizon"]])
+    return f"{outcome['event']} = {outcome['event_of_interest']} {within} {horizons} (unit of {outcome['time']})"

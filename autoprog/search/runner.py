@@ -8,6 +8,7 @@ import structlog
 
 from autoprog.errors import AutoprogError, EngineUnavailableError, LeaseLostError, SearchFailedError
 from autoprog.search.delivery import deliver
+from autoprog.search.learning import statistics_of
 from autoprog.search.loop import Exploration
 from autoprog.search.polling import poll
 from autoprog.search.ports import Claim, Dispatcher, Store
@@ -75,7 +76,8 @@ class Runner:
         log.info("search_claimed")
         try:
             with heartbeat(self._store, claim, signals, self._lease_s):
-                self._run(claim, signals)
+                exploration = self._run(claim, signals)
+            self._learn(claim, exploration, log)
         except LeaseLostError:
             log.warning("lease_lost")
         except (ShutdownError, EngineUnavailableError) as error:
@@ -91,7 +93,7 @@ class Runner:
             self._store.fail(claim, code, "the search ended by an error of this server; its log tells more")
         return True
 
-    def _run(self, claim: Claim, signals: Signals) -> None:
+    def _run(self, claim: Claim, signals: Signals) -> Exploration:
         if claim.losses >= MOST_LOSSES:
             raise SearchFailedError(f"given up: {claim.losses} runners in a row ended while they worked on it")
         state = self._store.load(claim)
@@ -103,3 +105,12 @@ class Runner:
         )
         signals.check()
         self._store.finish(claim, result, cancelled=signals.cancel.is_set())
+        return exploration
+
+    def _learn(self, claim: Claim, exploration: Exploration, log: structlog.stdlib.BoundLogger) -> None:
+        """Leave to later searches what this one teaches; the client has the model already, and must not wait for it."""
+        try:
+            if (statistics := statistics_of(exploration)) is not None:
+                self._store.record_statistics(claim.search_id, statistics)
+        except Exception:
+            log.exception("statistics_not_learnt")

@@ -8,12 +8,24 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from autoprog.ensemble import EnsembleName
 from autoprog.evaluation import THRESHOLDS
+from autoprog.interpreter import Condition, Operator, Prior, PriorRule
 from autoprog.optimizer import Acquisition, OptimizerOptions, Preset
-from autoprog.space import StageName
+from autoprog.space import Reduction, StageName
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
 
-MetricName = Literal["auc_roc", "auc_prc", "brier", "log_loss", "net_benefit"]
+MetricName = Literal[
+    "auc_roc",
+    "auc_prc",
+    "brier",
+    "log_loss",
+    "net_benefit",
+    "uno_c",
+    "c_index",
+    "time_dependent_auc",
+    "integrated_brier",
+]
+Window = Annotated[int, Field(ge=1, le=100)]
 Threshold = Annotated[float, Field(gt=0, lt=1)]
 
 
@@ -94,12 +106,50 @@ class Strata(BaseModel):
     medium: Annotated[float, Field(gt=0, lt=1)]
 
 
+class ConditionSettings(BaseModel):
+    """A statement about one feature."""
+
+    model_config = _FROZEN
+
+    feature: str
+    operator: Operator = Field(description="= for binary and categorical features, >= and < for the others")
+    value: bool | float | str = Field(description="a number in the feature's unit, or a level")
+
+
+class PriorRuleSettings(BaseModel):
+    """What a clinician expects: patients who satisfy all conditions are in the stratum with this probability."""
+
+    model_config = _FROZEN
+
+    conditions: Annotated[list[ConditionSettings], Field(min_length=1, max_length=4)]
+    stratum: Literal["high", "medium", "low"]
+    probability: Annotated[float, Field(gt=0, lt=1, description="of a matching patient to be in the stratum")]
+    strength: Annotated[
+        float, Field(gt=0, le=100_000, description="how many patients' observations the expectation weighs")
+    ] = 10.0
+
+    def stated(self) -> PriorRule:
+        """The rule as the interpreter takes it."""
+        conditions = tuple(Condition(c.feature, c.operator, c.value) for c in self.conditions)
+        return PriorRule(conditions, self.stratum, Prior(self.probability, self.strength))
+
+
 class SearchSettings(BaseModel):
     """All settings of a search, with their defaults."""
 
     model_config = _FROZEN
 
-    metric: MetricName = Field("auc_roc", description="what is optimised, as the mean over the folds")
+    @property
+    def windows(self) -> tuple[int, ...]:
+        """Numbers of visits that are looked back on, ascending, each once."""
+        return tuple(sorted({self.window} if isinstance(self.window, int) else set(self.window)))
+
+    metric: MetricName = Field(
+        "auc_roc",
+        description="what is optimised, as the mean over the folds: of an outcome without a time one of the first "
+        "five; of a time to an event one of the last four, where uno_c is the default, and time_dependent_auc in mode "
+        "temporal",
+    )
     thresholds: Thresholds = Field(
         THRESHOLDS,
         description="lowest and highest risk at which a patient might be treated: what net_benefit is the mean over, "
@@ -128,6 +178,17 @@ class SearchSettings(BaseModel):
         default_factory=dict,
         description="names of the algorithms to keep, stage by stage, as `GET /v1/space` shows them; default: all",
     )
+    reduction: Reduction = Field(
+        "discrete_time",
+        description="how classifiers serve a time to an event: by the hazards of intervals, from which whole curves "
+        "follow, or by the event until each horizon, with patients weighted by the inverse of the probability of not "
+        "being censored",
+    )
+    window: Window | Annotated[list[Window], Field(min_length=1, max_length=10)] = Field(
+        3,
+        description="of a cohort of visits: how many of a patient's last visits a prediction looks back on, the "
+        "present one included; of several numbers the best is searched for with the rest of the pipeline",
+    )
     optimizer: OptimizerSettings = OptimizerSettings()
     ensemble: EnsembleName = Field(
         "model_averaging",
@@ -139,3 +200,7 @@ class SearchSettings(BaseModel):
         description="features by whose values the model is measured too; default: sex and age, where there are any",
     )
     strata: Strata | None = Field(None, description="default: the upper and middle thirds of the out-of-fold risks")
+    prior_rules: Annotated[list[PriorRuleSettings], Field(max_length=30)] = Field(
+        [],
+        description="what is known of who is at risk; they move as the patients say and are shown in any case",
+    )

@@ -9,13 +9,18 @@ from pathlib import Path
 
 import fsspec
 import numpy as np
+from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, from_parquet
 from autoprog.errors import ArtifactError
-from autoprog.evaluation import FoldResult, Plan, PrefixMemory, evaluate_fold, fit_pipeline
+from autoprog.evaluation import FoldResult, Plan, PrefixMemory, evaluate_fold, fit_pipeline, risks_of
 from autoprog.model import dump_estimator
 from autoprog.search.ports import CohortRef
 from autoprog.space import Configuration
+from autoprog.validation import bootstrap_rows
+
+# Of the draws of resamples, apart from those of the folds, which have the same seed.
+_RESAMPLES_STREAM = 2**31
 
 _scratch: list[Path] = []
 
@@ -118,8 +123,45 @@ def fit(ref: CohortRef, configuration: Configuration, plan: Plan) -> bytes:
     bytes
         The fitted pipeline, as `dump_estimator` writes it.
     """
-    cohort = plan.sample(load_cohort(ref))
+    cohort = plan.sample(load_cohort(ref), configuration)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # recorded when it was evaluated
-        pipeline = fit_pipeline(configuration, cohort, np.arange(cohort.n_patients), plan, plan.seed)
+        pipeline = fit_pipeline(configuration, cohort, np.arange(cohort.n_rows), plan, plan.seed)
     return dump_estimator(pipeline)
+
+
+def refit_on_resample(
+    ref: CohortRef, configuration: Configuration, plan: Plan, number: int, rows: NDArray[np.intp]
+) -> NDArray[np.float32]:
+    """Fit a configuration to a bootstrap sample and ask it about patients who are not in it.
+
+    Parameters
+    ----------
+    ref : CohortRef
+        The patients.
+    configuration : Configuration
+        The pipeline.
+    plan : Plan
+        As of `fit`.
+    number : int
+        Of the sample: the same number gives the same one.
+    rows : ndarray of int
+        Whom to ask about, of the patients that the plan uses.
+
+    Returns
+    -------
+    ndarray, shape = (len(rows),) or (len(rows), n_horizons)
+        Risks; NaN for patients who were drawn.
+    """
+    cohort = plan.sample(load_cohort(ref), configuration)
+    rng = np.random.default_rng([plan.seed, _RESAMPLES_STREAM, number])
+    drawn = bootstrap_rows(cohort.y, cohort.groups, rng)
+    left_out = ~np.isin(rows, drawn)
+    horizons = cohort.horizons
+    risks = np.full((len(rows), len(horizons)) if horizons else len(rows), np.nan, dtype=np.float32)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # recorded when it was evaluated
+        pipeline = fit_pipeline(configuration, cohort, drawn, plan, plan.seed)
+        if left_out.any():
+            risks[left_out] = risks_of(pipeline, cohort.X[rows[left_out]], horizons)
+    return risks

@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Mapping
 from datetime import datetime
+from io import BytesIO
 from typing import Any
 
 import numpy as np
@@ -68,10 +69,16 @@ def evaluation_from_row(row: EvaluationRow) -> Evaluation:
 
 
 def pack_risks(risks: NDArray[np.float32]) -> bytes:
-    """Compress risks, shape = (n_patients,)."""
-    return zlib.compress(risks.astype(_RISKS).tobytes())
+    """Compress risks, shape = (n_rows,) or (n_rows, n_times)."""
+    file = BytesIO()
+    np.lib.format.write_array(file, risks.astype(_RISKS), version=(1, 0), allow_pickle=False)
+    return zlib.compress(file.getvalue())
 
 
 def unpack_risks(packed: bytes) -> NDArray[np.float32]:
-    """The inverse of `pack_risks`."""
-    return np.frombuffer(zlib.decompress(packed), dtype=_RISKS).astype(np.float32)
+    """The inverse of `pack_risks`, and of its first version, which wrote the numbers of one column alone."""
+    content = zlib.decompress(packed)
+    if not content.startswith(np.lib.format.MAGIC_PREFIX):
+        return np.frombuffer(content, dtype=_RISKS).astype(np.float32)
+    risks: NDArray[np.float32] = np.lib.format.read_array(BytesIO(content), allow_pickle=False)
+    return risks.astype(np.float32)

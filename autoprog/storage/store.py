@@ -13,6 +13,7 @@ from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
 from autoprog.evaluation import Evaluation
+from autoprog.metalearning import CohortStatistics
 from autoprog.optimizer import Proposal
 from autoprog.search.ports import Claim, CohortRef, Phase, SearchState
 from autoprog.search.result import SearchResult
@@ -21,7 +22,7 @@ from autoprog.storage.database import Database, database_now
 from autoprog.storage.events import append_event, evaluation_payload, finished_payload
 from autoprog.storage.files import Files
 from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_oldest
-from autoprog.storage.repositories import ModelRepository
+from autoprog.storage.repositories import CohortStatisticsRepository, ModelRepository
 from autoprog.storage.serialization import (
     evaluation_from_row,
     evaluation_to_row,
@@ -126,6 +127,14 @@ class DatabaseStore:
             search.warnings = [*search.warnings, *result.warnings]
             _end(session, search, SearchStatus.CANCELLED if cancelled else SearchStatus.SUCCEEDED, model_id=model.id)
 
+    def record_statistics(self, search_id: str, statistics: CohortStatistics) -> None:
+        """Keep what an ended search teaches later ones, unless the search or its cohort was deleted meanwhile."""
+        with self._database.session() as session:
+            search = session.get(SearchRow, search_id)
+            if search is not None:
+                cohort = session.get_one(CohortRow, search.cohort_id)
+                CohortStatisticsRepository(session).keep(cohort, statistics)
+
     def fail(self, claim: Claim, code: str, detail: str, *, cancelled: bool = False) -> None:
         """End the search without a model. Raises LeaseLostError."""
         with self._database.session() as session:
@@ -153,6 +162,7 @@ def _elapsed_s(search: SearchRow, now: datetime) -> float:
 
 def _model_document(result: SearchResult) -> dict[str, Any]:
     return {
-        "features": [asdict(feature) for feature in result.model.features],
+        "features": [asdict(feature) for feature in result.model.inputs],
         "outcome": asdict(result.model.outcome),
+        "horizons": list(result.model.horizons),
     }

@@ -133,6 +133,20 @@ class CohortRow(Base):
     created_at: Mapped[datetime]
 
 
+class CohortStatisticsRow(Base):
+    """What the best-founded search on a cohort leaves to later ones, by metric; deleted with the cohort."""
+
+    __tablename__ = "cohort_statistics"
+
+    cohort_id: Mapped[str] = mapped_column(_ID, ForeignKey("cohort.id", ondelete="CASCADE"), primary_key=True)
+    metric: Mapped[str] = mapped_column(String(40), primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), index=True)
+    shared: Mapped[bool]  # whether other owners may learn from it
+    n_evaluations: Mapped[int]
+    document: Mapped[Document]  # `CohortStatistics` as JSON
+    created_at: Mapped[datetime]
+
+
 class ModelRow(Base):
     """A fitted model; its bytes lie in the file `sha256`. It outlives its search and, where asked, its cohort."""
 

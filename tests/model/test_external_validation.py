@@ -37,7 +37,7 @@ def model() -> PrognosticModel:
     rules = explain(cohort, risks, make_strata(risks))
     member = Member(1.0, dump_estimator(estimator))
     metadata = ModelMetadata.of(cohort)
-    return PrognosticModel(cohort.features, cohort.outcome, (member,), rules, metadata, Recalibration(0.7, 1.8))
+    return PrognosticModel(cohort.features, cohort.outcome, (member,), (rules,), metadata, Recalibration(0.7, 1.8))
 
 
 def others() -> Cohort:
@@ -91,7 +91,7 @@ def test_a_recalibrated_model_is_calibrated_where_it_was_recalibrated(method: st
         assert calibration.slope.estimate == pytest.approx(1.0, abs=1e-4)
     np.testing.assert_array_equal(np.argsort(before, kind="stable"), np.argsort(after, kind="stable"))
     # What a stratum is stays; what is told of its patients is told of these.
-    assert moved.rules.strata == model().rules.strata
+    assert moved.rule_sets[0].strata == model().rule_sets[0].strata
     again = PrognosticModel.from_bytes(moved.to_bytes())
     np.testing.assert_array_equal(again.risks(cohort.X), after)
 

@@ -21,6 +21,7 @@ from autoprog.interpreter import explain, make_strata, matching
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
 from autoprog.model.archive import pack, unpack
 from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
+from autoprog.validation import PatientIntervals, Recalibration, Refit, fit_patient_intervals
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
 PIPELINES = (
@@ -51,7 +52,7 @@ def _model(cohort_name: str = "cleveland") -> PrognosticModel:
     risks = cross_val_predict(estimators[0], cohort.X, cohort.y, cv=5, method="predict_proba")[:, 1]
     members = tuple(Member(w, dump_estimator(e)) for w, e in zip(WEIGHTS, estimators, strict=True))
     rules = explain(cohort, risks, make_strata(risks))
-    return PrognosticModel(cohort.features, cohort.outcome, members, rules, ModelMetadata.of(cohort))
+    return PrognosticModel(cohort.features, cohort.outcome, members, (rules,), ModelMetadata.of(cohort))
 
 
 def _patients(cohort: Cohort) -> list[dict[str, object]]:
@@ -77,9 +78,9 @@ def test_a_patient_gets_risk_stratum_and_rules(cohort_name: str) -> None:
     cohort = {"cleveland": cleveland_cohort, "mixed": mixed_cohort}[cohort_name]()
     answers = model.predict(_patients(cohort))
     np.testing.assert_array_equal([a.risk for a in answers], model.risks(cohort.X))
-    matches = [matching(rule, cohort.features, cohort.X) for rule in model.rules.rules]
+    matches = [matching(rule, cohort.features, cohort.X) for rule in model.rule_sets[0].rules]
     for i, answer in enumerate(answers):
-        stratum = next(s for s in model.rules.strata if s.name == answer.stratum)
+        stratum = next(s for s in model.rule_sets[0].strata if s.name == answer.stratum)
         assert stratum.lower <= answer.risk <= stratum.upper
         assert answer.rules == tuple(index for index, matched in enumerate(matches) if matched[i])
     assert any(answer.rules for answer in answers)
@@ -100,7 +101,70 @@ def test_the_document_has_the_names_of_the_contract() -> None:
     assert list(document) == ["risk", "horizons", "interval", "stratum", "rules", "warnings"]
     assert document["horizons"] == []
     assert document["interval"] is None
+    assert _model().interval_document == {"level": 0.9, "method": "none was estimated when this model was made"}
     assert json.loads(json.dumps(document)) == document
+
+
+@cache
+def _intervals(cohort_name: str = "cleveland") -> PatientIntervals:
+    """As if refits had been off by a fifth of the risk's room, of every patient in half of them."""
+    model = _model(cohort_name)
+    cohort = {"cleveland": cleveland_cohort, "mixed": mixed_cohort}[cohort_name]()
+    p = np.array([member.estimator.predict_proba(cohort.X)[:, 1] for member in model.members], dtype=np.float64)
+    rng = np.random.default_rng(0)
+    q = np.array(WEIGHTS) @ p
+    refits = [
+        Refit(
+            k := j % 4, np.where(rng.random(len(q)) < 0.5, p[k] + 0.2 * q * (1 - q) * rng.normal(size=len(q)), np.nan)
+        )
+        for j in range(20)
+    ]
+    covariance = np.array([[0.01, 0.0], [0.0, 0.01]])
+    return fit_patient_intervals(
+        cohort.features, cohort.X, p, np.array(WEIGHTS), q, refits, folds=5, covariance=covariance
+    )
+
+
+def test_a_model_that_has_intervals_tells_one_around_every_risk() -> None:
+    model = dataclasses.replace(_model(), intervals=(_intervals(),), interval_method="as the test says")
+    patients = _patients(cleveland_cohort())
+    answers = model.predict(patients)
+    risks, bounds = model.risks_with_intervals(cleveland_cohort().X)
+    assert bounds is not None
+    np.testing.assert_array_equal(risks, _model().risks(cleveland_cohort().X))
+    assert all(a.interval is not None and a.interval[0] < a.risk < a.interval[1] for a in answers)
+    np.testing.assert_array_equal([a.interval for a in answers], bounds)
+    assert answers[0].to_json()["interval"] == list(bounds[0])
+    unknown = dict.fromkeys((f.name for f in model.features), None)
+    absurd = patients[0] | {"age": 1e300}
+    for answer in model.predict([unknown, absurd]):
+        assert answer.interval is not None
+        assert 0 <= answer.interval[0] < answer.risk < answer.interval[1] <= 1
+
+
+@pytest.mark.parametrize("cohort_name", ["cleveland", "mixed"])
+def test_storage_keeps_intervals(cohort_name: str) -> None:
+    model = dataclasses.replace(
+        _model(cohort_name), intervals=(_intervals(cohort_name),), interval_method="as the test says"
+    )
+    loaded = PrognosticModel.from_bytes(model.to_bytes())
+    X = {"cleveland": cleveland_cohort, "mixed": mixed_cohort}[cohort_name]().X
+    np.testing.assert_array_equal(loaded.risks_with_intervals(X)[1], model.risks_with_intervals(X)[1])
+    assert loaded.interval_document == {"level": 0.9, "method": "as the test says"}
+    assert loaded.to_bytes() == model.to_bytes()
+
+
+@pytest.mark.parametrize("written", [1, 2])
+def test_files_of_older_formats_are_read(written: int) -> None:
+    files = unpack(dataclasses.replace(_model(), recalibration=Recalibration(0.1, 1.1)).to_bytes())
+    manifest = json.loads(files["manifest.json"])
+    for absent in ("intervals", "interval_method", *(("scale",) if written == 1 else ())):
+        del manifest[absent]
+    files["manifest.json"] = json.dumps(manifest | {"format": written}).encode()
+    loaded = PrognosticModel.from_bytes(pack(files, compress=False))
+    assert loaded.intervals == ()
+    assert loaded.scale == "risk"
+    assert loaded.predict(_patients(cleveland_cohort())[:1])[0].interval is None
 
 
 def test_what_is_unusual_gets_a_risk_and_a_warning() -> None:
@@ -142,7 +206,7 @@ def test_a_model_of_a_cohort_without_missing_cells_bears_them_in_patients(predic
     risks = estimator.predict_proba(cohort.X)[:, 1]
     rules = explain(cohort, risks, make_strata(risks))
     members = (Member(1.0, dump_estimator(estimator)),)
-    model = PrognosticModel(cohort.features, cohort.outcome, members, rules, ModelMetadata.of(cohort))
+    model = PrognosticModel(cohort.features, cohort.outcome, members, (rules,), ModelMetadata.of(cohort))
     (answer,) = model.predict([dict(_patients(cohort)[0]) | {"chol": None, "cp": "9"}])
     assert 0 <= answer.risk <= 1
     assert len(answer.warnings) == 2
@@ -176,7 +240,7 @@ def test_storage_keeps_everything_and_gives_the_same_bytes() -> None:
     loaded = PrognosticModel.from_bytes(content)
     assert loaded.features == model.features
     assert loaded.outcome == model.outcome
-    assert loaded.rules == model.rules
+    assert loaded.rule_sets == model.rule_sets
     assert loaded.metadata == model.metadata
     assert loaded.members == model.members
     assert loaded.to_bytes() == content
@@ -211,14 +275,15 @@ def _with_member(member: bytes) -> bytes:
     [
         (lambda: b"no archive", "damaged"),
         (lambda: pack({"other": b""}, compress=False), "no manifest"),
-        (lambda: _altered(format=3), r"format 3; this version reads formats \(1, 2\)"),
+        (lambda: _altered(format=4), r"format 4; this version reads formats \(1, 2, 3\)"),
+        (lambda: _altered(intervals=[{"cut": 0.1}]), "damaged"),
         (lambda: _without("members/1.skops"), "members/1.skops"),
         (lambda: _altered(weights=[0.5, 0.3]), "sum to 1"),
         (lambda: _altered(weights="many"), "damaged"),
         (lambda: _altered(outcome={"column": "y"}), "missing 2 required"),
         (lambda: _altered(features=None), "damaged"),
         (lambda: _with_member(b"no skops file"), "damaged"),
-        (lambda: _with_member(dump_estimator(np.arange(3.0))), "no fitted classifier"),
+        (lambda: _with_member(dump_estimator(np.arange(3.0))), "no fitted pipeline"),
     ],
 )
 def test_an_odd_file_is_an_artifact_error(content: object, text: str) -> None:

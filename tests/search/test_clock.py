@@ -47,3 +47,24 @@ def test_refits_that_do_not_fit_are_passed_over_for_shorter_ones() -> None:
 def test_share_spent_leaves_the_delivery_out() -> None:
     clock = Clock(10.0, 4.0, slots=1, n_patients=300)
     assert 0.4 < clock.share_spent() < 0.6
+
+
+def test_intervals_take_what_is_left_but_no_more_than_a_third_of_the_budget() -> None:
+    clock = Clock(90.0, 0.0, slots=2, n_patients=300)
+    clock.expect(history(1.0, 1.0))
+    assert 29 < clock.intervals_s() <= 29.5  # half a second is for learning from them
+    late = Clock(90.0, 80.0, slots=2, n_patients=300)
+    late.expect(history(1.0, 1.0))
+    assert 7 < late.intervals_s() < 9  # a second and a margin for what follows
+    assert Clock(90.0, 89.5, slots=2, n_patients=300).intervals_s() == 0
+
+
+def test_time_is_kept_for_refits_that_can_be_paid_for() -> None:
+    """Fifty of 0.25 s on two slots are 6 s, half a second to learn from them; of 40 s ten are too many for a sixth."""
+    cheap, dear = (Clock(600.0, 0.0, slots=2, n_patients=300) for _ in range(2))
+    correction = 5e-9 * 500 * 300 * (2 + 50)
+    without = 1.3 * (0.5 + 0.012 * 2 + 1.0 + 2e-5 * 300 + correction)
+    cheap.expect(history(1.0, 1.0))
+    dear.expect(history(160.0, 160.0))
+    assert cheap._delivery_s == pytest.approx(without + 6.75 + 1.3 * 0.25)
+    assert dear._delivery_s == pytest.approx(without + 1.3 * 40)

@@ -89,7 +89,9 @@ def test_what_all_patients_would_not_bear_is_not_explored(monkeypatch: pytest.Mo
     def names_with(max_cells: int) -> list[str]:
         bounded = tuple(replace(a, max_cells=max_cells) if a.name == "miss_forest" else a for a in imputers)
         patch = {"imputation": bounded}
-        monkeypatch.setattr("autoprog.space.space.algorithms_of", lambda s: patch.get(s) or algorithms_of(s))
+        monkeypatch.setattr(
+            "autoprog.space.space.algorithms_of", lambda s, n_causes=1: patch.get(s) or algorithms_of(s, n_causes)
+        )
         space, shape = cast("tuple[Space, TableShape]", loop.optimizer_of(state, cleveland_cohort()))
         assert shape.n_patients == 100
         return [a.name for a in space.stages[0]]

@@ -9,7 +9,14 @@ import pytest
 
 from autoprog.search import SearchSettings
 from autoprog.search.report import render_report
-from autoprog.validation import MEASURES, decision_curve, performance_of
+from autoprog.validation import (
+    MEASURES,
+    calibration_curve,
+    decision_curve,
+    instability_of,
+    performance_of,
+    risk_distribution,
+)
 
 CONFIGURATION = {
     stage: {"algorithm": algorithm, "parameters": {}}
@@ -23,6 +30,8 @@ Y = np.repeat([0, 1, 0, 1], [60, 20, 20, 60])
 RISKS = np.concatenate([np.linspace(0.1, 0.6, 80), np.linspace(0.4, 0.9, 80)])
 PERFORMANCE = performance_of(Y, RISKS, (0.1, 0.3)).to_json()
 NET_BENEFIT = decision_curve(Y, RISKS, RISKS**2, (0.1, 0.3)).to_json()
+CURVE = calibration_curve(Y, RISKS)
+INSTABILITY = instability_of(Y, RISKS, [RISKS, RISKS**2], np.random.default_rng(0)).to_json()
 RULE = {
     "conditions": [{"feature": "age", "operator": ">=", "value": 58.0}],
     "horizon": None,
@@ -93,6 +102,25 @@ def test_subgroups_are_shown_and_small_ones_are_not_told() -> None:
     assert "0.750 (0.600 to 0.850)" in page
     assert page.count("too few") == 2
     assert "fewer than 10</td>" in page
+
+
+def test_calibration_and_instability_are_drawn() -> None:
+    assert CURVE is not None
+    told = {
+        **documents()["ensemble"],
+        "calibration_curve": CURVE.to_json(),
+        "risk_distribution": risk_distribution(Y, RISKS).to_json(),
+        "instability": INSTABILITY,
+        "interval": {"level": 0.9, "method": "a spread of refits"},
+    }
+    page = render_report(**documents(ensemble=told))
+    assert page.count('<polygon class="band"') == 1
+    assert page.count('class="refit"') == len(INSTABILITY["curves"])
+    assert page.count("<circle") == len(INSTABILITY["points"])
+    assert f"{INSTABILITY['mape']:.3f} from the model" in page
+    assert "90 % intervals of patients' risks: a spread of refits." in page
+    assert "Whether the risks mean what they say" not in render_report(**documents())
+    assert "<circle" not in render_report(**documents())
 
 
 def test_what_a_client_wrote_is_text() -> None:

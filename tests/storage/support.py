@@ -26,8 +26,9 @@ class TinyModel:
     """As much of a prognostic model as the storage sees."""
 
     content: bytes = b"a model"
-    features: tuple[Feature, ...] = (Feature("age", "numeric", unit="a"),)
+    inputs: tuple[Feature, ...] = (Feature("age", "numeric", unit="a"),)
     outcome: Binary = DIED
+    horizons: tuple[float, ...] = ()
 
     def to_bytes(self) -> bytes:
         return self.content

@@ -21,10 +21,10 @@ from api.test_selection.frontiers.schemas import (
     MissingTestsRequest,
 )
 from api.test_selection.problems.building import tests_of
-from autoprog.cohort import Cohort, encode_patients, from_parquet
+from autoprog.cohort import Cohort, classified, encode_patients, from_parquet
 from autoprog.errors import ConflictError, Fault, InvalidInputError
-from autoprog.evaluation import Plan
 from autoprog.search import SearchSettings
+from autoprog.search.planning import plan_for
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.repositories import (
     CohortRepository,
@@ -33,7 +33,7 @@ from autoprog.storage.repositories import (
     ModelRepository,
     SearchRepository,
 )
-from autoprog.storage.tables import JobRow, JobStatus, SearchRow
+from autoprog.storage.tables import JobRow, JobStatus
 from autoprog.storage.test_selection_tables import FrontierRow
 from autoprog.test_selection import DiagnosticTest, check_tests, missing_tests
 
@@ -76,11 +76,14 @@ def create_frontier(
         sha256 = CohortRepository(reading).get(owner_id, search.cohort_id).sha256
     if not best or best[0].score is None:
         raise ConflictError(f"the search has no best pipeline: it ended as {search.status}, and none could be fitted")
-    tests = _checked_tests(request, _load_cohort(context.files, sha256))
+    cohort = _load_cohort(context.files, sha256)
+    classified(cohort, "a frontier of tests", "")
+    tests = _checked_tests(request, cohort)
+    settings = SearchSettings.model_validate(search.settings)
     document = {
         "tests": [asdict(test) | {"features": list(test.features)} for test in tests],
         "configuration": best[0].configuration,
-        "plan": asdict(_plan_of(search)),
+        "plan": asdict(plan_for(settings, cohort, settings.folds or 2)),
     }
     frontiers = FrontierRepository(session)
     row = frontiers.add(search, document=document, cohort=StoredFile("cohorts", sha256))
@@ -95,18 +98,6 @@ def _checked_tests(request: FrontierRequest, cohort: Cohort) -> list[DiagnosticT
     if faults:
         raise InvalidInputError(faults)
     return tests
-
-
-def _plan_of(search: SearchRow) -> Plan:
-    settings = SearchSettings.model_validate(search.settings)
-    return Plan(
-        settings.metric,
-        settings.folds or 2,
-        settings.repeats or 1,
-        settings.seed,
-        thresholds=settings.thresholds,
-        missing_indicators=settings.missing_indicators,
-    )
 
 
 def frontier_document(row: FrontierRow, job: JobRow, *, whole: bool = True) -> FrontierDocument:

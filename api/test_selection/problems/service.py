@@ -22,7 +22,7 @@ from api.test_selection.problems.schemas import (
     StrongDominanceDocument,
     WeakDominanceDocument,
 )
-from autoprog.cohort import from_parquet
+from autoprog.cohort import classified, from_parquet
 from autoprog.errors import ConflictError
 from autoprog.jobs import JobKind
 from autoprog.storage.files import StoredFile
@@ -80,6 +80,7 @@ def create_problem(context: Context, session: Session, owner_id: str, request: P
         with context.database.session(read_only=True) as reading:
             sha256 = CohortRepository(reading).get(owner_id, request.cohort_id).sha256
         cohort = from_parquet(context.files.get("cohorts", sha256))
+        classified(cohort, "test selection")
     problem, training = problem_of(request, cohort)
     document = problem_to_json(problem, request.algorithm) | {"seed": request.seed, "takes": "predictions"}
     if training is not None:

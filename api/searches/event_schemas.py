@@ -1,0 +1,72 @@
+"""What searches with event times answer beside what all searches do."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, Field
+
+from api.searches.score_schemas import Interval, NetBenefitDocument
+
+
+class OverallDocument(BaseModel):
+    """Measures of whole curves of risk: out of fold; those that see calibration, recalibrated by other patients."""
+
+    uno_c: float = Field(description="concordance until the last horizon; with competing causes Wolbers's")
+    c_index: float = Field(description="Harrell's, by the risk until the last horizon")
+    time_dependent_auc: float = Field(description="mean over the horizons")
+    integrated_brier: float = Field(description="by the trapezoid rule over the times of the search, divided by them")
+
+
+class HorizonPerformanceDocument(BaseModel):
+    """How good risks until a horizon are."""
+
+    horizon: float
+    auc: float = Field(description="cumulative cases against dynamic controls")
+    brier: float = Field(description="with weights of inverse probability of censoring")
+    brier_skill: float = Field(description="1 - Brier / Brier of giving everyone the incidence")
+    observed: Interval = Field(description="incidence by the horizon, Aalen-Johansen")
+    expected_observed: Interval = Field(description="expected over observed incidence; 1 is ideal")
+    slope: Interval | None = Field(
+        description="calibration slope on the scale of cloglog, by pseudo-values; 1 is ideal"
+    )
+    intercept: Interval = Field(description="0 is ideal; above 0, risks are too low on the whole")
+    ici: float = Field(description="integrated calibration index, against pseudo-values")
+    e50: float
+    e90: float
+
+
+class HorizonCurveDocument(BaseModel):
+    """Observed incidence by risk, smoothed over pseudo-values."""
+
+    risk: list[float] = Field(description="ascending, a number a risk in the other lists too")
+    observed: list[float]
+    lower: list[float]
+    upper: list[float]
+
+
+class CalibrationGroupsDocument(BaseModel):
+    """Groups of patients by risk, ascending."""
+
+    n: list[int]
+    risk: list[float] = Field(description="mean of the group")
+    observed: list[float | None] = Field(description="Aalen-Johansen")
+    lower: list[float | None]
+    upper: list[float | None]
+
+
+class PatientsByRiskDocument(BaseModel):
+    """How many patients have which risk."""
+
+    edges: list[float]
+    patients: list[int] = Field(description="between one edge and the next")
+
+
+class HorizonDocument(BaseModel):
+    """The model at one horizon: out of fold, recalibrated by other patients."""
+
+    horizon: float
+    performance: HorizonPerformanceDocument
+    baseline: HorizonPerformanceDocument | None = Field(description="the simple pipeline's")
+    calibration_curve: HorizonCurveDocument
+    calibration_groups: CalibrationGroupsDocument
+    net_benefit: NetBenefitDocument
+    risk_distribution: PatientsByRiskDocument

@@ -1,0 +1,155 @@
+"""How good what a search with event times delivers is, as the API shows it: the ensemble beside the simple pipeline.
+
+F    out-of-fold risks until the times of the search                       (n, T)
+h    the horizons that the client asked for, some of these times           (H,)
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.ensemble import Candidates, Ensemble, Rule, average
+from autoprog.evaluation import FollowUp, Metric, event_metric_of
+from autoprog.validation import (
+    FollowedPatients,
+    Recalibration,
+    ScoreEstimate,
+    corrected_event_score,
+    cross_fitted_events,
+    estimate_event_score,
+    horizon_document,
+    overall_performance,
+)
+from autoprog.validation.score import LEVEL
+
+
+def event_document(
+    ensemble: Ensemble,
+    patients: FollowedPatients,
+    candidates: Candidates,
+    rule: Rule,
+    recalibration: Recalibration,
+    *,
+    thresholds: tuple[float, float],
+    seed: int,
+) -> dict[str, Any]:
+    """The ensemble, its score, and what its risks are worth at every horizon; the simple pipeline's beside them.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Of some of the candidates.
+    patients : FollowedPatients
+        Those that were evaluated on.
+    candidates : Candidates
+        What it was chosen from.
+    rule : Rule
+        By which it was chosen.
+    recalibration : Recalibration
+        Of the delivered model.
+    thresholds : tuple of float
+        Range of the net benefit.
+    seed : int
+        Seeds the parts of the recalibration and the bootstrap, the same for both so that they can be compared.
+
+    Returns
+    -------
+    dict
+        Ready for JSON.
+    """
+    history, follow_up, y = candidates.history, patients.follow_up, patients.y
+    averaged = ensemble.out_of_fold_risks(history)
+    F = cross_fitted_events(y, averaged, follow_up, np.random.default_rng(seed))
+    simple = history.evaluations[0]  # the first of every search, or what comes nearest to it in the space
+    baseline, simple_F = None, None
+    if simple.risks is not None:
+        simple_F = cross_fitted_events(y, simple.risks, follow_up, np.random.default_rng(seed))
+        scored = _scored(history.metric, simple.risks, simple_F)
+        baseline = {
+            "configuration": simple.configuration.to_json(),
+            "score": estimate_event_score(history.metric, patients, scored, np.random.default_rng(seed)).to_json(),
+            "overall": overall_performance(y, simple_F, follow_up),
+        }
+    horizons = [
+        horizon_document(y, F[:, k], None if simple_F is None else simple_F[:, k], horizon, thresholds)
+        for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True)
+    ]
+    last = horizons[-1]["performance"]
+    return {
+        "rule": rule.name,
+        "scale": ensemble.scale,
+        "members": [
+            {"weight": m.weight, "configuration": m.configuration.to_json(), "score": m.score} for m in ensemble.members
+        ],
+        "score": _corrected(ensemble, patients, _scored(history.metric, averaged, F), candidates, rule, seed).to_json(),
+        "overall": overall_performance(y, F, follow_up),
+        "baseline": baseline,
+        "calibration": {
+            "slope": last["slope"],
+            "intercept": last["intercept"],
+            "expected_observed": last["expected_observed"]["estimate"],
+            "level": LEVEL,
+            "recalibration": recalibration.to_json(),
+        },
+        "horizons": horizons,
+    }
+
+
+def simple_warnings(candidates: Candidates, follow_up: FollowUp) -> list[str]:
+    """Whether a search by ranking has picked a configuration whose risks are further off than the simple pipeline's.
+
+    Parameters
+    ----------
+    candidates : Candidates
+        Of the search.
+    follow_up : FollowUp
+        Of its cohort.
+
+    Returns
+    -------
+    list of str
+        At most one.
+    """
+    history = candidates.history
+    best, simple = history.best(), history.evaluations[0]
+    if not history.metric.ranks_only or best is None or best.risks is None or simple.risks is None:
+        return []
+    loss = event_metric_of("integrated_brier", follow_up)
+    of_best, of_simple = loss.score(candidates.y, best.risks), loss.score(candidates.y, simple.risks)
+    if of_best <= of_simple:
+        return []
+    warning = (
+        f"the search was by {history.metric.name}; the best configuration's integrated Brier score {of_best:.4f} is "
+        f"above the simple model's {of_simple:.4f}: its ranking is better than its probabilities"
+    )
+    return [warning]
+
+
+def _scored(metric: Metric, F: NDArray[np.floating], recalibrated: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Which risks tell how the delivered model does by this metric; its one recalibration keeps the ranking."""
+    return F if metric.ranks_only else recalibrated
+
+
+def _corrected(
+    ensemble: Ensemble,
+    patients: FollowedPatients,
+    scored: NDArray[np.floating],
+    candidates: Candidates,
+    rule: Rule,
+    seed: int,
+) -> ScoreEstimate:
+    weights = {m.number: m.weight for m in ensemble.members}
+    rng = np.random.default_rng(seed)
+    return corrected_event_score(
+        candidates.history.metric,
+        patients,
+        scored,
+        candidates.risks,
+        np.array([weights.get(number, 0.0) for number in candidates.posterior.numbers]),
+        choose=rule.revise(candidates, rng),
+        rng=rng,
+        average=lambda w, p: average(w, p, ensemble.scale),
+    )

@@ -1,0 +1,220 @@
+"""What is told of a model beside its predictions: recalibration, score, uncertainty of single risks, rules.
+
+One function for outcomes without a time, one for event times; what they return is put together by `delivery`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort import Cohort
+from autoprog.ensemble import Candidates, Ensemble, Rule
+from autoprog.evaluation import Plan
+from autoprog.interpreter import (
+    IncidenceOutcome,
+    ObservedOutcome,
+    RuleSet,
+    empty_strata,
+    explain,
+    make_strata,
+    settled_prior_rules,
+)
+from autoprog.search.assessment import calibration_warnings, ensemble_document, subgroup_documents
+from autoprog.search.clock import Clock
+from autoprog.search.event_assessment import event_document, simple_warnings
+from autoprog.search.intervals import Delivered, IntervalEstimate, estimate_intervals
+from autoprog.search.ports import Dispatcher, Phase, SearchState
+from autoprog.search.settings import SearchSettings
+from autoprog.search.signals import Signals
+from autoprog.validation import (
+    FollowedPatients,
+    Patients,
+    Recalibration,
+    fit_event_recalibration,
+    fit_recalibration,
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An ensemble that was refitted, and what it was made from.
+
+    Attributes
+    ----------
+    ensemble : Ensemble
+        The members that are delivered.
+    candidates : Candidates
+        What it was chosen from.
+    rule : Rule
+        By which it was chosen.
+    cohort : Cohort
+        The patients that were evaluated on.
+    plan : Plan
+        How they were.
+    """
+
+    ensemble: Ensemble
+    candidates: Candidates
+    rule: Rule
+    cohort: Cohort
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What is told of the model.
+
+    Attributes
+    ----------
+    document : dict
+        The ensemble as the API shows it.
+    recalibration : Recalibration
+        Of its risks.
+    intervals : IntervalEstimate
+        Of the uncertainty of single risks.
+    rule_sets : tuple of RuleSet
+        One a horizon; one of an outcome without a time.
+    warnings : tuple of str
+        What the client should know before trusting the model.
+    """
+
+    document: dict[str, Any]
+    recalibration: Recalibration
+    intervals: IntervalEstimate
+    rule_sets: tuple[RuleSet, ...]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Means:
+    """What judging takes of the search.
+
+    Attributes
+    ----------
+    dispatcher : Dispatcher
+        Runs refits.
+    state : SearchState
+        Settings and the cohort's place.
+    clock : Clock
+        Says how long they may take.
+    signals : Signals
+        Tell when to leave the search.
+    phase : callable (Phase) -> None
+        Told of the phases.
+    """
+
+    dispatcher: Dispatcher
+    state: SearchState
+    clock: Clock
+    signals: Signals
+    phase: Callable[[Phase], None]
+
+
+def judge(judged: Judged, means: Means) -> Judgement:
+    """Tell of a model for an outcome without a time.
+
+    Parameters
+    ----------
+    judged : Judged
+        The ensemble.
+    means : Means
+        What it takes.
+
+    Returns
+    -------
+    Judgement
+        Complete.
+
+    Raises
+    ------
+    LeaseLostError, ShutdownError
+        If the search must be left.
+    """
+    means.phase(Phase.VALIDATION)
+    ensemble, candidates, cohort, settings = judged.ensemble, judged.candidates, judged.cohort, means.state.settings
+    history, seed = candidates.history, settings.seed
+    averaged = ensemble.out_of_fold_risks(history)
+    recalibration = fit_recalibration(cohort.y, averaged)
+    intervals = _intervals(judged, means, recalibration)
+    patients = Patients(cohort.y, cohort.groups)
+    document = ensemble_document(ensemble, patients, candidates, judged.rule, settings.thresholds, seed)
+    document["subgroups"] = subgroup_documents(ensemble, cohort, history, settings.subgroups, seed)
+    document["calibration"]["recalibration"] = recalibration.to_json()
+    document["instability"] = intervals.instability
+    means.phase(Phase.RULES)
+    rules = _rules(cohort, recalibration.apply(averaged), settings)
+    warnings = (*calibration_warnings(history, cohort.y), *empty_strata(rules.strata))
+    return Judgement(document, recalibration, intervals, (rules,), warnings)
+
+
+def judge_events(judged: Judged, means: Means) -> Judgement:
+    """Tell of a model for event times.
+
+    Parameters
+    ----------
+    judged : Judged
+        The ensemble; its candidates know the follow-up.
+    means : Means
+        What it takes.
+
+    Returns
+    -------
+    Judgement
+        Complete; a rule set a horizon.
+
+    Raises
+    ------
+    LeaseLostError, ShutdownError
+        If the search must be left.
+    """
+    means.phase(Phase.VALIDATION)
+    ensemble, candidates, cohort, settings = judged.ensemble, judged.candidates, judged.cohort, means.state.settings
+    follow_up = candidates.follow_up
+    assert follow_up is not None  # noqa: S101  of event times
+    assert cohort.time is not None  # noqa: S101  as above
+    averaged = ensemble.out_of_fold_risks(candidates.history)
+    recalibration = fit_event_recalibration(candidates.y, averaged, follow_up)
+    intervals = _intervals(judged, means, recalibration)
+    document = event_document(
+        ensemble,
+        FollowedPatients(candidates.y, follow_up, cohort.groups),
+        candidates,
+        judged.rule,
+        recalibration,
+        thresholds=settings.thresholds,
+        seed=settings.seed,
+    )
+    document["instability"] = intervals.instability
+    means.phase(Phase.RULES)
+    risks = recalibration.apply(averaged)
+    rule_sets = tuple(
+        _rules(cohort, risks[:, k], settings, IncidenceOutcome(cohort.time, cohort.y, horizon), horizon)
+        for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True)
+    )
+    warnings = [*simple_warnings(candidates, follow_up)]
+    for horizon, rules in zip(follow_up.horizons, rule_sets, strict=True):
+        warnings += [f"at horizon {horizon:g}: {text}" for text in empty_strata(rules.strata)]
+    return Judgement(document, recalibration, intervals, rule_sets, tuple(warnings))
+
+
+def _intervals(judged: Judged, means: Means, recalibration: Recalibration) -> IntervalEstimate:
+    delivered = Delivered(judged.ensemble, judged.candidates.history, judged.cohort, judged.plan, recalibration)
+    return estimate_intervals(means.dispatcher, means.state, delivered, means.clock, means.signals)
+
+
+def _rules(
+    cohort: Cohort,
+    risks: NDArray[np.float64],
+    settings: SearchSettings,
+    observed: ObservedOutcome | None = None,
+    horizon: float | None = None,
+) -> RuleSet:
+    thresholds = settings.strata.model_dump() if settings.strata else {}
+    stated = settled_prior_rules([rule.stated() for rule in settings.prior_rules], cohort.features)
+    strata = make_strata(risks, **thresholds)
+    return explain(cohort, risks, strata, settings.seed, prior_rules=stated, observed=observed, horizon=horizon)

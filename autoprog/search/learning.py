@@ -1,0 +1,41 @@
+"""What a search leaves to later ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features
+from autoprog.search.loop import Exploration
+from autoprog.space import Space
+
+# Apart from the numbers of batches, which seed the proposals, and from the ensemble's stream.
+_LEARNING_STREAM = 2**32 - 2
+
+
+def statistics_of(exploration: Exploration) -> CohortStatistics | None:
+    """Learn from a finished exploration.
+
+    Parameters
+    ----------
+    exploration : Exploration
+        Finished.
+
+    Returns
+    -------
+    CohortStatistics or None
+        The cohort goes by its digest until the store, which knows its identifier, keeps them. None where there are too
+        few scores.
+    """
+    state, cohort = exploration.state, exploration.cohort
+    space = Space.subset(state.settings.space, cohort.time_to_event.n_causes if cohort.time_to_event else 1)
+    if cohort.visits is not None:
+        space = space.with_windows(state.settings.windows)
+    rng = np.random.default_rng([state.settings.seed, _LEARNING_STREAM])
+    return learn_statistics(
+        exploration.explored,
+        space,
+        rng,
+        cohort_id=state.cohort.sha256,
+        meta_features=meta_features(cohort),
+        mode=cohort.mode,
+    )

@@ -1,0 +1,144 @@
+"""Refits for the intervals of patients' risks: which, how many, and what a search says of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from api.searches.schemas import EnsembleDocument
+from autoprog.search.clock import MOST_REFITS
+from autoprog.search.intervals import affordable_refits, drawn_members
+from autoprog.search.loop import plan_of
+from autoprog.search.work import refit_on_resample
+from autoprog.space import Configuration, Step
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from autoprog.validation import LEAST_REFITS
+from tests.cohorts import cleveland_cohort
+from tests.search.bench import Bench
+from tests.search.inline import InlineDispatcher
+
+# Four evaluations of three folds, and at most four members to refit.
+SETTINGS: dict[str, Any] = {
+    "space": {
+        "imputation": ["median"],
+        "features": ["none"],
+        "prediction": ["logistic_regression", "ridge", "gaussian_nb", "k_nearest_neighbours"],
+        "calibration": ["none"],
+    },
+    "budget": {"evaluations": 4, "time_s": 600},
+    "racing": False,
+}
+SIMPLE = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("none"))
+
+
+@pytest.fixture
+def bench(database: Database, tmp_path: Path) -> Bench:
+    return Bench(database, Files(str(tmp_path / "files")), cleveland_cohort())
+
+
+@pytest.mark.parametrize("number", [10, 25, 50])
+def test_any_first_refits_are_of_members_by_weight(number: int) -> None:
+    w = np.array([0.45, 0.3, 0.2, 0.05])
+    counts = np.bincount(drawn_members(w, number), minlength=4)
+    # The golden-ratio sequence's discrepancy: no interval is off by more than a point or two.
+    np.testing.assert_allclose(counts, number * w, atol=2)
+
+
+def test_members_of_no_weight_are_not_refitted() -> None:
+    assert set(drawn_members(np.array([0.0, 0.5, 0.5, 0.0]), 50)) == {1, 2}
+    assert set(drawn_members(np.array([0.0, 1.0, 0.0]), 50)) == {1}
+
+
+def test_as_many_refits_as_there_is_time_for() -> None:
+    w, seconds = np.array([0.6, 0.4]), np.array([1.0, 2.0])  # 1.4 s a refit
+    assert affordable_refits(w, seconds, 1000.0)[1] == MOST_REFITS
+    kept, number = affordable_refits(w, seconds, 28.5)
+    assert (kept.tolist(), number) == ([0.6, 0.4], 20)
+
+
+def test_the_dearest_member_gives_way_when_there_is_too_little() -> None:
+    w, seconds = np.array([0.3, 0.7]), np.array([50.0, 1.0])
+    kept, number = affordable_refits(w, seconds, 12.5)
+    assert (kept.tolist(), number) == ([0.0, 0.7], 12)
+    # Not where it holds most of the weight: what is left would be another model.
+    kept, number = affordable_refits(w[::-1], seconds, 12.5)
+    assert number == 0
+    assert affordable_refits(np.array([1.0]), np.array([1.0]), LEAST_REFITS - 0.5)[1] == 0
+
+
+def test_a_search_tells_intervals_and_how_they_were_estimated(bench: Bench) -> None:
+    search_id = bench.queue(**SETTINGS)
+    assert bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(search_id)
+    assert search.ensemble is not None
+    model, cohort = bench.model(search), cleveland_cohort()
+    risks, intervals = model.risks_with_intervals(cohort.X)
+    assert intervals is not None
+    assert ((intervals[:, 0] < risks) & (risks < intervals[:, 1])).all()
+    assert search.ensemble["interval"] == {"level": 0.9, "method": model.interval_method}
+    assert (
+        f"{MOST_REFITS} refits of members, drawn by weight, to bootstrap samples of patients" in model.interval_method
+    )
+    instability = search.ensemble["instability"]
+    assert instability["n_refits"] == MOST_REFITS
+    assert 0 < instability["mape"] < instability["mape_90"] < 0.5
+    shown = EnsembleDocument.model_validate(search.ensemble).model_dump(mode="json")
+    for name in ("instability", "interval", "calibration_curve", "risk_distribution"):
+        assert shown[name] == search.ensemble[name], name
+    distribution = shown["risk_distribution"]
+    assert sum(distribution["with_outcome"]) == cohort.y.sum()
+
+
+def test_what_is_estimated_does_not_depend_on_the_order_of_arrival(bench: Bench) -> None:
+    found = []
+    for first_last in (True, False):
+        search_id = bench.queue(**SETTINGS)
+        bench.runner(InlineDispatcher(first_last=first_last)).run_one()
+        search = bench.search(search_id)
+        assert search.ensemble is not None
+        found.append((search.ensemble, bench.model(search).intervals))
+    assert found[0][0] == found[1][0]
+    (first,), (second,) = (intervals for _, intervals in found)
+    assert first.to_json() == second.to_json()
+
+
+def test_too_few_refits_give_no_interval_and_the_reason(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(ref: Any, configuration: Any, plan: Any, number: int, rows: np.ndarray) -> np.ndarray:
+        if number >= LEAST_REFITS - 1:
+            raise ValueError("as the test says")
+        return refit_on_resample(ref, configuration, plan, number, rows)
+
+    monkeypatch.setattr("autoprog.search.intervals.refit_on_resample", failing)
+    search_id = bench.queue(**SETTINGS)
+    bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded"
+    assert search.ensemble is not None
+    assert search.ensemble["instability"] is None
+    method = search.ensemble["interval"]["method"]
+    assert method == f"none was estimated, as {LEAST_REFITS - 1} of {MOST_REFITS} refits ended and 10 are needed"
+    model = bench.model(search)
+    assert model.risks_with_intervals(cleveland_cohort().X)[1] is None
+    assert model.interval_document["method"] == method
+
+
+def test_a_refit_is_asked_about_those_whom_it_has_not_seen(bench: Bench) -> None:
+    search_id = bench.queue(**SETTINGS)
+    claim = bench.store.claim("one", 60.0)
+    assert claim is not None
+    assert claim.search_id == search_id
+    state = bench.store.load(claim)
+    rows = np.arange(0, 303, 2)
+    risks = refit_on_resample(state.cohort, SIMPLE, plan_of(state, cleveland_cohort()), 3, rows)
+    share = np.isnan(risks).mean()
+    assert 0.5 < share < 0.76  # 1 - 1/e; five standard errors of 152 draws
+    seen = risks[~np.isnan(risks)]
+    assert ((seen > 0) & (seen < 1)).all()
+    again = refit_on_resample(state.cohort, SIMPLE, plan_of(state, cleveland_cohort()), 3, rows)
+    other = refit_on_resample(state.cohort, SIMPLE, plan_of(state, cleveland_cohort()), 4, rows)
+    np.testing.assert_array_equal(risks, again)
+    assert not np.array_equal(np.isnan(risks), np.isnan(other))

@@ -1,0 +1,32 @@
+"""What a finished search leaves to later ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from autoprog.metalearning import meta_features
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from autoprog.storage.repositories import CohortStatisticsRepository
+from autoprog.storage.tables import SearchRow
+from tests.cohorts import cleveland_cohort
+from tests.search.inline import InlineDispatcher
+from tests.search.test_runner import FastBench
+
+
+def test_a_search_leaves_its_statistics(database: Database, tmp_path: Path) -> None:
+    bench = FastBench(database, Files(str(tmp_path / "files")), cleveland_cohort())
+    search_id = bench.queue()
+    assert bench.runner(InlineDispatcher()).run_one()
+    with database.session(read_only=True) as session:
+        search = session.get_one(SearchRow, search_id)
+        (earlier,) = CohortStatisticsRepository(session).earlier(search.owner_id, "auc_roc", but_sha256="")
+        statistics = earlier.statistics
+        assert statistics.cohort_id == search.cohort_id
+    assert statistics.meta_features == meta_features(cleveland_cohort())
+    assert statistics.simple_algorithm == "logistic_regression"
+    assert 5 <= statistics.n_evaluations <= 14
+    simple = next(gain for gain in statistics.algorithms if gain.algorithm == "logistic_regression")
+    assert simple.offset == 0
+    assert simple.best >= 0  # the simple pipeline is one of its own
+    assert not statistics.shared
