@@ -198,7 +198,11 @@ class InstabilityDocument(BaseModel):
 
 
 class SubgroupDocument(BaseModel):
-    """How good the model is in a part of the patients: out of fold, recalibrated by other patients."""
+    """How good the model is in a part of the patients: out of fold, recalibrated by other patients.
+
+    Of event times, until the last horizon: cumulative cases against dynamic controls, Brier score with weights of
+    inverse probability of censoring, mean risk over the Aalen-Johansen estimate.
+    """
 
     feature: str
     label: str

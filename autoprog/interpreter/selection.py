@@ -10,8 +10,9 @@ Rules are taken one by one from mined conjunctions, the best few of them refined
 other, dropped or added, as long as V rises. After each rule all rules are refined in turn, given the others, until
 nothing changes, so that a rule which was taken before its neighbours were known becomes what it is beside them. V
 counts a patient once however many rules match him: a rule that repeats others adds its prior alone and does not pay.
-An ascent that begins with a broad rule may end in a set of broad ones; so others begin with purer rules, and the best
-end is taken. In it each rule loses the conditions that it owes to its neighbours alone.
+The best single rule is often a broad one, from which no change of one condition leads to several sharp ones. So some
+ascents are first held to rules that raise the odds of the stratum more, and let go in the end; the best end is taken.
+In it each rule loses the conditions that it owes to its neighbours alone.
 
 References
 ----------
@@ -38,7 +39,7 @@ MIN_ODDS_RATIO = 2.0  # a weaker rule may be certain in a large cohort and still
 
 _MIN_GAIN = log(20)  # in V, of every rule of the set over the set without it
 _REFINED = 5  # conjunctions that each further rule begins as
-_PURITIES = (MIN_ODDS_RATIO, 3.0, 4.0, 6.0)  # least odds ratios of the conjunctions that an ascent takes from
+_PURITIES = (MIN_ODDS_RATIO, 3.0, 4.5, 7.0)  # least odds ratios of the rules that an ascent is first held to
 _MOST_SWEEPS = 10
 _ROUNDING = 1e-9
 
@@ -101,7 +102,7 @@ def select_rules(
     found: tuple[float, list[Conjunction]] = (0.0, [])
     for least in _PURITIES:
         pure = np.flatnonzero(raises_odds(counts, in_stratum, target.n_r / target.n, least))
-        ascent = _Ascent(target, [starts[i] for i in pure.tolist()], B[pure], pack(given))
+        ascent = _Ascent(target, [starts[i] for i in pure.tolist()], B[pure], pack(given), least)
         ascent.climb(most)
         found = max(found, (ascent.gained(), ascent.rules), key=lambda end: end[0])
     evidence = Evidence(target.n, target.n_r)
@@ -139,9 +140,12 @@ def _trimmed(rule: Conjunction, B: Words, r: Words) -> Conjunction:
 class _Ascent:
     """One greedy ascent of V."""
 
-    def __init__(self, target: Target, starts: Sequence[Conjunction], matched: Words, given: Words) -> None:
+    def __init__(
+        self, target: Target, starts: Sequence[Conjunction], matched: Words, given: Words, least: float
+    ) -> None:
         self.rules: list[Conjunction] = []
         self._B, self._r, self._given, self._min_count = target.B, pack(target.in_stratum), given, target.min_count
+        self._q_r, self._least = target.n_r / target.n, least
         self._all = pack(np.ones(target.n, dtype=np.bool_))
         self._evidence = Evidence(target.n, target.n_r)
         self._prior = log_prior(len(target.B))
@@ -149,7 +153,11 @@ class _Ascent:
         self._start_priors = self._prior[np.array([len(start) for start in starts], dtype=np.intp)]
 
     def climb(self, most: int) -> None:
-        """Add rules while they pay, and refine all after each."""
+        """Add rules while they pay, and refine all after each; then once more with broader rules allowed."""
+        while len(self.rules) < most and self._add():
+            self._revise()
+        self._least = MIN_ODDS_RATIO
+        self._revise()
         while len(self.rules) < most and self._add():
             self._revise()
 
@@ -199,23 +207,28 @@ class _Ascent:
         """For each condition: the rule without it, and with the best other one in its place; or with one more."""
         found = []
         for rest in (rule[:i] + rule[i + 1 :] for i in range(len(rule))):
-            if rest:
-                found.append((rest, float(self._covering(C, self._conjoined(rest)) + self._prior[len(rest)])))
+            A = self._conjoined(rest)
+            if rest and self._allowed(A):
+                found.append((rest, float(self._covering(C, A) + self._prior[len(rest)])))
             found += self._extended(rest, C)
         if len(rule) < MAX_LENGTH:
             found += self._extended(rule, C)
         return found
 
     def _extended(self, rest: Conjunction, C: Words) -> list[tuple[Conjunction, float]]:
-        """The best rule of some conditions and one more that matches enough patients, where there is any."""
+        """The best allowed rule of some conditions and one more, where there is any."""
         A = self._B & self._conjoined(rest)
-        V = self._covering(C, A) + self._prior[len(rest) + 1]
-        for _ in range(len(V)):
-            index = int(np.argmax(V))
-            if sizes(A[index]) >= self._min_count:
-                return [(tuple(sorted((*rest, index))), float(V[index]))]
-            V[index] = -np.inf
-        return []
+        V = np.where(self._allowed(A), self._covering(C, A) + self._prior[len(rest) + 1], -np.inf)
+        if V.max(initial=-np.inf) == -np.inf:
+            return []
+        index = int(np.argmax(V))
+        return [(tuple(sorted((*rest, index))), float(V[index]))]
+
+    def _allowed(self, A: Words) -> NDArray[np.bool_]:
+        """Whether each A matches enough patients, and is pure enough for this ascent."""
+        n_A = sizes(A)
+        pure = raises_odds(n_A, sizes(A & self._r), self._q_r, self._least)
+        return np.asarray(pure & (n_A >= self._min_count))
 
     def _covering(self, C: Words, A: Words) -> NDArray[np.float64]:
         """Log evidence of the patients of C and of each A together."""

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import Cohort, Feature, align
+from autoprog.cohort import Binary, Cohort, Feature, align, classified
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.evaluation import metric_of
 from autoprog.model.model import PrognosticModel
@@ -122,6 +122,10 @@ def external_validation(
 
 def aligned(model: PrognosticModel, cohort: Cohort, faults: Sequence[Fault]) -> NDArray[np.float64]:
     """The cohort's matrix as the model wants it; raises with these faults and all of the cohort's own."""
+    classified(cohort, "a validation or recalibration")
+    if not isinstance(model.outcome, Binary):
+        detail = "the model is of event times or visits; only one without a time can be measured on another cohort"
+        raise InvalidInputError([Fault("", detail)])
     try:
         X = align(model.features, cohort, "/cohort_id")
     except InvalidInputError as error:

@@ -10,6 +10,8 @@ posterior = .5 + .012 N                 measured: 2.4 s at 160 evaluations, wher
 refits    = 1.25 max(sum t / S, max t)  over the best evaluations, which are the ensemble's likely members;
                                         all patients are 5/4 of a training fold's
 correction = 5e-9 B n (N + 50)          twice as much where more than the ranking counts
+             6e-6 B n + 3e-4 n          of event times, measures at horizons included; 2e-5 B n where more than the
+                                        ranking counts
 intervals = .5 + 50 mean t / S         of the same evaluations, at most a sixth of the budget; 0 where that is too
                                         little for the fewest refits that serve
 
@@ -21,8 +23,8 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 
-from autoprog.evaluation import Evaluation, History
-from autoprog.validation import LEAST_REFITS, n_resamples
+from autoprog.evaluation import EVENT_METRICS, Evaluation, History
+from autoprog.validation import LEAST_REFITS, n_event_resamples, n_resamples
 
 _POSTERIOR_S, _POSTERIOR_S_EACH, _POSTERIOR_MOST = 0.5, 0.012, 256
 _MEMBERS = 20
@@ -30,6 +32,7 @@ _ALL_PATIENTS = 1.25
 # Of 500,000 patients, 50 features and 8 pipelines 17 s on a core of its own, 10 of them for the score's correction.
 _REST_S, _REST_S_PATIENT = 1.0, 2e-5
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
+_EVENT_RANKING_S, _EVENT_WHOLE_S, _EVENT_MEASURES_S = 6e-6, 2e-5, 3e-4
 # Of the budget: what evaluations give way for, and what intervals may take of time that is left over.
 _INTERVALS_KEPT, _VALIDATION_MOST = 1 / 6, 1 / 3
 # To learn from the refits.
@@ -141,6 +144,9 @@ class Clock:
 def _correction_s(history: History) -> float:
     pipelines = len(history.succeeded)
     n = max((e.n_patients or 0 for e in history.succeeded), default=0)
+    if history.metric.name in EVENT_METRICS:
+        each = _EVENT_RANKING_S if history.metric.ranks_only else _EVENT_WHOLE_S
+        return n * (each * n_event_resamples(n, pipelines) + _EVENT_MEASURES_S)
     seconds = _CORRECTION_S * n_resamples(n, pipelines) * n * (pipelines + _CORRECTION_AVERAGE)
     return seconds if history.metric.ranks_only else 2 * seconds
 

@@ -6,11 +6,13 @@ h    the horizons that the client asked for, some of these times           (H,)
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.cohort import Cohort
 from autoprog.ensemble import Candidates, Ensemble, Rule, average
 from autoprog.evaluation import FollowUp, Metric, event_metric_of
 from autoprog.validation import (
@@ -21,7 +23,9 @@ from autoprog.validation import (
     cross_fitted_events,
     estimate_event_score,
     horizon_document,
+    measure_event_subgroups,
     overall_performance,
+    usual_subgroups,
 )
 from autoprog.validation.score import LEVEL
 
@@ -96,6 +100,38 @@ def event_document(
         },
         "horizons": horizons,
     }
+
+
+def event_subgroup_documents(
+    ensemble: Ensemble, cohort: Cohort, candidates: Candidates, names: Sequence[str] | None, seed: int
+) -> list[dict[str, Any]]:
+    """How good the ensemble is in every subgroup, until the last horizon.
+
+    Parameters
+    ----------
+    ensemble : Ensemble
+        Of some of the candidates.
+    cohort : Cohort
+        The patients that were evaluated on.
+    candidates : Candidates
+        Of the search.
+    names : sequence of str or None
+        Features of the cohort; None for those that tell sex and age.
+    seed : int
+        Seeds the parts of the recalibration and the bootstrap.
+
+    Returns
+    -------
+    list of dict
+        Ready for JSON.
+    """
+    follow_up = candidates.follow_up
+    assert follow_up is not None  # noqa: S101  of event times
+    names = usual_subgroups(cohort.features) if names is None else names
+    averaged = ensemble.out_of_fold_risks(candidates.history)
+    F = cross_fitted_events(candidates.y, averaged, follow_up, np.random.default_rng(seed))
+    found = measure_event_subgroups(cohort, F, follow_up, names, np.random.default_rng(seed))
+    return [subgroup.to_json() for subgroup in found]
 
 
 def simple_warnings(candidates: Candidates, follow_up: FollowUp) -> list[str]:

@@ -26,7 +26,7 @@ from autoprog.interpreter import (
 )
 from autoprog.search.assessment import calibration_warnings, ensemble_document, subgroup_documents
 from autoprog.search.clock import Clock
-from autoprog.search.event_assessment import event_document, simple_warnings
+from autoprog.search.event_assessment import event_document, event_subgroup_documents, simple_warnings
 from autoprog.search.intervals import Delivered, IntervalEstimate, estimate_intervals
 from autoprog.search.ports import Dispatcher, Phase, SearchState
 from autoprog.search.settings import SearchSettings
@@ -189,6 +189,7 @@ def judge_events(judged: Judged, means: Means) -> Judgement:
         thresholds=settings.thresholds,
         seed=settings.seed,
     )
+    document["subgroups"] = event_subgroup_documents(ensemble, cohort, candidates, settings.subgroups, settings.seed)
     document["instability"] = intervals.instability
     means.phase(Phase.RULES)
     risks = recalibration.apply(averaged)

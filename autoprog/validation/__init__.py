@@ -9,6 +9,8 @@ from autoprog.validation.event_times import (
     estimate_event_score,
     fit_event_recalibration,
     horizon_document,
+    measure_event_subgroups,
+    n_event_resamples,
     overall_performance,
 )
 from autoprog.validation.instability import Instability, instability_of
@@ -76,7 +78,9 @@ __all__ = [
     "fit_recalibration",
     "horizon_document",
     "instability_of",
+    "measure_event_subgroups",
     "measure_subgroups",
+    "n_event_resamples",
     "n_resamples",
     "overall_performance",
     "performance_of",

@@ -105,13 +105,27 @@ def measure_subgroups(
     columns = {feature.name: j for j, feature in enumerate(cohort.features)}
     found = []
     for name in names:
-        for label, rows in _parts(cohort.features[columns[name]], cohort.X[:, columns[name]]):
+        for label, rows in parts_of(cohort.features[columns[name]], cohort.X[:, columns[name]]):
             y, risks = cohort.y[rows], np.asarray(p, dtype=np.float64)[rows]
             found.append(_measured(name, label, y, risks, rng))
     return tuple(found)
 
 
-def _parts(feature: Feature, x: NDArray[np.float64]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def parts_of(feature: Feature, x: NDArray[np.float64]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    """The subgroups of a feature.
+
+    Parameters
+    ----------
+    feature : Feature
+        Tells levels, or that it is an age.
+    x : ndarray, shape = (n_patients,)
+        Its values; NaN is a missing one.
+
+    Yields
+    ------
+    (str, ndarray of bool, shape = (n_patients,))
+        What its patients have in common, and who they are; none is empty.
+    """
     if feature.levels:
         yield from ((level, x == code) for code, level in enumerate(feature.levels) if (x == code).any())
     else:
@@ -146,13 +160,14 @@ def _measured(
     measures = {}
     for name in _SCORED:
         scores = resampled_scores(METRICS[name], y, p[None])
-        measures[name] = _measure(METRICS[name].score(y, p), scores(kept)[:, 0])
+        measures[name] = interval_of(METRICS[name].score(y, p), scores(kept)[:, 0])
     drawn = rng.multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
     drawn = drawn[drawn @ y > 0]
-    measures["expected_observed"] = _measure(float(p.sum() / events), (drawn @ p) / (drawn @ y))
+    measures["expected_observed"] = interval_of(float(p.sum() / events), (drawn @ p) / (drawn @ y))
     return Subgroup(feature, label, n, events, **measures)
 
 
-def _measure(estimate: float, resampled: NDArray[np.float64]) -> Estimate:
+def interval_of(estimate: float, resampled: NDArray[np.float64]) -> Estimate:
+    """A measure with the percentile interval of its resamples, of level `LEVEL`."""
     lower, upper = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
     return Estimate(estimate, lower, upper)

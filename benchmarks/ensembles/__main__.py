@@ -2,6 +2,7 @@
 
     python benchmarks/ensembles                              figures of the shards that are there
     python benchmarks/ensembles outer --data FOLDER          ten real cohorts, 2 x 5 outer folds, searches of 30 s
+    python benchmarks/ensembles events --data FOLDER         twelve cohorts with event times, the same
     python benchmarks/ensembles coverage                     200 simulated cohorts, searches of 10 s
     python benchmarks/ensembles equivalence                  60 others: intervals beside those of refits of everything
 
@@ -35,6 +36,17 @@ def _outer(arguments: argparse.Namespace) -> None:
         run(asked, arguments.data, arguments.shards / "outer", TIME_S, arguments.slots)
 
 
+def _events(arguments: argparse.Namespace) -> None:
+    from _events import COHORTS, TIME_S, run, shards  # noqa: PLC0415  learning libraries
+
+    asked = shards(tuple(arguments.cohorts or COHORTS))
+    if arguments.slice:
+        path = arguments.shards / "slice-events.jsonl"
+        run(asked[: arguments.slice], arguments.data, path, _SLICE_TIME_S, arguments.slots)
+    else:
+        run(asked, arguments.data, arguments.shards / "events.jsonl", TIME_S, arguments.slots)
+
+
 def _coverage(arguments: argparse.Namespace) -> None:
     from _coverage import COHORTS, TIME_S, run  # noqa: PLC0415  learning libraries
 
@@ -55,6 +67,7 @@ def _equivalence(arguments: argparse.Namespace) -> None:
 def _figures(arguments: argparse.Namespace) -> None:
     import _coverage  # noqa: PLC0415  learning libraries
     import _equivalence  # noqa: PLC0415
+    import _events  # noqa: PLC0415
     import _outer  # noqa: PLC0415
     from _coverage_figures import coverage_figures  # noqa: PLC0415
     from _outer_figures import outer_figures  # noqa: PLC0415
@@ -64,6 +77,7 @@ def _figures(arguments: argparse.Namespace) -> None:
     coverage, equivalence = (arguments.shards / f"{part}{name}.jsonl" for name in ("coverage", "equivalence"))
     document: dict[str, Any] = {
         "outer": outer_figures(_outer.read(outer)),
+        "events": _events.event_figures(_events.read(arguments.shards / f"{part}events.jsonl")),
         "coverage": coverage_figures(_coverage.read(coverage)),
         "equivalence": _equivalence.equivalence_figures(_coverage.read(equivalence)),
         "versions": {name: version(name) for name in ("autoprog", "lightgbm", "numpy", "scikit-learn")},
@@ -78,16 +92,20 @@ def _parser() -> argparse.ArgumentParser:
     outer.add_argument("--data", type=Path, required=True, help="folder of the cohorts' files")
     outer.add_argument("--cohorts", nargs="+", metavar="COHORT", help="keys of the optimizers' table; default: ten")
     outer.set_defaults(run=_outer)
+    events = commands.add_parser("events", help="outer cross-validation on cohorts with event times")
+    events.add_argument("--data", type=Path, required=True, help="folder of the cohorts' files")
+    events.add_argument("--cohorts", nargs="+", metavar="COHORT", help="default: twelve")
+    events.set_defaults(run=_events)
     coverage = commands.add_parser("coverage", help="simulated cohorts")
     coverage.set_defaults(run=_coverage)
-    for command in (outer, coverage):
+    for command in (outer, events, coverage):
         command.add_argument("--slots", type=int, default=2, help="fits at once")
     equivalence = commands.add_parser("equivalence", help="intervals beside those of refits of whole ensembles")
     equivalence.set_defaults(run=_equivalence)
     parser.set_defaults(run=_figures)
     figures = commands.add_parser("figures", help="print the figures, as without a command")
     figures.set_defaults(run=_figures)
-    for command in (parser, outer, coverage, equivalence, figures):
+    for command in (parser, outer, events, coverage, equivalence, figures):
         command.add_argument("--shards", type=Path, default=_SHARDS, help="folder of what is done")
         command.add_argument("--slice", type=int, default=0, metavar="N", help="only so many shards, of short searches")
     return parser

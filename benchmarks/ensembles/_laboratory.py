@@ -17,7 +17,7 @@ import numpy as np
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.ensemble import Candidates
-from autoprog.evaluation import History, Plan
+from autoprog.evaluation import FollowUp, History, Plan, outcomes_of
 from autoprog.search.calls import run_calls
 from autoprog.search.delivery import deliver
 from autoprog.search.loop import Exploration
@@ -110,7 +110,9 @@ class Laboratory:
         posterior = exploration.optimizer.posterior(
             history, np.random.default_rng(state.settings.seed), exploration.optimizer_state
         )
-        candidates = Candidates(history, posterior, plan.sample(cohort).y)
+        cohort = plan.sample(cohort)
+        follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
+        candidates = Candidates(history, posterior, outcomes_of(cohort), follow_up)
         validation_s = store.began[Phase.RULES] - store.began[Phase.VALIDATION]
         return Search(result, history, plan, candidates, total_s, validation_s)
 

@@ -7,9 +7,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from autoprog.interpreter.association import Evidence, log_prior
+from autoprog.interpreter.association import Evidence, log_prior, raises_odds
 from autoprog.interpreter.bits import pack
-from autoprog.interpreter.selection import Target, select_rules
+from autoprog.interpreter.selection import MIN_ODDS_RATIO, Target, select_rules
 
 MIN_COUNT = 8
 
@@ -32,6 +32,11 @@ def _value(columns: np.ndarray, r: np.ndarray, rules: list[tuple[int, ...]]) -> 
         C |= columns[:, rule].all(axis=1)
     prior = log_prior(columns.shape[1])
     return float(Evidence(len(r), int(r.sum()))(int(C.sum()), int((C & r).sum()))) + sum(prior[len(a)] for a in rules)
+
+
+def _doubles_odds(columns: np.ndarray, r: np.ndarray, rule: tuple[int, ...]) -> bool:
+    matches = columns[:, rule].all(axis=1)
+    return bool(raises_odds(int(matches.sum()), int((matches & r).sum()), float(r.mean()), MIN_ODDS_RATIO))
 
 
 def _select(columns: np.ndarray, r: np.ndarray, most: int, given: np.ndarray | None = None) -> list[tuple[int, ...]]:
@@ -61,7 +66,8 @@ def test_no_change_of_one_rule_makes_the_set_more_probable(seed: int) -> None:
         others = rules[:k] + rules[k + 1 :]
         assert V - _value(columns, r, others) >= np.log(20) - 1e-9
         every = _all_conjunctions(columns)
-        neighbours = [c for c in every if len(set(c) ^ set(rule)) <= 2 and abs(len(c) - len(rule)) <= 1]
+        near = [c for c in every if len(set(c) ^ set(rule)) <= 2 and abs(len(c) - len(rule)) <= 1]
+        neighbours = [c for c in near if _doubles_odds(columns, r, c)]
         assert max(_value(columns, r, [*others, c]) for c in neighbours) <= V + 1e-6
 
 

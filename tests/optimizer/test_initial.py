@@ -8,6 +8,7 @@ import pytest
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.initial import (
     SIMPLE_PIPELINE,
+    SIMPLE_SURVIVAL_PIPELINE,
     cheaper_half,
     simple_configuration,
     stratified_design,
@@ -30,6 +31,15 @@ def test_the_simple_pipeline_comes_first(design, missing: bool) -> None:  # noqa
     assert names(first[0]) == SIMPLE_PIPELINE
     following = design(Encoding(space), kinds, 4, set(first), np.random.default_rng(1))
     assert not set(first) & set(following)
+
+
+@pytest.mark.parametrize("design", [stratified_design, uniform_design])
+def test_of_a_survival_cohort_it_is_coxs_model(design) -> None:  # noqa: ANN001
+    space = Space.full()
+    times = tuple(np.arange(1.0, 11.0).tolist())
+    shape = TableShape(200, 20, 80, has_missing=True, mode="survival", times=times, horizons=times[4:5], n_periods=1200)
+    first = design(Encoding(space), space.valid_kinds(shape), 2, set(), np.random.default_rng(0), "survival")
+    assert names(first[0]) == SIMPLE_SURVIVAL_PIPELINE
 
 
 @pytest.mark.parametrize(

@@ -1,16 +1,18 @@
 from __future__ import annotations
 
 import json
+import zlib
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoprog.storage.serialization import pack_risks, proposal_from_json, proposal_to_json, unpack_risks
 from tests.storage.support import make_proposal
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0, 1, width=32), max_size=50))
 def test_risks_come_back_to_the_bit(values: list[float]) -> None:
     risks = np.array(values, dtype=np.float32)
@@ -28,6 +30,16 @@ def test_risks_may_be_changed_after_they_were_read() -> None:
 def test_packed_risks_are_the_same_on_every_machine() -> None:
     big_endian = np.array([0.25, 1.0], dtype=">f4")
     np.testing.assert_array_equal(unpack_risks(pack_risks(big_endian)), np.array([0.25, 1.0], dtype=np.float32))
+
+
+def test_curves_come_back_in_their_shape() -> None:
+    curves = np.random.default_rng(0).random((7, 3)).astype(np.float32)
+    np.testing.assert_array_equal(unpack_risks(pack_risks(curves)), curves)
+
+
+def test_risks_are_read_that_an_earlier_version_wrote() -> None:
+    risks = np.array([0.25, 0.5, 1.0], dtype="<f4")
+    np.testing.assert_array_equal(unpack_risks(zlib.compress(risks.tobytes())), risks)
 
 
 @pytest.mark.parametrize("batch", [0, 7])

@@ -8,7 +8,13 @@ from autoprog.validation.event_times.performance import (
     performance_at,
 )
 from autoprog.validation.event_times.recalibration import cross_fitted_events, fit_event_recalibration
-from autoprog.validation.event_times.score import FollowedPatients, corrected_event_score, estimate_event_score
+from autoprog.validation.event_times.score import (
+    FollowedPatients,
+    corrected_event_score,
+    estimate_event_score,
+    n_event_resamples,
+)
+from autoprog.validation.event_times.subgroups import measure_event_subgroups
 
 __all__ = [
     "FollowedPatients",
@@ -18,6 +24,8 @@ __all__ = [
     "estimate_event_score",
     "fit_event_recalibration",
     "horizon_document",
+    "measure_event_subgroups",
+    "n_event_resamples",
     "overall_performance",
     "performance_at",
     "resampled_event_scores",

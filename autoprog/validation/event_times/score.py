@@ -20,7 +20,8 @@ from autoprog.validation.selection import Average, Choose
 
 RESAMPLES = 500
 # The correction scores every pipeline in every resample, and two averages one by one.
-_CORRECTION_RESAMPLES, _MOST_CORRECTION_CELLS = 200, 40_000_000
+_LEAST_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES = 20, 200
+_MOST_CORRECTION_CELLS = 40_000_000
 _CHUNK = 1 << 18
 
 _Floats = NDArray[np.float64]
@@ -117,7 +118,7 @@ def corrected_event_score(
         Level `LEVEL`.
     """
     t, n = p.shape[:2]
-    resamples = int(np.clip(_MOST_CORRECTION_CELLS // (n * t), 20, _CORRECTION_RESAMPLES))
+    resamples = n_event_resamples(n, t)
     sign = 1 if metric.greater_is_better else -1
     scores = resampled_event_scores(metric.name, patients.y, p, patients.follow_up, rng)
     delivered = average(w, p)
@@ -141,6 +142,12 @@ def corrected_event_score(
         f"{apparent:.3f}"
     )
     return ScoreEstimate(estimate, lower, upper, LEVEL, method)
+
+
+def n_event_resamples(n_patients: int, n_pipelines: int) -> int:
+    """How many resamples a correction makes: fewer of many patients and pipelines."""
+    cells = max(1, n_patients * n_pipelines)
+    return int(np.clip(_MOST_CORRECTION_CELLS // cells, _LEAST_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES))
 
 
 def _on_others(metric: Metric, patients: FollowedPatients, F: _Floats, c: NDArray[np.float32]) -> float:

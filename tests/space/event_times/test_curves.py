@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoprog.space import event_times, strata_of, time_grid
@@ -12,6 +12,7 @@ from tests.space.event_times.cohorts import as_cohort, real_event_cohort, simula
 from tests.survival.reference import COHORTS
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000))
 def test_between_known_times_curves_are_those_of_numpys_interpolation(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -26,6 +27,7 @@ def test_between_known_times_curves_are_those_of_numpys_interpolation(seed: int)
     assert (np.diff(found, axis=2) >= 0).all()
 
 
+@settings(deadline=None)
 @given(st.integers(0, 10_000), st.sampled_from([2, 3]))
 def test_other_causes_take_what_the_event_of_interest_leaves(seed: int, causes: int) -> None:
     rng = np.random.default_rng(seed)

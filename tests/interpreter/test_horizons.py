@@ -1,0 +1,59 @@
+"""Rules at several horizons as one document, and the observed rate where patients are followed up."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from autoprog.interpreter import IncidenceOutcome, explain, make_strata, rule_sets_from, rules_document
+from autoprog.survival import aalen_johansen
+from tests.cohorts import cleveland_cohort, event_cohort
+
+
+def test_rules_of_horizons_come_back_from_their_document() -> None:
+    cohort = cleveland_cohort()
+    rng = np.random.default_rng(0)
+    age = np.nan_to_num(cohort.X[:, 0]) / 100
+    horizons, rule_sets = (1.0, 2.5), []
+    for k, horizon in enumerate(horizons):
+        risks = np.clip(age + 0.02 * rng.normal(size=cohort.n_rows) + 0.1 * k, 0, 1)
+        rule_sets.append(explain(cohort, risks, make_strata(risks), horizon=horizon))
+    document = json.loads(json.dumps(rules_document(rule_sets, horizons)))
+    assert [s["horizon"] for s in document["strata"]] == [1.0] * 3 + [2.5] * 3
+    places = [rule["horizon"] for rule in document["rules"]]
+    assert places == sorted(places)
+    assert set(places) == {1.0, 2.5}
+    assert rule_sets_from(document) == tuple(rule_sets)
+
+
+def test_an_outcome_without_a_time_has_the_document_of_its_rules() -> None:
+    cohort = cleveland_cohort()
+    risks = np.nan_to_num(cohort.X[:, 0]) / 100
+    rules = explain(cohort, risks, make_strata(risks))
+    document = rules_document([rules], ())
+    assert document["horizons"] == []
+    assert rule_sets_from(json.loads(json.dumps(document))) == (rules,)
+    del document["horizons"]  # as models had it before there were horizons
+    assert rule_sets_from(json.loads(json.dumps(document))) == (rules,)
+
+
+def test_the_observed_rate_is_the_incidence_of_the_event_of_interest() -> None:
+    cohort = event_cohort("mgus2")
+    assert cohort.time is not None
+    horizon = cohort.horizons[1]
+    some = cohort.X[:, 0] > np.median(cohort.X[:, 0])
+    rate = IncidenceOutcome(cohort.time, cohort.y, horizon).event_rate(some)
+    found = aalen_johansen(cohort.time[some], cohort.y[some]).at(horizon, 1, 0.9)
+    assert rate.estimate == pytest.approx(found.estimate[0])
+    assert (rate.lower, rate.upper) == pytest.approx((found.lower[0], found.upper[0]))
+    assert rate.n == some.sum()
+
+
+def test_patients_without_an_event_have_an_interval_too() -> None:
+    time, event = np.array([5.0, 6.0, 7.0, 8.0]), np.array([0, 0, 2, 0])
+    rate = IncidenceOutcome(time, event, 6.5).event_rate(np.ones(4, dtype=np.bool_))
+    assert rate.estimate == 0
+    assert rate.lower == 0
+    assert 0.2 < rate.upper < 0.6
