@@ -28,13 +28,12 @@ if TYPE_CHECKING:
 def model_document(row: ModelRow) -> ModelDocument:
     """A stored model as the API shows it."""
     return ModelDocument(
-        **row.document,
+        **{"horizons": [], **row.document},
         id=row.id,
         search_id=row.search_id,
         cohort_id=row.cohort_id,
         version=row.version,
         parent_id=row.parent_id,
-        horizons=row.document.get("horizons", []),
         sha256=row.sha256,
         created_at=row.created_at,
     )

@@ -43,6 +43,8 @@ ROUTES = [
     ("POST", "/v1/cohorts", "write"),
     ("GET", "/v1/cohorts/x", "read"),
     ("DELETE", "/v1/cohorts/x", "write"),
+    ("GET", "/v1/cohorts/x/meta-features", "read"),
+    ("GET", "/v1/cohorts/x/outlook", "read"),
     ("GET", "/v1/searches", "read"),
     ("POST", "/v1/searches", "write"),
     ("GET", "/v1/searches/x", "read"),

@@ -117,4 +117,4 @@ def test_what_has_no_bound_says_so(answer: Json) -> None:
         "max_patients": None,
         "subsample": None,
     }
-    assert shown["modes"] == ["classification"]
+    assert shown["modes"] == ["classification", "survival", "temporal"]

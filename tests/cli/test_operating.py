@@ -152,7 +152,7 @@ def test_space_is_listed(autoprog: CommandLine) -> None:
         answer.out,
         re.MULTILINE,
     )
-    assert re.search(r"^  cox +negative, times *\n  \(survival\) ", answer.out, re.MULTILINE)
+    assert re.search(r"^  cox +negative, times *\n  \(survival, temporal\) ", answer.out, re.MULTILINE)
     assert answer.out.splitlines()[-1].endswith(" dimensions")
 
 

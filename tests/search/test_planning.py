@@ -92,5 +92,5 @@ def test_a_space_that_cannot_take_the_missing_cells_is_refused() -> None:
 def test_named_algorithms_that_cannot_serve_the_cohort_are_told() -> None:
     asked = SearchSettings.model_validate({"space": {"prediction": ["cox", "ridge"]}})
     _, warnings = plan_search(asked, cleveland_cohort())
-    assert warnings == ("prediction/cox is left out: it serves survival cohorts only",)
+    assert warnings == ("prediction/cox is left out: it serves survival and temporal cohorts only",)
     assert plan_search(SearchSettings(), cleveland_cohort())[1] == ()

@@ -9,7 +9,7 @@ from typing import get_args
 import pytest
 
 from api.searches.schemas import PerformanceDocument
-from autoprog.evaluation import METRICS
+from autoprog.evaluation import EVENT_METRICS, METRICS
 from autoprog.search.settings import MetricName
 from autoprog.validation import MEASURES, Performance
 
@@ -33,5 +33,5 @@ def test_the_table_the_values_and_the_document_have_the_same_names() -> None:
 
 
 def test_every_metric_can_be_asked_for_and_is_reported() -> None:
-    assert set(get_args(MetricName)) == set(METRICS)
+    assert set(get_args(MetricName)) == {*METRICS, *EVENT_METRICS}
     assert set(METRICS) <= set(MEASURES)
