@@ -210,8 +210,8 @@ def test_predict_refuses_what_is_no_model(finished: Search, autoprog: CommandLin
             '{"metric": "auc", "budget": {"time": 5}}',
             [
                 (
-                    "/search/metric: Input should be 'auc_roc', 'auc_prc', 'brier', 'log_loss', 'net_benefit', 'uno_c', "
-                    "'c_index', 'time_dependent_auc' or 'integrated_brier'"
+                    "/search/metric: Input should be 'auc_roc', 'auc_prc', 'brier', 'log_loss', 'net_benefit', "
+                    "'uno_c', 'c_index', 'time_dependent_auc' or 'integrated_brier'"
                 ),
                 "/search/budget/time: Extra inputs are not permitted",
             ],
