@@ -16,7 +16,7 @@ from typing import Literal
 
 from autoprog.cohort import Cohort
 from autoprog.errors import Fault
-from autoprog.interpreter import explain
+from autoprog.interpreter import PriorRule, explain
 from autoprog.model.external_validation import aligned
 from autoprog.model.model import PrognosticModel
 from autoprog.validation import Recalibration, calibration_of, fit_recalibration, recalibration_covariance
@@ -45,7 +45,7 @@ def recalibrated(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
     -------
     PrognosticModel
         Its strata keep their thresholds; its rules are mined anew among these patients, since the old ones speak of
-        the old risks.
+        the old risks, but for a clinician's own, which are asked about again.
 
     Raises
     ------
@@ -65,7 +65,10 @@ def recalibrated(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
     intervals = tuple(each.recalibrated(former, step, covariance) for each in model.intervals)
     moved = replace(model, recalibration=both, intervals=intervals)
     others = replace(cohort, features=model.features, X=X)
-    return replace(moved, rule_sets=(explain(others, moved.risks(X), model.rule_sets[0].strata, seed),))
+    (former_rules,) = model.rule_sets
+    brought = [PriorRule(rule.conditions, rule.stratum, rule.prior) for rule in former_rules.rules if rule.prior]
+    rules = explain(others, moved.risks(X), former_rules.strata, seed, prior_rules=brought)
+    return replace(moved, rule_sets=(rules,))
 
 
 def _faults(cohort: Cohort) -> list[Fault]:

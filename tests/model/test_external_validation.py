@@ -11,11 +11,11 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from autoprog.cohort import Cohort
 from autoprog.errors import InvalidInputError
-from autoprog.interpreter import explain, make_strata
+from autoprog.interpreter import Condition, Prior, PriorRule, explain, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator, external_validation, recalibrated
 from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
 from autoprog.validation import Recalibration, calibration_of
-from tests.cohorts import cleveland_cohort
+from tests.cohorts import cleveland_cohort, event_cohort
 
 RANGE = (0.1, 0.4)
 SIMPLE = ("median", "none", "logistic_regression", "none")
@@ -110,3 +110,20 @@ def test_faults_of_features_outcome_and_subgroups_come_together() -> None:
     few = np.concatenate([healthy, np.flatnonzero(cohort.y == 1)[:9]])
     with pytest.raises(InvalidInputError, match="only 9 patients have the outcome; a recalibration takes at least 10"):
         recalibrated(model(), replace(cohort, X=cohort.X[few], y=cohort.y[few]), "intercept")
+
+
+def test_a_clinician_s_rules_go_with_the_model() -> None:
+    prior = Prior(probability=0.8, strength=20.0)
+    rule = PriorRule((Condition("age", ">=", 60.0),), "high", prior)
+    cohort, before = others(), model()
+    risks = before.risks(cohort.X)
+    brought = explain(cohort, risks, before.rule_sets[0].strata, prior_rules=[rule])
+    moved = recalibrated(replace(before, rule_sets=(brought,)), cohort, "intercept")
+    (kept,) = [r for r in moved.rule_sets[0].rules if r.prior is not None]
+    assert (kept.conditions, kept.stratum, kept.prior) == (rule.conditions, "high", prior)
+
+
+def test_a_model_of_event_times_is_not_measured_as_one_without() -> None:
+    timed = event_cohort("veteran")
+    with pytest.raises(InvalidInputError, match="takes a cohort of mode classification; this one is of mode survival"):
+        external_validation(model(), timed, RANGE)

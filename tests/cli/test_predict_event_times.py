@@ -1,0 +1,75 @@
+"""`autoprog predict` for models of event times and of visits."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autoprog.cohort import Cohort, WindowSchema
+from autoprog.evaluation import Plan, fit_pipeline
+from autoprog.interpreter import explain, make_strata
+from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
+from autoprog.space import Configuration, Step, time_grid
+from tests.cli.answer import CommandLine
+from tests.cohorts import event_cohort, event_file
+
+WINDOW = 2
+
+
+def model_of(cohort: Cohort, **more: Any) -> PrognosticModel:
+    """Cox's model of all rows, without a search."""
+    plan = Plan("uno_c", 5, 1, 0, times=time_grid(cohort), window=WINDOW)
+    rows = plan.sample(cohort)
+    configuration = Configuration(Step("median"), Step("none"), Step("cox"), Step("none"))
+    pipeline = fit_pipeline(configuration, rows, np.arange(rows.n_rows), plan, 0)
+    F = pipeline.cumulative_incidence(rows.X, np.array(cohort.horizons))[:, 0]
+    rule_sets = tuple(
+        explain(rows, F[:, k], make_strata(F[:, k]), horizon=horizon) for k, horizon in enumerate(cohort.horizons)
+    )
+    member = Member(1.0, dump_estimator(pipeline), WINDOW if cohort.visits is not None else None)
+    return PrognosticModel(rows.features, rows.outcome, (member,), rule_sets, ModelMetadata.of(rows), **more)
+
+
+def rows_of(text: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_a_row_a_patient_and_horizon(autoprog: CommandLine, tmp_path: Path) -> None:
+    cohort = event_cohort("veteran")
+    model = model_of(cohort)
+    (tmp_path / "model.autoprog").write_bytes(model.to_bytes())
+    (tmp_path / "patients.csv.gz").write_bytes(event_file("veteran"))
+    answer = autoprog("predict", tmp_path / "model.autoprog", tmp_path / "patients.csv.gz")
+    assert answer.code == 0, answer.err
+    told = rows_of(answer.out)
+    assert len(told) == cohort.n_rows * len(cohort.horizons)
+    assert [row["horizon"] for row in told[:3]] == [f"{h:g}" for h in cohort.horizons]
+    risks = np.array([float(row["risk"]) for row in told]).reshape(cohort.n_rows, -1)
+    np.testing.assert_array_equal(risks, model.risks(cohort.X))
+    assert {row["stratum"] for row in told} <= {"high", "medium", "low"}
+
+
+def test_a_row_a_patient_whose_visits_stand_in_any_order(autoprog: CommandLine, tmp_path: Path) -> None:
+    cohort = event_cohort("pbcseq")
+    model = model_of(cohort, windows=WindowSchema.of(cohort))
+    (tmp_path / "model.autoprog").write_bytes(model.to_bytes())
+    header, *lines = gzip.decompress(event_file("pbcseq")).decode().splitlines()
+    few = [line for line in lines if line.split(",")[0] in {"1", "2", "3"}]
+    for name, order in (("as_they_are", few), ("backwards", few[::-1])):
+        (tmp_path / f"{name}.csv").write_text("\n".join([header, *order]) + "\n", encoding="utf-8")
+    told = {}
+    for name in ("as_they_are", "backwards"):
+        answer = autoprog("predict", tmp_path / "model.autoprog", tmp_path / f"{name}.csv")
+        assert answer.code == 0, answer.err
+        told[name] = {row["patient"]: float(row["risk"]) for row in rows_of(answer.out)}
+    assert told["as_they_are"] == pytest.approx(told["backwards"])
+    assert cohort.visits is not None
+    last = np.flatnonzero(np.diff(cohort.visits.patient, append=-1))
+    risks = model.risks({WINDOW: Plan("uno_c", 5, 1, 0, window=WINDOW).sample(cohort).X})[:, 0]
+    assert sorted(told["as_they_are"].values()) == pytest.approx(sorted(risks[last[:3]].tolist()))
