@@ -13,7 +13,7 @@ import pytest
 
 from autoprog.cohort import Cohort, WindowSchema
 from autoprog.evaluation import Plan, fit_pipeline
-from autoprog.interpreter import explain, make_strata
+from autoprog.interpreter import RuleSet, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
 from autoprog.space import Configuration, Step, time_grid
 from tests.cli.answer import CommandLine
@@ -29,9 +29,7 @@ def model_of(cohort: Cohort, **more: Any) -> PrognosticModel:
     configuration = Configuration(Step("median"), Step("none"), Step("cox"), Step("none"))
     pipeline = fit_pipeline(configuration, rows, np.arange(rows.n_rows), plan, 0)
     F = pipeline.cumulative_incidence(rows.X, np.array(cohort.horizons))[:, 0]
-    rule_sets = tuple(
-        explain(rows, F[:, k], make_strata(F[:, k]), horizon=horizon) for k, horizon in enumerate(cohort.horizons)
-    )
+    rule_sets = tuple(RuleSet(make_strata(risks), (), "no rules") for risks in F.T)
     member = Member(1.0, dump_estimator(pipeline), WINDOW if cohort.visits is not None else None)
     return PrognosticModel(rows.features, rows.outcome, (member,), rule_sets, ModelMetadata.of(rows), **more)
 

@@ -9,7 +9,7 @@ from autoprog.cohort import Cohort
 from autoprog.errors import InvalidInputError
 from autoprog.evaluation import make_folds
 from autoprog.search import SearchSettings, plan_search
-from tests.cohorts import cleveland_cohort, mixed_cohort
+from tests.cohorts import cleveland_cohort, event_cohort, labelled_visits, mixed_cohort
 
 
 def few_events(n: int) -> Cohort:
@@ -94,3 +94,13 @@ def test_named_algorithms_that_cannot_serve_the_cohort_are_told() -> None:
     _, warnings = plan_search(asked, cleveland_cohort())
     assert warnings == ("prediction/cox is left out: it serves survival and temporal cohorts only",)
     assert plan_search(SearchSettings(), cleveland_cohort())[1] == ()
+
+
+def test_a_metric_of_another_kind_of_outcome_is_refused() -> None:
+    with pytest.raises(InvalidInputError) as refused:
+        plan_search(SearchSettings(metric="auc_roc"), event_cohort("whas500"))
+    (fault,) = refused.value.faults
+    assert fault.pointer == "/metric"
+    assert "uno_c, c_index, time_dependent_auc, integrated_brier" in fault.detail
+    with pytest.raises(InvalidInputError, match="does not measure an outcome without a time"):
+        plan_search(SearchSettings(metric="uno_c"), labelled_visits())
