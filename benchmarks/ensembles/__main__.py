@@ -23,7 +23,7 @@ import structlog
 
 _HERE = Path(__file__).parent
 _SHARDS = _HERE / "shards"
-_SLICE_TIME_S = 4.0
+_SLICE_TIME_S = 10.0
 
 
 def _outer(arguments: argparse.Namespace) -> None:

@@ -25,6 +25,7 @@ def test_a_slice_of_every_part_has_figures(tmp_path: Path) -> None:
     data = ROOT / "tests" / "data"
     for n in ("1", "2"):  # the second goes on after the first
         run("outer", "--data", str(data), "--cohorts", "hepatitis", "--slice", n, shards=tmp_path)
+    run("events", "--data", str(data / "reference"), "--cohorts", "veteran", "--slice", "1", shards=tmp_path)
     run("coverage", "--slice", "1", shards=tmp_path)
     run("equivalence", "--slice", "1", shards=tmp_path)
     figures: dict[str, Any] = json.loads(run("figures", "--slice", "1", shards=tmp_path))
@@ -32,6 +33,7 @@ def test_a_slice_of_every_part_has_figures(tmp_path: Path) -> None:
     assert figures["outer"]["cohorts"]["hepatitis"]["folds"] == 2
     methods = {"delivered", "simple", "lightgbm", "best_single", "rule/best", "rule/greedy"}
     assert methods <= set(figures["outer"]["mean_auc"])
+    assert set(figures["events"]["survival"]["means"]) == {"delivered", "cox", "survival_forest"}
     assert figures["coverage"]["cohorts"] == 1
     learnt, direct = (figures["equivalence"]["all"][name]["covered"] for name in ("learnt_50", "members"))
     assert 0 <= learnt <= 1
