@@ -92,6 +92,11 @@ class Cohort:
         return outcome if isinstance(outcome, TimeToEvent) else None
 
     @property
+    def n_causes(self) -> int:
+        """The event of interest and the causes that compete with it; 1 for an outcome without a time."""
+        return self.time_to_event.n_causes if self.time_to_event else 1
+
+    @property
     def horizons(self) -> tuple[float, ...]:
         """Times at which risks are asked for, ascending; empty where the outcome has no time."""
         return self.time_to_event.horizons if self.time_to_event else ()

@@ -11,7 +11,7 @@ from autoprog.cohort.cohort import Cohort
 
 
 @dataclass(frozen=True, slots=True)
-class FollowUp:
+class FollowUpSummary:
     """The follow-up of a cohort, a patient counting once: of visits the first of each.
 
     Attributes
@@ -32,7 +32,7 @@ class FollowUp:
     median: float | None
 
 
-def follow_up(cohort: Cohort) -> FollowUp | None:
+def follow_up(cohort: Cohort) -> FollowUpSummary | None:
     """Describe the follow-up of a cohort.
 
     Parameters
@@ -42,7 +42,7 @@ def follow_up(cohort: Cohort) -> FollowUp | None:
 
     Returns
     -------
-    FollowUp or None
+    FollowUpSummary or None
         None for an outcome without a time.
     """
     outcome = cohort.time_to_event
@@ -54,7 +54,7 @@ def follow_up(cohort: Cohort) -> FollowUp | None:
         time, y = time[first], y[first]
     counts = np.bincount(y, minlength=outcome.n_causes + 1).tolist()
     events = dict(zip(outcome.causes, counts[1:], strict=True))
-    return FollowUp(events, counts[0], float(time.sum()), median_follow_up(time, y > 0))
+    return FollowUpSummary(events, counts[0], float(time.sum()), median_follow_up(time, y > 0))
 
 
 def median_follow_up(time: NDArray[np.float64], event: NDArray[np.bool_]) -> float | None:

@@ -12,7 +12,7 @@ from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.checks import cohort_warnings, reading_warnings, reason_to_leave_out
 from autoprog.cohort.cohort import Cohort
 from autoprog.cohort.event_times import read_survival
-from autoprog.cohort.follow_up import FollowUp, follow_up
+from autoprog.cohort.follow_up import FollowUpSummary, follow_up
 from autoprog.cohort.inference import encode_column, observed_values, sort_levels
 from autoprog.cohort.messages import capped, capped_warnings, column_pointer, count_text, rows_text
 from autoprog.cohort.outcome_column import read_binary
@@ -48,7 +48,7 @@ class Intake:
         What is doubtful, in words.
     sample_size : SampleSize
         Whether there are enough patients.
-    follow_up : FollowUp or None
+    follow_up : FollowUpSummary or None
         Events and the length of the follow-up; None for an outcome without a time.
     """
 
@@ -57,7 +57,7 @@ class Intake:
     n_dropped: int
     warnings: tuple[str, ...]
     sample_size: SampleSize
-    follow_up: FollowUp | None = None
+    follow_up: FollowUpSummary | None = None
 
 
 def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO_LIMITS_GIVEN) -> Intake:

@@ -22,7 +22,7 @@ import numpy as np
 
 from autoprog.errors import ArtifactError
 from autoprog.model.archive import check_bounds, pack, unpack
-from autoprog.space import STAGES, algorithms_of
+from autoprog.space import registered
 
 _EVERY_PIPELINE = (
     "autoprog.space.complete_columns.CompleteColumns",
@@ -44,7 +44,7 @@ _TORCH_SHIM = "sklearn.externals.array_api_compat.torch"
 
 def allowed_types() -> tuple[str, ...]:
     """Dotted names of what a stored pipeline may hold: what the algorithms of the space declare, sorted."""
-    declared = {name for stage in STAGES for algorithm in algorithms_of(stage, 2) for name in algorithm.stored_types}
+    declared = {name for algorithm in registered() for name in algorithm.stored_types}
     return tuple(sorted(declared.union(_EVERY_PIPELINE)))
 
 

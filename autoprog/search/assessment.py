@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from autoprog.cohort import Cohort
 from autoprog.ensemble import Candidates, Ensemble, Rule, average
 from autoprog.evaluation import METRICS, History, Metric
 from autoprog.validation import (
+    FollowedPatients,
     Patients,
     Performance,
     ScoreEstimate,
@@ -72,21 +73,19 @@ def ensemble_document(
     baseline = None
     if simple.risks is not None:
         simple_risks = cross_fitted(y, simple.risks, np.random.default_rng(seed))
-        scored = _scored(metric, simple.risks, simple_risks)
+        scored = scored_risks(metric, simple.risks, simple_risks)
         baseline = {
             "configuration": simple.configuration.to_json(),
             "score": estimate_score(metric, y, scored, np.random.default_rng(seed)).to_json(),
             "performance": _performance(y, simple.risks, simple_risks, thresholds).to_json(),
         }
-    scored = _scored(metric, averaged, risks)
+    scored = scored_risks(metric, averaged, risks)
     curve = calibration_curve(y, risks)
     return {
         "rule": rule.name,
         "scale": ensemble.scale,
-        "members": [
-            {"weight": m.weight, "configuration": m.configuration.to_json(), "score": m.score} for m in ensemble.members
-        ],
-        "score": _corrected(ensemble, patients, scored, candidates, rule, seed).to_json(),
+        "members": members_document(ensemble),
+        "score": corrected(corrected_score, ensemble, patients, scored, candidates, rule, seed=seed).to_json(),
         "performance": _performance(y, averaged, risks, thresholds).to_json(),
         "baseline": baseline,
         "calibration": calibration_of(y, risks).to_json(),
@@ -124,10 +123,23 @@ def subgroup_documents(
     return [s.to_json() for s in measure_subgroups(cohort, risks, names, np.random.default_rng(seed))]
 
 
-def _scored(metric: Metric, p: NDArray[np.floating], recalibrated: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Which risks tell how the delivered model does by this metric.
+def scored_risks(metric: Metric, p: NDArray[np.floating], recalibrated: NDArray[np.floating]) -> NDArray[np.floating]:
+    """Which risks tell how the delivered model does by a metric.
 
-    Its one recalibration keeps the ranking; the many of cross-fitting do not.
+    Parameters
+    ----------
+    metric : Metric
+        The measure.
+    p : ndarray
+        Out-of-fold risks.
+    recalibrated : ndarray of the same shape
+        The same, recalibrated by other patients.
+
+    Returns
+    -------
+    ndarray
+        Those as they are where ranks alone count: the model's one recalibration keeps the ranking; the many of
+        cross-fitting do not.
     """
     return p if metric.ranks_only else recalibrated
 
@@ -146,17 +158,43 @@ def _performance(
     )
 
 
-def _corrected(
+def corrected(
+    score: Callable[..., ScoreEstimate],
     ensemble: Ensemble,
-    patients: Patients,
+    patients: Patients | FollowedPatients,
     scored: NDArray[np.floating],
     candidates: Candidates,
     rule: Rule,
+    *,
     seed: int,
 ) -> ScoreEstimate:
+    """The ensemble's score, corrected for having chosen the weights by the same patients.
+
+    Parameters
+    ----------
+    score : callable
+        `corrected_score`, or `corrected_event_score` of event times.
+    ensemble : Ensemble
+        Of some of the candidates.
+    patients : Patients or FollowedPatients
+        Those that were evaluated on, as `score` takes them.
+    scored : ndarray
+        The ensemble's risks as `scored_risks` gives them.
+    candidates : Candidates
+        What it was chosen from.
+    rule : Rule
+        By which it was chosen.
+    seed : int
+        Of the resamples.
+
+    Returns
+    -------
+    ScoreEstimate
+        With its interval.
+    """
     weights = {m.number: m.weight for m in ensemble.members}
     rng = np.random.default_rng(seed)
-    return corrected_score(
+    return score(
         candidates.history.metric,
         patients,
         scored,
@@ -166,6 +204,13 @@ def _corrected(
         rng=rng,
         average=lambda w, p: average(w, p, ensemble.scale),
     )
+
+
+def members_document(ensemble: Ensemble) -> list[dict[str, Any]]:
+    """The members as the API shows them."""
+    return [
+        {"weight": m.weight, "configuration": m.configuration.to_json(), "score": m.score} for m in ensemble.members
+    ]
 
 
 def calibration_warnings(history: History, y: NDArray[np.integer]) -> list[str]:

@@ -10,15 +10,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble import Candidates, Ensemble, Rule, average
-from autoprog.evaluation import FollowUp, Metric, event_metric_of
+from autoprog.ensemble import Candidates, Ensemble, Rule
+from autoprog.evaluation import FollowUp, event_metric_of
+from autoprog.search.assessment import corrected, members_document, scored_risks
 from autoprog.validation import (
     FollowedPatients,
     Recalibration,
-    ScoreEstimate,
     corrected_event_score,
     cross_fitted_events,
     estimate_event_score,
@@ -71,7 +70,7 @@ def event_document(
     baseline, simple_F = None, None
     if simple.risks is not None:
         simple_F = cross_fitted_events(y, simple.risks, follow_up, np.random.default_rng(seed))
-        scored = _scored(history.metric, simple.risks, simple_F)
+        scored = scored_risks(history.metric, simple.risks, simple_F)
         baseline = {
             "configuration": simple.configuration.to_json(),
             "score": estimate_event_score(history.metric, patients, scored, np.random.default_rng(seed)).to_json(),
@@ -85,10 +84,16 @@ def event_document(
     return {
         "rule": rule.name,
         "scale": ensemble.scale,
-        "members": [
-            {"weight": m.weight, "configuration": m.configuration.to_json(), "score": m.score} for m in ensemble.members
-        ],
-        "score": _corrected(ensemble, patients, _scored(history.metric, averaged, F), candidates, rule, seed).to_json(),
+        "members": members_document(ensemble),
+        "score": corrected(
+            corrected_event_score,
+            ensemble,
+            patients,
+            scored_risks(history.metric, averaged, F),
+            candidates,
+            rule,
+            seed=seed,
+        ).to_json(),
         "overall": overall_performance(y, F, follow_up),
         "baseline": baseline,
         "calibration": {
@@ -162,30 +167,3 @@ def simple_warnings(candidates: Candidates, follow_up: FollowUp) -> list[str]:
         f"above the simple model's {of_simple:.4f}: its ranking is better than its probabilities"
     )
     return [warning]
-
-
-def _scored(metric: Metric, F: NDArray[np.floating], recalibrated: NDArray[np.floating]) -> NDArray[np.floating]:
-    """Which risks tell how the delivered model does by this metric; its one recalibration keeps the ranking."""
-    return F if metric.ranks_only else recalibrated
-
-
-def _corrected(
-    ensemble: Ensemble,
-    patients: FollowedPatients,
-    scored: NDArray[np.floating],
-    candidates: Candidates,
-    rule: Rule,
-    seed: int,
-) -> ScoreEstimate:
-    weights = {m.number: m.weight for m in ensemble.members}
-    rng = np.random.default_rng(seed)
-    return corrected_event_score(
-        candidates.history.metric,
-        patients,
-        scored,
-        candidates.risks,
-        np.array([weights.get(number, 0.0) for number in candidates.posterior.numbers]),
-        choose=rule.revise(candidates, rng),
-        rng=rng,
-        average=lambda w, p: average(w, p, ensemble.scale),
-    )

@@ -6,7 +6,7 @@ import numpy as np
 
 from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features
 from autoprog.search.loop import Exploration
-from autoprog.space import Space
+from autoprog.search.planning import space_for
 
 # Apart from the numbers of batches, which seed the proposals, and from the ensemble's stream.
 _LEARNING_STREAM = 2**32 - 2
@@ -27,13 +27,10 @@ def statistics_of(exploration: Exploration) -> CohortStatistics | None:
         few scores.
     """
     state, cohort = exploration.state, exploration.cohort
-    space = Space.subset(state.settings.space, cohort.time_to_event.n_causes if cohort.time_to_event else 1)
-    if cohort.visits is not None:
-        space = space.with_windows(state.settings.windows)
     rng = np.random.default_rng([state.settings.seed, _LEARNING_STREAM])
     return learn_statistics(
         exploration.explored,
-        space,
+        space_for(state.settings, cohort),
         rng,
         cohort_id=state.cohort.sha256,
         meta_features=meta_features(cohort),

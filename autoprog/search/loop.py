@@ -23,10 +23,10 @@ from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.optimizer import Optimizer, Proposal, make_optimizer
 from autoprog.search.batch_evaluation import BatchEvaluation
 from autoprog.search.clock import Clock
-from autoprog.search.planning import explored_patients, plan_for
+from autoprog.search.planning import explored_patients, plan_for, space_for
 from autoprog.search.ports import CallLimits, Claim, Dispatcher, Phase, SearchState, Store
 from autoprog.search.signals import Signals
-from autoprog.space import Configuration, Space
+from autoprog.space import Configuration
 
 # Configurations of the last batch, the simple pipeline among them; a budget of fewer than twice two evaluations is
 # spent on all patients.
@@ -275,9 +275,7 @@ def optimizer_of(state: SearchState, cohort: Cohort) -> Optimizer:
     # What is explored on fewer patients must serve all of them: a guard of size looks at these.
     plan = plan_of(state, cohort)
     everybody = plan.shape(plan.sample(cohort))
-    space = Space.subset(state.settings.space, everybody.n_causes)
-    if cohort.visits is not None:
-        space = space.with_windows(state.settings.windows)
+    space = space_for(state.settings, cohort)
     space = space.restricted_to(space.valid_kinds(everybody))
     plan = exploration_plan_of(state, cohort)
     shape = replace(plan.shape(plan.sample(cohort)), has_missing=everybody.has_missing)

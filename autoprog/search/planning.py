@@ -74,7 +74,7 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
     prior_rules = settled_prior_rules([rule.stated() for rule in settings.prior_rules], cohort.features)
     faults += prior_rule_faults(prior_rules, cohort, STRATUM_NAMES)
     try:
-        space = Space.subset(settings.space, cohort.time_to_event.n_causes if cohort.time_to_event else 1)
+        space = space_for(settings, cohort)
         plan = plan_for(settings, cohort, max(_LEAST_FOLDS, min(folds, most)))
         shape = plan.shape(plan.sample(cohort))
         space.valid_kinds(shape)
@@ -116,6 +116,30 @@ def explored_patients(cohort: Cohort) -> int | None:
     minority = _n_rarer(cohort)
     wanted = max(_EXPLORED_PATIENTS, -(-_EXPLORED_MINORITY * n // max(1, minority)))
     return wanted if wanted < n else None
+
+
+def space_for(settings: SearchSettings, cohort: Cohort) -> Space:
+    """The algorithms that a search may choose from, valid for its cohort or not.
+
+    Parameters
+    ----------
+    settings : SearchSettings
+        Name algorithms, and windows.
+    cohort : Cohort
+        Whose causes, and visits, there are.
+
+    Returns
+    -------
+    Space
+        With the window as a hyperparameter where visits are looked back on over several lengths.
+
+    Raises
+    ------
+    InvalidInputError
+        Where a name is unknown or a stage is left empty.
+    """
+    space = Space.subset(settings.space, cohort.n_causes)
+    return space if cohort.visits is None else space.with_windows(settings.windows)
 
 
 def plan_for(settings: SearchSettings, cohort: Cohort, folds: int) -> Plan:

@@ -17,7 +17,7 @@ from autoprog.space.event_times import (
 from autoprog.space.hyperparameters import Choice, Float, Hyperparameter, Integer, Parameter
 from autoprog.space.independent_columns import IndependentColumns
 from autoprog.space.pipeline import build_pipeline
-from autoprog.space.registry import algorithms_of, register
+from autoprog.space.registry import algorithms_of, register, registered
 from autoprog.space.space import PipelineKind, Space, predicted_seconds
 from autoprog.space.subsample import stratified_rows
 
@@ -53,6 +53,7 @@ __all__ = [
     "inputs_of",
     "predicted_seconds",
     "register",
+    "registered",
     "scaled_to_leave_room",
     "strata_of",
     "stratified_rows",

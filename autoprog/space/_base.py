@@ -108,7 +108,7 @@ class TableShape:
             missing_indicators=missing_indicators,
             times=times,
             horizons=cohort.horizons,
-            n_causes=cohort.time_to_event.n_causes if cohort.time_to_event else 1,
+            n_causes=cohort.n_causes,
             n_periods=_train_size(_n_periods(cohort, times), folds),
             reduction=reduction,
         )

@@ -37,3 +37,8 @@ def register(algorithm: Algorithm) -> None:
 def algorithms_of(stage: StageName, n_causes: int = 1) -> tuple[Algorithm, ...]:
     """The algorithms of a stage, built-in ones first; those for competing risks alone where there are such."""
     return tuple(a for a in _table.values() if a.stage == stage and a.least_causes <= n_causes)
+
+
+def registered() -> tuple[Algorithm, ...]:
+    """Every algorithm of every stage, those for competing risks too."""
+    return tuple(_table.values())

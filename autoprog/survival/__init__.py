@@ -37,6 +37,7 @@ from autoprog.survival.net_benefit import net_benefit, net_benefit_of_all
 from autoprog.survival.outcomes import check_horizons, check_outcomes, largest_horizon
 from autoprog.survival.proportional_hazards import ProportionalHazards
 from autoprog.survival.pseudo_values import pseudo_values
+from autoprog.survival.spline import spline_columns, spline_knots
 from autoprog.survival.step import StepFunction
 
 __all__ = [
@@ -83,6 +84,8 @@ __all__ = [
     "pseudo_values",
     "rescale_causes",
     "scaled_brier",
+    "spline_columns",
+    "spline_knots",
     "subdistribution_c",
     "uno_c",
     "wolbers_c",

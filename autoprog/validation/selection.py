@@ -111,10 +111,7 @@ def corrected_score(
     counts = _counts(patients, resamples, rng)
     chosen, delivered = _left_out(metric, patients, p, average(w, p), counts, lambda c, g: average(choose(c, g), p))
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
-    estimate = apparent - float(np.mean(delivered - chosen))
-    quantiles = np.quantile(chosen - chosen.mean(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    ends = estimate + quantiles / np.sqrt(np.e - 1)
-    estimate, lower, upper = np.clip([estimate, *ends], metric.lower, metric.upper).tolist()
+    estimate, lower, upper = less_optimism(metric, apparent, chosen, delivered)
     how = "stratified by outcome" if patients.groups is None else "by group"
     method = (
         f"{title_of(metric)} of out-of-fold risks, corrected for having chosen the ensemble's weights by the same "
@@ -123,6 +120,30 @@ def corrected_score(
         f"{apparent:.3f}"
     )
     return ScoreEstimate(estimate, lower, upper, LEVEL, method)
+
+
+def less_optimism(metric: Metric, apparent: float, chosen: _Floats, delivered: _Floats) -> tuple[float, float, float]:
+    """A score less what choosing by the same patients added to it, and its interval.
+
+    Parameters
+    ----------
+    metric : Metric
+        Bounds the score.
+    apparent : float
+        Score of w p on all patients.
+    chosen, delivered : ndarray, shape = (b,)
+        s and s_w.
+
+    Returns
+    -------
+    estimate, lower, upper : float
+        Within the metric's range.
+    """
+    estimate = apparent - float(np.mean(delivered - chosen))
+    quantiles = np.quantile(chosen - chosen.mean(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    ends = estimate + quantiles / np.sqrt(np.e - 1)
+    corrected, lower, upper = np.clip([estimate, *ends], metric.lower, metric.upper).tolist()
+    return corrected, lower, upper
 
 
 def n_resamples(n_patients: int, n_pipelines: int) -> int:

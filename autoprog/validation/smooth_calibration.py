@@ -33,12 +33,8 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from autoprog.evaluation import logit_of
+from autoprog.survival import spline_columns, spline_knots
 from autoprog.validation.logistic import information, maximum_likelihood, overlap
-
-# Percentiles at which Harrell places 5 and 3 knots; 3 where the rarer outcome has too few patients for 5 coefficients.
-_FIVE = (0.05, 0.275, 0.5, 0.725, 0.95)
-_THREE = (0.1, 0.5, 0.9)
-_ENOUGH = 100
 
 _METHODS = {
     1: "one frequency for all, as the risks are equal",
@@ -48,7 +44,6 @@ _SPLINE = "logistic in a restricted cubic spline of the logit of the risk, {} kn
 
 _LEVEL = 0.95
 _PERCENTILES, _DECIMALS = np.linspace(0.01, 0.99, 50), 6  # where a curve is told, and of its risks
-_APART = 6  # decimals of a logit in which two knots must differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,10 +169,7 @@ def _method(Z: NDArray[np.float64], t: NDArray[np.float64]) -> str:
 
 
 def _knots(y: NDArray[np.integer], x: NDArray[np.float64]) -> NDArray[np.float64]:
-    rarer = min(int(y.sum()), int(len(y) - y.sum()))
-    percentiles = _FIVE if rarer >= _ENOUGH else _THREE
-    # Ties can make knots coincide; as observed values there are never more of them than coefficients can be told apart.
-    return np.unique(np.quantile(x, percentiles, method="inverted_cdf").round(_APART))
+    return spline_knots(x, min(int(y.sum()), int(len(y) - y.sum())))
 
 
 def _design(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -186,15 +178,5 @@ def _design(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float6
 
 
 def _columns(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
-    nonlinear = [_spline_term(x, t, j) for j in range(len(t) - 2)]
-    return np.column_stack([np.ones(len(x)), x, *nonlinear])
-
-
-def _spline_term(x: NDArray[np.float64], t: NDArray[np.float64], j: int) -> NDArray[np.float64]:
-    def cubed(u: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.maximum(u, 0.0) ** 3
-
-    before_last, last = t[-2:]
-    tail = cubed(x - before_last) * (last - t[j]) - cubed(x - last) * (before_last - t[j])
-    term: NDArray[np.float64] = (cubed(x - t[j]) - tail / (last - before_last)) / (last - t[0]) ** 2
-    return term
+    # Knots that coincide leave a line where the risks differ.
+    return spline_columns(x, t) if len(t) > 1 else np.column_stack([np.ones(len(x)), x])

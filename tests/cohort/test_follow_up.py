@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from sksurv.nonparametric import kaplan_meier_estimator
 
-from autoprog.cohort import FollowUp, follow_up
+from autoprog.cohort import FollowUpSummary, follow_up
 from autoprog.cohort.follow_up import median_follow_up
 from autoprog.cohort.horizons import default_horizons, horizon_fault, horizon_limit
 from tests.cohorts import cleveland_cohort, event_cohort, event_file
@@ -52,7 +52,7 @@ def test_the_counts_of_competing_causes_are_in_their_order() -> None:
     cohort = event_cohort("bmt137")
     assert cohort.time is not None
     median = median_follow_up(cohort.time, cohort.y > 0)
-    assert follow_up(cohort) == FollowUp({"1": 42, "2": 41}, 54, float(cohort.time.sum()), median)
+    assert follow_up(cohort) == FollowUpSummary({"1": 42, "2": 41}, 54, float(cohort.time.sum()), median)
     none = replace(cohort, y=np.where(cohort.y == 2, 0, cohort.y).astype(np.int8))
     found = follow_up(none)
     assert found is not None

@@ -16,7 +16,7 @@ from autoprog.evaluation import FollowUp, Metric
 from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.recalibration import fit_event_recalibration
 from autoprog.validation.score import LEVEL, ScoreEstimate
-from autoprog.validation.selection import Average, Choose
+from autoprog.validation.selection import Average, Choose, less_optimism
 
 RESAMPLES = 500
 # The correction scores every pipeline in every resample, and two averages one by one.
@@ -131,10 +131,7 @@ def corrected_event_score(
             pairs.append((first, second))
     of_chosen, of_delivered = np.array(pairs).T
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
-    estimate = apparent - float(np.mean(of_delivered - of_chosen))
-    quantiles = np.quantile(of_chosen - of_chosen.mean(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    ends = estimate + quantiles / np.sqrt(np.e - 1)
-    estimate, lower, upper = np.clip([estimate, *ends], metric.lower, metric.upper).tolist()
+    estimate, lower, upper = less_optimism(metric, apparent, of_chosen, of_delivered)
     method = (
         f"{_title(metric, patients.follow_up)} of out-of-fold risks, corrected for having chosen the ensemble's "
         f"weights by the same patients: in {resamples} bootstrap resamples all {t} pipelines are scored and weighed "
