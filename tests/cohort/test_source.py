@@ -26,10 +26,10 @@ def parquet_of(table: pa.Table) -> bytes:
     "content",
     [
         CSV,
-        gzip.compress(CSV),
-        gzip.compress(CSV[:5]) + gzip.compress(CSV[5:]),
+        gzip.compress(CSV, mtime=0),
+        gzip.compress(CSV[:5], mtime=0) + gzip.compress(CSV[5:], mtime=0),
         parquet_of(pa.table({"a": [1, 3], "b": [2, 4]})),
-        gzip.compress(parquet_of(pa.table({"a": [1, 3], "b": [2, 4]}))),
+        gzip.compress(parquet_of(pa.table({"a": [1, 3], "b": [2, 4]})), mtime=0),
     ],
     ids=["csv", "gzip", "gzip in two members", "parquet", "gzipped parquet"],
 )
@@ -72,7 +72,7 @@ def test_damaged_gzip_is_a_fault(cut: int) -> None:
         (b"PK\x03\x04" + b"x" * 50, "an Excel workbook"),
         (b"%PDF-1.7 ...", "a PDF"),
         (bytes(range(256)), "no text"),
-        (gzip.compress(gzip.compress(CSV)), "no text"),
+        (gzip.compress(gzip.compress(CSV, mtime=0), mtime=0), "no text"),
         (b"PAR1" + b"\x00" * 40, "begins as Parquet but is damaged"),
         (parquet_of(pa.table({"a": [1]}))[:-20], "begins as Parquet but is damaged"),
     ],
