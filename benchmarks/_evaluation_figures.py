@@ -20,6 +20,7 @@ from _evaluation_variants import RIVAL, VARIANTS
 from numpy.typing import NDArray
 
 from autoprog.evaluation import Evaluation, History, Metric, Plan, Race, Status, metric_of
+from autoprog.search.loop import BATCHES_UNDER_WAY
 from autoprog.space import Configuration
 
 Shard = Mapping[str, Any]
@@ -139,13 +140,14 @@ def _raced(shard: Shard, metric: Metric, order: NDArray[np.intp], repeats: int, 
     """Folds that each configuration would have been given, by its number."""
     history: list[Evaluation] = []
     given: dict[int, int] = {}
-    for first in range(0, len(order), batch_size):
-        race = Race.of(History(metric, tuple(history), repeats))
+    for batch, first in enumerate(range(0, len(order), batch_size)):
+        known = [e for e in history if e.batch <= batch - BATCHES_UNDER_WAY]
+        race = Race.of(History(metric, tuple(known), repeats))
         for i in map(int, order[first : first + batch_size]):
             scores = tuple(shard["records"][str(i)]["fold_scores"])
             given[i] = _folds_until_lost(race, [metric.gain(s) for s in scores])
             if given[i] == len(scores):
-                history.append(_complete(i, scores))
+                history.append(_complete(i, batch, scores))
     return given
 
 
@@ -155,9 +157,9 @@ def _folds_until_lost(race: Race | None, gains: list[float]) -> int:
     return next((k for k in range(1, len(gains)) if race.is_lost(gains[:k])), len(gains))
 
 
-def _complete(number: int, scores: tuple[float, ...]) -> Evaluation:
+def _complete(number: int, batch: int, scores: tuple[float, ...]) -> Evaluation:
     mean = float(np.mean(scores))
-    return Evaluation(number, 0, _ANY, Status.SUCCEEDED, score=mean, fold_scores=scores)
+    return Evaluation(number, batch, _ANY, Status.SUCCEEDED, score=mean, fold_scores=scores)
 
 
 # A race looks at scores alone.

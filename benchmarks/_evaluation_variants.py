@@ -7,7 +7,8 @@ what the shared prefixes save.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar
@@ -20,8 +21,9 @@ from autoprog.cohort import Cohort
 from autoprog.engine import DaskEngine
 from autoprog.evaluation import Evaluation, FoldResult, History, Plan, PrefixMemory, Race, metric_of
 from autoprog.search import work
-from autoprog.search.batch_evaluation import BatchEvaluation
 from autoprog.search.calls import run_calls
+from autoprog.search.evaluation_stream import EvaluationStream
+from autoprog.search.loop import BATCHES_UNDER_WAY
 from autoprog.search.ports import Call, CallLimits, CallOutcome, CallQueue, CallStatus, CohortRef
 from autoprog.space import Configuration, build_pipeline
 
@@ -252,44 +254,37 @@ def run_rival(task: Task) -> dict[str, Any]:
 
 
 def run_variant(task: Task, variant: Variant) -> dict[str, Any]:
-    """The engine with two slots, batch after batch, as a search evaluates."""
+    """The engine with two slots and two batches under way, as a search evaluates."""
     metric = metric_of(task.plan.metric, task.plan.thresholds)
     evaluations: list[Evaluation] = []
-    records, batches = {}, []
+    records = {}
+    batches = deque(enumerate(_batches(task)))
+    stream = EvaluationStream(ref=task.ref, cohort=task.cohort, plan=task.plan, limits=task.limits)
+
+    def replenish() -> None:
+        while batches and stream.is_complete(batches[0][0] - BATCHES_UNDER_WAY):
+            batch, configurations = batches.popleft()
+            known = [e for e in evaluations if e.batch <= batch - BATCHES_UNDER_WAY]
+            history = History(metric, tuple(sorted(known, key=lambda e: e.number)), task.plan.repeats)
+            stream.add(batch, configurations, Race.of(history) if variant.racing else None)
+
     with DaskEngine.embedded(SLOTS, [__name__]) as engine:
         _warm_up(engine, task, 4 * SLOTS)
         watched = Watched(engine, folds_with_prefixes if variant.prefixes else folds_alone)
-        start = began = time.perf_counter()
-        for batch in _batches(task):
-            history = History(metric, tuple(sorted(evaluations, key=lambda e: e.number)), task.plan.repeats)
-            for evaluation in _evaluated(task, batch, Race.of(history) if variant.racing else None, watched):
-                evaluations.append(evaluation)
-                records[str(evaluation.number)] = _record_of(evaluation, time.perf_counter() - start)
-            batches.append(round(time.perf_counter() - began, 4))
-            began = time.perf_counter()
-    wall_s = sum(batches)
-    return {"slots": SLOTS, "wall_s": wall_s, "batches_s": batches, **watched.figures(), "records": records}
+        start = time.perf_counter()
+        replenish()
+        for evaluation in stream.run(watched, lambda: False):
+            evaluations.append(evaluation)
+            records[str(evaluation.number)] = _record_of(evaluation, time.perf_counter() - start)
+            replenish()
+        wall_s = time.perf_counter() - start
+    return {"slots": SLOTS, "wall_s": wall_s, **watched.figures(), "records": records}
 
 
 def _batches(task: Task) -> Iterator[dict[int, Configuration]]:
     numbered = list(enumerate(task.configurations))
     for first in range(0, len(numbered), task.batch_size):
         yield dict(numbered[first : first + task.batch_size])
-
-
-def _evaluated(
-    task: Task, configurations: Mapping[int, Configuration], race: Race | None, watched: Watched
-) -> Iterator[Evaluation]:
-    batch = BatchEvaluation(
-        configurations,
-        min(configurations) // task.batch_size,
-        ref=task.ref,
-        cohort=task.cohort,
-        plan=task.plan,
-        race=race,
-        limits=task.limits,
-    )
-    return batch.run(watched, lambda: False)
 
 
 def _warm_up(engine: DaskEngine, task: Task, n: int) -> None:

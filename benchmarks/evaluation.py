@@ -7,16 +7,15 @@ default search by
 
 - `cross_val_score`: scikit-learn, one after another in one process, which is killed at the time limit; its clock runs
   only while the function itself does;
-- `engine`: the search's own batches on two slots, without what follows;
+- `engine`: two slots with two batches under way, as a search has, without what follows;
 - `prefixes`: with stages before the prediction shared between configurations;
-- `prefixes_racing`: and with configurations stopped that have no chance against the best of the batches before, as a
-  search does.
+- `prefixes_racing`: and with configurations stopped that have no chance against the best that was known when their
+  batch was proposed, as a search does.
 
 Counted are complete evaluations whose score is above the median of all 200 in the rival's run (where one without a
-score counts as the worst). Racing looks at the incumbent of the batches before, so that the size of a batch matters:
-eight are four a slot, enough that the wait for the last of a batch is short, and few enough that the race is soon on.
-The bar, for both together, is three times the rival's count a minute; racing, replayed over the rival's fold scores in
-200 random orders, must stop less than 5 % of the best tenth.
+score counts as the worst). Batches have the size that they have in a search. The bar, for both together, is three times
+the rival's count a minute; racing, replayed over the rival's fold scores in 200 random orders, must stop less than 5 %
+of the best tenth.
 
 Every run of a variant on a cohort is written to a shard; a run that was broken off goes on from those that are there.
 """
@@ -49,7 +48,7 @@ from tests.cohorts import real_cohort
 COHORTS = ("pima_missing", "hepatitis", "ckd", "cleveland")
 CONFIGURATIONS = 200
 LIMIT_S = 10.0
-BATCH_SIZE = 8
+BATCH_SIZE = SearchSettings().batch_size
 BAR, MOST_TOP_RACED_OUT = 3.0, 0.05
 SEED = 0
 SHARDS = Path(__file__).parent / "results" / "evaluation"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -10,13 +10,20 @@ import numpy as np
 from autoprog.evaluation import History
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.proposal import Proposal
+from autoprog.space import Configuration
 
 
 class Optimizer(Protocol):
     """Chooses what to evaluate next; holds nothing that changes."""
 
     def propose(
-        self, history: History, batch: int, size: int, rng: np.random.Generator, state: Mapping[str, Any]
+        self,
+        history: History,
+        batch: int,
+        size: int,
+        rng: np.random.Generator,
+        state: Mapping[str, Any],
+        pending: Sequence[Configuration] = (),
     ) -> Proposal:
         """The next batch: a function of these arguments alone.
 
@@ -32,6 +39,8 @@ class Optimizer(Protocol):
             Seeded by the search's seed and `batch`.
         state : mapping
             `state` of the proposal before, which may have been through JSON; empty for the first.
+        pending : sequence of Configuration
+            Proposed before and still being evaluated: not to be proposed again, nor their likes.
 
         Returns
         -------

@@ -40,6 +40,8 @@ def improving_batch(
     size: int,
     seen: Collection[Configuration],
     rng: np.random.Generator,
+    *,
+    pending: Sequence[Configuration] = (),
     prices: Mapping[PipelineKind, float] | None = None,
 ) -> tuple[Configuration, ...]:
     """The configurations with the greatest expected improvement, one after another.
@@ -56,6 +58,8 @@ def improving_batch(
         Never to be proposed again.
     rng : numpy.random.Generator
         Source of randomness.
+    pending : sequence of Configuration
+        Being evaluated: the surrogate believes its own mean there.
     prices : mapping or None
         What is taken off the logarithm of a kind's expected improvement; None for nothing.
 
@@ -78,6 +82,7 @@ def improving_batch(
     best = float(evaluated[belief.observations.succeeded].max())
     anchors = [belief.observations.evaluations[i].configuration for i in np.argsort(-evaluated, kind="stable")]
     anchors = anchors[:_ANCHORS]
+    mixture.believe(encoding.encode(pending))
     batch: list[Configuration] = []
     while len(batch) < size:
         taken = {*seen, *batch}

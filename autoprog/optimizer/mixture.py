@@ -33,6 +33,11 @@ class Mixture:
         Observations and numbers.
     samples : sequence of ndarray of int, at least 1
         Decompositions, shape = (n_alg,) each.
+
+    Attributes
+    ----------
+    surrogates : list of Surrogate
+        One a distinct decomposition.
     """
 
     def __init__(self, belief: Belief, samples: Sequence[NDArray[np.int64]]) -> None:
@@ -56,7 +61,7 @@ class Mixture:
         mean, sd : ndarray, shape = (p,)
             Of standardised gains, without noise.
         """
-        moments = [surrogate.marginal(points) for surrogate in self._surrogates]
+        moments = [surrogate.marginal(points) for surrogate in self.surrogates]
         means, variances = (np.array(part) for part in zip(*moments, strict=True))
         mean = self._weights @ means
         return mean, np.sqrt(self._weights @ (variances + (means - mean) ** 2))
@@ -67,15 +72,17 @@ class Mixture:
         Parameters
         ----------
         points : Points
-            Pipelines that will be evaluated.
+            Pipelines that will be evaluated; with none nothing changes.
         """
+        if not len(points):
+            return
         mean, _ = self.marginal(points)
         self._points = self._points.followed_by(points)
         self._y = np.concatenate([self._y, mean])
         self._fit()
 
     def _fit(self) -> None:
-        self._surrogates = [
+        self.surrogates = [
             Surrogate(
                 self._points,
                 self._y,

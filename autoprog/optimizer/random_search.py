@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.proposal import Proposal
 from autoprog.optimizer.structured import StructuredOptimizer
-from autoprog.space import Space, TableShape
+from autoprog.space import Configuration, Space, TableShape
 
 
 class RandomSearch:
@@ -39,10 +39,16 @@ class RandomSearch:
         self._judge = StructuredOptimizer(space, shape, options)
 
     def propose(
-        self, history: History, batch: int, size: int, rng: np.random.Generator, state: Mapping[str, Any]
+        self,
+        history: History,
+        batch: int,
+        size: int,
+        rng: np.random.Generator,
+        state: Mapping[str, Any],
+        pending: Sequence[Configuration] = (),
     ) -> Proposal:
-        """Uniform draws that were not evaluated before."""
-        seen = {e.configuration for e in history}
+        """Uniform draws that were not proposed before."""
+        seen = {*(e.configuration for e in history), *pending}
         design = uniform_design(self._encoding, self._kinds, size, seen, rng, self._mode)
         return Proposal(batch, design, state=dict(state))
 

@@ -12,7 +12,7 @@ Sheet autoprognosis.md; Alaa & van der Schaar 2018, ICML, section 3.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from autoprog.optimizer.decomposition import Decomposition
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.improvement import improving_batch, young_prices
 from autoprog.optimizer.initial import cheaper_half, stratified_design
+from autoprog.optimizer.mixture import Mixture
 from autoprog.optimizer.observations import Observations, observe
 from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.posterior import Posterior
@@ -69,12 +70,18 @@ class StructuredOptimizer:
         self._options = options
 
     def propose(
-        self, history: History, batch: int, size: int, rng: np.random.Generator, state: Mapping[str, Any]
+        self,
+        history: History,
+        batch: int,
+        size: int,
+        rng: np.random.Generator,
+        state: Mapping[str, Any],
+        pending: Sequence[Configuration] = (),
     ) -> Proposal:
         """The first design, then the method's batches."""
-        seen = {e.configuration for e in history}
+        seen = {*(e.configuration for e in history), *pending}
         observations = observe(history)
-        if observations is None or len(history) < _FIRST_DESIGN:
+        if observations is None or len(seen) < _FIRST_DESIGN:
             design = stratified_design(self._encoding, self._first_kinds, size, seen, rng, self._shape.mode)
             return Proposal(batch, design, state=dict(state))
         options = self._options
@@ -82,10 +89,10 @@ class StructuredOptimizer:
             belief = Belief.learn(self._encoding, options, observations, state, rng)
             belief.sweep(int(np.clip(_SWEEP_EVALUATIONS // len(belief.points), 1, _MOST_SWEEPS)), options.averaged)
             if options.acquisition == "ucb":
-                configurations = self._bounded(belief, size, seen, rng)
+                configurations = self._bounded(belief, size, seen, rng, pending)
             else:
                 prices = young_prices(self._kinds, self._shape, len(history)) if options.cost_aware else None
-                configurations = improving_batch(belief, self._kinds, size, seen, rng, prices)
+                configurations = improving_batch(belief, self._kinds, size, seen, rng, pending=pending, prices=prices)
         return Proposal(batch, configurations, state=belief.state)
 
     def posterior(self, history: History, rng: np.random.Generator, state: Mapping[str, Any]) -> Posterior:
@@ -114,14 +121,21 @@ class StructuredOptimizer:
         )
 
     def _bounded(
-        self, belief: Belief, size: int, seen: set[Configuration], rng: np.random.Generator
+        self,
+        belief: Belief,
+        size: int,
+        seen: set[Configuration],
+        rng: np.random.Generator,
+        pending: Sequence[Configuration],
     ) -> tuple[Configuration, ...]:
         """The source's batch."""
         labels = belief.chain.best
         per_set = _CANDIDATES // n_active_sets(self._kind_table, labels)
         per_set = int(np.clip(per_set, _LEAST_CANDIDATES, _MOST_CANDIDATES))
         pools = draw_pools(self._encoding, per_set, self._anchors(belief.observations), rng)
-        surrogate = belief.surrogate(labels)
+        mixture = Mixture(belief, [labels])
+        mixture.believe(self._encoding.encode(pending))
+        (surrogate,) = mixture.surrogates
         bounds = PipelineBounds(surrogate, self._encoding, self._kind_table, pools, self._options.beta)
         return select_batch(bounds, labels, size, seen)
 

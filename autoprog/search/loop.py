@@ -1,8 +1,10 @@
 """The loop of a search: propose a batch, evaluate it, write each result down, until the budget is spent.
 
-A batch is written before it is evaluated, together with what the optimizer must remember, and each evaluation when it
-ends. A search that was killed reads both back, evaluates what is missing of its last batch, and goes on exactly as it
-would have: proposals depend on completed batches and on seeds alone, never on the order or the time of arrival.
+Two batches are under way at a time, so that no slot waits for the last evaluation of a batch: the next one is proposed
+when all but the last are complete, from what these told and from what the last one will evaluate. A batch is written
+before it is evaluated, together with what the optimizer must remember, and each evaluation when it ends. A search that
+was killed reads both back, evaluates what is missing, and goes on exactly as it would have: proposals depend on
+complete batches and on seeds alone, never on the order or the time of arrival.
 
 A large cohort is explored on a subsample of its patients. The best configurations, and the simple pipeline, are then
 proposed a second time, in one last batch, and evaluated on all patients: a configuration that comes twice is one of
@@ -21,12 +23,15 @@ import numpy as np
 from autoprog.cohort import Cohort
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.optimizer import Optimizer, Proposal, make_optimizer
-from autoprog.search.batch_evaluation import BatchEvaluation
 from autoprog.search.clock import Clock
+from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.planning import explored_patients, plan_for, space_for
 from autoprog.search.ports import CallLimits, Claim, Dispatcher, Phase, SearchState, Store
 from autoprog.search.signals import Signals
 from autoprog.space import Configuration
+
+BATCHES_UNDER_WAY = 2
+"""Batches that are evaluated at the same time."""
 
 # Configurations of the last batch, the simple pipeline among them; a budget of fewer than twice two evaluations is
 # spent on all patients.
@@ -146,15 +151,46 @@ class Exploration:
             If no worker can be reached.
         """
         self._store.record_phase(self._claim, Phase.SEARCH)
-        if self._proposals:
-            self._evaluate(self._proposals[-1])
         if not self._has_finalists:
-            while not self._time_is_up() and (proposal := self._propose()) is not None:
-                self._evaluate(proposal)
-            self._signals.check()
+            self._explore()
             if self._is_sampled and not self._signals.cancel.is_set() and (finalists := self._finalists()):
-                self._evaluate(self._record(finalists, self.optimizer_state))
+                self._record(finalists, self.optimizer_state)
+        if self._has_finalists:
+            self._evaluate_finalists()
+
+    def _explore(self) -> None:
+        stream = self._stream(self.exploration_plan)
+        for proposal in self._proposals:
+            stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch))
+        self._replenish(stream)
+        for evaluation in stream.run(self._dispatcher, self._explored_enough):
+            self._take(evaluation)
+            self._replenish(stream)
         self._signals.check()
+
+    def _replenish(self, stream: EvaluationStream) -> None:
+        """Have as many batches under way as there may be."""
+        while stream.is_complete(len(self._proposals) - BATCHES_UNDER_WAY) and not self._time_is_up():
+            proposal = self._propose()
+            if proposal is None:
+                return
+            stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch))
+
+    def _evaluate_finalists(self) -> None:
+        stream = self._stream(self.plan)
+        stream.add(self._proposals[-1].batch, self._missing(self._proposals[-1]), race=None)
+        for evaluation in stream.run(self._dispatcher, self._stop):
+            self._take(evaluation)
+        self._signals.check()
+
+    def _stream(self, plan: Plan) -> EvaluationStream:
+        limits = self.state.settings.limits
+        return EvaluationStream(
+            ref=self.state.cohort,
+            cohort=self.cohort,
+            plan=plan,
+            limits=CallLimits(limits.evaluation_s, limits.memory_mb),
+        )
 
     @property
     def _is_sampled(self) -> bool:
@@ -162,11 +198,9 @@ class Exploration:
 
     @property
     def _has_finalists(self) -> bool:
-        return bool(self._proposals) and self._is_final(self._proposals[-1])
-
-    def _is_final(self, proposal: Proposal) -> bool:
-        earlier = {c for p in self._proposals[: proposal.batch] for c in p.configurations}
-        return bool(earlier.intersection(proposal.configurations))
+        """Whether the last batch is of configurations that came before."""
+        *earlier, last = self._proposals or [Proposal(0, ())]
+        return not {c for p in earlier for c in p.configurations}.isdisjoint(last.configurations)
 
     def _stop(self) -> bool:
         return self._signals.leave() or self._signals.cancel.is_set() or self.clock.evaluations_end()
@@ -183,14 +217,21 @@ class Exploration:
     def _propose(self) -> Proposal | None:
         """The next batch, written down; None when nothing is left to evaluate."""
         settings = self.state.settings
+        proposed = sum(len(p.configurations) for p in self._proposals)
         finalists = min(_MOST_FINALISTS, settings.budget.evaluations // 2) if self._is_sampled else 0
-        size = min(settings.batch_size, settings.budget.evaluations - finalists - len(self._evaluations))
+        size = min(settings.batch_size, settings.budget.evaluations - finalists - proposed)
         if size <= 0:
             return None
         batch = len(self._proposals)
         rng = np.random.default_rng([settings.seed, batch])
-        proposal = self.optimizer.propose(self.explored, batch, size, rng, self.optimizer_state)
+        pending = self._proposals[-1].configurations if self._proposals else ()
+        proposal = self.optimizer.propose(self._known_to(batch), batch, size, rng, self.optimizer_state, pending)
         return self._record(proposal.configurations, proposal.state)
+
+    def _known_to(self, batch: int) -> History:
+        """What was complete when a batch was proposed, whatever is known since."""
+        history = self.explored
+        return replace(history, evaluations=tuple(e for e in history if e.batch <= batch - BATCHES_UNDER_WAY))
 
     def _record(self, configurations: tuple[Configuration, ...], state: Mapping[str, Any]) -> Proposal | None:
         if not configurations:
@@ -208,34 +249,17 @@ class Exploration:
         chosen = dict.fromkeys(e.configuration for e in (*history.evaluations[:1], *best_first))
         return tuple(chosen)[: max(0, most)]
 
-    def _evaluate(self, proposal: Proposal | None) -> None:
-        """Evaluate what of the batch is not evaluated yet."""
-        if proposal is None:
-            return
+    def _missing(self, proposal: Proposal) -> dict[int, Configuration]:
+        """What of a batch is not evaluated yet, by number."""
         first = sum(len(p.configurations) for p in self._proposals[: proposal.batch])
-        missing = {
-            number: configuration
-            for number, configuration in enumerate(proposal.configurations, first)
-            if number not in self._evaluations
-        }
-        settings = self.state.settings
-        final = self._is_final(proposal)
-        batch = BatchEvaluation(
-            missing,
-            proposal.batch,
-            ref=self.state.cohort,
-            cohort=self.cohort,
-            plan=self.plan if final else self.exploration_plan,
-            race=self._race(proposal) if settings.racing and not final else None,
-            limits=CallLimits(settings.limits.evaluation_s, settings.limits.memory_mb),
-        )
-        for evaluation in batch.run(self._dispatcher, self._stop if final else self._explored_enough):
-            if evaluation.status is Status.CANCELLED:
-                if not self._signals.leave():  # else it is not the search's end: another runner evaluates it
-                    self._keep(replace(evaluation, reason=self._why_cancelled()))
-            else:
-                self._keep(evaluation)
-        self._signals.check()
+        numbered = enumerate(proposal.configurations, first)
+        return {number: configuration for number, configuration in numbered if number not in self._evaluations}
+
+    def _take(self, evaluation: Evaluation) -> None:
+        if evaluation.status is not Status.CANCELLED:
+            self._keep(evaluation)
+        elif not self._signals.leave():  # else it is not the search's end: another runner evaluates it
+            self._keep(replace(evaluation, reason=self._why_cancelled()))
 
     def _keep(self, evaluation: Evaluation) -> None:
         self._store.record_evaluation(self._claim, evaluation)
@@ -245,10 +269,9 @@ class Exploration:
     def _expect(self) -> None:
         self.clock.expect(self.final if self.final.succeeded else self.explored)
 
-    def _race(self, proposal: Proposal) -> Race | None:
-        """Against the incumbent as it stood when the batch was proposed, whatever of the batch is known since."""
-        history = self.explored
-        return Race.of(replace(history, evaluations=tuple(e for e in history if e.batch < proposal.batch)))
+    def _race(self, batch: int) -> Race | None:
+        """Against the incumbent as it stood when the batch was proposed."""
+        return Race.of(self._known_to(batch)) if self.state.settings.racing else None
 
     def _why_cancelled(self) -> str:
         if self._signals.cancel.is_set():

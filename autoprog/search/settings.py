@@ -169,7 +169,8 @@ class SearchSettings(BaseModel):
         default=False, description="give every feature with missing cells a column that says where they are"
     )
     batch_size: Annotated[int, Field(ge=1, le=64)] = Field(
-        4, description="configurations proposed at once; the next batch learns from all of them"
+        4,
+        description="configurations proposed at once, while the batch before is evaluated",
     )
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of folds, pipelines and proposals")
     budget: Budget = Budget()

@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.evaluation import METRICS, Evaluation, Plan, Status, fit_pipeline
-from autoprog.search.batch_evaluation import BatchEvaluation
+from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.ports import CallLimits, CohortRef
 from autoprog.space import Configuration, stratified_rows
 
@@ -134,16 +134,10 @@ class _Split:
     def _made(self, configurations: Sequence[Configuration], batch: int) -> Iterable[Evaluation]:
         if not configurations:
             return ()
-        evaluation = BatchEvaluation(
-            dict(enumerate(configurations)),
-            batch,
-            ref=self._ref,
-            cohort=self._searched,
-            plan=self.plan,
-            race=None,
-            limits=CallLimits(LIMIT_S, MEMORY_MB),
-        )
-        return evaluation.run(self._engine, lambda: False)
+        limits = CallLimits(LIMIT_S, MEMORY_MB)
+        stream = EvaluationStream(ref=self._ref, cohort=self._searched, plan=self.plan, limits=limits)
+        stream.add(batch, dict(enumerate(configurations)), race=None)
+        return stream.run(self._engine, lambda: False)
 
     def _answer(self, number: int, batch: int, configuration: Configuration) -> Evaluation:
         kept = self._kept.evaluations[configuration.key]

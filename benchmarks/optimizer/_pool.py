@@ -24,14 +24,14 @@ from scipy.stats import qmc
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.evaluation import Evaluation, Plan, Status
-from autoprog.search.batch_evaluation import BatchEvaluation
+from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.ports import CallLimits, CohortRef
 from autoprog.space import STAGES, Algorithm, Configuration, PipelineKind, Space, TableShape
 
 POOLS = Path(__file__).parent / "pools"
 EACH = 32  # a predictor: a power of 2, which keeps a Sobol sequence balanced
 LIMIT_S, MEMORY_MB = 8.0, 4096
-SLOTS, BATCH = 2, 16
+SLOTS = 2
 
 
 @dataclass(frozen=True)
@@ -134,14 +134,12 @@ def _evaluated(cohort: Cohort, plan: Plan, left: dict[int, Configuration]) -> It
         path = Path(scratch) / "cohort.parquet"
         path.write_bytes(content)
         ref = CohortRef(path.as_uri(), hashlib.sha256(content).hexdigest())
-        numbers = sorted(left)
-        for first in range(0, len(numbers), BATCH):
-            batch = {i: left[i] for i in numbers[first : first + BATCH]}
-            evaluation = BatchEvaluation(
-                batch, first // BATCH, ref=ref, cohort=cohort, plan=plan, race=None, limits=limits
-            )
-            yield from evaluation.run(engine, lambda: False)
-            print(f"{first + len(batch)} of {len(numbers)}", file=sys.stderr, flush=True)
+        stream = EvaluationStream(ref=ref, cohort=cohort, plan=plan, limits=limits)
+        stream.add(0, left, race=None)
+        for done, evaluation in enumerate(stream.run(engine, lambda: False), 1):
+            yield evaluation
+            if done % 50 == 0 or done == len(left):
+                print(f"{done} of {len(left)}", file=sys.stderr, flush=True)
 
 
 def _line(evaluation: Evaluation) -> dict[str, Any]:

@@ -101,6 +101,18 @@ def test_a_resumed_search_proposes_what_an_unbroken_one_does(preset: str, propos
         assert again == proposals[batch]
 
 
+def test_what_is_pending_is_not_proposed_again(preset: str, proposals: list[Proposal]) -> None:
+    """With the same draws as the batch that is under way."""
+    space = Space.full()
+    optimizer = make_optimizer(space, MISSING, OptimizerOptions.of(preset, {}))  # type: ignore[arg-type]
+    history, pending = evaluated(proposals[:8], space), proposals[8].configurations
+    following = optimizer.propose(history, 8, 4, np.random.default_rng([0, 8]), proposals[7].state, pending)
+    assert len(following.configurations) >= 1
+    assert set(following.configurations).isdisjoint(pending)
+    again = optimizer.propose(history, 8, 4, np.random.default_rng([0, 8]), proposals[7].state)
+    assert again.configurations == pending
+
+
 def test_another_seed_proposes_otherwise(preset: str, proposals: list[Proposal]) -> None:
     space = Space.full()
     optimizer = make_optimizer(space, MISSING, OptimizerOptions.of(preset, {}))  # type: ignore[arg-type]

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from autoprog.evaluation import Evaluation, FoldResult, Plan, Race, Status
-from autoprog.search import batch_evaluation
-from autoprog.search.batch_evaluation import BatchEvaluation
+from autoprog.search import evaluation_stream
+from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus, CohortRef
 from autoprog.space import Configuration, Step
 from tests.cohorts import cleveland_cohort
@@ -82,23 +82,21 @@ def scores(monkeypatch: pytest.MonkeyPatch) -> dict[float, list[float | None]]:
             results.append(FoldResult(score, np.full(n, fold / 10, dtype=np.float32), (f"note {fold % 2}",)))
         return tuple(results)
 
-    monkeypatch.setattr(batch_evaluation, "evaluate_folds", evaluate_folds)
+    monkeypatch.setattr(evaluation_stream, "evaluate_folds", evaluate_folds)
     return table
 
 
 def evaluate(
     table: dict[float, Any], dispatcher: ShuffledDispatcher, race: Race | None = RACE, time_s: float = 60
 ) -> list[Evaluation]:
-    batch = BatchEvaluation(
-        {i: configuration(alpha) for i, alpha in enumerate(table)},
-        3,
-        ref=CohortRef("file:///none", "0"),
-        cohort=cleveland_cohort(),
-        plan=PLAN,
-        race=race,
-        limits=CallLimits(time_s, 1024),
-    )
-    return sorted(batch.run(dispatcher, lambda: False), key=lambda e: e.number)
+    stream = stream_of(time_s)
+    stream.add(3, {i: configuration(alpha) for i, alpha in enumerate(table)}, race)
+    return sorted(stream.run(dispatcher, lambda: False), key=lambda e: e.number)
+
+
+def stream_of(time_s: float = 60) -> EvaluationStream:
+    ref, limits = CohortRef("file:///none", "0"), CallLimits(time_s, 1024)
+    return EvaluationStream(ref=ref, cohort=cleveland_cohort(), plan=PLAN, limits=limits)
 
 
 def facts(evaluations: list[Evaluation]) -> list[tuple[object, ...]]:
@@ -186,3 +184,42 @@ def test_one_fold_that_is_killed_ends_its_configuration_alone(
     assert first.status is Status.SUCCEEDED
     assert second.status.value == status.value
     assert second.reason == ("a fold forced" if status is CallStatus.TIMEOUT else "forced")
+
+
+def test_a_slot_that_would_wait_works_on_a_later_batch(scores: dict[float, list[float | None]]) -> None:
+    scores |= {float(alpha): [0.9] * 10 for alpha in range(4)}
+    stream, dispatcher = stream_of(), ShuffledDispatcher(4, 0)
+    dispatcher.duration_s = 0.5
+    for batch in range(2):
+        stream.add(batch, {i: configuration(i) for i in (2 * batch, 2 * batch + 1)}, RACE)
+    evaluations = list(stream.run(dispatcher, lambda: False))
+    assert sorted((e.number, e.batch) for e in evaluations) == [(0, 0), (1, 0), (2, 1), (3, 1)]
+    # Of two that race no more than one fold each is begun after their second, so that four slots need the others.
+    assert {key.split("/")[0] for key in dispatcher.run[:8]} > {"0", "1"}
+
+
+def test_a_batch_may_follow_while_another_is_under_way(scores: dict[float, list[float | None]]) -> None:
+    scores |= {float(alpha): [0.9] * 10 for alpha in range(6)}
+    stream = stream_of()
+    stream.add(0, {0: configuration(0), 1: configuration(1)}, None)
+    decided: list[Evaluation] = []
+    for evaluation in stream.run(ShuffledDispatcher(3, 1), lambda: False):
+        decided.append(evaluation)
+        batch = len(decided) // 2
+        if len(decided) in (1, 3):
+            stream.add(batch + 1, {2 * batch + 2: configuration(2 * batch + 2), 2 * batch + 3: configuration(2)}, None)
+        complete = [sum(e.batch <= b for e in decided) == 2 * b + 2 for b in range(3)]
+        assert [stream.is_complete(b) for b in range(min(batch, 2) + 1)] == complete[: batch + 1]
+    assert [(e.number, e.batch) for e in sorted(decided, key=lambda e: e.number)] == [(i, i // 2) for i in range(6)]
+    assert all(e.status is Status.SUCCEEDED for e in decided)
+
+
+def test_what_is_undecided_when_the_time_is_over_is_cancelled(scores: dict[float, list[float | None]]) -> None:
+    scores |= {float(alpha): [0.9] * 10 for alpha in range(4)}
+    stream, dispatcher = stream_of(), ShuffledDispatcher(1, 0)
+    dispatcher.duration_s = 0.5
+    for batch in range(2):
+        stream.add(batch, {i: configuration(i) for i in (2 * batch, 2 * batch + 1)}, None)
+    evaluations = list(stream.run(dispatcher, lambda: len(dispatcher.run) > 10))
+    assert [e.number for e in evaluations if e.status is Status.SUCCEEDED] == [0]
+    assert {e.number for e in evaluations if e.status is Status.CANCELLED} == {1, 2, 3}

@@ -1,4 +1,7 @@
-"""Evaluating a batch fold by fold: slots stay busy, and a configuration without a chance stops early.
+"""Evaluating configurations fold by fold: slots stay busy, and a configuration without a chance stops early.
+
+Batches are added while earlier ones are under way. The earlier configuration goes first, but a slot that would wait for
+the last fold of one batch, or for what its race says, works on the next.
 
 What becomes of a configuration is decided by its folds in their order, whatever the order in which they end and
 however many ran at once: the first fold that fails makes it a failure, and it is raced out at the first fold after
@@ -49,8 +52,12 @@ class _Progress:
     ----------
     number : int
         Of the evaluation.
+    batch : int
+        Number of its batch.
     configuration : Configuration
         The pipeline.
+    race : Race or None
+        What it races against.
     results : dict of int to FoldResult
         By fold.
     failure : tuple of (int, CallOutcome) or None
@@ -64,7 +71,9 @@ class _Progress:
     """
 
     number: int
+    batch: int
     configuration: Configuration
+    race: Race | None
     results: dict[int, FoldResult] = field(default_factory=dict)
     failure: tuple[int, CallOutcome] | None = None
     pending: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -72,50 +81,52 @@ class _Progress:
     seconds: float = 0.0
 
 
-class BatchEvaluation:
-    """Evaluates the configurations of one batch.
+class EvaluationStream:
+    """Evaluates the configurations that are added to it.
 
     Parameters
     ----------
-    configurations : mapping of int to Configuration
-        What to evaluate, by the number of the evaluation.
-    batch : int
-        Number of the batch.
     ref : CohortRef
         Where the patients lie.
     cohort : Cohort
         All patients.
     plan : Plan
         Folds and metric.
-    race : Race or None
-        What the batch races against.
     limits : CallLimits
         Of one evaluation, all its folds together.
     """
 
-    def __init__(
-        self,
-        configurations: Mapping[int, Configuration],
-        batch: int,
-        *,
-        ref: CohortRef,
-        cohort: Cohort,
-        plan: Plan,
-        race: Race | None,
-        limits: CallLimits,
-    ) -> None:
-        self._open = {n: _Progress(n, c, waiting=list(range(plan.n_folds))) for n, c in sorted(configurations.items())}
-        self._batch = batch
+    def __init__(self, *, ref: CohortRef, cohort: Cohort, plan: Plan, limits: CallLimits) -> None:
         self._ref = ref
         self._cohort = plan.sample(cohort)
         self._plan = plan
-        self._race = race
         self._limits = limits
         self._gain = plan.metric_for(self._cohort).gain
+        self._open: dict[int, _Progress] = {}
         self._owner: dict[str, _Progress] = {}
 
+    def add(self, batch: int, configurations: Mapping[int, Configuration], race: Race | None) -> None:
+        """Evaluate a batch after those that were added before; while `run` is read, too.
+
+        Parameters
+        ----------
+        batch : int
+            Its number.
+        configurations : mapping of int to Configuration
+            What to evaluate, by the number of the evaluation; the numbers ascend from batch to batch.
+        race : Race or None
+            What the batch races against.
+        """
+        for number, configuration in sorted(configurations.items()):
+            waiting = list(range(self._plan.n_folds))
+            self._open[number] = _Progress(number, batch, configuration, race, waiting=waiting)
+
+    def is_complete(self, batch: int) -> bool:
+        """Whether every configuration of this batch and of those before it is decided."""
+        return all(progress.batch > batch for progress in self._open.values())
+
     def run(self, dispatcher: Dispatcher, stop: Callable[[], bool]) -> Iterator[Evaluation]:
-        """Tell of each evaluation as soon as it is decided.
+        """Tell of each evaluation as soon as it is decided, until none is open.
 
         Parameters
         ----------
@@ -150,7 +161,8 @@ class BatchEvaluation:
                     yield evaluation
                 if not stop():
                     self._fill(queue, slots)
-        for progress in self._open.values():
+        while self._open:
+            _, progress = self._open.popitem()
             yield self._evaluation(progress, Status.CANCELLED, (), None)
 
     def _fill(self, queue: CallQueue, slots: int) -> None:
@@ -170,7 +182,7 @@ class BatchEvaluation:
     def _is_ahead(self, progress: _Progress) -> bool:
         """Whether the next fold would be begun before it is known to be needed."""
         asked = len(progress.results) + sum(map(len, progress.pending.values()))
-        return self._race is not None and bool(progress.pending) and asked >= LEAST_FOLDS
+        return progress.race is not None and bool(progress.pending) and asked >= LEAST_FOLDS
 
     def _ask(self, queue: CallQueue, progress: _Progress) -> None:
         size = 1
@@ -209,7 +221,7 @@ class BatchEvaluation:
             if number not in progress.results:
                 break
             results.append(progress.results[number])
-            if self._race is not None and self._race.is_lost([self._gain(r.score) for r in results]):
+            if progress.race is not None and progress.race.is_lost([self._gain(r.score) for r in results]):
                 reason = f"no chance against the best one after {len(results)} of {self._plan.n_folds} folds"
                 return self._evaluation(progress, Status.RACED_OUT, tuple(results), reason)
         if len(results) == self._plan.n_folds:
@@ -236,7 +248,7 @@ class BatchEvaluation:
         notes = summarise(r.notes for r in results)
         return Evaluation(
             progress.number,
-            self._batch,
+            progress.batch,
             progress.configuration,
             status,
             score=complete.score if complete else None,
