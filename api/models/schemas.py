@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.cohorts.schemas import FeatureDocument, OutcomeDocument
+from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
 from api.searches.schemas import (
     CalibrationCurveDocument,
     CalibrationDocument,
@@ -137,16 +138,24 @@ class ValidationDocument(BaseModel):
     cohort_id: str | None = Field(description="null once the cohort is deleted")
     created_at: datetime
     n_patients: int
-    n_events: int
-    expected_events: float = Field(description="sum of the risks")
+    n_rows: int | None = Field(None, description="visits, where the model is of visits; null before it was told")
+    n_events: int = Field(description="seen; of event times until the last horizon")
+    expected_events: float = Field(description="sum of the risks; of event times until the last horizon")
     scores: dict[str, ScoreDocument] = Field(description="by metric, each in its own direction")
-    performance: PerformanceDocument
-    calibration: CalibrationDocument
-    net_benefit: NetBenefitDocument
-    calibration_curve: CalibrationCurveDocument | None = Field(
-        None, description="null where the risks separate the outcomes, and in validations before it was told"
+    performance: PerformanceDocument | None = Field(
+        None, description="null, as the next three are, for event times, which have `overall` and `horizons`"
     )
-    risk_distribution: RiskDistributionDocument
+    net_benefit: NetBenefitDocument | None = None
+    calibration_curve: CalibrationCurveDocument | None = Field(
+        None, description="null too where the risks separate the outcomes, and in validations before it was told"
+    )
+    risk_distribution: RiskDistributionDocument | None = None
+    calibration: CalibrationDocument
+    overall: OverallDocument | None = Field(None, description="null for an outcome without a time")
+    d_calibration: DCalibrationDocument | None = Field(
+        None, description="null for an outcome without a time and with competing causes"
+    )
+    horizons: list[HorizonDocument] = Field([], description="ascending; empty for an outcome without a time")
     subgroups: list[SubgroupDocument]
     features: list[FeatureShiftDocument]
     warnings: list[str] = Field(description="where these patients are unlike those that the model was fitted on")

@@ -16,6 +16,14 @@ class OverallDocument(BaseModel):
     integrated_brier: float = Field(description="by the trapezoid rule over the times of the search, divided by them")
 
 
+class DCalibrationDocument(BaseModel):
+    """Whether the survival predicted at each patient's own time is uniform, up to the last horizon."""
+
+    statistic: float = Field(description="0 or more; lower is better")
+    p_value: float = Field(description="small speaks against the model; with censoring it is too large")
+    proportions: list[float] = Field(description="share of patients by tenth of survival; a tenth each is ideal")
+
+
 class HorizonPerformanceDocument(BaseModel):
     """How good risks until a horizon are."""
 

@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, Field
 
 from api.problems import Problem
-from api.searches.event_schemas import HorizonDocument, OverallDocument
+from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
 from api.searches.score_schemas import Interval, NetBenefitDocument, ScoreDocument
 from autoprog.ensemble import EnsembleName, Scale
 from autoprog.evaluation import Status
@@ -225,6 +225,9 @@ class EnsembleDocument(BaseModel):
     baseline: Baseline | None = Field(description="null where the simple pipeline could not be evaluated")
     calibration: CalibrationDocument
     overall: OverallDocument | None = Field(None, description="null for an outcome without a time")
+    d_calibration: DCalibrationDocument | None = Field(
+        None, description="null for an outcome without a time and with competing causes"
+    )
     horizons: list[HorizonDocument] = Field([], description="ascending; empty for an outcome without a time")
     performance: PerformanceDocument | None = Field(
         None, description="null, as the next ones are, for event times and in searches that ended before it was told"

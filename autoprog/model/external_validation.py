@@ -3,59 +3,45 @@
 References
 ----------
 Steyerberg & Harrell 2016, Journal of Clinical Epidemiology 69:245; Collins et al. 2024, BMJ 384:e074819 (external
-validation); Debray et al. 2015, Journal of Clinical Epidemiology 68:279 (how alike the patients are).
+validation); Debray et al. 2015, Journal of Clinical Epidemiology 68:279 (how alike the patients are); McLernon et al.
+2023, Annals of Internal Medicine 176:105 (of event times).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from autoprog.cohort import Binary, Cohort, Feature, align, classified
-from autoprog.errors import Fault, InvalidInputError
-from autoprog.evaluation import metric_of
+from autoprog.cohort import Cohort
+from autoprog.errors import Fault
+from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of, metric_of, outcomes_of
+from autoprog.model.feature_shift import FeatureShift
 from autoprog.model.model import PrognosticModel
+from autoprog.model.other_patients import OtherPatients, check_outcome, horizon_faults, other_patients
+from autoprog.space import time_grid
 from autoprog.validation import (
+    FollowedPatients,
     calibration_curve,
     calibration_of,
     decision_curve,
+    distribution_document,
+    estimate_event_score,
     estimate_score,
+    horizon_document,
+    measure_event_subgroups,
     measure_subgroups,
+    overall_performance,
     performance_of,
     risk_distribution,
     usual_subgroups,
 )
+from autoprog.validation.score import LEVEL
 
 _SCORES = ("auc_roc", "auc_prc", "brier", "log_loss", "net_benefit")
 _LEAST_OF_EACH = 2
-
-
-@dataclass(frozen=True, slots=True)
-class FeatureShift:
-    """One feature in the model's patients and in these.
-
-    Attributes
-    ----------
-    feature : str
-        Its name.
-    training_range, range : tuple of (float, float) or None
-        Smallest and largest value; None of a feature that is no number, and where nothing was observed.
-    outside : float
-        Share of the observed values that lie outside the training range, in [0, 1].
-    training_missing, missing : float
-        Share of patients without a value, in [0, 1].
-    """
-
-    feature: str
-    training_range: tuple[float, float] | None
-    range: tuple[float, float] | None
-    outside: float
-    training_missing: float
-    missing: float
 
 
 def external_validation(
@@ -83,29 +69,46 @@ def external_validation(
     Returns
     -------
     dict
-        Ready for JSON: `n_patients`, `n_events`, `expected_events`, `scores` with intervals, `performance`,
-        `calibration`, `calibration_curve`, `net_benefit`, `risk_distribution`, `subgroups`, `features`, `warnings`.
+        Ready for JSON: `n_patients`, `n_rows`, `n_events`, `expected_events`, `scores` with intervals, `calibration`,
+        `subgroups`, `features`, `warnings`; without a time `performance`, `calibration_curve`, `net_benefit`,
+        `risk_distribution`; with times `overall`, `d_calibration` and, at every horizon of the model, `horizons`.
+        Events and risks of a model of event times are those until its last horizon.
 
     Raises
     ------
     InvalidInputError
-        If features are absent or differ in unit or categories, if fewer than two patients have, or have not, the
-        outcome, or if a subgroup is named by no feature; names all faults.
+        If the cohort is of another kind of outcome; if features are absent or differ in unit or categories, if too few
+        patients have, or have not, the outcome, at a horizon of the model where it has some, or if a subgroup is named
+        by no feature; names all faults.
     """
-    faults = _outcome_faults(cohort, _LEAST_OF_EACH) + _subgroup_faults(cohort, subgroups)
-    X, y = aligned(model, cohort, faults), cohort.y
-    p = model.risks(X)
-    names = usual_subgroups(cohort.features) if subgroups is None else subgroups
+    check_outcome(model, cohort, "a validation")
+    faults = horizon_faults(model, cohort) if cohort.has_times else _outcome_faults(cohort)
+    others = other_patients(model, cohort, [*faults, *_subgroup_faults(cohort, subgroups)])
+    names = usual_subgroups(cohort.features) if subgroups is None else tuple(subgroups)
+    measure = _of_event_times if cohort.has_times else _of_outcomes
+    shifts = [FeatureShift.of(feature, x) for feature, x in zip(model.inputs, others.X.T, strict=True)]
+    return {
+        "n_patients": cohort.n_patients,
+        "n_rows": cohort.n_rows,
+        **measure(model, others, thresholds, names, seed),
+        "features": [asdict(shift) for shift in shifts],
+        "warnings": [text for shift in shifts for text in shift.doubts],
+    }
+
+
+def _of_outcomes(
+    model: PrognosticModel, others: OtherPatients, thresholds: tuple[float, float], names: Sequence[str], seed: int
+) -> dict[str, Any]:
+    y, groups, p = others.cohort.y, others.cohort.groups, model.risks(others.table)
     scores = {
-        name: estimate_score(metric_of(name, thresholds), y, p, np.random.default_rng(seed)).to_json()
+        name: estimate_score(metric_of(name, thresholds), y, p, np.random.default_rng(seed), groups).to_json()
         for name in _SCORES
     }
+    how = "stratified by outcome" if groups is None else "drawn by group"
     for score in scores.values():
-        score["method"] = "percentile interval of a bootstrap of these patients, stratified by outcome"
+        score["method"] = f"percentile interval of a bootstrap of these patients, {how}"
     curve = calibration_curve(y, p)
-    shifts = [_shift(feature, x) for feature, x in zip(model.features, X.T, strict=True)]
     return {
-        "n_patients": len(y),
         "n_events": int(y.sum()),
         "expected_events": float(p.sum()),
         "scores": scores,
@@ -114,33 +117,54 @@ def external_validation(
         "net_benefit": decision_curve(y, p, None, thresholds).to_json(),
         "calibration_curve": None if curve is None else curve.to_json(),
         "risk_distribution": risk_distribution(y, p).to_json(),
-        "subgroups": [s.to_json() for s in measure_subgroups(cohort, p, names, np.random.default_rng(seed))],
-        "features": [asdict(shift) for shift in shifts],
-        "warnings": [text for shift in shifts for text in _doubts(shift)],
+        "subgroups": [s.to_json() for s in measure_subgroups(others.cohort, p, names, np.random.default_rng(seed))],
     }
 
 
-def aligned(model: PrognosticModel, cohort: Cohort, faults: Sequence[Fault]) -> NDArray[np.float64]:
-    """The cohort's matrix as the model wants it; raises with these faults and all of the cohort's own."""
-    classified(cohort, "a validation or recalibration")
-    if not isinstance(model.outcome, Binary):
-        detail = "the model is of event times or visits; only one without a time can be measured on another cohort"
-        raise InvalidInputError([Fault("", detail)])
-    try:
-        X = align(model.features, cohort, "/cohort_id")
-    except InvalidInputError as error:
-        raise InvalidInputError([*error.faults, *faults]) from None
-    if faults:
-        raise InvalidInputError(list(faults))
-    return X
+def _of_event_times(
+    model: PrognosticModel, others: OtherPatients, thresholds: tuple[float, float], names: Sequence[str], seed: int
+) -> dict[str, Any]:
+    cohort = others.cohort
+    follow_up, y = FollowUp.of(cohort, time_grid(cohort)), outcomes_of(cohort)
+    F = model.risks_until(others.table, follow_up.times)
+    patients = FollowedPatients(y, follow_up, cohort.groups)
+    scores = {
+        name: estimate_event_score(event_metric_of(name, follow_up), patients, F, np.random.default_rng(seed)).to_json()
+        for name in EVENT_METRICS
+    }
+    how = "" if cohort.groups is None else ", drawn by group"
+    for score in scores.values():
+        score["method"] = f"percentile interval of a bootstrap of these patients{how}"
+    horizons = [
+        horizon_document(y, F[:, k], None, horizon, thresholds)
+        for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True)
+    ]
+    last = horizons[-1]["performance"]
+    found = measure_event_subgroups(cohort, F, follow_up, names, np.random.default_rng(seed))
+    return {
+        "n_events": int(((y["event"] == 1) & (y["time"] <= follow_up.horizons[-1])).sum()),
+        "expected_events": float(F[:, -1].sum()),
+        "scores": scores,
+        "overall": overall_performance(y, F, follow_up),
+        "d_calibration": distribution_document(y, F, follow_up),
+        "calibration": {
+            "slope": last["slope"],
+            "intercept": last["intercept"],
+            "expected_observed": last["expected_observed"]["estimate"],
+            "level": LEVEL,
+        },
+        "horizons": horizons,
+        "subgroups": [s.to_json() for s in found],
+    }
 
 
-def _outcome_faults(cohort: Cohort, least: int) -> list[Fault]:
+def _outcome_faults(cohort: Cohort) -> list[Fault]:
     events = int(cohort.y.sum())
-    if min(events, cohort.n_patients - events) >= least:
+    if min(events, cohort.n_rows - events) >= _LEAST_OF_EACH:
         return []
-    wanted = f"at least {least} must have it, and {least} not"
-    return [Fault("/cohort_id", f"of {cohort.n_patients} patients {events} have the outcome; {wanted}")]
+    wanted = f"at least {_LEAST_OF_EACH} must have it, and {_LEAST_OF_EACH} not"
+    of = "patients" if cohort.visits is None else "visits"
+    return [Fault("/cohort_id", f"of {cohort.n_rows} {of} {events} have the outcome; {wanted}")]
 
 
 def _subgroup_faults(cohort: Cohort, subgroups: Sequence[str] | None) -> list[Fault]:
@@ -150,29 +174,3 @@ def _subgroup_faults(cohort: Cohort, subgroups: Sequence[str] | None) -> list[Fa
         for i, name in enumerate(subgroups or ())
         if name not in known
     ]
-
-
-def _shift(feature: Feature, x: NDArray[np.float64]) -> FeatureShift:
-    seen = x[~np.isnan(x)]
-    training = here = None
-    outside = 0.0
-    if feature.kind == "numeric" and len(seen):
-        here = (float(seen.min()), float(seen.max()))
-        if feature.minimum is not None and feature.maximum is not None:
-            training = (feature.minimum, feature.maximum)
-            outside = float(np.mean((seen < feature.minimum) | (seen > feature.maximum)))
-    return FeatureShift(feature.name, training, here, outside, feature.missing_fraction, 1 - len(seen) / len(x))
-
-
-# More than a few patients beyond what the model has learnt from, or far more of them without a value.
-_MANY_OUTSIDE, _MANY_MORE_MISSING = 0.05, 0.2
-
-
-def _doubts(shift: FeatureShift) -> list[str]:
-    doubts = []
-    if shift.outside > _MANY_OUTSIDE and shift.training_range:
-        low, high = shift.training_range
-        doubts.append(f"{shift.outside:.0%} of the values of {shift.feature} lie outside {low:g} to {high:g}")
-    if shift.missing > shift.training_missing + _MANY_MORE_MISSING:
-        doubts.append(f"{shift.feature} is missing in {shift.missing:.0%}, in training in {shift.training_missing:.0%}")
-    return doubts

@@ -153,6 +153,31 @@ class PrognosticModel:
         """
         return self._answer(X).risks
 
+    def risks_until(self, X: Table, times: Sequence[float]) -> NDArray[np.float64]:
+        """Probability of the event of interest until each of some times.
+
+        Parameters
+        ----------
+        X : ndarray or mapping of int to ndarray
+            As `risks` takes it.
+        times : sequence of float
+            Ascending, up to the last horizon.
+
+        Returns
+        -------
+        ndarray, shape = (n_patients, n_times)
+            At a horizon as `risks` gives it.
+
+        Raises
+        ------
+        ValueError
+            If the outcome has no time.
+        """
+        if not self.horizons:
+            msg = "the outcome has no time"
+            raise ValueError(msg)
+        return self._answer(X, times).risks
+
     def causes(self, X: Table) -> NDArray[np.float64]:
         """Probability of each cause until each horizon.
 
@@ -195,7 +220,7 @@ class PrognosticModel:
         answer = self._answer(X)
         return answer.risks, self._intervals(answer)
 
-    def _answer(self, X: Table) -> _Answer:
+    def _answer(self, X: Table, times: Sequence[float] | None = None) -> _Answer:
         tables = {w: np.clip(x, *self._bounds) for w, x in (X.items() if isinstance(X, Mapping) else [(None, X)])}
         longest = tables[max(tables, key=lambda w: w or 0)]
         rows = [tables[m.window if isinstance(X, Mapping) else None] for m in self.members]
@@ -204,7 +229,7 @@ class PrognosticModel:
             p = np.array([risks_of(m.estimator, x) for m, x in zip(self.members, rows, strict=True)], dtype=np.float64)
             averaged = np.clip(average(self._weights, p, self.scale), 0.0, 1.0)
             return _Answer(longest, p, averaged, self.recalibration.apply(averaged))
-        t = np.array(self.horizons)
+        t = np.array(self.horizons if times is None else times)
         F = np.array([m.estimator.cumulative_incidence(x, t) for m, x in zip(self.members, rows, strict=True)])
         p = F[:, :, 0]
         averaged = np.clip(average(self._weights, p, self.scale), 0.0, 1.0)

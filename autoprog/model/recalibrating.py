@@ -1,7 +1,9 @@
 """A model brought to the event rate, and to the spread of risks, of other patients; its ranking stays.
 
-    p       risks of the model as it is                                 (n,)
-    a, b    logit(new risk) = a + b logit(p), fitted on the patients    scalar
+    p       risks of the model as it is; with event times those until the times of a grid        (n,) or (n, T)
+    a, b    logit(new risk) = a + b logit(p), fitted on the patients                             scalar
+
+With event times a and b are one for all times, and censored patients are weighed out.
 
 References
 ----------
@@ -14,12 +16,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
 from autoprog.cohort import Cohort
 from autoprog.errors import Fault
-from autoprog.interpreter import PriorRule, explain
-from autoprog.model.external_validation import aligned
+from autoprog.evaluation import FollowUp, outcomes_of
+from autoprog.interpreter import IncidenceOutcome, PriorRule, RuleSet, explain
 from autoprog.model.model import PrognosticModel
-from autoprog.validation import Recalibration, calibration_of, fit_recalibration, recalibration_covariance
+from autoprog.model.other_patients import OtherPatients, check_outcome, horizon_faults, other_patients
+from autoprog.space import time_grid
+from autoprog.validation import (
+    Recalibration,
+    calibration_of,
+    fit_event_recalibration,
+    fit_recalibration,
+    recalibration_covariance,
+)
 
 RecalibrationMethod = Literal["intercept", "intercept_and_slope"]
 
@@ -50,31 +63,63 @@ def recalibrated(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
     Raises
     ------
     InvalidInputError
-        If features are absent or differ in unit or categories, or if fewer than `LEAST_EVENTS` patients have, or have
-        not, the outcome; names all faults.
+        If the cohort is of another kind of outcome, if features are absent or differ in unit or categories, or if fewer
+        than `LEAST_EVENTS` patients have, or have not, the outcome, of event times until the last horizon; names all
+        faults.
     """
-    X = aligned(model, cohort, _faults(cohort))
-    p = model.risks(X)
-    if method == "intercept":
-        step = Recalibration(calibration_of(cohort.y, p).intercept.estimate, 1.0)
-    else:
-        step = fit_recalibration(cohort.y, p)
+    check_outcome(model, cohort, "a recalibration")
+    others = other_patients(model, cohort, [*horizon_faults(model, cohort), *_faults(model, cohort)])
+    p = model.risks(others.table)
+    step = _event_step(model, others, method) if cohort.has_times else _step(others, p, method)
     former = model.recalibration
     both = Recalibration(step.intercept + step.slope * former.intercept, step.slope * former.slope)
-    covariance = recalibration_covariance(p, step)
-    intervals = tuple(each.recalibrated(former, step, covariance) for each in model.intervals)
+    columns = p.reshape(len(p), -1).T
+    intervals = tuple(
+        each.recalibrated(former, step, recalibration_covariance(column, step))
+        for each, column in zip(model.intervals, columns[: len(model.intervals)], strict=True)
+    )
     moved = replace(model, recalibration=both, intervals=intervals)
-    others = replace(cohort, features=model.features, X=X)
-    (former_rules,) = model.rule_sets
-    brought = [PriorRule(rule.conditions, rule.stratum, rule.prior) for rule in former_rules.rules if rule.prior]
-    rules = explain(others, moved.risks(X), former_rules.strata, seed, prior_rules=brought)
-    return replace(moved, rule_sets=(rules,))
+    risks = moved.risks(others.table).reshape(len(p), -1).T
+    described = replace(others.cohort, features=model.features, X=others.windowed)
+    horizons = model.horizons or (None,)
+    rule_sets = tuple(
+        _rules(rules, described, q, horizon, seed)
+        for rules, q, horizon in zip(model.rule_sets, risks, horizons, strict=True)
+    )
+    return replace(moved, rule_sets=rule_sets)
 
 
-def _faults(cohort: Cohort) -> list[Fault]:
-    events = int(cohort.y.sum())
-    fewer = min(events, cohort.n_patients - events)
+def _step(others: OtherPatients, p: NDArray[np.float64], method: RecalibrationMethod) -> Recalibration:
+    y = others.cohort.y
+    if method == "intercept":
+        return Recalibration(calibration_of(y, p).intercept.estimate, 1.0)
+    return fit_recalibration(y, p)
+
+
+def _event_step(model: PrognosticModel, others: OtherPatients, method: RecalibrationMethod) -> Recalibration:
+    follow_up = FollowUp.of(others.cohort, time_grid(others.cohort))
+    F = model.risks_until(others.table, follow_up.times)
+    return fit_event_recalibration(outcomes_of(others.cohort), F, follow_up, slope=method == "intercept_and_slope")
+
+
+def _rules(former: RuleSet, cohort: Cohort, risks: NDArray[np.float64], horizon: float | None, seed: int) -> RuleSet:
+    brought = [PriorRule(rule.conditions, rule.stratum, rule.prior) for rule in former.rules if rule.prior]
+    if horizon is None or cohort.time is None:
+        return explain(cohort, risks, former.strata, seed, prior_rules=brought)
+    observed = IncidenceOutcome(cohort.time, cohort.y, horizon)
+    return explain(cohort, risks, former.strata, seed, prior_rules=brought, observed=observed, horizon=horizon)
+
+
+def _faults(model: PrognosticModel, cohort: Cohort) -> list[Fault]:
+    with_it = cohort.y == 1
+    until = ""
+    if cohort.time is not None:
+        with_it &= cohort.time <= model.horizons[-1]
+        until = f" until the model's horizon {model.horizons[-1]:g}"
+    events = int(with_it.sum())
+    fewer = min(events, cohort.n_rows - events)
     if fewer >= LEAST_EVENTS:
         return []
+    of = "patients" if cohort.visits is None else "visits"
     what = "have the outcome" if fewer == events else "do not have the outcome"
-    return [Fault("/cohort_id", f"only {fewer} patients {what}; a recalibration takes at least {LEAST_EVENTS}")]
+    return [Fault("/cohort_id", f"only {fewer} {of} {what}{until}; a recalibration takes at least {LEAST_EVENTS}")]

@@ -29,6 +29,7 @@ from autoprog.validation import (
     risk_distribution,
     usual_subgroups,
 )
+from autoprog.validation.selection import Stop, Weighing, never
 
 
 def ensemble_document(
@@ -38,6 +39,8 @@ def ensemble_document(
     rule: Rule,
     thresholds: tuple[float, float],
     seed: int,
+    *,
+    stop: Stop = never,
 ) -> dict[str, Any]:
     """The ensemble, its score, calibration and net benefit, and the simple pipeline's.
 
@@ -58,6 +61,8 @@ def ensemble_document(
         Range of the net benefit.
     seed : int
         Seeds the parts of the recalibration and the bootstrap, the same for both so that they can be compared.
+    stop : callable () -> bool
+        Whether the time for the score's correction is over.
 
     Returns
     -------
@@ -76,7 +81,7 @@ def ensemble_document(
         scored = scored_risks(metric, simple.risks, simple_risks)
         baseline = {
             "configuration": simple.configuration.to_json(),
-            "score": estimate_score(metric, y, scored, np.random.default_rng(seed)).to_json(),
+            "score": estimate_score(metric, y, scored, np.random.default_rng(seed), patients.groups).to_json(),
             "performance": _performance(y, simple.risks, simple_risks, thresholds).to_json(),
         }
     scored = scored_risks(metric, averaged, risks)
@@ -85,7 +90,9 @@ def ensemble_document(
         "rule": rule.name,
         "scale": ensemble.scale,
         "members": members_document(ensemble),
-        "score": corrected(corrected_score, ensemble, patients, scored, candidates, rule, seed=seed).to_json(),
+        "score": corrected(
+            corrected_score, ensemble, patients, scored, candidates, rule, seed=seed, stop=stop
+        ).to_json(),
         "performance": _performance(y, averaged, risks, thresholds).to_json(),
         "baseline": baseline,
         "calibration": calibration_of(y, risks).to_json(),
@@ -167,6 +174,7 @@ def corrected(
     rule: Rule,
     *,
     seed: int,
+    stop: Stop,
 ) -> ScoreEstimate:
     """The ensemble's score, corrected for having chosen the weights by the same patients.
 
@@ -186,6 +194,8 @@ def corrected(
         By which it was chosen.
     seed : int
         Of the resamples.
+    stop : callable () -> bool
+        Whether their time is over.
 
     Returns
     -------
@@ -200,9 +210,9 @@ def corrected(
         scored,
         candidates.risks,
         np.array([weights.get(number, 0.0) for number in candidates.posterior.numbers]),
-        choose=rule.revise(candidates, rng),
+        weighing=Weighing(rule.revise(candidates, rng), lambda w, p: average(w, p, ensemble.scale)),
         rng=rng,
-        average=lambda w, p: average(w, p, ensemble.scale),
+        stop=stop,
     )
 
 

@@ -15,7 +15,8 @@ correction = 5e-9 B n (N + 50)          twice as much where more than the rankin
 intervals = .5 + 50 mean t / S         of the same evaluations, at most a sixth of the budget; 0 where that is too
                                         little for the fewest refits that serve
 
-Correction and intervals take at most a third of the budget, whatever is left.
+Correction and intervals take at most a third of the budget, whatever is left. A correction that takes longer than
+expected ends with the resamples that it has made.
 """
 
 from __future__ import annotations
@@ -69,6 +70,7 @@ class Clock:
         self._n_patients = n_patients
         self._rest_s = _REST_S + _REST_S_PATIENT * n_patients
         self._correction_s = 0.0
+        self._last_s = self._rest_s
         self._delivery_s = min(_MARGIN * (_POSTERIOR_S + self._rest_s), budget_s / 2)
 
     def remaining_s(self) -> float:
@@ -119,6 +121,10 @@ class Clock:
     def refits_end(self) -> bool:
         """Whether what is left is needed for what follows the refits."""
         return self._refits_left_s() <= 0
+
+    def correction_ends(self) -> bool:
+        """Whether what is left is needed for what follows the score's correction."""
+        return self.remaining_s() <= _MARGIN * self._last_s
 
     def _refits_left_s(self) -> float:
         return self.remaining_s() - self._rest_s

@@ -20,6 +20,7 @@ from autoprog.validation import (
     Recalibration,
     corrected_event_score,
     cross_fitted_events,
+    distribution_document,
     estimate_event_score,
     horizon_document,
     measure_event_subgroups,
@@ -27,6 +28,7 @@ from autoprog.validation import (
     usual_subgroups,
 )
 from autoprog.validation.score import LEVEL
+from autoprog.validation.selection import Stop, never
 
 
 def event_document(
@@ -38,6 +40,7 @@ def event_document(
     *,
     thresholds: tuple[float, float],
     seed: int,
+    stop: Stop = never,
 ) -> dict[str, Any]:
     """The ensemble, its score, and what its risks are worth at every horizon; the simple pipeline's beside them.
 
@@ -57,6 +60,8 @@ def event_document(
         Range of the net benefit.
     seed : int
         Seeds the parts of the recalibration and the bootstrap, the same for both so that they can be compared.
+    stop : callable () -> bool
+        Whether the time for the score's correction is over.
 
     Returns
     -------
@@ -93,8 +98,10 @@ def event_document(
             candidates,
             rule,
             seed=seed,
+            stop=stop,
         ).to_json(),
         "overall": overall_performance(y, F, follow_up),
+        "d_calibration": distribution_document(y, F, follow_up),
         "baseline": baseline,
         "calibration": {
             "slope": last["slope"],

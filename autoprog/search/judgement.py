@@ -142,7 +142,9 @@ def judge(judged: Judged, means: Means) -> Judgement:
     recalibration = fit_recalibration(cohort.y, averaged)
     intervals = _intervals(judged, means, recalibration)
     patients = Patients(cohort.y, cohort.groups)
-    document = ensemble_document(ensemble, patients, candidates, judged.rule, settings.thresholds, seed)
+    document = ensemble_document(
+        ensemble, patients, candidates, judged.rule, settings.thresholds, seed, stop=means.clock.correction_ends
+    )
     document["subgroups"] = subgroup_documents(ensemble, cohort, history, settings.subgroups, seed)
     document["calibration"]["recalibration"] = recalibration.to_json()
     document["instability"] = intervals.instability
@@ -188,6 +190,7 @@ def judge_events(judged: Judged, means: Means) -> Judgement:
         recalibration,
         thresholds=settings.thresholds,
         seed=settings.seed,
+        stop=means.clock.correction_ends,
     )
     document["subgroups"] = event_subgroup_documents(ensemble, cohort, candidates, settings.subgroups, settings.seed)
     document["instability"] = intervals.instability

@@ -79,8 +79,19 @@ def render_report(
         patient_interval=ensemble.get("interval"),
         refits=None if instability is None else draw_instability(instability),
         rules=rules,
+        fidelities=_fidelities(rules),
+        d_calibration=ensemble.get("d_calibration"),
         sentences=[(rule.in_words(features), rule) for rule in map(Rule.from_json, rules["rules"])],
     )
+
+
+def _fidelities(rules: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """How well the rules alone tell the strata, at every horizon; where it could be measured."""
+    if not rules.get("horizons"):
+        found = [("", rules.get("fidelity"))]
+    else:
+        found = [(f"until {each['horizon']:g}: ", each["fidelity"]) for each in rules["horizons"]]
+    return [(where, fidelity) for where, fidelity in found if fidelity is not None]
 
 
 def _what(outcome: Mapping[str, Any]) -> str:

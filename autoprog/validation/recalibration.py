@@ -82,13 +82,22 @@ def fit_recalibration(
         turning them around would be worse.
     """
     x = logit_of(p)
-    ones = np.ones((len(x), 1))
     if overlap(y, x):
         near = np.array([start.intercept, start.slope])
-        a, b = maximum_likelihood(y, np.column_stack([ones, x]), np.zeros(len(x)), near, weights)
+        a, b = maximum_likelihood(y, np.column_stack([np.ones(len(x)), x]), np.zeros(len(x)), near, weights)
         if b > 0:
             return Recalibration(float(a), float(b))
-    (a,) = maximum_likelihood(y, ones, x, weights=weights)
+    return fit_intercept(y, p, weights=weights)
+
+
+def fit_intercept(
+    y: NDArray[np.integer],
+    p: NDArray[np.floating],
+    weights: NDArray[np.float64] | None = None,
+) -> Recalibration:
+    """Estimate the intercept alone; see `fit_recalibration`."""
+    x = logit_of(p)
+    (a,) = maximum_likelihood(y, np.ones((len(x), 1)), x, weights=weights)
     return Recalibration(float(a), 1.0)
 
 

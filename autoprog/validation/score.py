@@ -21,7 +21,7 @@ the group's mean takes the place of its values. What that moves the score by is 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -68,13 +68,17 @@ class ScoreEstimate:
 
 
 def estimate_score(
-    metric: Metric, y: NDArray[np.integer], p: NDArray[np.floating], rng: np.random.Generator
+    metric: Metric,
+    y: NDArray[np.integer],
+    p: NDArray[np.floating],
+    rng: np.random.Generator,
+    groups: NDArray[np.integer] | None = None,
 ) -> ScoreEstimate:
     """Score out-of-fold risks, with a percentile interval of a stratified bootstrap of the patients.
 
-    The resamples keep the numbers of patients with and without the outcome. The models are not fitted again, so that
-    the interval speaks of these risks in other patients alike, not of another search. Of a model that was chosen by
-    its score on the same patients this one is too good: see `corrected_score`.
+    The resamples keep the numbers of patients with and without the outcome, or are of whole groups. The models are not
+    fitted again, so that the interval speaks of these risks in other patients alike, not of another search. Of a model
+    that was chosen by its score on the same patients this one is too good: see `corrected_score`.
 
     Parameters
     ----------
@@ -86,6 +90,8 @@ def estimate_score(
         Out-of-fold risks, in [0, 1].
     rng : numpy.random.Generator
         Source of randomness.
+    groups : ndarray of int, shape = (n_patients,), or None
+        Rows that must be drawn together.
 
     Returns
     -------
@@ -97,13 +103,15 @@ def estimate_score(
     Efron & Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
     """
     risks: NDArray[np.float64] = np.asarray(p, dtype=np.float64)
-    v, c1, c0 = _tabulated(y, risks)
+    v, place = _tabulated(y, risks)
+    c1, c0 = (np.bincount(place[y == label], minlength=len(v)) for label in (1, 0))
     statistic = _statistic(metric)
-    scores = np.array([statistic(v, _resample(c1, rng), _resample(c0, rng)) for _ in range(RESAMPLES)])
+    drawn = _resampled(c1, c0, rng) if groups is None else _resampled_groups(y, place, groups, rng)
+    scores = np.array([statistic(v, *next(drawn)) for _ in range(RESAMPLES)])
     estimate = metric.score(y, risks)
     ends = np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) + (estimate - statistic(v, c1, c0))
     lower, upper = np.clip(ends, metric.lower, metric.upper)
-    return ScoreEstimate(estimate, float(lower), float(upper), LEVEL, _method(metric, len(np.unique(risks))))
+    return ScoreEstimate(estimate, float(lower), float(upper), LEVEL, _method(metric, len(np.unique(risks)), groups))
 
 
 def title_of(metric: Metric) -> str:
@@ -112,29 +120,44 @@ def title_of(metric: Metric) -> str:
     return metric.name + over
 
 
-def _method(metric: Metric, n_risks: int) -> str:
+def _method(metric: Metric, n_risks: int, groups: NDArray[np.integer] | None) -> str:
+    drawn = "stratified by outcome" if groups is None else "by group"
     how = f", risks in about {GROUPS} groups" if n_risks > GROUPS else ""
     return (
         f"{title_of(metric)} of out-of-fold risks; percentile interval of {RESAMPLES} bootstrap resamples of the "
-        f"patients, stratified by outcome{how}; right for a model that was not chosen by the same patients"
+        f"patients, {drawn}{how}; right for a model that was not chosen by the same patients"
     )
 
 
-def _tabulated(y: NDArray[np.integer], p: NDArray[np.float64]) -> tuple[NDArray[np.float64], _Counts, _Counts]:
-    """v, c1, c0 of the patients as they are."""
+def _tabulated(y: NDArray[np.integer], p: NDArray[np.float64]) -> tuple[NDArray[np.float64], _Counts]:
+    """v, and the place of every patient's risk in it."""
     v, place = np.unique(p, return_inverse=True)
     if len(v) > GROUPS:
         shares = np.linspace(0, 1, GROUPS // 2 + 1)[1:-1]
         edges = np.unique([np.quantile(p[y == label], shares) for label in (0, 1)])
         _, place = np.unique(np.searchsorted(edges, p), return_inverse=True)
         v = np.bincount(place, weights=p) / np.bincount(place)
-    c1, c0 = (np.bincount(place[y == label], minlength=len(v)) for label in (1, 0))
-    return v, c1, c0
+    return v, place
 
 
-def _resample(counts: _Counts, rng: np.random.Generator) -> _Counts:
-    n = counts.sum()
-    return rng.multinomial(n, counts / n)
+def _resampled(c1: _Counts, c0: _Counts, rng: np.random.Generator) -> Iterator[tuple[_Counts, _Counts]]:
+    """c1 and c0 of one resample of the patients after another."""
+    n1, n0 = c1.sum(), c0.sum()
+    while True:
+        yield rng.multinomial(n1, c1 / n1), rng.multinomial(n0, c0 / n0)
+
+
+def _resampled_groups(
+    y: NDArray[np.integer], place: _Counts, groups: NDArray[np.integer], rng: np.random.Generator
+) -> Iterator[tuple[_Counts, _Counts]]:
+    """c1 and c0 of one resample of the groups after another; each holds both outcomes."""
+    distinct, of_row = np.unique(groups, return_inverse=True)
+    n, n_values = len(distinct), int(place.max()) + 1
+    while True:
+        times = rng.multinomial(n, np.full(n, 1 / n))[of_row]
+        c1, c0 = (np.bincount(np.repeat(place, times * (y == k)), minlength=n_values) for k in (1, 0))
+        if c1.any() and c0.any():
+            yield c1, c0
 
 
 def _auc_roc(_v: NDArray[np.float64], c1: _Counts, c0: _Counts) -> float:

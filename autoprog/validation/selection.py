@@ -41,15 +41,23 @@ from autoprog.validation.resampled import resampled_scores
 from autoprog.validation.score import LEVEL, ScoreEstimate, title_of
 
 RESAMPLES, RESAMPLES_OF_MANY, RESAMPLES_OF_MOST = 500, 200, 100
+LEAST_RESAMPLES = 20
+"""Below so many a correction is not cut off."""
 
 # Patients times pipelines that count as many, and as most; scoring the average costs as much as so many pipelines.
 _MANY, _MOST, _AVERAGE = 1_000_000, 10_000_000, 50
-# Counts that are held at once.
-_CHUNK = 1 << 18
+# Counts that are held at once, and resamples between two looks at the clock.
+_CHUNK, _CHUNK_RESAMPLES = 1 << 18, 20
 
 _Floats = NDArray[np.float64]
 Choose = Callable[[NDArray[np.float32], _Floats], _Floats]
 Average = Callable[[_Floats, NDArray[np.floating]], _Floats]
+Stop = Callable[[], bool]
+
+
+def never() -> bool:
+    """Let a correction make all its resamples."""
+    return False
 
 
 class Patients(NamedTuple):
@@ -67,6 +75,21 @@ class Patients(NamedTuple):
     groups: NDArray[np.integer] | None = None
 
 
+class Weighing(NamedTuple):
+    """How pipelines are weighed, and their risks averaged.
+
+    Attributes
+    ----------
+    choose : callable (ndarray, shape = (n, b); ndarray, shape = (b, t)) -> ndarray, shape = (b, t)
+        The rule: from how often each patient counts and the pipelines' gains, more is better, to weights.
+    average : callable (weights, risks) -> risks
+        How weights make one risk of many.
+    """
+
+    choose: Choose
+    average: Average = np.matmul
+
+
 def corrected_score(
     metric: Metric,
     patients: Patients,
@@ -74,9 +97,9 @@ def corrected_score(
     p: NDArray[np.floating],
     w: _Floats,
     *,
-    choose: Choose,
+    weighing: Weighing,
     rng: np.random.Generator,
-    average: Average = np.matmul,
+    stop: Stop = never,
 ) -> ScoreEstimate:
     """Score an ensemble, less what choosing its weights by the same patients adds, with an interval.
 
@@ -94,12 +117,12 @@ def corrected_score(
         Out-of-fold risks of the pipelines, in [0, 1].
     w : ndarray, shape = (t,)
         Sums to 1.
-    choose : callable (ndarray, shape = (n, b); ndarray, shape = (b, t)) -> ndarray, shape = (b, t)
-        The rule that gave w: from how often each patient counts and the pipelines' gains, more is better, to weights.
+    weighing : Weighing
+        How w came about.
     rng : numpy.random.Generator
         Source of randomness.
-    average : callable (weights, risks) -> risks
-        How weights make one risk of many.
+    stop : callable () -> bool
+        Asked after every few resamples; once it is true, those made so far do, at least `LEAST_RESAMPLES`.
 
     Returns
     -------
@@ -107,8 +130,8 @@ def corrected_score(
         `RESAMPLES` resamples, fewer of many patients or pipelines; level `LEVEL`.
     """
     t, n = p.shape
-    resamples = n_resamples(n, t)
-    counts = _counts(patients, resamples, rng)
+    counts = until(stop, _counts(patients, n_resamples(n, t), rng))
+    choose, average = weighing
     chosen, delivered = _left_out(metric, patients, p, average(w, p), counts, lambda c, g: average(choose(c, g), p))
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
     estimate, lower, upper = less_optimism(metric, apparent, chosen, delivered)
@@ -155,12 +178,35 @@ def n_resamples(n_patients: int, n_pipelines: int) -> int:
 def _counts(patients: Patients, resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.float32]]:
     """The c of all resamples, in chunks; each holds some of both outcomes and leaves some of both out."""
     n = len(patients.y)
-    size = max(1, _CHUNK // n)
+    size = max(1, min(_CHUNK // n, _CHUNK_RESAMPLES))
     for start in range(0, resamples, size):
         c = np.empty((n, min(size, resamples - start)), dtype=np.float32)
         for b in range(c.shape[1]):
             c[:, b] = _drawn(patients, rng)
         yield c
+
+
+def until(stop: Stop, chunks: Iterator[NDArray[np.float32]]) -> Iterator[NDArray[np.float32]]:
+    """Chunks of resamples, until enough were made and the time is over.
+
+    Parameters
+    ----------
+    stop : callable () -> bool
+        Whether the time is over.
+    chunks : iterator of ndarray, shape = (n, b)
+        Counts of b resamples each.
+
+    Yields
+    ------
+    ndarray, shape = (n, b)
+        The first of them, of `LEAST_RESAMPLES` resamples in all or more.
+    """
+    made = 0
+    for c in chunks:
+        yield c
+        made += c.shape[1]
+        if made >= LEAST_RESAMPLES and stop():
+            return
 
 
 def _drawn(patients: Patients, rng: np.random.Generator) -> NDArray[np.int64]:

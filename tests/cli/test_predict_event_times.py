@@ -6,32 +6,15 @@ import csv
 import gzip
 import io
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from autoprog.cohort import Cohort, WindowSchema
-from autoprog.evaluation import Plan, fit_pipeline
-from autoprog.interpreter import RuleSet, make_strata
-from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
-from autoprog.space import Configuration, Step, time_grid
+from autoprog.cohort import WindowSchema
+from autoprog.evaluation import Plan
 from tests.cli.answer import CommandLine
 from tests.cohorts import event_cohort, event_file
-
-WINDOW = 2
-
-
-def model_of(cohort: Cohort, **more: Any) -> PrognosticModel:
-    """Cox's model of all rows, without a search."""
-    plan = Plan("uno_c", 5, 1, 0, times=time_grid(cohort), window=WINDOW)
-    rows = plan.sample(cohort)
-    configuration = Configuration(Step("median"), Step("none"), Step("cox"), Step("none"))
-    pipeline = fit_pipeline(configuration, rows, np.arange(rows.n_rows), plan, 0)
-    F = pipeline.cumulative_incidence(rows.X, np.array(cohort.horizons))[:, 0]
-    rule_sets = tuple(RuleSet(make_strata(risks), (), "no rules") for risks in F.T)
-    member = Member(1.0, dump_estimator(pipeline), WINDOW if cohort.visits is not None else None)
-    return PrognosticModel(rows.features, rows.outcome, (member,), rule_sets, ModelMetadata.of(rows), **more)
+from tests.event_models import WINDOW, cox_model
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
@@ -40,7 +23,7 @@ def rows_of(text: str) -> list[dict[str, str]]:
 
 def test_a_row_a_patient_and_horizon(autoprog: CommandLine, tmp_path: Path) -> None:
     cohort = event_cohort("veteran")
-    model = model_of(cohort)
+    model = cox_model(cohort)
     (tmp_path / "model.autoprog").write_bytes(model.to_bytes())
     (tmp_path / "patients.csv.gz").write_bytes(event_file("veteran"))
     answer = autoprog("predict", tmp_path / "model.autoprog", tmp_path / "patients.csv.gz")
@@ -55,7 +38,7 @@ def test_a_row_a_patient_and_horizon(autoprog: CommandLine, tmp_path: Path) -> N
 
 def test_a_row_a_patient_whose_visits_stand_in_any_order(autoprog: CommandLine, tmp_path: Path) -> None:
     cohort = event_cohort("pbcseq")
-    model = model_of(cohort, windows=WindowSchema.of(cohort))
+    model = cox_model(cohort, windows=WindowSchema.of(cohort))
     (tmp_path / "model.autoprog").write_bytes(model.to_bytes())
     header, *lines = gzip.decompress(event_file("pbcseq")).decode().splitlines()
     few = [line for line in lines if line.split(",")[0] in {"1", "2", "3"}]

@@ -68,3 +68,10 @@ def test_time_is_kept_for_refits_that_can_be_paid_for() -> None:
     dear.expect(history(160.0, 160.0))
     assert cheap._delivery_s == pytest.approx(without + 6.75 + 1.3 * 0.25)
     assert dear._delivery_s == pytest.approx(without + 1.3 * 40)
+
+
+def test_a_correction_ends_when_what_is_left_is_needed_for_the_rest() -> None:
+    assert not Clock(30.0, 20.0, slots=2, n_patients=300).correction_ends()
+    late = Clock(30.0, 29.5, slots=2, n_patients=300)
+    late.expect(history(1.0, 1.0))
+    assert late.correction_ends()

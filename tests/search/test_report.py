@@ -96,6 +96,19 @@ def test_the_page_says_what_the_documents_say() -> None:
     assert "50.0 % of 60 such patients" in page
 
 
+def test_how_well_the_rules_tell_the_strata_is_told() -> None:
+    fidelity = {"kappa": 0.72, "lower": 0.6, "upper": 0.8, "agreement": 0.815, "n": 1200, "default": "low"}
+    rules = documents()["rules"]
+    page = render_report(**documents(rules={**rules, "fidelity": fidelity}))
+    assert "in 81.5 % of 1,200 patients" in page
+    assert "kappa 0.72" in page
+    of_horizons = [{"horizon": h, "note": "", "fidelity": f} for h, f in ((30.0, fidelity), (365.0, None))]
+    page = render_report(**documents(rules={**rules, "fidelity": None, "horizons": of_horizons}))
+    assert "until 30: in 81.5 %" in page
+    assert page.count("kappa 0.72") == 1
+    assert "kappa" not in render_report(**documents())
+
+
 def test_subgroups_are_shown_and_small_ones_are_not_told() -> None:
     page = render_report(**documents())
     assert "<td>sex: f</td>" in page

@@ -97,3 +97,18 @@ def test_risks_that_separate_have_a_certain_area() -> None:
     y = np.repeat([0, 1], 20)
     score = estimate_score(METRICS["auc_roc"], y, np.linspace(0, 1, 40), np.random.default_rng(0))
     assert (score.estimate, score.lower, score.upper) == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize("name", ["auc_roc", "brier"])
+def test_rows_of_one_group_are_drawn_together(name: str) -> None:
+    """Four copies of every patient say no more than the patient; taken for others, they halve the interval."""
+    y, p = _simulated(2)
+    copied = np.repeat(y, 4), np.repeat(p, 4)
+    rng, patient = np.random.default_rng, np.repeat(np.arange(len(y)), 4)
+    alone, copies = estimate_score(METRICS[name], y, p, rng(0)), estimate_score(METRICS[name], *copied, rng(0))
+    grouped = estimate_score(METRICS[name], *copied, rng(0), patient)
+    assert grouped.estimate == pytest.approx(alone.estimate)
+    width = alone.upper - alone.lower
+    assert grouped.upper - grouped.lower == pytest.approx(width, rel=0.15)
+    assert copies.upper - copies.lower == pytest.approx(width / 2, rel=0.15)
+    assert "by group" in grouped.method

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from autoprog.evaluation import METRICS
 from autoprog.validation import Patients, corrected_score, cross_fitted, estimate_score, fit_recalibration
 from autoprog.validation import selection as selection_module
-from autoprog.validation.selection import _counts
+from autoprog.validation.selection import LEAST_RESAMPLES, Weighing, _counts
 
 N, T = 100, 10
 NOBODY = np.zeros((N, 0))  # these rules look at gains alone
@@ -38,7 +38,7 @@ def of_the_best(seed: int, y: np.ndarray, p: np.ndarray, name: str = "auc_roc") 
     metric, rng = METRICS[name], np.random.default_rng([seed, 1])
     w = the_best(NOBODY, metric.gain(1.0) * np.array([[metric.score(y, risks) for risks in p]]))[0]
     reported = w @ p if metric.ranks_only else cross_fitted(y, w @ p, rng)
-    score = corrected_score(metric, Patients(y), reported, p, w, choose=the_best, rng=rng)
+    score = corrected_score(metric, Patients(y), reported, p, w, weighing=Weighing(the_best), rng=rng)
     return metric.score(y, reported), score.estimate
 
 
@@ -50,7 +50,7 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     y = (rng.random(80) < 0.4).astype(np.int8)
     p = expit(rng.normal(size=(5, 80)) + y - 0.5)
     w = softly(NOBODY, sign * np.array([[metric.score(y, risks) for risks in p]]))[0]
-    found = corrected_score(metric, Patients(y), w @ p, p, w, choose=softly, rng=np.random.default_rng(9))
+    found = corrected_score(metric, Patients(y), w @ p, p, w, weighing=Weighing(softly), rng=np.random.default_rng(9))
 
     of_chosen, of_delivered = [], []
     for c in np.hstack(list(_counts(Patients(y), 30, np.random.default_rng(9)))).T:
@@ -74,7 +74,9 @@ def test_without_a_choice_there_is_no_correction_and_the_interval_is_the_bootstr
     p = expit(rng.normal(size=(3, 400)) + y)
     w = np.array([0.5, 0.3, 0.2])
     metric = METRICS["auc_roc"]
-    found = corrected_score(metric, Patients(y), w @ p, p, w, choose=lambda c, _: np.tile(w, (c.shape[1], 1)), rng=rng)
+    found = corrected_score(
+        metric, Patients(y), w @ p, p, w, weighing=Weighing(lambda c, _: np.tile(w, (c.shape[1], 1))), rng=rng
+    )
     plain = estimate_score(metric, y, w @ p, rng)
     assert found.estimate == pytest.approx(plain.estimate, abs=1e-12)
     # Each end has a standard error of 3 % of the width, and the scores left out a tail that is a little longer.
@@ -130,9 +132,9 @@ def test_copies_of_a_patient_do_not_hide_what_choosing_was_worth(monkeypatch: py
         w = the_best(NOBODY, np.array([[METRICS["auc_roc"].score(y, one) for one in p]]))[0]
         for patients, found in ((Patients(tripled, groups), aware), (Patients(tripled), unaware)):
             rng = np.random.default_rng(seed)
-            found.append(
-                corrected_score(METRICS["auc_roc"], patients, w @ risks, risks, w, choose=the_best, rng=rng).estimate
-            )
+            best = Weighing(the_best)
+            score = corrected_score(METRICS["auc_roc"], patients, w @ risks, risks, w, weighing=best, rng=rng)
+            found.append(score.estimate)
     assert np.mean(aware) == pytest.approx(0.5, abs=3 * np.std(aware) / 5)
     assert np.mean(unaware) > 0.55
 
@@ -153,11 +155,41 @@ def test_many_patients_are_resampled_less_often_and_the_method_says_so(monkeypat
     monkeypatch.setattr(selection_module, "RESAMPLES_OF_MANY", 7)
     y, p = worthless(0)
     score = corrected_score(
-        METRICS["auc_roc"], Patients(y), p[0], p, np.eye(T)[0], choose=the_best, rng=np.random.default_rng(0)
+        METRICS["auc_roc"],
+        Patients(y),
+        p[0],
+        p,
+        np.eye(T)[0],
+        weighing=Weighing(the_best),
+        rng=np.random.default_rng(0),
     )
     assert "in 7 bootstrap resamples" in score.method
     assert "all 10 pipelines" in score.method
     again = corrected_score(
-        METRICS["auc_roc"], Patients(y), p[0], p, np.eye(T)[0], choose=the_best, rng=np.random.default_rng(0)
+        METRICS["auc_roc"],
+        Patients(y),
+        p[0],
+        p,
+        np.eye(T)[0],
+        weighing=Weighing(the_best),
+        rng=np.random.default_rng(0),
     )
     assert score == again
+
+
+def test_when_the_time_is_over_the_resamples_made_so_far_do() -> None:
+    y, p = worthless(3)
+    w, rng = np.eye(T)[0], np.random.default_rng
+    arguments = METRICS["auc_roc"], Patients(y), p[0], p, w
+    cut = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0), stop=lambda: True)
+    assert f"in {LEAST_RESAMPLES} bootstrap resamples" in cut.method
+    asked: list[None] = []
+
+    def later() -> bool:
+        asked.append(None)
+        return len(asked) == 3
+
+    later_cut = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0), stop=later)
+    assert f"in {3 * LEAST_RESAMPLES} bootstrap resamples" in later_cut.method
+    whole = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0))
+    assert later_cut.estimate == pytest.approx(whole.estimate, abs=0.05)

@@ -3,6 +3,7 @@
 from autoprog.validation.event_times.pairs import resampled_event_scores
 from autoprog.validation.event_times.performance import (
     HorizonPerformance,
+    distribution_document,
     horizon_document,
     overall_performance,
     performance_at,
@@ -21,6 +22,7 @@ __all__ = [
     "HorizonPerformance",
     "corrected_event_score",
     "cross_fitted_events",
+    "distribution_document",
     "estimate_event_score",
     "fit_event_recalibration",
     "horizon_document",

@@ -26,6 +26,7 @@ from autoprog.survival import (
     calibration_curve,
     calibration_groups,
     cumulative_dynamic_auc,
+    d_calibration,
     net_benefit,
     net_benefit_of_all,
     scaled_brier,
@@ -132,6 +133,39 @@ def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up:
         See `autoprog.evaluation.EVENT_METRICS`.
     """
     return {name: event_metric_of(name, follow_up).score(y, F) for name in EVENT_METRICS}
+
+
+def distribution_document(y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp) -> dict[str, Any] | None:
+    """D-calibration of curves of risk up to the last horizon.
+
+    Parameters
+    ----------
+    y : structured ndarray, shape = (n,)
+        Of dtype `EVENT_TIMES`.
+    F : ndarray, shape = (n, T)
+        Risks until the times of the search, of patients whom the model was not fitted on.
+    follow_up : FollowUp
+        Of the search's cohort.
+
+    Returns
+    -------
+    dict or None
+        Ready for JSON: `statistic`, `p_value`, `proportions`. Curves are straight between the times, from no risk at 0,
+        and patients who are followed beyond the last horizon count as censored there. None with competing causes, where
+        the risk of one of them is no whole distribution.
+    """
+    if follow_up.n_causes > 1:
+        return None
+    t = np.concatenate([[0.0], follow_up.times])
+    S = np.column_stack([np.ones(len(y)), 1.0 - np.asarray(F, dtype=np.float64)])
+    at = np.minimum(y["time"], t[-1])
+    k = np.clip(np.searchsorted(t, at, side="left"), 1, len(t) - 1)
+    rows = np.arange(len(y))
+    share = (at - t[k - 1]) / (t[k] - t[k - 1])
+    u = (1 - share) * S[rows, k - 1] + share * S[rows, k]
+    found = d_calibration(np.clip(u, 0.0, 1.0), (y["event"] == 1) & (y["time"] <= t[-1]))
+    document: dict[str, Any] = _for_json(asdict(found))
+    return document
 
 
 def horizon_document(

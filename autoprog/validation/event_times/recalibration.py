@@ -23,13 +23,18 @@ from sklearn.model_selection import StratifiedKFold
 from autoprog.evaluation import FollowUp
 from autoprog.space import strata_of
 from autoprog.survival import ipcw_weights
-from autoprog.validation.recalibration import IDENTITY, Recalibration, fit_recalibration
+from autoprog.validation.recalibration import IDENTITY, Recalibration, fit_intercept, fit_recalibration
 
 _FOLDS = 10
 
 
 def fit_event_recalibration(
-    y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp, start: Recalibration = IDENTITY
+    y: NDArray[np.void],
+    F: NDArray[np.floating],
+    follow_up: FollowUp,
+    start: Recalibration = IDENTITY,
+    *,
+    slope: bool = True,
 ) -> Recalibration:
     """Estimate intercept and slope.
 
@@ -43,6 +48,8 @@ def fit_event_recalibration(
         Of the search's cohort.
     start : Recalibration, optional
         Where to start; the nearer, the sooner it ends.
+    slope : bool
+        Whether it is estimated, or 1.
 
     Returns
     -------
@@ -53,7 +60,8 @@ def fit_event_recalibration(
     w = ipcw_weights(y["time"], y["event"], t, follow_up.censoring)
     e = (y["event"] == 1)[:, None] & (y["time"][:, None] <= t)
     known = w > 0
-    return fit_recalibration(e[known].astype(np.int8), np.asarray(F)[known], start, weights=w[known])
+    e, F, w = e[known].astype(np.int8), np.asarray(F)[known], w[known]
+    return fit_recalibration(e, F, start, weights=w) if slope else fit_intercept(e, F, weights=w)
 
 
 def cross_fitted_events(

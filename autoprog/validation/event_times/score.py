@@ -16,13 +16,13 @@ from autoprog.evaluation import FollowUp, Metric
 from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.recalibration import fit_event_recalibration
 from autoprog.validation.score import LEVEL, ScoreEstimate
-from autoprog.validation.selection import Average, Choose, less_optimism
+from autoprog.validation.selection import Stop, Weighing, less_optimism, never, until
 
 RESAMPLES = 500
 # The correction scores every pipeline in every resample, and two averages one by one.
 _LEAST_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES = 20, 200
 _MOST_CORRECTION_CELLS = 40_000_000
-_CHUNK = 1 << 18
+_CHUNK, _CHUNK_RESAMPLES = 1 << 18, 20
 
 _Floats = NDArray[np.float64]
 
@@ -87,9 +87,9 @@ def corrected_event_score(
     p: NDArray[np.floating],
     w: _Floats,
     *,
-    choose: Choose,
+    weighing: Weighing,
     rng: np.random.Generator,
-    average: Average,
+    stop: Stop = never,
 ) -> ScoreEstimate:
     """Score an ensemble of curves, less what choosing its weights by the same patients adds, with an interval.
 
@@ -105,12 +105,12 @@ def corrected_event_score(
         Out-of-fold risks of the pipelines.
     w : ndarray, shape = (t,)
         Sums to 1.
-    choose : callable (ndarray, shape = (n, b); ndarray, shape = (b, t)) -> ndarray, shape = (b, t)
-        The rule that gave w.
+    weighing : Weighing
+        How w came about.
     rng : numpy.random.Generator
         Source of randomness.
-    average : callable (weights, risks) -> risks
-        How weights make one risk of many.
+    stop : callable () -> bool
+        As of `corrected_score`.
 
     Returns
     -------
@@ -118,12 +118,12 @@ def corrected_event_score(
         Level `LEVEL`.
     """
     t, n = p.shape[:2]
-    resamples = n_event_resamples(n, t)
+    choose, average = weighing
     sign = 1 if metric.greater_is_better else -1
     scores = resampled_event_scores(metric.name, patients.y, p, patients.follow_up, rng)
     delivered = average(w, p)
     pairs: list[tuple[float, float]] = []
-    for c in _counts(metric, patients, resamples, rng):
+    for c in until(stop, _counts(metric, patients, n_event_resamples(n, t), rng)):
         weights = choose(c, sign * scores(c))
         for counts, of_drawn in zip(c.T, weights, strict=True):
             both = (average(of_drawn, p), delivered)
@@ -134,7 +134,7 @@ def corrected_event_score(
     estimate, lower, upper = less_optimism(metric, apparent, of_chosen, of_delivered)
     method = (
         f"{_title(metric, patients.follow_up)} of out-of-fold risks, corrected for having chosen the ensemble's "
-        f"weights by the same patients: in {resamples} bootstrap resamples all {t} pipelines are scored and weighed "
+        f"weights by the same patients: in {len(pairs)} bootstrap resamples all {t} pipelines are scored and weighed "
         "anew by the patients drawn, and their average is scored on the others, as the interval is; uncorrected it is "
         f"{apparent:.3f}"
     )
@@ -164,7 +164,7 @@ def _counts(
     n, scorable = len(patients.y), can_be_scored(metric.name, patients.y, patients.follow_up)
     units = np.arange(n) if patients.groups is None else patients.groups
     distinct, of_row = np.unique(units, return_inverse=True)
-    size = max(1, _CHUNK // n)
+    size = max(1, min(_CHUNK // n, _CHUNK_RESAMPLES))
     for start in range(0, resamples, size):
         c = np.empty((n, min(size, resamples - start)), dtype=np.float32)
         for b in range(c.shape[1]):

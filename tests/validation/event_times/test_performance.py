@@ -7,7 +7,12 @@ import pytest
 
 from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of
 from autoprog.survival import aalen_johansen, censoring_survival, net_benefit
-from autoprog.validation.event_times import horizon_document, overall_performance, performance_at
+from autoprog.validation.event_times import (
+    distribution_document,
+    horizon_document,
+    overall_performance,
+    performance_at,
+)
 from tests.space.event_times.cohorts import real_event_cohort, simulated
 from tests.survival.reference import cohort_of, metric
 
@@ -70,3 +75,29 @@ def test_the_document_of_a_horizon_is_complete_and_is_json(with_baseline: bool) 
     assert len(document["calibration_groups"]["observed"]) == 10
     curve = document["calibration_curve"]
     assert len(curve["risk"]) == len(curve["observed"]) == len(curve["lower"]) == len(curve["upper"]) > 10
+
+
+def test_the_true_distribution_is_uniform_at_the_patients_own_times_and_a_wrong_one_is_not() -> None:
+    data, times = simulated(5, 3000, censoring=0.0), tuple(np.linspace(0.02, 1.5, 75).tolist())
+    follow_up = FollowUp(times, times[-1:], 1, censoring_survival(data.y["time"], data.y["event"]))
+    F = data.risk(np.array(times))
+    true, wrong = (distribution_document(data.y, curves, follow_up) for curves in (F, 1 - (1 - F) ** 1.5))
+    assert true is not None
+    assert wrong is not None
+    assert true["p_value"] > 0.01
+    assert wrong["p_value"] < 1e-6
+    assert sum(true["proportions"]) == pytest.approx(1.0)
+    np.testing.assert_allclose(true["proportions"], 0.1, atol=0.03)
+    json.dumps(true, allow_nan=False)
+
+
+def test_curves_are_straight_between_the_times_and_end_at_the_last_horizon() -> None:
+    """By hand: survival .75 at time 1 and .5 at 3."""
+    y = np.array([(1, 0.5), (1, 2.0), (0, 3.0), (1, 9.0)], dtype=[("event", "i1"), ("time", "f8")])
+    follow_up = FollowUp((1.0, 3.0), (3.0,), 1, censoring_survival(y["time"], y["event"]))
+    found = distribution_document(y, np.tile([0.25, 0.5], (4, 1)), follow_up)
+    assert found is not None
+    # .875 and .625 in the bins 8 and 6; the two who are censored at .5 lie evenly in the bins 0 to 4.
+    expected = np.array([2 / 5] * 5 + [0, 1, 0, 1, 0]) / 4
+    np.testing.assert_allclose(found["proportions"], expected, atol=1e-12)
+    assert distribution_document(y, np.zeros((4, 2)), FollowUp((1.0, 3.0), (3.0,), 2, follow_up.censoring)) is None

@@ -15,6 +15,7 @@ from autoprog.validation.event_times import (
     fit_event_recalibration,
 )
 from autoprog.validation.event_times import score as score_module
+from autoprog.validation.selection import LEAST_RESAMPLES, Weighing
 from tests.space.event_times.cohorts import simulated, unrelated
 
 TIMES = (0.3, 0.6, 1.0)
@@ -46,7 +47,7 @@ def of_the_best(name: str, seed: int, causes: int, n: int = 150, t: int = 30) ->
     gains = np.array([[metric.gain(metric.score(patients.y, risks)) for risks in p]])
     w = the_best(np.empty(0), gains)[0]
     delivered = average(w, p)
-    found = corrected_event_score(metric, patients, delivered, p, w, choose=the_best, rng=rng, average=average)
+    found = corrected_event_score(metric, patients, delivered, p, w, weighing=Weighing(the_best, average), rng=rng)
     return metric.score(patients.y, delivered), found.estimate
 
 
@@ -73,7 +74,7 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     p = np.sort(np.clip(data.risk(np.array(TIMES)) + rng.normal(0, 0.2, (4, 120, 3)), 0.01, 0.99), axis=2)
     w = np.array([0.4, 0.3, 0.2, 0.1])
     found = corrected_event_score(
-        metric, patients, average(w, p), p, w, choose=softly, rng=np.random.default_rng(9), average=average
+        metric, patients, average(w, p), p, w, weighing=Weighing(softly, average), rng=np.random.default_rng(9)
     )
     of_chosen, of_delivered = [], []
     for c in np.hstack(list(score_module._counts(metric, patients, 20, np.random.default_rng(9)))).T:
@@ -157,6 +158,24 @@ def test_two_patients_with_the_event_by_the_first_horizon_are_enough(name: str) 
     metric = event_metric_of(name, patients.follow_up)
     p = np.sort(rng.random((3, 34, 3)), axis=2)
     w = np.array([1.0, 0.0, 0.0])
-    found = corrected_event_score(metric, patients, p[0], p, w, choose=the_best, rng=rng, average=average)
+    found = corrected_event_score(metric, patients, p[0], p, w, weighing=Weighing(the_best, average), rng=rng)
     assert np.isfinite([found.estimate, found.lower, found.upper]).all()
     assert np.isfinite(estimate_event_score(metric, patients, p[0], rng).lower)
+
+
+def test_when_the_time_is_over_the_resamples_made_so_far_do() -> None:
+    rng = np.random.default_rng(4)
+    y = unrelated(4, 120, 1)
+    p = np.sort(rng.random((4, 120, len(TIMES))), axis=2)
+    patients = followed(y, 1)
+    found = corrected_event_score(
+        event_metric_of("uno_c", patients.follow_up),
+        patients,
+        p[0],
+        p,
+        np.eye(4)[0],
+        weighing=Weighing(the_best, average),
+        rng=rng,
+        stop=lambda: True,
+    )
+    assert f"in {LEAST_RESAMPLES} bootstrap resamples" in found.method

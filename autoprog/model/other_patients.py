@@ -1,0 +1,123 @@
+"""Another cohort as a model takes it: of the same kind of outcome, with the model's features in its coding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort import Cohort, Visits, align, windowed
+from autoprog.cohort.horizons import horizon_fault
+from autoprog.errors import Fault, InvalidInputError
+from autoprog.model.model import PrognosticModel, Table
+
+_POINTER = "/cohort_id"
+
+
+@dataclass(frozen=True, eq=False)
+class OtherPatients:
+    """Patients, or visits, with known outcomes, of whom the model can be asked.
+
+    Attributes
+    ----------
+    cohort : Cohort
+        As it is; where the outcome has a time, with the model's horizons.
+    X : ndarray, shape = (n_rows, n_inputs)
+        The model's inputs in its order and coding.
+    table : ndarray or mapping of int to ndarray
+        As `PrognosticModel.risks` takes it.
+    """
+
+    cohort: Cohort
+    X: NDArray[np.float64]
+    table: Table
+
+    @property
+    def windowed(self) -> NDArray[np.float64]:
+        """What the model's features are of, shape = (n_rows, n_features); of visits the longest window."""
+        return self.table if isinstance(self.table, np.ndarray) else self.table[max(self.table)]
+
+
+def check_outcome(model: PrognosticModel, cohort: Cohort, use: str) -> None:
+    """Refuse a cohort of another kind of outcome.
+
+    Parameters
+    ----------
+    model : PrognosticModel
+        The model.
+    cohort : Cohort
+        The other patients.
+    use : str
+        What the cohort is wanted for, as the subject of a sentence.
+
+    Raises
+    ------
+    InvalidInputError
+        If its mode is another than the model's, or one has times at its visits and the other labels.
+    """
+    if cohort.mode != (mode := _mode(model)):
+        detail = f"{use} of this model takes a cohort of mode {mode}; this one is of mode {cohort.mode}"
+    elif cohort.has_times != bool(model.horizons):
+        kinds = ("labels", "times to an event")
+        here, wanted = kinds[cohort.has_times], kinds[bool(model.horizons)]
+        detail = f"{use} of this model takes visits with {wanted}; those of this cohort have {here}"
+    else:
+        return
+    raise InvalidInputError([Fault(_POINTER, detail)])
+
+
+def horizon_faults(model: PrognosticModel, cohort: Cohort) -> list[Fault]:
+    """Faults for horizons of the model that the cohort's follow-up does not bear."""
+    if cohort.time is None:
+        return []
+    events = cohort.time[cohort.y == 1]
+    reasons = (horizon_fault(h, cohort.time, events) for h in model.horizons)
+    return [Fault(_POINTER, f"the model's horizon {reason}") for reason in reasons if reason]
+
+
+def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Fault]) -> OtherPatients:
+    """Bring a cohort into the form that a model takes.
+
+    Parameters
+    ----------
+    model : PrognosticModel
+        The model.
+    cohort : Cohort
+        Of the model's kind of outcome, see `check_outcome`.
+    faults : sequence of Fault
+        What was found wrong with the cohort before.
+
+    Returns
+    -------
+    OtherPatients
+        The same rows.
+
+    Raises
+    ------
+    InvalidInputError
+        With these faults, and with every feature that is absent or differs in unit or categories.
+    """
+    try:
+        X = align(model.inputs, cohort, _POINTER)
+    except InvalidInputError as error:
+        raise InvalidInputError([*error.faults, *faults]) from None
+    if faults:
+        raise InvalidInputError(list(faults))
+    outcome = cohort.outcome
+    if cohort.time_to_event is not None:
+        event = replace(cohort.time_to_event, horizons=model.horizons)
+        outcome = replace(outcome, of=event) if isinstance(outcome, Visits) else event
+    cohort = replace(cohort, outcome=outcome)
+    if model.windows is None:
+        return OtherPatients(cohort, X, X)
+    taken = replace(cohort, features=model.inputs, X=X)
+    lengths = sorted({member.window or 1 for member in model.members})
+    return OtherPatients(cohort, X, {w: windowed(taken, w, model.windows).X for w in lengths})
+
+
+def _mode(model: PrognosticModel) -> str:
+    if isinstance(model.outcome, Visits):
+        return "temporal"
+    return "survival" if model.horizons else "classification"

@@ -1,0 +1,155 @@
+"""Models of event times and of visits among other patients: measured there, and recalibrated to them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+from autoprog.cohort import Cohort, TimeToEvent, WindowSchema
+from autoprog.errors import InvalidInputError
+from autoprog.evaluation import FollowUp, outcomes_of
+from autoprog.interpreter import Condition, Prior, PriorRule, explain
+from autoprog.model import PrognosticModel, external_validation, recalibrated
+from autoprog.space import time_grid
+from autoprog.survival import calibration_at, cumulative_dynamic_auc, integrated_brier, ipcw_weights, wolbers_c
+from autoprog.validation import Recalibration
+from tests.cohorts import event_cohort, labelled_visits
+from tests.event_models import WINDOW, cox_model
+
+RANGE = (0.05, 0.4)
+WRONG = Recalibration(-0.6, 0.8)
+
+
+def half(name: str, first: int) -> Cohort:
+    """Every other patient, with all visits where there are some."""
+    cohort = event_cohort(name)
+    units = np.arange(cohort.n_rows) if cohort.visits is None else cohort.visits.patient
+    return cohort.take(np.flatnonzero(units % 2 == first))
+
+
+@cache
+def model(name: str = "mgus2") -> PrognosticModel:
+    """Cox's model of one half of the patients, recalibrated wrongly."""
+    cohort = half(name, 0)
+    windows = None if cohort.visits is None else WindowSchema.of(cohort)
+    return cox_model(cohort, windows=windows, recalibration=WRONG)
+
+
+def test_the_report_is_of_the_other_patients_at_the_model_s_horizons() -> None:
+    cohort = half("mgus2", 1)
+    assert isinstance(cohort.outcome, TimeToEvent)
+    assert cohort.time is not None
+    asked = replace(cohort, outcome=replace(cohort.outcome, horizons=(100.0,)))  # its own are passed over
+    document = external_validation(model(), asked, RANGE)
+    p, y, h = model().risks(cohort.X), outcomes_of(cohort), np.array(model().horizons)
+    assert [part["horizon"] for part in document["horizons"]] == h.tolist()
+    auc = cumulative_dynamic_auc(y["time"], y["event"], p, h)
+    assert [part["performance"]["auc"] for part in document["horizons"]] == pytest.approx(auc.tolist(), abs=1e-12)
+    for k, part in enumerate(document["horizons"]):
+        ratio = calibration_at(y["time"], y["event"], p[:, k], h[k]).expected_observed
+        assert part["performance"]["expected_observed"]["estimate"] == pytest.approx(ratio.estimate, abs=1e-12)
+        assert part["baseline"] is None
+    times = FollowUp.of(replace(cohort, outcome=model().outcome), time_grid(cohort)).times
+    F = model().risks_until(cohort.X, times)
+    np.testing.assert_array_equal(F[:, [times.index(t) for t in h]], p)
+    brier = integrated_brier(y["time"], y["event"], F, np.array(times))
+    assert document["overall"]["integrated_brier"] == pytest.approx(brier, abs=1e-9)
+    concordance = wolbers_c(y["time"], y["event"], p[:, -1], h[-1]).index
+    assert document["overall"]["uno_c"] == pytest.approx(concordance, abs=1e-9)
+    assert set(document["scores"]) == set(document["overall"])
+    for name, score in document["scores"].items():
+        assert score["estimate"] == pytest.approx(document["overall"][name])
+        assert score["lower"] < score["estimate"] < score["upper"]
+        assert score["method"].startswith("percentile interval of a bootstrap of these patients")
+    assert document["n_events"] == int(((cohort.y == 1) & (cohort.time <= h[-1])).sum())
+    assert document["expected_events"] == pytest.approx(p[:, -1].sum())
+    assert document["calibration"]["slope"] == document["horizons"][-1]["performance"]["slope"]
+    assert {s["feature"] for s in document["subgroups"]} == {"age", "sex"}
+    assert len(document["features"]) == len(cohort.features)
+
+
+def test_visits_are_measured_through_the_windows_of_the_model() -> None:
+    cohort = half("pbcseq", 1)
+    shuffled = replace(cohort, features=cohort.features[::-1], X=cohort.X[:, ::-1].copy())
+    document = external_validation(model("pbcseq"), shuffled, RANGE)
+    assert (document["n_rows"], document["n_patients"]) == (cohort.n_rows, cohort.n_patients)
+    assert [shift["feature"] for shift in document["features"]] == [f.name for f in cohort.features]
+    assert len(document["horizons"]) == 1
+    assert document["overall"]["uno_c"] > 0.6
+    assert document["scores"]["uno_c"]["method"].endswith("drawn by group")
+    moved = recalibrated(model("pbcseq"), shuffled, "intercept")
+    assert moved.windows == model("pbcseq").windows
+    assert len(moved.rule_sets) == 1
+
+
+@pytest.mark.parametrize("method", ["intercept", "intercept_and_slope"])
+def test_a_recalibrated_model_meets_the_weighted_events_of_all_times(method: str) -> None:
+    cohort = half("mgus2", 1)
+    moved = recalibrated(model(), cohort, method)  # type: ignore[arg-type]
+    follow_up = FollowUp.of(cohort, time_grid(cohort))
+    t, y = np.array(follow_up.times), outcomes_of(cohort)
+    w = ipcw_weights(y["time"], y["event"], t, follow_up.censoring)
+    e = (y["event"] == 1)[:, None] & (y["time"][:, None] <= t)
+    before, after = (m.risks_until(cohort.X, follow_up.times) for m in (model(), moved))
+    assert abs((w * (e - before)).sum()) > 10
+    # The equations of the maximum of the weighted likelihood.
+    assert (w * (e - after)).sum() == pytest.approx(0.0, abs=1e-3)
+    if method == "intercept_and_slope":
+        x = np.log(before / (1 - before))
+        assert (w * (e - after) * x).sum() == pytest.approx(0.0, abs=1e-2)
+    else:
+        assert moved.recalibration.slope == WRONG.slope
+    np.testing.assert_array_equal(np.argsort(before, axis=0, kind="stable"), np.argsort(after, axis=0, kind="stable"))
+    assert (np.diff(after, axis=1) >= 0).all()
+    causes = moved.causes(cohort.X)
+    np.testing.assert_array_equal(causes[:, 0], moved.risks(cohort.X))
+    assert causes.sum(axis=1).max() <= 1 + 1e-12
+    for rules, former in zip(moved.rule_sets, model().rule_sets, strict=True):
+        assert rules.strata == former.strata
+    again = PrognosticModel.from_bytes(moved.to_bytes())
+    np.testing.assert_array_equal(again.risks(cohort.X), moved.risks(cohort.X))
+
+
+def test_a_clinician_s_rules_go_with_every_horizon() -> None:
+    prior = Prior(probability=0.5, strength=20.0)
+    rule = PriorRule((Condition("age", ">=", 70.0),), "high", prior)
+    cohort, risks = half("mgus2", 1), model().risks(half("mgus2", 1).X)
+    brought = tuple(
+        explain(cohort, q, former.strata, prior_rules=[rule], horizon=h)
+        for q, former, h in zip(risks.T, model().rule_sets, model().horizons, strict=True)
+    )
+    moved = recalibrated(replace(model(), rule_sets=brought), cohort, "intercept")
+    for rules, horizon in zip(moved.rule_sets, model().horizons, strict=True):
+        (kept,) = [r for r in rules.rules if r.prior is not None]
+        assert (kept.conditions, kept.prior, kept.horizon) == (rule.conditions, prior, horizon)
+
+
+def test_what_cannot_be_measured_is_named_at_once() -> None:
+    cohort = half("mgus2", 1)
+    assert cohort.time is not None
+    early = replace(cohort, time=cohort.time / 4, features=cohort.features[1:], X=cohort.X[:, 1:])
+    with pytest.raises(InvalidInputError) as caught:
+        external_validation(model(), early, RANGE, ["site"])
+    details = [fault.detail for fault in caught.value.faults]
+    assert details[0] == "the cohort has no feature 'age', which the model needs"
+    assert details[1].startswith("the model's horizon 120 is too far ahead: ")
+    assert details[2].startswith("the model's horizon 240 is too far ahead: ")
+    assert details[3:] == ["the cohort has no feature 'site'"]
+    few = cohort.take(np.concatenate([np.flatnonzero(cohort.y == 1)[:9], np.flatnonzero(cohort.y != 1)]))
+    with pytest.raises(InvalidInputError, match="only 9 patients have the outcome until the model's horizon 240"):
+        recalibrated(model(), few, "intercept")
+
+
+def test_a_cohort_of_another_kind_is_refused() -> None:
+    with pytest.raises(InvalidInputError, match="takes a cohort of mode survival; this one is of mode temporal"):
+        external_validation(model(), event_cohort("pbcseq"), RANGE)
+    with pytest.raises(InvalidInputError, match="takes visits with times to an event; those of"):
+        recalibrated(model("pbcseq"), labelled_visits(), "intercept")
+
+
+def test_the_window_of_the_helper_is_not_the_shortest() -> None:
+    """Else nothing above would see that windows are looked back over."""
+    assert WINDOW > 1
