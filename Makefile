@@ -32,7 +32,7 @@ demo: install
 	@$(VENV)/bin/autoprog demo
 
 test: install
-	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile
+	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile --durations=25
 
 slow: install
 	$(VENV)/bin/pytest -q -m '$(SELECT)' --durations=0

@@ -1,1 +1,22 @@
-"""Prognostic models from patient cohorts."""
+"""Prognostic models from patient cohorts.
+
+`AutoPrognosis` and `Survival` are for notebooks and scripts; they bring the learning libraries, and so are loaded when
+they are first asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from autoprog.estimator import AutoPrognosis, Survival
+
+__all__ = ["AutoPrognosis", "Survival"]
+
+
+def __getattr__(name: str) -> object:
+    if name in __all__:
+        return getattr(import_module("autoprog.estimator"), name)
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

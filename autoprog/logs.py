@@ -44,6 +44,16 @@ def log_to_stderr(settings: Settings, level: int = logging.INFO) -> None:
     logging.basicConfig(handlers=[handler], level=logging.WARNING)
 
 
+def log_warnings_only() -> None:
+    """Where nobody has said what becomes of our own lines, as in a notebook, let nothing below a warning be seen."""
+    if not structlog.is_configured():
+        structlog.configure(
+            processors=[structlog.processors.add_log_level, errors_without_text, structlog.dev.ConsoleRenderer()],
+            wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+            logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        )
+
+
 def errors_without_text(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Replace an exception by its type and where it arose: its text may quote a patient's value."""
     error = _error_of(event.pop("exc_info", None))

@@ -24,8 +24,10 @@ class NetBenefitDocument(BaseModel):
     """Decision curves: net benefit of treating where a risk reaches a threshold, in true positives a patient."""
 
     thresholds: list[float] = Field(description="ascending, a number a threshold in the other lists too")
-    model: list[float]
-    baseline: list[float] | None = Field(description="the simple pipeline's")
-    treat_all: list[float]
+    model: list[float | None] = Field(
+        description="null, here and below, where none of those to be treated is followed to the horizon"
+    )
+    baseline: list[float | None] | None = Field(description="the simple pipeline's")
+    treat_all: list[float | None]
     treat_none: list[float] = Field(description="0 throughout")
     range: tuple[float, float] = Field(description="the setting `thresholds`")

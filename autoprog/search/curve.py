@@ -7,7 +7,7 @@ u, v places on the drawing: u = WIDTH t / t_end to the right, v = HEIGHT (top - 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -87,11 +87,11 @@ def draw(curve: Mapping[str, Any]) -> CurveDrawing:
     """
     t = np.array(curve["thresholds"])
     low, high = curve["range"]
-    of_use = t[np.array(curve["model"]) > 0]
+    of_use = t[_known(curve["model"]) > 0]
     t_end = max(high, of_use.max(initial=0.0))
     names = [name for name in ("treat_none", "treat_all", "baseline", "model") if curve[name] is not None]
-    values = {name: np.array(curve[name])[t <= t_end] for name in names}
-    top = max(float(NB.max()) for NB in values.values()) or 1.0
+    values = {name: _known(curve[name])[t <= t_end] for name in names}
+    top = max(float(np.nanmax(NB, initial=0.0)) for NB in values.values()) or 1.0
     bottom = -_BELOW_ZERO * top
     u, v = WIDTH / t_end, HEIGHT / (top - bottom)
     return CurveDrawing(
@@ -100,6 +100,11 @@ def draw(curve: Mapping[str, Any]) -> CurveDrawing:
         across=tuple(Tick(u * x, f"{100 * x:.3g} %") for x in np.linspace(0, t_end, _TICKS)),
         down=tuple(Tick(v * (top - x), f"{x:.3f}") for x in np.linspace(0, top, _TICKS)),
     )
+
+
+def _known(values: Sequence[float | None]) -> NDArray[np.float64]:
+    """As numbers; NaN where a document has none."""
+    return np.array(values, dtype=np.float64)
 
 
 def polyline(u: NDArray[np.float64], v: NDArray[np.float64]) -> str:
@@ -113,6 +118,7 @@ def polyline(u: NDArray[np.float64], v: NDArray[np.float64]) -> str:
     Returns
     -------
     str
-        To a tenth of a unit.
+        To a tenth of a unit; without the places that are not known.
     """
-    return " ".join(f"{right:.1f},{below:.1f}" for right, below in zip(u, v, strict=True))
+    places = zip(u, v, strict=True)
+    return " ".join(f"{right:.1f},{below:.1f}" for right, below in places if np.isfinite(below))

@@ -150,7 +150,7 @@ def _refit(
         return signals.leave() or (fitted and clock.refits_end())
 
     calls = [Call(str(m.number), fit, (state.cohort, m.configuration, plan)) for m in ensemble.members]
-    limits = CallLimits(state.settings.limits.evaluation_s, state.settings.limits.memory_mb)
+    limits = CallLimits(state.settings.evaluation_s, state.settings.limits.memory_mb)
     for outcome in run_calls(dispatcher, calls, limits, stop):
         outcomes[outcome.key] = outcome
     signals.check()

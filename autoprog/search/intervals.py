@@ -216,7 +216,7 @@ def _refit(
         Call(str(j), refit_on_resample, (state.cohort, configurations[k], delivered.plan, j, rows))
         for j, k in enumerate(members)
     ]
-    limits = CallLimits(state.settings.limits.evaluation_s, state.settings.limits.memory_mb)
+    limits = CallLimits(state.settings.evaluation_s, state.settings.limits.memory_mb)
     risks = {
         int(outcome.key): outcome.value
         for outcome in run_calls(dispatcher, calls, limits, stop)

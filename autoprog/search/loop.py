@@ -159,7 +159,7 @@ class Exploration:
             self._evaluate_finalists()
 
     def _explore(self) -> None:
-        stream = self._stream(self.exploration_plan)
+        stream = self._stream(self.exploration_plan, self.state.settings.exploration_s)
         for proposal in self._proposals:
             stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch))
         self._replenish(stream)
@@ -177,20 +177,15 @@ class Exploration:
             stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch))
 
     def _evaluate_finalists(self) -> None:
-        stream = self._stream(self.plan)
+        stream = self._stream(self.plan, self.state.settings.evaluation_s)
         stream.add(self._proposals[-1].batch, self._missing(self._proposals[-1]), race=None)
         for evaluation in stream.run(self._dispatcher, self._stop):
             self._take(evaluation)
         self._signals.check()
 
-    def _stream(self, plan: Plan) -> EvaluationStream:
-        limits = self.state.settings.limits
-        return EvaluationStream(
-            ref=self.state.cohort,
-            cohort=self.cohort,
-            plan=plan,
-            limits=CallLimits(limits.evaluation_s, limits.memory_mb),
-        )
+    def _stream(self, plan: Plan, limit_s: float) -> EvaluationStream:
+        limits = CallLimits(limit_s, self.state.settings.limits.memory_mb)
+        return EvaluationStream(ref=self.state.cohort, cohort=self.cohort, plan=plan, limits=limits)
 
     @property
     def _is_sampled(self) -> bool:

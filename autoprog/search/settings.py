@@ -39,6 +39,10 @@ def _in_order(thresholds: tuple[float, float]) -> tuple[float, float]:
 Thresholds = Annotated[tuple[Threshold, Threshold], AfterValidator(_in_order)]
 
 
+MOST_EVALUATION_S = 60.0
+"""Of one evaluation, where the client says nothing."""
+
+
 class Budget(BaseModel):
     """When a search stops: whichever ends first. The clock starts when the search is first started."""
 
@@ -55,9 +59,15 @@ class EvaluationLimits(BaseModel):
 
     model_config = _FROZEN
 
-    evaluation_s: Annotated[
-        float, Field(ge=1, le=86_400, description="seconds of all folds together; of a refit on all patients too")
-    ] = 60.0
+    evaluation_s: (
+        Annotated[
+            float, Field(ge=1, le=86_400, description="seconds of all folds together; of a refit on all patients too")
+        ]
+        | None
+    ) = Field(
+        None,
+        description="default: 60 s; while configurations are looked for a tenth of the time budget, from 1 to 60 s",
+    )
     memory_mb: Annotated[
         int, Field(ge=64, le=1_048_576, description="MiB that a fit may allocate beyond the loaded libraries")
     ] = 4096
@@ -138,6 +148,16 @@ class SearchSettings(BaseModel):
     """All settings of a search, with their defaults."""
 
     model_config = _FROZEN
+
+    @property
+    def evaluation_s(self) -> float:
+        """Limit of an evaluation on all patients, and of a refit."""
+        return self.limits.evaluation_s or MOST_EVALUATION_S
+
+    @property
+    def exploration_s(self) -> float:
+        """Limit of an evaluation while configurations are looked for."""
+        return self.limits.evaluation_s or min(max(self.budget.time_s / 10, 1.0), MOST_EVALUATION_S)
 
     @property
     def windows(self) -> tuple[int, ...]:

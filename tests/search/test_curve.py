@@ -50,3 +50,12 @@ def test_a_useless_model_is_drawn_up_to_the_range() -> None:
 
 def test_a_single_threshold_has_a_band_that_can_be_seen() -> None:
     assert draw(decision_curve(Y, P, None, (0.2, 0.2)).to_json()).band[1] == 1.0
+
+
+def test_what_is_not_known_is_not_drawn() -> None:
+    """With censoring nobody who would be treated may have been followed long enough."""
+    curve = decision_curve(Y, P, P / 2, (0.1, 0.3)).to_json()
+    model: list[float | None] = [*curve["model"]]
+    model[20] = None
+    points = _points(draw({**curve, "model": model}).lines[3].points)
+    np.testing.assert_array_equal(points, np.delete(_points(draw(curve).lines[3].points), 20, axis=0))

@@ -104,3 +104,12 @@ def test_a_metric_of_another_kind_of_outcome_is_refused() -> None:
     assert "uno_c, c_index, time_dependent_auc, integrated_brier" in fault.detail
     with pytest.raises(InvalidInputError, match="does not measure an outcome without a time"):
         plan_search(SearchSettings(metric="uno_c"), labelled_visits())
+
+
+def test_of_a_short_budget_one_evaluation_may_take_a_tenth() -> None:
+    of_budget = {s: SearchSettings.model_validate({"budget": {"time_s": s}}) for s in (5, 60, 600, 6000)}
+    assert [settings.exploration_s for settings in of_budget.values()] == [1.0, 6.0, 60.0, 60.0]
+    assert {settings.evaluation_s for settings in of_budget.values()} == {60.0}
+    asked = SearchSettings.model_validate({"budget": {"time_s": 60}, "limits": {"evaluation_s": 300}})
+    assert (asked.exploration_s, asked.evaluation_s) == (300.0, 300.0)
+    assert SearchSettings.model_validate(asked.model_dump(mode="json")) == asked

@@ -1,0 +1,6 @@
+"""The search as an estimator of scikit-learn: for notebooks and scripts, without a server."""
+
+from autoprog.estimator.estimator import AutoPrognosis
+from autoprog.estimator.follow_up import Survival
+
+__all__ = ["AutoPrognosis", "Survival"]

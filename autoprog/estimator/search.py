@@ -1,0 +1,170 @@
+"""One search in this process, on a database that is gone when it ends."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from autoprog.cohort import Cohort, to_parquet
+from autoprog.engine import DaskEngine
+from autoprog.errors import SearchFailedError
+from autoprog.logs import log_warnings_only
+from autoprog.model import PrognosticModel
+from autoprog.search.calls import run_calls
+from autoprog.search.planning import plan_search
+from autoprog.search.ports import Call, CallLimits
+from autoprog.search.runner import Runner
+from autoprog.search.settings import SearchSettings
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from autoprog.storage.repositories import (
+    CohortRepository,
+    EvaluationRepository,
+    KeyRepository,
+    ModelRepository,
+    SearchRepository,
+)
+from autoprog.storage.store import DatabaseStore
+
+# By slots and process: what was forked has no share in it.
+_engines: dict[tuple[int, int], DaskEngine] = {}
+_making = threading.Lock()
+
+LEAST_TIME_S = 1.0
+"""Of a search, whatever the start of the engine took."""
+
+_START_S, _START_MB = 60.0, 64
+_PAGE = 200
+
+
+class Found(NamedTuple):
+    """What a search delivered.
+
+    Attributes
+    ----------
+    model : PrognosticModel
+        Fitted on all patients.
+    ensemble, rules : dict
+        As the API shows them.
+    leaderboard : DataFrame
+        All evaluations, the best first.
+    warnings : tuple of str
+        What to know before trusting the model.
+    """
+
+    model: PrognosticModel
+    ensemble: dict[str, Any]
+    rules: dict[str, Any]
+    leaderboard: pd.DataFrame
+    warnings: tuple[str, ...]
+
+
+def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None) -> Found:
+    """Search a model.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        The patients.
+    settings : SearchSettings
+        As a client sends them.
+    n_jobs : int or None
+        Evaluations at once; None for one a core.
+
+    Returns
+    -------
+    Found
+        The model and its documents.
+
+    Raises
+    ------
+    InvalidInputError
+        If the cohort cannot bear the settings; names all faults.
+    SearchFailedError
+        If the search ends without a model.
+    """
+    start = time.monotonic()
+    log_warnings_only()
+    planned, warnings = plan_search(settings, cohort)
+    engine = _engine(n_jobs or os.cpu_count() or 1)
+    budget = planned.budget
+    left_s = max(LEAST_TIME_S, budget.time_s - (time.monotonic() - start))
+    planned = planned.model_copy(update={"budget": budget.model_copy(update={"time_s": left_s})})
+    with tempfile.TemporaryDirectory(prefix="autoprog-") as name:
+        folder = Path(name)
+        database, files = Database(f"sqlite:///{folder / 'search.db'}"), Files(str(folder / "files"))
+        try:
+            database.migrate()
+            owner, search_id = _queued(database, files, cohort, planned)
+            Runner(DatabaseStore(database, files), engine, runner_id="estimator").run_one()
+            found = _found(database, files, owner, search_id)
+            return found._replace(warnings=(*warnings, *found.warnings))
+        finally:
+            database.close()
+
+
+def close_engines() -> None:
+    """End the processes that searches ran in; a later search starts others. When this process ends, they end too."""
+    with _making:
+        for engine in _engines.values():
+            engine.close()
+        _engines.clear()
+
+
+def _engine(slots: int) -> DaskEngine:
+    """The process's engine of so many slots: its children take seconds to start, and then serve every search."""
+    with _making:
+        place = slots, os.getpid()
+        if place not in _engines:
+            _engines[place] = DaskEngine.embedded(slots)
+            ready = [Call(str(i), len, ((),)) for i in range(slots)]
+            list(run_calls(_engines[place], ready, CallLimits(_START_S, _START_MB), lambda: False))
+        return _engines[place]
+
+
+def _queued(database: Database, files: Files, cohort: Cohort, settings: SearchSettings) -> tuple[str, str]:
+    """The owner and the search, as identifiers."""
+    sha256 = files.put("cohorts", to_parquet(cohort))
+    with database.session() as session:
+        owner = KeyRepository(session).ensure_owner("local").id
+        stored = CohortRepository(session).add(
+            owner, name=cohort.name, sha256=sha256, n_patients=cohort.n_patients, spec={}, document={}
+        )
+        document = settings.model_dump(mode="json")
+        return owner, SearchRepository(session).add(owner, stored.id, settings=document).id
+
+
+def _found(database: Database, files: Files, owner: str, search_id: str) -> Found:
+    with database.session(read_only=True) as session:
+        row = SearchRepository(session).get(owner, search_id)
+        if row.model_id is None:
+            raise SearchFailedError(row.error["detail"] if row.error else f"the search {row.status}")
+        sha256 = ModelRepository(session).get(owner, row.model_id).sha256
+        return Found(
+            PrognosticModel.from_bytes(files.get("models", sha256)),
+            dict(row.ensemble or {}),
+            dict(row.rules or {}),
+            _leaderboard(EvaluationRepository(session), owner, search_id),
+            tuple(row.warnings),
+        )
+
+
+def _leaderboard(repository: EvaluationRepository, owner: str, search_id: str) -> pd.DataFrame:
+    items: list[dict[str, Any]] = []
+    cursor: str | None = None
+    while True:
+        page = repository.page(owner, search_id, sort="score", limit=_PAGE, cursor=cursor)
+        for row in page.items:
+            steps = {stage: step["algorithm"] for stage, step in row.configuration.items()}
+            parameters = {stage: step["parameters"] for stage, step in row.configuration.items()}
+            scores = {"status": row.status, "score": row.score, "duration_s": row.duration_s}
+            items.append({**scores, **steps, "parameters": parameters, "reason": row.reason})
+        cursor = page.next_cursor
+        if cursor is None:
+            return pd.DataFrame(items)

@@ -1,0 +1,167 @@
+"""The search as an estimator of scikit-learn."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone, is_classifier
+from sklearn.exceptions import NotFittedError
+
+import autoprog
+from autoprog import AutoPrognosis, Survival
+from autoprog.estimator.search import close_engines
+from autoprog.survival import censoring_survival, wolbers_c
+from tests.cohorts import event_file
+
+QUICK: dict[str, Any] = {
+    "budget": {"evaluations": 4},
+    "folds": 3,
+    "repeats": 1,
+    "space": {"imputation": ["median"], "features": ["none"], "prediction": ["logistic_regression", "ridge", "cox"]},
+}
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _engines() -> Iterator[None]:
+    yield
+    close_engines()
+
+
+def patients(n: int = 160) -> tuple[pd.DataFrame, pd.Series]:
+    """Numbers, texts, categories and missing cells; the outcome goes by age and stage."""
+    rng = np.random.default_rng(0)
+    age = rng.normal(60, 10, n)
+    stage = pd.Categorical(rng.choice(["I", "II", "III"], n))
+    logit = 0.1 * (age - 60) + 1.5 * (stage == "III")
+    died = pd.Series(np.where(rng.random(n) < 1 / (1 + np.exp(-logit)), "yes", "no"))
+    frame = pd.DataFrame({"age": age, "stage": stage, "sex": rng.choice(["f", "m"], n), "outcome": rng.normal(size=n)})
+    frame.loc[::7, "age"] = np.nan
+    frame.index = pd.RangeIndex(1000, 1000 + n)
+    return frame, died
+
+
+@pytest.fixture(scope="module")
+def fitted(_engines: None) -> AutoPrognosis:
+    X, y = patients()
+    return AutoPrognosis(time_budget_s=120, settings=QUICK, random_state=1).fit(X, y)
+
+
+def test_a_table_of_patients_becomes_a_model_with_everything_told_of_it(fitted: AutoPrognosis) -> None:
+    X, y = patients()
+    assert fitted.classes_.tolist() == ["no", "yes"]
+    assert fitted.feature_names_in_.tolist() == ["age", "stage", "sex", "outcome"]
+    p = fitted.predict_proba(X)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0)
+    np.testing.assert_array_equal(p[:, 1], fitted.predict_risk(X))
+    assert p[(y == "yes").to_numpy(), 1].mean() > p[(y == "no").to_numpy(), 1].mean() + 0.1
+    assert set(fitted.predict(X)) <= {"no", "yes"}
+    assert fitted.score(X, y) > 0.6
+    assert fitted.ensemble_["score"]["lower"] < fitted.ensemble_["score"]["estimate"]
+    assert {s["name"] for s in fitted.rules_["strata"]} == {"high", "medium", "low"}
+    board = fitted.leaderboard_
+    assert len(board) == 4
+    assert board["score"].dropna().is_monotonic_decreasing
+    assert set(board["prediction"]) <= {"logistic_regression", "ridge"}
+    assert is_classifier(fitted)
+
+
+def test_the_model_goes_through_pickle_and_the_settings_through_clone(fitted: AutoPrognosis) -> None:
+    X, _ = patients()
+    again = pickle.loads(pickle.dumps(fitted))  # noqa: S301  our own
+    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+    assert again.rules_ == fitted.rules_
+    copy = clone(fitted)
+    assert copy.get_params() == fitted.get_params()
+    with pytest.raises(NotFittedError):
+        copy.predict_proba(X)
+
+
+def test_the_same_seed_gives_the_same_model(fitted: AutoPrognosis) -> None:
+    X, y = patients()
+    again = clone(fitted).fit(X, y)
+    np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
+
+
+def test_new_patients_may_lack_values_and_bring_categories_that_were_never_seen(fitted: AutoPrognosis) -> None:
+    X, _ = patients()
+    odd = X.astype({"stage": object}).iloc[:3].copy()
+    odd.loc[odd.index[0], ["age", "stage"]] = [np.nan, None]
+    odd.loc[odd.index[1], "stage"] = "IV"
+    risks = fitted.predict_risk(odd)
+    assert ((risks > 0) & (risks < 1)).all()
+    with pytest.raises(ValueError, match="feature names should match"):
+        fitted.predict_risk(X[["stage", "age", "sex", "outcome"]])
+
+
+def test_times_to_an_event_with_competing_ones() -> None:
+    frame = pd.read_csv(io.BytesIO(gzip.decompress(event_file("mgus2"))))
+    y, X = Survival(frame.pop("time"), frame.pop("event")), frame
+    model = AutoPrognosis(mode="survival", horizons=[60, 120], time_budget_s=120, settings=QUICK, random_state=0)
+    risks = model.fit(X, y).predict_risk(X)
+    assert risks.shape == (len(X), 2)
+    assert (risks[:, 0] <= risks[:, 1]).all()
+    assert model.horizons_.tolist() == [60, 120]
+    assert [h["horizon"] for h in model.ensemble_["horizons"]] == [60, 120]
+    G = censoring_survival(y.time, y.event)
+    assert model.score(X, y) == pytest.approx(wolbers_c(y.time, y.event, risks[:, 1], 120.0, G).index)
+    np.testing.assert_array_equal(model.predict(X), risks[:, 1])
+    assert not is_classifier(model)
+    with pytest.raises(ValueError, match="event times, and has no classes"):
+        model.predict_proba(X)
+
+
+def test_groups_are_not_split() -> None:
+    """Ten copies of every patient: split over folds, a neighbour would know the outcome."""
+    rng = np.random.default_rng(3)
+    X, y = np.repeat(rng.normal(size=(24, 3)), 10, axis=0), np.repeat(np.tile([0, 1], 12), 10)
+    settings = {**QUICK, "space": {"prediction": ["k_nearest_neighbours"], "features": ["none"]}}
+    model = AutoPrognosis(time_budget_s=120, settings=settings, random_state=0)
+    assert model.fit(X, y).ensemble_["score"]["estimate"] > 0.9
+    assert model.fit(X, y, groups=np.repeat(np.arange(24), 10)).ensemble_["score"]["estimate"] < 0.8
+
+
+@pytest.mark.parametrize(
+    ("parameters", "text"),
+    [
+        ({"mode": "temporal"}, "mode is 'classification' or 'survival', not 'temporal'"),
+        ({"horizons": [1]}, "horizons are of mode 'survival'"),
+        ({"settings": {"folds": 1, "ensembel": "best"}}, "folds: .*; ensembel: "),
+        ({"metric": "uno_c"}, "/metric"),
+        ({"settings": {"space": {"prediction": ["oracle"]}}}, "oracle"),
+        ({"time_budget_s": 0}, "budget.time_s"),
+    ],
+)
+def test_parameters_that_cannot_be_used_are_named(parameters: dict[str, Any], text: str) -> None:
+    X, y = patients()
+    with pytest.raises(ValueError, match=text):
+        AutoPrognosis(**parameters).fit(X, y)
+
+
+def test_outcomes_that_cannot_be_used_are_named() -> None:
+    X, y = patients()
+    with pytest.raises(ValueError, match="Only binary classification is supported"):
+        AutoPrognosis().fit(X, np.arange(len(X)) % 3)
+    with pytest.raises(ValueError, match="one class only, \\['yes'\\]"):
+        AutoPrognosis().fit(X, ["yes"] * len(X))
+    with pytest.raises(TypeError, match="y is Survival\\(time, event\\)"):
+        AutoPrognosis(mode="survival").fit(X, y)
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        AutoPrognosis().fit(X, y[:-1])
+    with pytest.raises(ValueError, match="codes: 0 for censored"):
+        Survival([1.0, 2.0], [0.5, 1])
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        Survival([1.0, 2.0], [1])
+    with pytest.raises(ValueError, match="time"):  # a follow-up of no length
+        AutoPrognosis(mode="survival").fit(X, Survival(np.zeros(len(X)), np.ones(len(X))))
+
+
+def test_the_package_tells_of_names_that_it_does_not_have() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Autoprog'"):
+        autoprog.Autoprog  # noqa: B018  asking is the test

@@ -1,0 +1,37 @@
+"""scikit-learn's own checks of `AutoPrognosis`: each fits a search or several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from autoprog import AutoPrognosis
+from autoprog.estimator.search import close_engines
+
+QUICK = {
+    "budget": {"evaluations": 2},
+    "folds": 2,
+    "repeats": 1,
+    "space": {"imputation": ["median"], "features": ["none"], "prediction": ["logistic_regression", "ridge"]},
+}
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _engines() -> Iterator[None]:
+    yield
+    close_engines()
+
+
+FEW = {"check_fit2d_1feature": "of its ten patients three have the outcome, and a cohort takes five"}
+
+
+@parametrize_with_checks(  # type: ignore[untyped-decorator]
+    [AutoPrognosis(time_budget_s=60, settings=QUICK, n_jobs=2, random_state=0)],
+    expected_failed_checks=lambda _: FEW,
+)
+def test_it_behaves_as_scikit_learn_expects(estimator: AutoPrognosis, check: Callable[[AutoPrognosis], None]) -> None:
+    check(estimator)
