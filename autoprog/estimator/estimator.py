@@ -44,7 +44,7 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     settings : mapping or None
         Further settings of the search, by the names of the REST API: `{"folds": 10, "ensemble": "greedy"}`.
     n_jobs : int or None
-        Evaluations at once; None for one a core.
+        Evaluations at once; None or -1 for one a core.
     random_state : int, RandomState or None
         Seeds folds, proposals and pipelines. With the same seed and a budget of evaluations,
         `settings={"budget": {"evaluations": 40}}`, the result is the same as long as the time suffices.

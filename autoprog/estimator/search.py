@@ -75,7 +75,7 @@ def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None) -> Foun
     settings : SearchSettings
         As a client sends them.
     n_jobs : int or None
-        Evaluations at once; None for one a core.
+        Evaluations at once; None or -1 for one a core.
 
     Returns
     -------
@@ -84,6 +84,8 @@ def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None) -> Foun
 
     Raises
     ------
+    ValueError
+        If `n_jobs` is another number below 1.
     InvalidInputError
         If the cohort cannot bear the settings; names all faults.
     SearchFailedError
@@ -92,7 +94,7 @@ def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None) -> Foun
     start = time.monotonic()
     log_warnings_only()
     planned, warnings = plan_search(settings, cohort)
-    engine = _engine(n_jobs or os.cpu_count() or 1)
+    engine = _engine(_slots(n_jobs))
     budget = planned.budget
     left_s = max(LEAST_TIME_S, budget.time_s - (time.monotonic() - start))
     planned = planned.model_copy(update={"budget": budget.model_copy(update={"time_s": left_s})})
@@ -115,6 +117,15 @@ def close_engines() -> None:
         for engine in _engines.values():
             engine.close()
         _engines.clear()
+
+
+def _slots(n_jobs: int | None) -> int:
+    if n_jobs in (None, -1):
+        return os.cpu_count() or 1
+    if n_jobs is None or n_jobs < 1:
+        msg = f"n_jobs is a number from 1, or -1 or None for one a core, not {n_jobs}"
+        raise ValueError(msg)
+    return n_jobs
 
 
 def _engine(slots: int) -> DaskEngine:

@@ -285,7 +285,7 @@ def exploration_plan_of(state: SearchState, cohort: Cohort) -> Plan:
     plan = plan_of(state, cohort)
     if state.settings.budget.evaluations < _LEAST_EVALUATIONS:
         return plan
-    return replace(plan, patients=explored_patients(cohort))
+    return replace(plan, patients=explored_patients(cohort, plan))
 
 
 def optimizer_of(state: SearchState, cohort: Cohort) -> Optimizer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,7 @@ from autoprog.errors import Fault, InvalidInputError
 from autoprog.evaluation import EVENT_METRICS, METRICS, Plan, make_folds
 from autoprog.interpreter import STRATUM_NAMES, prior_rule_faults, settled_prior_rules, threshold_faults
 from autoprog.search.settings import MetricName, SearchSettings
-from autoprog.space import Space, time_grid
+from autoprog.space import Space, TableShape, time_grid
 
 DEFAULT_FOLDS = 5
 # On few patients the luck of one split is larger than the differences between pipelines.
@@ -96,26 +97,38 @@ def _subgroup_faults(settings: SearchSettings, cohort: Cohort) -> list[Fault]:
     ]
 
 
-def explored_patients(cohort: Cohort) -> int | None:
+def explored_patients(cohort: Cohort, plan: Plan) -> int | None:
     """How many patients a search looks for configurations on; None for all.
 
     Parameters
     ----------
     cohort : Cohort
         All patients.
+    plan : Plan
+        How configurations are evaluated on all of them.
 
     Returns
     -------
     int or None
         Of a cohort of more than 20,000 patients 10,000, or as many more as it takes to hold 500 patients of the rarer
-        outcome.
+        outcome. With event times what classifiers learn from counts in place of patients: the intervals in which each
+        is at risk, or a row a horizon.
     """
-    n = cohort.n_rows
-    if n <= _EXPLORED_WHOLE:
+    n, rows = cohort.n_rows, _rows_of_a_patient(cohort, plan)
+    if n * rows <= _EXPLORED_WHOLE:
         return None
     minority = _n_rarer(cohort)
-    wanted = max(_EXPLORED_PATIENTS, -(-_EXPLORED_MINORITY * n // max(1, minority)))
+    wanted = max(math.ceil(_EXPLORED_PATIENTS / rows), -(-_EXPLORED_MINORITY * n // max(1, minority)))
     return wanted if wanted < n else None
+
+
+def _rows_of_a_patient(cohort: Cohort, plan: Plan) -> float:
+    if not cohort.has_times:
+        return 1.0
+    if plan.reduction == "ipcw":
+        return float(len(cohort.horizons))
+    shape = TableShape.of(cohort, plan.folds, times=plan.times, reduction=plan.reduction)
+    return shape.n_periods / shape.n_patients
 
 
 def space_for(settings: SearchSettings, cohort: Cohort) -> Space:
@@ -217,7 +230,7 @@ def _usable_folds(cohort: Cohort, folds: int, settings: SearchSettings) -> int |
 def _all_hold_both(cohort: Cohort, folds: int, settings: SearchSettings) -> bool:
     """Of all patients, and of the sample that a large cohort is explored on."""
     plan = plan_for(settings, cohort, folds)
-    for patients in (cohort, replace(plan, patients=explored_patients(cohort)).sample(cohort)):
+    for patients in (cohort, replace(plan, patients=explored_patients(cohort, plan)).sample(cohort)):
         partitions = make_folds(patients, folds, plan.repeats, plan.seed)
         parts = (part for partition in partitions for fold in partition for part in (fold.train, fold.test))
         events = patients.y == 1

@@ -136,6 +136,7 @@ def test_groups_are_not_split() -> None:
         ({"metric": "uno_c"}, "/metric"),
         ({"settings": {"space": {"prediction": ["oracle"]}}}, "oracle"),
         ({"time_budget_s": 0}, "budget.time_s"),
+        ({"n_jobs": -2}, "n_jobs is a number from 1, or -1 or None for one a core, not -2"),
     ],
 )
 def test_parameters_that_cannot_be_used_are_named(parameters: dict[str, Any], text: str) -> None:

@@ -8,7 +8,8 @@ import pytest
 from autoprog.cohort import Cohort
 from autoprog.errors import InvalidInputError
 from autoprog.evaluation import make_folds
-from autoprog.search import SearchSettings, plan_search
+from autoprog.search import SearchSettings, plan_search, planning
+from autoprog.search.planning import explored_patients, plan_for
 from tests.cohorts import cleveland_cohort, event_cohort, labelled_visits, mixed_cohort
 
 
@@ -113,3 +114,24 @@ def test_of_a_short_budget_one_evaluation_may_take_a_tenth() -> None:
     asked = SearchSettings.model_validate({"budget": {"time_s": 60}, "limits": {"evaluation_s": 300}})
     assert (asked.exploration_s, asked.evaluation_s) == (300.0, 300.0)
     assert SearchSettings.model_validate(asked.model_dump(mode="json")) == asked
+
+
+def test_event_times_are_explored_by_the_rows_that_classifiers_learn_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    cohort = event_cohort("mgus2")
+    settings, _ = plan_search(SearchSettings(), cohort)
+    plan = plan_for(settings, cohort, 5)
+    assert cohort.time is not None
+    at_risk = np.minimum(np.searchsorted(plan.times, cohort.time) + 1, len(plan.times)).mean()
+    assert 3 < at_risk < len(plan.times)
+    assert explored_patients(cohort, plan) is None
+    monkeypatch.setattr(planning, "_EXPLORED_WHOLE", int(cohort.n_patients * at_risk) - 5)
+    monkeypatch.setattr(planning, "_EXPLORED_PATIENTS", 4000)
+    monkeypatch.setattr(planning, "_EXPLORED_MINORITY", 20)
+    assert explored_patients(cohort, plan) == pytest.approx(4000 / at_risk, abs=2)
+    monkeypatch.setattr(planning, "_EXPLORED_MINORITY", 100)
+    assert explored_patients(cohort, plan) == pytest.approx(100 / cohort.event_rate, abs=1)
+    # By horizons there is a row for each of three.
+    weighted = replace(plan, reduction="ipcw")
+    assert explored_patients(cohort, weighted) is None
+    monkeypatch.setattr(planning, "_EXPLORED_WHOLE", 3 * cohort.n_patients - 1)
+    assert explored_patients(cohort, weighted) == pytest.approx(4000 / 3, abs=1)
