@@ -40,9 +40,11 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     time_budget_s : float
         Seconds of the clock for the whole of `fit`, at least 1.
     metric : str or None
-        What is optimised; None for `auc_roc`, with mode `survival` `uno_c`. See `GET /v1/space` for names.
+        What is optimised, as the setting `metric` of the REST API names it; None for `auc_roc`, with mode `survival`
+        `uno_c`.
     settings : mapping or None
-        Further settings of the search, by the names of the REST API: `{"folds": 10, "ensemble": "greedy"}`.
+        Further settings of the search, by the names of the REST API: `{"folds": 10, "ensemble": "greedy"}`. Of a
+        `budget` in it the evaluations count; the time is `time_budget_s`.
     n_jobs : int or None
         Evaluations at once; None or -1 for one a core.
     random_state : int, RandomState or None
