@@ -144,15 +144,9 @@ def _write_results(context: Context, search: SearchDocument, out: Path) -> None:
 
 def _evaluations(repository: EvaluationRepository, owner: str, search_id: str) -> Iterator[list[Any]]:
     """All evaluations, best first, as rows of the leaderboard."""
-    cursor: str | None = None
-    while True:
-        page = repository.page(owner, search_id, sort="score", limit=200, cursor=cursor)
-        for row in page.items:
-            item = evaluation_document(row)
-            steps = item.configuration
-            parameters = {stage: step.parameters for stage, step in steps.items() if step.parameters}
-            names = [step.algorithm for step in steps.values()]
-            yield [item.status, item.score, item.duration_s, *names, json.dumps(parameters), item.reason]
-        cursor = page.next_cursor
-        if cursor is None:
-            return
+    for row in repository.all_of(owner, search_id, sort="score"):
+        item = evaluation_document(row)
+        steps = item.configuration
+        parameters = {stage: step.parameters for stage, step in steps.items() if step.parameters}
+        names = [step.algorithm for step in steps.values()]
+        yield [item.status, item.score, item.duration_s, *names, json.dumps(parameters), item.reason]

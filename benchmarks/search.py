@@ -75,11 +75,7 @@ def run(time_s: float, slots: int, folder: Path) -> dict[str, Any]:
         Runner(DatabaseStore(database, files), engine, runner_id="bench").run_one()
     with database.session(read_only=True) as session:
         row = SearchRepository(session).get(owner, search.id)
-        page = EvaluationRepository(session).page(owner, search.id, limit=200)
-        evaluations = list(page.items)
-        while page.next_cursor is not None:
-            page = EvaluationRepository(session).page(owner, search.id, limit=200, cursor=page.next_cursor)
-            evaluations += page.items
+        evaluations = EvaluationRepository(session).all_of(owner, search.id)
         assert row.started_at is not None
         assert row.finished_at is not None
         wall_s = (row.finished_at - row.started_at).total_seconds()

@@ -18,7 +18,7 @@ from autoprog.space import StageName
 from autoprog.storage.tables import SearchStatus
 
 # Spelt out, as `autoprog.search.ports` would bring the learning libraries into a process that only serves.
-PhaseName = Literal["search", "ensemble", "validation", "rules"]
+PhaseName = Literal["meta_features", "search", "ensemble", "validation", "rules"]
 
 
 class SearchRequest(SearchSettings):
@@ -63,6 +63,24 @@ class Account(BaseModel):
     cancelled: int = Field(description="undecided when the time budget was spent or the search was cancelled")
 
 
+class StepDocument(BaseModel):
+    """One stage of a pipeline."""
+
+    algorithm: str
+    parameters: dict[str, float | int | str | bool]
+
+
+ConfigurationDocument = dict[StageName, StepDocument]
+
+
+class StartDocument(BaseModel):
+    """What a search began with of what earlier cohorts had taught."""
+
+    n_cohorts: int = Field(description="earlier cohorts of the same mode and metric")
+    trust: float = Field(description="how much of the prior is theirs, by their likeness; the rest is the default's")
+    portfolio: list[ConfigurationDocument] = Field(description="evaluated after the simple pipeline")
+
+
 class SearchDocument(BaseModel):
     """A search."""
 
@@ -74,21 +92,12 @@ class SearchDocument(BaseModel):
     progress: Progress
     account: Account
     settings: SearchSettings
+    start: StartDocument | None = Field(description="null before it began, and where it was not to learn from others")
     warnings: list[str]
     error: Problem | None
     created_at: datetime
     started_at: datetime | None
     finished_at: datetime | None
-
-
-class StepDocument(BaseModel):
-    """One stage of a pipeline."""
-
-    algorithm: str
-    parameters: dict[str, float | int | str | bool]
-
-
-ConfigurationDocument = dict[StageName, StepDocument]
 
 
 class EvaluationDocument(BaseModel):

@@ -18,6 +18,7 @@ from api.searches.schemas import (
     Progress,
     SearchDocument,
     SearchRequest,
+    StartDocument,
 )
 from api.uploads import Upload, attempt, parse_json
 from autoprog.cohort import Cohort, from_parquet, read_cohort
@@ -165,6 +166,7 @@ def _search_document(row: SearchRow, tally: Tally, now: datetime) -> SearchDocum
         ),
         account=account,
         settings=settings,
+        start=None if row.start is None else StartDocument.model_validate(row.start),
         warnings=row.warnings,
         error=_error_of(row),
         created_at=row.created_at,

@@ -40,7 +40,6 @@ LEAST_TIME_S = 1.0
 """Of a search, whatever the start of the engine took."""
 
 _START_S, _START_MB = 60.0, 64
-_PAGE = 200
 
 
 class Found(NamedTuple):
@@ -168,14 +167,9 @@ def _found(database: Database, files: Files, owner: str, search_id: str) -> Foun
 
 def _leaderboard(repository: EvaluationRepository, owner: str, search_id: str) -> pd.DataFrame:
     items: list[dict[str, Any]] = []
-    cursor: str | None = None
-    while True:
-        page = repository.page(owner, search_id, sort="score", limit=_PAGE, cursor=cursor)
-        for row in page.items:
-            steps = {stage: step["algorithm"] for stage, step in row.configuration.items()}
-            parameters = {stage: step["parameters"] for stage, step in row.configuration.items()}
-            scores = {"status": row.status, "score": row.score, "duration_s": row.duration_s}
-            items.append({**scores, **steps, "parameters": parameters, "reason": row.reason})
-        cursor = page.next_cursor
-        if cursor is None:
-            return pd.DataFrame(items)
+    for row in repository.all_of(owner, search_id, sort="score"):
+        steps = {stage: step["algorithm"] for stage, step in row.configuration.items()}
+        parameters = {stage: step["parameters"] for stage, step in row.configuration.items()}
+        scores = {"status": row.status, "score": row.score, "duration_s": row.duration_s}
+        items.append({**scores, **steps, "parameters": parameters, "reason": row.reason})
+    return pd.DataFrame(items)

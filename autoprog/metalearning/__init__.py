@@ -16,6 +16,7 @@ from autoprog.metalearning.outlook import Expectation, NearCohort, Outlook, outl
 from autoprog.metalearning.portfolio import greedy_portfolio
 from autoprog.metalearning.prior import CalibratedPrior, calibrated_prior
 from autoprog.metalearning.similarity import Similarity, similarity
+from autoprog.metalearning.warm_start import warm_start
 
 __all__ = [
     "META_FEATURES",
@@ -39,4 +40,5 @@ __all__ = [
     "notes_of",
     "outlook",
     "similarity",
+    "warm_start",
 ]

@@ -4,13 +4,13 @@
 symbol   meaning                                                                               shape       unit
 =======  ====================================================================================  ==========  ======
 y        standardised gains of the n observations                                              (n,)        1
-H        whether observation i uses prediction algorithm a                                     (n, a)      bool
-K, S     covariance of y without the effects of prediction algorithms; the noise's             (n, n)      1
-e        variance of the effect of a prediction algorithm                                      scalar      1
-b        the effects, a priori N(0, e I)                                                       (a,)        1
+H        whether observation i uses algorithm a                                                (n, a)      bool
+K, S     covariance of y, effects of algorithms in it; the noise's                             (n, n)      1
+e        variance of the effect of each algorithm                                              (a,)        1
+b        the effects, a priori N(0, diag e)                                                    (a,)        1
 =======  ====================================================================================  ==========  ======
 
-    E[b | y] = (H' (K + S)^-1 H + I / e)^-1 H' (K + S)^-1 y
+    E[b | y] = diag(e) H' (K + S)^-1 y
 
 for each sampled decomposition, averaged over them: the kernel's term "effect of the algorithm" on its own. Kernel and
 noise are those of the optimizer's default options, whatever options the search had, so that cohorts can be compared.
@@ -24,7 +24,6 @@ predictions); Rasmussen & Williams 2006, section 2.7.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,7 +36,7 @@ from autoprog.metalearning.cohort_statistics import AlgorithmGain, CohortStatist
 from autoprog.metalearning.meta_features.vector import MetaFeatures
 from autoprog.metalearning.partition_prior import learn_partition_prior
 from autoprog.optimizer.options import OptimizerOptions
-from autoprog.space import Configuration, Space
+from autoprog.space import STAGES, Configuration, Space
 
 if TYPE_CHECKING:
     from autoprog.optimizer.belief import Belief
@@ -104,6 +103,7 @@ def learn_statistics(
         belief = _settled(encoding, observations, rng)
         subspaces, log_concentration = learn_partition_prior(belief, rng)
         scale = _unit_of(observations)
+        offsets = _offsets(belief, scale, simple.configuration)
         algorithms, best = _gains(belief, scale, simple.configuration)
     return CohortStatistics(
         cohort_id=cohort_id,
@@ -118,6 +118,7 @@ def learn_statistics(
         log_length=float(np.log(belief.parameters.length)),
         log_variance=float(np.log(belief.parameters.variance)),
         log_noise=float(np.log(belief.parameters.noise)),
+        offsets=offsets,
         algorithms=algorithms,
         best=best,
         n_evaluations=len(history.succeeded),
@@ -154,13 +155,11 @@ def _gains(
     configurations = [e.configuration for e, s in zip(belief.observations.evaluations, succeeded, strict=True) if s]
     mean, sd = _posterior_gains(belief, configurations, simple)
     names = np.array([c.prediction.algorithm for c in configurations])
-    effects = prediction_effects(belief)
     algorithms, best = [], []
     for name in sorted(set(names.tolist())):
         rows = np.flatnonzero(names == name)
         top = int(rows[np.argmax(mean[rows])])
-        offset = scale * (effects[name] - effects[simple.prediction.algorithm])
-        algorithms.append(AlgorithmGain(name, offset, scale * float(mean[top]), scale * float(sd[top]), len(rows)))
+        algorithms.append(AlgorithmGain(name, scale * float(mean[top]), scale * float(sd[top]), len(rows)))
         best.append(TriedConfiguration(configurations[top], scale * float(mean[top])))
     best.sort(key=lambda tried: -tried.gain)
     return tuple(algorithms), tuple(best[:MOST_BEST])
@@ -181,8 +180,17 @@ def _posterior_gains(
     return np.mean(means, axis=0), np.sqrt(spread)
 
 
-def prediction_effects(belief: Belief) -> dict[str, float]:
-    """Posterior mean of every prediction algorithm's own effect.
+def _offsets(belief: Belief, scale: float, simple: Configuration) -> dict[str, float]:
+    """Of every algorithm that was observed, against that of the simple pipeline in its stage."""
+    effects = algorithm_effects(belief)
+    of_simple = {stage: effects[f"{stage}/{simple.step(stage).algorithm}"] for stage in STAGES}
+    observed = np.flatnonzero(belief.points.used.any(axis=0)).tolist()
+    algorithms = (belief.encoding.algorithms[i] for i in observed)
+    return {a.key: scale * (effects[a.key] - of_simple[a.stage]) for a in algorithms}
+
+
+def algorithm_effects(belief: Belief) -> dict[str, float]:
+    """Posterior mean of every algorithm's own effect.
 
     Parameters
     ----------
@@ -192,23 +200,15 @@ def prediction_effects(belief: Belief) -> dict[str, float]:
     Returns
     -------
     dict
-        Name of a prediction algorithm in play -> E[b], standardised gain; 0 for one that was not observed.
+        Key of an algorithm in play -> E[b], standardised gain; 0 for one that was not observed.
     """
-    from autoprog.optimizer.surrogate import Surrogate, cholesky  # noqa: PLC0415  as above
+    from autoprog.optimizer.surrogate import cholesky  # noqa: PLC0415  as above
 
-    predicts = np.array([a.stage == "prediction" for a in belief.encoding.algorithms])
-    all_effects = np.array(belief.parameters.effects)
-    others = replace(belief.parameters, effects=tuple(np.where(predicts, 0.0, all_effects).tolist()))
-    y = belief.observations.y
-    H = belief.points.used[:, predicts].astype(np.float64)
-    total = np.zeros(H.shape[1])
+    parameters, y = belief.parameters, belief.y
+    sums = np.zeros(belief.encoding.n_algorithms)
     for labels in belief.samples:
-        surrogate = Surrogate(
-            belief.points, y, labels, belief.prior.subspaces, owner=belief.encoding.owner, parameters=others
-        )
-        covariance = surrogate.covariance(belief.points, belief.points) + others.noise * np.eye(len(y))
-        solved = cho_solve((cholesky(covariance), True), np.column_stack([H, y]))
-        precision = H.T @ solved[:, :-1] + np.diag(1.0 / all_effects[predicts])
-        total += np.linalg.solve(precision, H.T @ solved[:, -1])
-    names = [a.name for a in belief.encoding.algorithms if a.stage == "prediction"]
-    return dict(zip(names, (total / len(belief.samples)).tolist(), strict=True))
+        covariance = belief.surrogate(labels).covariance(belief.points, belief.points)
+        factor = cholesky(covariance + parameters.noise * np.eye(len(y)))
+        sums += belief.points.used.T @ cho_solve((factor, True), y)
+    effects = np.array(parameters.effects) * sums / len(belief.samples)
+    return dict(zip(belief.encoding.keys, effects.tolist(), strict=True))

@@ -19,10 +19,9 @@ class AlgorithmGain:
     ----------
     algorithm : str
         Its name in the stage `prediction`.
-    offset : float
-        mu: its own effect less that of the simple model's algorithm, in units of the score, more is better.
     best : float
-        Posterior mean of the best pipeline with it that was evaluated, less the simple pipeline's, in the same units.
+        Posterior mean of the best pipeline with it that was evaluated, less the simple pipeline's, in units of the
+        score, more is better.
     sd : float
         Posterior standard deviation of `best`.
     n : int
@@ -30,7 +29,6 @@ class AlgorithmGain:
     """
 
     algorithm: str
-    offset: float
     best: float
     sd: float
     n: int
@@ -79,6 +77,9 @@ class CohortStatistics:
     log_length, log_variance, log_noise : float
         Logarithms of the kernel's length-scale, of its variance and of the noise's, fitted by marginal likelihood;
         standardised units.
+    offsets : mapping
+        mu: key of an algorithm that was observed -> its own effect less that of the simple pipeline's algorithm in the
+        same stage, in units of the score, more is better.
     algorithms : tuple of AlgorithmGain
         The prediction algorithms that have a score, by name.
     best : tuple of TriedConfiguration
@@ -101,6 +102,7 @@ class CohortStatistics:
     log_length: float
     log_variance: float
     log_noise: float
+    offsets: Mapping[str, float]
     algorithms: tuple[AlgorithmGain, ...]
     best: tuple[TriedConfiguration, ...]
     n_evaluations: int

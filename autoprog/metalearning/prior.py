@@ -8,7 +8,7 @@ t        trust in their average; the rest is the agnostic prior's               
 M        most subspaces                                                                    scalar   2 or more
 gamma    Dirichlet parameter of the decomposition                                          scalar   > 0
 ell, s2  length-scale and variance of the kernel                                           scalar   axis, 1
-mu_a     offset of prediction algorithm a against the simple model's                       (a,)     1
+mu_a     offset of algorithm a against the simple pipeline's in its stage                  (a,)     1
 =======  ================================================================================  =======  ==========
 
     value = t sum_j eta_j value_j + (1 - t) agnostic
@@ -25,7 +25,7 @@ Alaa & van der Schaar 2018, ICML, section 4.2.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,9 +36,6 @@ from autoprog.metalearning.similarity import Similarity, WeightForm, similarity
 from autoprog.optimizer.options import OptimizerOptions
 
 LEAST_SUBSPACES = 2
-
-AGNOSTIC_LENGTH, AGNOSTIC_VARIANCE = 0.5, 1.0
-"""Centres of the optimizer's own priors of ell and s2."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +53,7 @@ class CalibratedPrior:
     variance : float
         s2, in squared standardised scores.
     offsets : mapping
-        Prediction algorithm -> mu, in standardised scores, more is better; algorithms that nobody tried are missing.
+        Key of an algorithm -> mu, in standardised scores, more is better; algorithms that nobody tried are missing.
     trust : float
         t, in [0, 1).
     cohorts : tuple of (str, float)
@@ -71,9 +68,10 @@ class CalibratedPrior:
     trust: float
     cohorts: tuple[tuple[str, float], ...]
 
-    def options(self, given: OptimizerOptions) -> OptimizerOptions:
-        """An optimizer's options with M and gamma of this prior; the others stay."""
-        return replace(given, subspaces=self.subspaces, concentration=self.concentration)
+    @property
+    def constants(self) -> dict[str, float]:
+        """M, gamma, ell and s2 by their names in `OptimizerOptions`."""
+        return {name: getattr(self, name) for name in ("subspaces", "concentration", "length", "variance")}
 
 
 def calibrated_prior(
@@ -117,8 +115,8 @@ def calibrated_prior(
     return CalibratedPrior(
         subspaces=max(round(averaged([s.subspaces for s in usable], options.subspaces)), LEAST_SUBSPACES),
         concentration=_exp(averaged([s.log_concentration for s in usable], np.log(options.concentration))),
-        length=_exp(averaged([s.log_length for s in usable], np.log(AGNOSTIC_LENGTH))),
-        variance=_exp(averaged([s.log_variance for s in usable], np.log(AGNOSTIC_VARIANCE))),
+        length=_exp(averaged([s.log_length for s in usable], np.log(options.length))),
+        variance=_exp(averaged([s.log_variance for s in usable], np.log(options.variance))),
         offsets=_offsets(usable, like),
         trust=t,
         cohorts=tuple((usable[j].cohort_id, float(like.weights[j])) for j in order.tolist()),
@@ -133,10 +131,10 @@ def comparable_statistics(statistics: Sequence[CohortStatistics], mode: Mode, me
 def _offsets(usable: Sequence[CohortStatistics], like: Similarity) -> dict[str, float]:
     sums: dict[str, float] = {}
     for s, eta in zip(usable, like.weights.tolist(), strict=True):
-        for gain in s.algorithms:
-            sums[gain.algorithm] = sums.get(gain.algorithm, 0.0) + eta * gain.offset / s.scale
+        for key, offset in s.offsets.items():
+            sums[key] = sums.get(key, 0.0) + eta * offset / s.scale
     # The mean over the cohorts that tried it is sum / share; believed by t times share, what is left is the sum.
-    return {name: like.trust * sums[name] for name in sorted(sums)}
+    return {key: like.trust * sums[key] for key in sorted(sums)}
 
 
 def _exp(x: float) -> float:

@@ -6,6 +6,7 @@ from autoprog.optimizer.options import Acquisition, OptimizerOptions, Preset
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.presets import PRESETS, make_optimizer
 from autoprog.optimizer.proposal import Proposal
+from autoprog.optimizer.start import Start
 
 __all__ = [
     "PRESETS",
@@ -16,5 +17,6 @@ __all__ = [
     "Posterior",
     "Preset",
     "Proposal",
+    "Start",
     "make_optimizer",
 ]

@@ -19,6 +19,7 @@ from autoprog.optimizer.kernel import GatedAdditiveKernel
 from autoprog.optimizer.observations import Observations
 from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.surrogate import Surrogate
+from autoprog.optimizer.trend import Trend
 from autoprog.space import STAGES
 
 
@@ -42,6 +43,10 @@ class Belief:
         The latest labels that the chain visited, the newest last.
     encoding : Encoding
         Of the space.
+    trend : Trend
+        What earlier cohorts let one expect.
+    y : ndarray, shape = (n,)
+        The gains less the trend: what the process is fitted to.
     """
 
     observations: Observations
@@ -51,6 +56,8 @@ class Belief:
     chain: GibbsChain
     samples: list[NDArray[np.int64]]
     encoding: Encoding
+    trend: Trend
+    y: NDArray[np.float64]
 
     @classmethod
     def learn(
@@ -60,6 +67,7 @@ class Belief:
         observations: Observations,
         state: Mapping[str, Any],
         rng: np.random.Generator,
+        offsets: Mapping[str, float] | None = None,
     ) -> Belief:
         """Fit the numbers under the last MAP decomposition and take the chain up, before any sweep.
 
@@ -75,6 +83,8 @@ class Belief:
             `state` of the belief before, through JSON or not; empty for the first.
         rng : numpy.random.Generator
             Of the chain.
+        offsets : mapping or None
+            What earlier cohorts let one expect of algorithms, by key; None for nothing.
 
         Returns
         -------
@@ -82,8 +92,11 @@ class Belief:
             Whose chain stands where the last one stopped.
         """
         points = encoding.encode([e.configuration for e in observations.evaluations])
+        trend = Trend(encoding.keys, offsets or {}, points, observations.y)
+        y = observations.y - trend.at(points)
         homes = family_labels(encoding.algorithms, options.subspaces) if options.family_strength else None
         prior = DecompositionPrior(options.subspaces, options.concentration, homes, options.family_strength)
+        centres = KernelParameters(options.variance, options.length, observations.noise, similarity=options.similarity)
         if state:
             labels, best = (np.array(state[name], dtype=np.int64) for name in ("labels", "best"))
             samples = [np.array(sample, dtype=np.int64) for sample in state["samples"]]
@@ -92,18 +105,18 @@ class Belief:
         else:
             labels = best = prior.start(encoding.n_algorithms, rng)
             samples = []
-            start = KernelParameters(1.0, 0.5, observations.noise, similarity=options.similarity)
+            start = centres
         stages = np.array([STAGES.index(a.stage) for a in encoding.algorithms]) if options.effects else None
         kernel = GatedAdditiveKernel(best, encoding.owner, options.similarity, stages=stages)
-        model = MarginalLikelihood(points, observations.y, kernel, observations.noise)
+        model = MarginalLikelihood(points, y, kernel, centres)
         parameters = fit_parameters(model, start)
 
         M, owner = options.subspaces, encoding.owner
-        likelihood = LabelLikelihood(points, observations.y, labels, M, owner=owner, parameters=parameters)
-        former = Surrogate(points, observations.y, best, M, owner=owner, parameters=parameters)
+        likelihood = LabelLikelihood(points, y, labels, M, owner=owner, parameters=parameters)
+        former = Surrogate(points, y, best, M, owner=owner, parameters=parameters)
         chain = GibbsChain(likelihood, labels, prior, rng)
         chain.visit(best, former.log_likelihood)
-        return cls(observations, points, parameters, prior, chain, samples, encoding)
+        return cls(observations, points, parameters, prior, chain, samples, encoding, trend, y)
 
     def sweep(self, times: int, kept: int) -> None:
         """Let the chain go on, and keep the latest decompositions that it visited."""
@@ -116,7 +129,7 @@ class Belief:
         """The process under one decomposition."""
         return Surrogate(
             self.points,
-            self.observations.y,
+            self.y,
             labels,
             self.prior.subspaces,
             owner=self.encoding.owner,

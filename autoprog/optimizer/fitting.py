@@ -21,10 +21,8 @@ from autoprog.optimizer.covariance import KernelParameters
 from autoprog.optimizer.encoding import Points
 from autoprog.optimizer.kernel import GatedAdditiveKernel, to_tensor
 
-# (centre, sd of the logarithm) of the log-normal priors; the noise is centred on what the folds tell.
-_VARIANCE_PRIOR = (1.0, 1.0)
-_LENGTH_PRIOR = (0.5, 0.7)
-_NOISE_PRIOR_SD = 1.2
+# Standard deviations of the logarithms under the log-normal priors.
+_VARIANCE_PRIOR_SD, _LENGTH_PRIOR_SD, _NOISE_PRIOR_SD = 1.0, 0.7, 1.2
 # Of the stages' effects, imputation first: what predicts matters most, calibration and imputation little.
 _EFFECT_CENTRES, _EFFECT_SD = (0.05, 0.2, 0.3, 0.05), 1.0
 
@@ -48,26 +46,29 @@ class MarginalLikelihood(gpytorch.models.ExactGP):  # type: ignore[misc]
         Their standardised gains.
     kernel : GatedAdditiveKernel
         For the decomposition at hand.
-    noise : float
-        Centre of the noise's prior.
+    centres : KernelParameters
+        Centres of the priors of variance, length-scale and noise.
     """
 
-    def __init__(self, points: Points, y: NDArray[np.float64], kernel: GatedAdditiveKernel, noise: float) -> None:
+    def __init__(
+        self, points: Points, y: NDArray[np.float64], kernel: GatedAdditiveKernel, centres: KernelParameters
+    ) -> None:
         floor = gpytorch.constraints.GreaterThan(NOISE_FLOOR, transform=torch.exp, inv_transform=torch.log)
         likelihood = gpytorch.likelihoods.GaussianLikelihood(noise_constraint=floor).double()
         super().__init__(to_tensor(points), torch.from_numpy(y), likelihood)
         self.mean_module = gpytorch.means.ZeroMean()
         self.covar_module = kernel
         for module, name, (centre, sd) in (
-            (kernel, "variance", _VARIANCE_PRIOR),
-            (kernel, "length", _LENGTH_PRIOR),
-            (likelihood, "noise", (noise, _NOISE_PRIOR_SD)),
+            (kernel, "variance", (centres.variance, _VARIANCE_PRIOR_SD)),
+            (kernel, "length", (centres.length, _LENGTH_PRIOR_SD)),
+            (likelihood, "noise", (centres.noise, _NOISE_PRIOR_SD)),
         ):
-            prior = gpytorch.priors.NormalPrior(math.log(centre), sd).double()
+            log_centre, log_sd = (torch.tensor(x, dtype=torch.float64) for x in (math.log(centre), sd))
+            prior = gpytorch.priors.NormalPrior(log_centre, log_sd)
             module.register_prior(f"log_{name}_prior", prior, lambda m, name=name: getattr(m, name).log())
         if kernel.has_effects:
-            centres = torch.tensor(_EFFECT_CENTRES, dtype=torch.float64).log()
-            prior = gpytorch.priors.NormalPrior(centres, torch.full_like(centres, _EFFECT_SD))
+            log_effects = torch.tensor(_EFFECT_CENTRES, dtype=torch.float64).log()
+            prior = gpytorch.priors.NormalPrior(log_effects, torch.full_like(log_effects, _EFFECT_SD))
             kernel.register_prior("log_effects_prior", prior, lambda m: m.effects.log())
         self.train()
 

@@ -78,12 +78,12 @@ def stratified_design(
     size: int,
     seen: AbstractSet[Configuration],
     rng: np.random.Generator,
-    mode: Mode = "classification",
+    first: Sequence[Configuration] = (),
 ) -> tuple[Configuration, ...]:
     """Pipelines that use every prediction algorithm equally often, then those of the other stages.
 
-    The simple pipeline comes first. A prediction algorithm that nothing has used yet starts from the defaults; later
-    pipelines have hyperparameters drawn uniformly.
+    A prediction algorithm that nothing has used yet starts from the defaults; later pipelines have hyperparameters
+    drawn uniformly.
 
     Parameters
     ----------
@@ -97,8 +97,8 @@ def stratified_design(
         Evaluated before; counted as part of the design.
     rng : numpy.random.Generator
         Source of randomness.
-    mode : str
-        Of the cohort; tells which pipeline is the simple one.
+    first : sequence of Configuration
+        What the design begins with.
 
     Returns
     -------
@@ -109,9 +109,10 @@ def stratified_design(
     uses = encoding.encode(list(seen)).used.sum(axis=0)
     taken = set(seen)
     design: list[Configuration] = []
-    simple = simple_configuration(kinds, mode)
     while len(design) < size:
-        following = simple if simple not in taken else _least_used(encoding, kinds, table, uses, taken, rng)
+        following = next((c for c in first if c not in taken), None)
+        if following is None:
+            following = _least_used(encoding, kinds, table, uses, taken, rng)
         if following is None:
             break
         design.append(following)
@@ -143,9 +144,9 @@ def uniform_design(
     size: int,
     seen: AbstractSet[Configuration],
     rng: np.random.Generator,
-    mode: Mode = "classification",
+    first: Sequence[Configuration] = (),
 ) -> tuple[Configuration, ...]:
-    """Kinds drawn without replacement, hyperparameters uniformly; the simple pipeline comes first here too.
+    """Kinds drawn without replacement, hyperparameters uniformly.
 
     Parameters
     ----------
@@ -159,16 +160,15 @@ def uniform_design(
         Evaluated before.
     rng : numpy.random.Generator
         Source of randomness.
-    mode : str
-        Of the cohort; tells which pipeline is the simple one.
+    first : sequence of Configuration
+        What the design begins with.
 
     Returns
     -------
     tuple of Configuration
         Distinct and not in `seen`; fewer than `size` where the space holds no more.
     """
-    simple = simple_configuration(kinds, mode)
-    design = [] if simple in seen else [simple]
+    design = [c for c in dict.fromkeys(first) if c not in seen][:size]
     while len(design) < size:
         before = len(design)
         for i in rng.permutation(len(kinds)):

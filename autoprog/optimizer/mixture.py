@@ -5,8 +5,9 @@ symbol   meaning                                                                
 =======  ===========================================================================  ======
 mu_s     posterior mean under decomposition s                                         (S, p)
 v_s      posterior variance under decomposition s                                     (S, p)
-mu       mean over s of mu_s                                                          (p,)
-v        mean over s of v_s + (mu_s - mu)^2, by the law of total variance             (p,)
+b m      trend, the prior mean                                                        (p,)
+mu       b m + mean over s of mu_s                                                    (p,)
+v        mean over s of v_s + (b m + mu_s - mu)^2, by the law of total variance       (p,)
 =======  ===========================================================================  ======
 
 The decompositions are draws from their posterior, so that each counts alike.
@@ -45,7 +46,7 @@ class Mixture:
         self._belief = belief
         self._labels = distinct
         self._weights: NDArray[np.float64] = counts / counts.sum()
-        self._points, self._y = belief.points, belief.observations.y
+        self._points, self._y = belief.points, belief.y
         self._fit()
 
     def marginal(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -61,6 +62,10 @@ class Mixture:
         mean, sd : ndarray, shape = (p,)
             Of standardised gains, without noise.
         """
+        mean, sd = self._without_trend(points)
+        return mean + self._belief.trend.at(points), sd
+
+    def _without_trend(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         moments = [surrogate.marginal(points) for surrogate in self.surrogates]
         means, variances = (np.array(part) for part in zip(*moments, strict=True))
         mean = self._weights @ means
@@ -76,7 +81,7 @@ class Mixture:
         """
         if not len(points):
             return
-        mean, _ = self.marginal(points)
+        mean, _ = self._without_trend(points)
         self._points = self._points.followed_by(points)
         self._y = np.concatenate([self._y, mean])
         self._fit()

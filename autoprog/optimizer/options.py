@@ -26,6 +26,9 @@ class OptimizerOptions:
         subspace.
     acquisition : {"log_ei", "ucb"}
         Expected improvement of the whole score, or the source's sum of the components' upper confidence bounds.
+    length, variance : float
+        Centres of the priors of the kernel's length-scale, in lengths of a hyperparameter's axis, and of its variance,
+        in squared standardised scores; above 0.
     beta : float
         Exploration weight of the upper confidence bound, at least 0.
     family_strength : float
@@ -42,6 +45,8 @@ class OptimizerOptions:
     subspaces: int = 8
     concentration: float = 1.0
     similarity: float = 0.75
+    length: float = 0.5
+    variance: float = 1.0
     acquisition: Acquisition = "log_ei"
     beta: float = 4.0
     family_strength: float = 3.0

@@ -6,31 +6,32 @@ from collections.abc import Callable
 
 from autoprog.optimizer._base import Optimizer
 from autoprog.optimizer.options import OptimizerOptions
+from autoprog.optimizer.start import Start
 from autoprog.space import Space, TableShape
 
 # The factories import late: torch takes a second and 200 MB, and a process that only serves never proposes.
 
 
-def _structured(space: Space, shape: TableShape, options: OptimizerOptions) -> Optimizer:
+def _structured(space: Space, shape: TableShape, options: OptimizerOptions, start: Start) -> Optimizer:
     from autoprog.optimizer.structured import StructuredOptimizer  # noqa: PLC0415  see above
 
-    return StructuredOptimizer(space, shape, options)
+    return StructuredOptimizer(space, shape, options, start)
 
 
-def _random(space: Space, shape: TableShape, options: OptimizerOptions) -> Optimizer:
+def _random(space: Space, shape: TableShape, options: OptimizerOptions, start: Start) -> Optimizer:
     from autoprog.optimizer.random_search import RandomSearch  # noqa: PLC0415  see above
 
-    return RandomSearch(space, shape, options)
+    return RandomSearch(space, shape, options, start)
 
 
-PRESETS: dict[str, Callable[[Space, TableShape, OptimizerOptions], Optimizer]] = {
+PRESETS: dict[str, Callable[[Space, TableShape, OptimizerOptions, Start], Optimizer]] = {
     "default": _structured,
     "paper": _structured,
     "random": _random,
 }
 
 
-def make_optimizer(space: Space, shape: TableShape, options: OptimizerOptions) -> Optimizer:
+def make_optimizer(space: Space, shape: TableShape, options: OptimizerOptions, start: Start | None = None) -> Optimizer:
     """The optimizer of a preset.
 
     Parameters
@@ -41,6 +42,8 @@ def make_optimizer(space: Space, shape: TableShape, options: OptimizerOptions) -
         Of the training folds; says which combinations are valid.
     options : OptimizerOptions
         The preset and its constants.
+    start : Start or None
+        What earlier cohorts have taught; None for nothing.
 
     Returns
     -------
@@ -52,4 +55,4 @@ def make_optimizer(space: Space, shape: TableShape, options: OptimizerOptions) -
     InvalidInputError
         If no combination of the algorithms is valid for the shape.
     """
-    return PRESETS[options.preset](space, shape, options)
+    return PRESETS[options.preset](space, shape, options, start or Start())

@@ -26,16 +26,17 @@ from autoprog.optimizer.candidates import draw_pools
 from autoprog.optimizer.decomposition import Decomposition
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.improvement import improving_batch, young_prices
-from autoprog.optimizer.initial import cheaper_half, stratified_design
+from autoprog.optimizer.initial import cheaper_half, simple_configuration, stratified_design
 from autoprog.optimizer.mixture import Mixture
 from autoprog.optimizer.observations import Observations, observe
 from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.proposal import Proposal
+from autoprog.optimizer.start import Start
 from autoprog.optimizer.threads import one_thread
 from autoprog.space import STAGES, Configuration, Space, Step, TableShape
 
-# Evaluations before the surrogate takes over.
+# Evaluations before the surrogate takes over where no earlier cohort tells what to begin with.
 _FIRST_DESIGN = 10
 # The chain goes on from batch to batch, so that a few sweeps a batch suffice; long histories afford one.
 _MOST_SWEEPS, _SWEEP_EVALUATIONS = 4, 200
@@ -58,16 +59,22 @@ class StructuredOptimizer:
         The training folds; invalid combinations are masked before scoring.
     options : OptimizerOptions
         The constants.
+    start : Start
+        What earlier cohorts have taught. Its offsets move expected improvement alone: the source's bounds are of
+        components, which have no prior mean, and what a search concludes is to be its own.
     """
 
-    def __init__(self, space: Space, shape: TableShape, options: OptimizerOptions) -> None:
+    def __init__(self, space: Space, shape: TableShape, options: OptimizerOptions, start: Start) -> None:
         self._encoding = Encoding(space)
         self._shape = shape
         self._kinds = space.valid_kinds(shape)
         # A young search learns more from many pipelines than from dear ones.
         self._first_kinds = cheaper_half(self._kinds, shape)
+        self._first = (simple_configuration(self._first_kinds, shape.mode), *start.portfolio)
+        self._first_design = len(self._first) if start.portfolio else _FIRST_DESIGN
         self._kind_table = np.array([self._encoding.indices(kind) for kind in self._kinds])
         self._options = options
+        self._offsets = start.offsets if options.acquisition == "log_ei" else {}
 
     def propose(
         self,
@@ -81,12 +88,12 @@ class StructuredOptimizer:
         """The first design, then the method's batches."""
         seen = {*(e.configuration for e in history), *pending}
         observations = observe(history)
-        if observations is None or len(seen) < _FIRST_DESIGN:
-            design = stratified_design(self._encoding, self._first_kinds, size, seen, rng, self._shape.mode)
+        if observations is None or len(seen) < self._first_design:
+            design = stratified_design(self._encoding, self._first_kinds, size, seen, rng, self._first)
             return Proposal(batch, design, state=dict(state))
         options = self._options
         with one_thread():
-            belief = Belief.learn(self._encoding, options, observations, state, rng)
+            belief = Belief.learn(self._encoding, options, observations, state, rng, self._offsets)
             belief.sweep(int(np.clip(_SWEEP_EVALUATIONS // len(belief.points), 1, _MOST_SWEEPS)), options.averaged)
             if options.acquisition == "ucb":
                 configurations = self._bounded(belief, size, seen, rng, pending)

@@ -28,7 +28,7 @@ from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.planning import explored_patients, plan_for, space_for
 from autoprog.search.ports import CallLimits, Claim, Dispatcher, Phase, SearchState, Store
 from autoprog.search.signals import Signals
-from autoprog.space import Configuration
+from autoprog.space import Configuration, Space, TableShape
 
 BATCHES_UNDER_WAY = 2
 """Batches that are evaluated at the same time."""
@@ -290,6 +290,12 @@ def exploration_plan_of(state: SearchState, cohort: Cohort) -> Plan:
 
 def optimizer_of(state: SearchState, cohort: Cohort) -> Optimizer:
     """The optimizer that the settings ask for, over the algorithms that serve the cohort."""
+    space, shape = explored_space(state, cohort)
+    return make_optimizer(space, shape, state.settings.optimizer.options(state.start), state.start)
+
+
+def explored_space(state: SearchState, cohort: Cohort) -> tuple[Space, TableShape]:
+    """The algorithms that serve the cohort, and the training folds while configurations are looked for."""
     # What is explored on fewer patients must serve all of them: a guard of size looks at these.
     plan = plan_of(state, cohort)
     everybody = plan.shape(plan.sample(cohort))
@@ -297,4 +303,4 @@ def optimizer_of(state: SearchState, cohort: Cohort) -> Optimizer:
     space = space.restricted_to(space.valid_kinds(everybody))
     plan = exploration_plan_of(state, cohort)
     shape = replace(plan.shape(plan.sample(cohort)), has_missing=everybody.has_missing)
-    return make_optimizer(space, shape, state.settings.optimizer.options())
+    return space, shape

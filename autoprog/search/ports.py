@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from autoprog.evaluation import Evaluation
 from autoprog.metalearning import CohortStatistics
-from autoprog.optimizer import Proposal
+from autoprog.optimizer import Proposal, Start
 from autoprog.search.result import SearchResult
 from autoprog.search.settings import SearchSettings
 
@@ -22,6 +22,7 @@ from autoprog.search.settings import SearchSettings
 class Phase(StrEnum):
     """What a running search is busy with."""
 
+    META_FEATURES = "meta_features"
     SEARCH = "search"
     ENSEMBLE = "ensemble"
     VALIDATION = "validation"
@@ -75,6 +76,8 @@ class SearchState:
         Its patients.
     settings : SearchSettings
         What the client asked for.
+    start : Start or None
+        What earlier cohorts had taught when it began; None where it has not begun, or was not to learn from any.
     proposals : tuple of Proposal
         One a batch, in order; the last one may be evaluated only in part.
     evaluations : tuple of Evaluation
@@ -88,6 +91,7 @@ class SearchState:
     search_id: str
     cohort: CohortRef
     settings: SearchSettings
+    start: Start | None = None
     proposals: tuple[Proposal, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
     elapsed_s: float = 0.0
@@ -111,6 +115,12 @@ class Store(Protocol):
 
     def record_phase(self, claim: Claim, phase: Phase) -> None:
         """Enter a phase. Raises LeaseLostError."""
+
+    def earlier_statistics(self, claim: Claim, metric: str) -> tuple[CohortStatistics, ...]:
+        """What the owner of the search may learn from: other cohorts of theirs, and those that others share."""
+
+    def record_start(self, claim: Claim, start: Start) -> None:
+        """Keep where the search begins. Raises LeaseLostError."""
 
     def record_proposal(self, claim: Claim, proposal: Proposal) -> None:
         """Keep a batch before it is evaluated. Raises LeaseLostError."""

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from autoprog.ensemble import EnsembleName
 from autoprog.evaluation import THRESHOLDS
 from autoprog.interpreter import Condition, Operator, Prior, PriorRule
-from autoprog.optimizer import Acquisition, OptimizerOptions, Preset
+from autoprog.optimizer import Acquisition, OptimizerOptions, Preset, Start
 from autoprog.space import Reduction, StageName
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
@@ -102,9 +102,10 @@ class OptimizerSettings(BaseModel):
     effects: bool | None = Field(None, description="whether every algorithm has an effect of its own")
     cost_aware: bool | None = Field(None, description="whether a young search prefers what is predicted to be quick")
 
-    def options(self) -> OptimizerOptions:
-        """The preset's options, but for what was asked for."""
-        return OptimizerOptions.of(self.preset, self.model_dump(exclude={"preset"}))
+    def options(self, start: Start | None = None) -> OptimizerOptions:
+        """The preset's options, but for what was asked for and, where nothing was, what earlier cohorts have taught."""
+        asked = {name: value for name, value in self.model_dump(exclude={"preset"}).items() if value is not None}
+        return OptimizerOptions.of(self.preset, {**(start or Start()).constants, **asked})
 
 
 class Strata(BaseModel):
@@ -191,6 +192,11 @@ class SearchSettings(BaseModel):
     batch_size: Annotated[int, Field(ge=1, le=64)] = Field(
         4,
         description="configurations proposed at once, while the batch before is evaluated",
+    )
+    warm_start: bool = Field(
+        default=True,
+        description="begin with what earlier cohorts have taught, the owner's own and those that are shared, when the "
+        "search starts",
     )
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of folds, pipelines and proposals")
     budget: Budget = Budget()

@@ -1,6 +1,7 @@
 """The pipeline space: Table 1, configurations, and the estimators that they stand for."""
 
 from autoprog.space._base import Algorithm, Cost, Input, Reduction, TableShape
+from autoprog.space.adaptation import adapted
 from autoprog.space.calibration import Calibrated
 from autoprog.space.configuration import STAGES, Configuration, StageName, Step
 from autoprog.space.description import cost_text, guards_of, hyperparameter_text, inputs_of
@@ -44,6 +45,7 @@ __all__ = [
     "StageName",
     "Step",
     "TableShape",
+    "adapted",
     "algorithms_of",
     "build_pipeline",
     "cost_text",

@@ -14,7 +14,7 @@ from sqlalchemy.orm import Session, undefer
 
 from autoprog.evaluation import Evaluation
 from autoprog.metalearning import CohortStatistics
-from autoprog.optimizer import Proposal
+from autoprog.optimizer import Proposal, Start
 from autoprog.search.ports import Claim, CohortRef, Phase, SearchState
 from autoprog.search.result import SearchResult
 from autoprog.search.settings import SearchSettings
@@ -83,6 +83,7 @@ class DatabaseStore:
                 search_id=search.id,
                 cohort=CohortRef(self._files.url("cohorts", cohort.sha256), cohort.sha256),
                 settings=SearchSettings.model_validate(search.settings),
+                start=None if search.start is None else Start.from_json(search.start),
                 proposals=tuple(proposal_from_json(row.batch, row.document) for row in proposals),
                 evaluations=tuple(evaluation_from_row(row) for row in evaluations),
                 elapsed_s=_elapsed_s(search, database_now(session)),
@@ -94,6 +95,19 @@ class DatabaseStore:
             search = _hold(session, claim)
             search.phase = phase
             append_event(session, search.id, "phase", {"phase": phase})
+
+    def earlier_statistics(self, claim: Claim, metric: str) -> tuple[CohortStatistics, ...]:
+        """What the owner of the search may learn from: other cohorts of theirs, and those that others share."""
+        with self._database.session(read_only=True) as session:
+            search = read_held(session, SearchRow, claim.search_id, claim.token)
+            sha256 = session.get_one(CohortRow, search.cohort_id).sha256
+            earlier = CohortStatisticsRepository(session).earlier(search.owner_id, metric, but_sha256=sha256)
+            return tuple(e.statistics for e in earlier)
+
+    def record_start(self, claim: Claim, start: Start) -> None:
+        """Keep where the search begins. Raises LeaseLostError."""
+        with self._database.session() as session:
+            _hold(session, claim).start = start.to_json()
 
     def record_proposal(self, claim: Claim, proposal: Proposal) -> None:
         """Keep a batch before it is evaluated; one that is already there stays as it is. Raises LeaseLostError."""

@@ -196,6 +196,7 @@ class SearchRow(Base):
     losses: Mapped[int] = mapped_column(default=0)  # leases that ran out since the last evaluation was written
     cancel_requested_at: Mapped[datetime | None]
     warnings: Mapped[list[str]]
+    start: Mapped[Document | None]  # what earlier cohorts had taught when it began
     error: Mapped[Document | None]  # {"code", "detail"}
     ensemble: Mapped[Document | None] = mapped_column(deferred=True)
     rules: Mapped[Document | None] = mapped_column(deferred=True)

@@ -26,6 +26,7 @@ from autoprog.search.ports import Call, CallLimits, CallOutcome, Claim, CohortRe
 from autoprog.search.result import SearchResult
 from autoprog.search.settings import SearchSettings
 from autoprog.search.signals import Signals
+from autoprog.search.warm_start import with_start
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import CohortRepository, KeyRepository, SearchRepository
@@ -100,7 +101,7 @@ class Laboratory:
         start = time.monotonic()
         claim = store.claim("laboratory", _DAY_S)
         assert claim is not None
-        state, signals = store.load(claim), Signals(threading.Event())
+        state, signals = with_start(store, claim, store.load(claim), cohort), Signals(threading.Event())
         exploration = Exploration(store, self.engine, claim, state, cohort=cohort, signals=signals)
         exploration.run()
         result = deliver(store, self.engine, claim, state, cohort=cohort, exploration=exploration, signals=signals)

@@ -21,7 +21,7 @@ from pathlib import Path
 import _pool
 from _cohorts import COHORTS
 from _landscape import SURROGATES, landscape
-from _methods import METHODS
+from _methods import METHODS, distinct_when_shared
 from _shards import SHARDS
 
 _RESULTS = Path(__file__).parents[1] / "results"
@@ -68,8 +68,7 @@ def _surrogates(arguments: argparse.Namespace) -> None:
 
 def _chosen(arguments: argparse.Namespace) -> list[str]:
     """The cohorts that were asked for, or all that have a pool."""
-    there = [path.name.removesuffix(".jsonl.gz") for path in sorted(arguments.pools.glob("*.jsonl.gz"))]
-    return [name for name in there if arguments.cohorts is None or name in arguments.cohorts]
+    return [name for name in _pool.names(arguments.pools) if arguments.cohorts is None or name in arguments.cohorts]
 
 
 def _runs(arguments: argparse.Namespace) -> None:
@@ -91,9 +90,7 @@ def _runs(arguments: argparse.Namespace) -> None:
         # Methods innermost: what is there when it is broken off compares, and a worker goes on with its landscape.
         for cohort in _chosen(arguments)
         for surrogate in arguments.surrogates
-        for method in arguments.methods
-        # From a shared design a portfolio is no other method.
-        if arguments.table == "own" or not METHODS[method].portfolio
+        for method in (arguments.methods if arguments.table == "own" else distinct_when_shared(arguments.methods))
     ]
     execute_all(tasks, arguments.workers)
 

@@ -60,6 +60,11 @@ COHORTS = {
 }
 
 
+def family_of(cohort: str) -> str:
+    """The study that a cohort comes from; a synthetic one is its own."""
+    return COHORTS[cohort].family if cohort in COHORTS else cohort
+
+
 def load(name: str, folder: Path) -> tuple[Cohort, Plan]:
     """The cohort, sampled, and how its configurations are evaluated.
 

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from _cohorts import family_of
 from _comparison import At, Difference, cohort_means, difference, evaluations_to, interval, mean_curve, ranks
 from _curves import Place, Table, curves
 from _methods import METHODS
-from _runs import PICKS, TABLES, family_of
+from _runs import PICKS, TABLES
 from _shards import Shard, read_all
 
 CHECKPOINTS = (10, 25, 50, 100, 200)

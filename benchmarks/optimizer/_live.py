@@ -20,17 +20,19 @@ from typing import Any
 import numpy as np
 import torch
 from _cohorts import FOLDS, whole
-from _methods import METHODS, Entry
+from _methods import METHODS
 from _pool import LIMIT_S, MEMORY_MB, SLOTS
 from _problem import Problem
-from _runs import FIRST_DESIGN, fingerprint_with, portfolio, run
+from _runs import fingerprint_with, run, shared_design
 from _shards import Run, Shard
 from _shards import read as read_shard
+from _transfer import learnt
 from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.evaluation import METRICS, Evaluation, Plan, Status, fit_pipeline
+from autoprog.optimizer import Start
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.ports import CallLimits, CohortRef
 from autoprog.space import Configuration, stratified_rows
@@ -184,8 +186,11 @@ def make(cohorts: Sequence[str], plan: LivePlan) -> None:
 def _one(name: str, seed: int, method: str, plan: LivePlan, split: _Split) -> str:
     entry = METHODS[method]
     fingerprint = entry.fingerprint()
-    first = _first(name, seed, entry, plan, split.problem)
-    of_split = fingerprint_with(split.fingerprint, first if entry.portfolio else ())
+    is_own = plan.table == "own"
+    # The pool's patients are more, or others; what is learnt from them is what is valid here.
+    taught = entry.lessons(learnt(name, plan.pools, split.problem)) if entry.learns and is_own else Start()
+    first = entry.first(taught) if is_own else shared_design(name, split.problem, seed)
+    of_split = fingerprint_with(split.fingerprint, taught)
     shard = Shard(plan.table, plan.batch, name, f"split{seed}", method, of_split, fingerprint, None, None, None)
     path = shard.path(plan.folder)
     if path.exists():
@@ -195,7 +200,7 @@ def _one(name: str, seed: int, method: str, plan: LivePlan, split: _Split) -> st
             return "was there"
     with threadpool_limits(1):
         record, evaluations = run(
-            entry, split.problem, split.evaluate, first, batch=plan.batch, budget=plan.budget, seed=seed
+            entry, split.problem, split.evaluate, first, taught, batch=plan.batch, budget=plan.budget, seed=seed
         )
     outer = {str(at): _outer(record, evaluations, at, split) for at in OUTER if at <= plan.budget}
     replace(shard, runs=(replace(record, outer=outer),)).write(plan.folder)
@@ -205,13 +210,3 @@ def _one(name: str, seed: int, method: str, plan: LivePlan, split: _Split) -> st
 def _outer(record: Run, evaluations: Sequence[Evaluation], at: int, split: _Split) -> float | None:
     number = record.pick_at(at)
     return None if number < 0 else split.outer_score(evaluations[number].configuration)
-
-
-def _first(name: str, seed: int, entry: Entry, plan: LivePlan, problem: Problem) -> Sequence[Configuration]:
-    if plan.table == "shared":
-        return problem.first_design(FIRST_DESIGN, np.random.default_rng([seed, zlib.crc32(name.encode())]))
-    if not entry.portfolio:
-        return ()
-    # The pool's patients are more, or others: what was valid there may need another imputation here.
-    adapted = (problem.adapted(c) for c in portfolio(name, entry.portfolio, plan.pools))
-    return [c for c in adapted if c is not None]

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from _method import Method
 from _problem import Problem
 
 import autoprog
+from autoprog.optimizer import Start
+from autoprog.space import Configuration
+
+Lesson = Literal["portfolio", "offsets", "constants"]
 
 # The version of a shared part of the benchmark is told by its own fingerprint; this is of what the rivals are.
 _PACKAGES = {"_optuna": "optuna", "_smac": "smac", "_flat_process": "botorch"}
-# What our own proposals come from.
-_SOURCES = ("optimizer/*.py", "metalearning/portfolio.py")
+# What our own proposals come from, and what is learnt beforehand.
+_SOURCES, _OF_LESSONS = ("optimizer/*.py",), ("metalearning/*.py",)
+_ALL: tuple[Lesson, ...] = ("portfolio", "offsets", "constants")
 
 
 @dataclass(frozen=True)
@@ -31,8 +36,9 @@ class Entry:
         Module and class.
     options : mapping
         Keyword arguments of the class.
-    portfolio : int
-        First evaluations that come from what other families' cohorts taught, where a method starts as it likes.
+    learns : tuple of str
+        What it is given of what other families' cohorts teach, where a method starts as it likes: fields of `Start`;
+        a rival begins with the portfolio.
     ablates : str or None
         The method from which it differs by one switch.
     is_rival : bool
@@ -43,39 +49,55 @@ class Entry:
 
     place: str
     options: Mapping[str, Any] = field(default_factory=dict)
-    portfolio: int = 0
+    learns: tuple[Lesson, ...] = ()
     ablates: str | None = None
     is_rival: bool = False
     seeds: int | None = None
     budget: int | None = None
 
-    def start(self, problem: Problem, seed: int, budget: int) -> Method:
-        """A run of it."""
+    def start(self, problem: Problem, seed: int, budget: int, learnt: Start) -> Method:
+        """A run of it, with what it was taught."""
         module, name = self.place.split(":")
-        method: Method = getattr(importlib.import_module(module), name)(problem, seed, budget, **self.options)
+        options = {**self.options, "start": learnt} if self.is_ours else self.options
+        method: Method = getattr(importlib.import_module(module), name)(problem, seed, budget, **options)
         return method
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether it is the search's own optimizer, which makes its own first design."""
+        return self.place.startswith("_ours:")
+
+    def lessons(self, learnt: Start) -> Start:
+        """What of all that was learnt it is given."""
+        return Start(**{name: getattr(learnt, name) for name in self.learns})
+
+    def first(self, learnt: Start) -> tuple[Configuration, ...]:
+        """What is evaluated before it is asked for the first time, where it starts as it likes."""
+        return () if self.is_ours else learnt.portfolio
 
     def fingerprint(self) -> str:
         """Changes with whatever may change its proposals: its options, its package's version, our own source."""
         module = self.place.split(":")[0]
-        digest = hashlib.sha256(repr((self.place, sorted(self.options.items()), self.portfolio)).encode())
+        digest = hashlib.sha256(repr((self.place, sorted(self.options.items()), self.learns)).encode())
         if module in _PACKAGES:
             digest.update(version(_PACKAGES[module]).encode())
-        if module == "_ours":
-            for pattern in _SOURCES:
-                for file in sorted(Path(autoprog.__file__).parent.glob(pattern)):
-                    digest.update(file.read_bytes())
+        for pattern in (_SOURCES if self.is_ours else ()) + (_OF_LESSONS if self.learns else ()):
+            for file in sorted(Path(autoprog.__file__).parent.glob(pattern)):
+                digest.update(file.read_bytes())
         return digest.hexdigest()[:16]
 
 
-def _ours(*, portfolio: int = 0, ablates: str | None = None, **options: Any) -> Entry:
-    return Entry("_ours:Ours", options, portfolio, ablates)
+def _ours(*, learns: tuple[Lesson, ...] = _ALL, ablates: str | None = None, **options: Any) -> Entry:
+    return Entry("_ours:Ours", options, learns, ablates)
 
 
 METHODS = {
     "default": _ours(),
-    "paper": _ours(preset="paper", ablates="default"),
-    "portfolio": _ours(portfolio=5, ablates="default"),
+    "paper": _ours(preset="paper", learns=(), ablates="default"),
+    "cold": _ours(learns=(), ablates="default"),
+    "portfolio_alone": _ours(learns=("portfolio",), ablates="default"),
+    "prior_alone": _ours(learns=("offsets", "constants"), ablates="default"),
+    "offsets_alone": _ours(learns=("offsets",), ablates="default"),
     "ucb": _ours(acquisition="ucb", ablates="default"),
     "no_families": _ours(family_strength=0.0, ablates="default"),
     # Log odds that no likelihood of so few evaluations overcomes.
@@ -86,7 +108,7 @@ METHODS = {
     "cost_aware": _ours(cost_aware=True, ablates="default"),
     "random": Entry("_method:RandomSearch", is_rival=True),
     "tpe": Entry("_optuna:TreeParzen", is_rival=True),
-    "tpe_portfolio": Entry("_optuna:TreeParzen", portfolio=5),
+    "tpe_portfolio": Entry("_optuna:TreeParzen", learns=("portfolio",)),
     "tpe_each": Entry("_optuna:TreeParzenEach", is_rival=True),
     "smac": Entry("_smac:Smac", is_rival=True),
     "flat_gp": Entry("_flat_process:FlatProcess", is_rival=True),
@@ -94,3 +116,11 @@ METHODS = {
     "smac_retrained": Entry("_smac:Smac", {"retrain_after": 1}, is_rival=True, seeds=3, budget=50),
     "optuna_gp": Entry("_optuna:OptunaProcess", is_rival=True, seeds=3, budget=50),
 }
+
+
+def distinct_when_shared(methods: Sequence[str]) -> list[str]:
+    """The methods that differ by more than what they are taught beforehand, which from a shared design is nothing."""
+    distinct: dict[str, str] = {}
+    for method in methods:
+        distinct.setdefault(repr((METHODS[method].place, sorted(METHODS[method].options.items()))), method)
+    return list(distinct.values())

@@ -9,7 +9,7 @@ import numpy as np
 from _problem import Problem
 
 from autoprog.evaluation import METRICS, Evaluation, History
-from autoprog.optimizer import OptimizerOptions, make_optimizer
+from autoprog.optimizer import OptimizerOptions, Start, make_optimizer
 from autoprog.space import Configuration
 
 
@@ -24,14 +24,17 @@ class Ours:
         Of the search.
     budget : int
         Evaluations to come.
+    start : Start
+        What other cohorts have taught.
     **options
         `preset`, and fields of `OptimizerOptions` that differ from it.
     """
 
-    def __init__(self, problem: Problem, seed: int, budget: int, **options: Any) -> None:
+    def __init__(self, problem: Problem, seed: int, budget: int, start: Start, **options: Any) -> None:
         del budget
         preset = options.pop("preset", "default")
-        self._optimizer = make_optimizer(problem.space, problem.shape, OptimizerOptions.of(preset, options))
+        chosen = OptimizerOptions.of(preset, {**start.constants, **options})
+        self._optimizer = make_optimizer(problem.space, problem.shape, chosen, start)
         self._seed = seed
         self._evaluations: list[Evaluation] = []
         self._batches = 0

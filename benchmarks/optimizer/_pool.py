@@ -1,7 +1,8 @@
 """A pool: configurations spread over the space and evaluated on one cohort, as a search would have evaluated them.
 
-The same number for every prediction algorithm; the other choices and all hyperparameters on a scrambled Sobol
-sequence. Pools are kept beside this file as gzipped JSON lines, so that nothing has to be evaluated again.
+The simple pipeline, and the same number for every prediction algorithm; the other choices and all hyperparameters on a
+scrambled Sobol sequence. Pools are kept beside this file as gzipped JSON lines, so that nothing has to be evaluated
+again.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from scipy.stats import qmc
 
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
-from autoprog.evaluation import Evaluation, Plan, Status
+from autoprog.evaluation import METRICS, Evaluation, History, Plan, Status
+from autoprog.metalearning import MetaFeatures, meta_features
+from autoprog.optimizer.initial import simple_configuration
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.ports import CallLimits, CohortRef
 from autoprog.space import STAGES, Algorithm, Configuration, PipelineKind, Space, TableShape
@@ -46,21 +49,39 @@ class Entry:
 
 @dataclass(frozen=True)
 class Pool:
-    """What was evaluated on one cohort, and the shape of its training folds."""
+    """What was evaluated on one cohort, the shape of its training folds, and what the cohort is like."""
 
     name: str
     shape: TableShape
+    meta_features: MetaFeatures
     entries: tuple[Entry, ...]
     limit_s: float = LIMIT_S
 
+    @property
+    def history(self) -> History:
+        """The entries as a search's evaluations; the first is the simple pipeline's."""
+        evaluations = tuple(
+            Evaluation(
+                number,
+                0,
+                entry.configuration,
+                entry.status,
+                float(np.mean(entry.fold_scores)) if entry.status is Status.SUCCEEDED else None,
+                entry.fold_scores,
+                duration_s=entry.seconds,
+            )
+            for number, entry in enumerate(self.entries)
+        )
+        return History(METRICS["auc_roc"], evaluations)
+
 
 def draw(space: Space, shape: TableShape, each: int, seed: int) -> list[Configuration]:
-    """Distinct configurations, `each` for every prediction algorithm that serves the shape."""
+    """Distinct configurations: the simple pipeline, and `each` for every prediction algorithm that serves the shape."""
     kinds = space.valid_kinds(shape)
     by_predictor: dict[str, list[PipelineKind]] = {}
     for kind in kinds:
         by_predictor.setdefault(kind[2].name, []).append(kind)
-    drawn: dict[Configuration, None] = {}
+    drawn: dict[Configuration, None] = {simple_configuration(kinds): None}
     for number, (_, of_predictor) in enumerate(sorted(by_predictor.items())):
         for configuration in _of_predictor(of_predictor, each, [seed, number]):
             drawn[configuration] = None
@@ -103,6 +124,7 @@ def make(name: str, data: Path, folder: Path = POOLS, each: int = EACH) -> None:
         "events": int(cohort.y.sum()),
         "limit_s": LIMIT_S,
         "shape": _shape_document(shape),
+        "meta_features": meta_features(cohort).to_dict(),
     }
     write(path, header, records)
     part.unlink()
@@ -170,4 +192,9 @@ def read(name: str, folder: Path = POOLS) -> Pool:
         for record in records
     )
     shape = TableShape(**{**header["shape"], "categorical": tuple(header["shape"]["categorical"])})
-    return Pool(name, shape, entries, header["limit_s"])
+    return Pool(name, shape, MetaFeatures.of(header["meta_features"]), entries, header["limit_s"])
+
+
+def names(folder: Path) -> list[str]:
+    """The cohorts that have a pool."""
+    return sorted(path.name.removesuffix(".jsonl.gz") for path in folder.glob("*.jsonl.gz"))

@@ -80,29 +80,6 @@ class Problem:
         kind = self.space.kind_of(configuration)
         return Configuration(*(_moved(a, configuration.step(s), rng) for a, s in zip(kind, STAGES, strict=True)))
 
-    def adapted(self, configuration: Configuration) -> Configuration | None:
-        """The same pipeline with an imputation that is valid here; None where the rest of it is not.
-
-        Parameters
-        ----------
-        configuration : Configuration
-            Of some other cohort's space.
-
-        Returns
-        -------
-        Configuration or None
-            Unchanged where it is valid; else with the median, or the first valid imputation, at its defaults.
-        """
-        names = tuple(configuration.step(stage).algorithm for stage in STAGES)
-        if names in self._by_names:
-            return configuration
-        kinds = {kind[_IMPUTATION].name: kind for kind in self._by_rest.get(names[1:], [])}
-        if not kinds:
-            return None
-        kind = kinds.get("median") or kinds[min(kinds)]
-        rest = (configuration.step(stage) for stage in STAGES[1:])
-        return Configuration(kind[_IMPUTATION].default_step(), *rest)
-
     def _swapped(self, configuration: Configuration, rng: np.random.Generator) -> PipelineKind | None:
         """A valid kind with another algorithm in a stage; its imputation follows where it has to."""
         names = [configuration.step(stage).algorithm for stage in STAGES]

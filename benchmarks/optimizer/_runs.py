@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import sys
 import time
 import zlib
@@ -16,17 +17,17 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from _cohorts import COHORTS
-from _landscape import SURROGATES, Landscape, landscape
+from _landscape import Landscape, landscape
 from _methods import METHODS, Entry
 from _pool import read
 from _problem import Problem
 from _shards import Run, Shard
 from _shards import read as read_shard
-from _transfer import transfer
+from _transfer import learnt
 from threadpoolctl import threadpool_limits
 
 from autoprog.evaluation import Evaluation
+from autoprog.optimizer import Start
 from autoprog.space import Configuration
 
 TABLES = ("shared", "own")
@@ -57,6 +58,7 @@ def run(
     problem: Problem,
     evaluate: Evaluate,
     first: Sequence[Configuration],
+    taught: Start,
     *,
     batch: int,
     budget: int,
@@ -74,6 +76,8 @@ def run(
         Answers a batch.
     first : sequence of Configuration
         What is evaluated before the method is asked; may be empty.
+    taught : Start
+        What the method knows beforehand.
     batch : int
         Configurations that are asked for at once.
     budget : int
@@ -88,7 +92,7 @@ def run(
     list of Evaluation
         In order of proposal.
     """
-    method = entry.start(problem, seed, budget)
+    method = entry.start(problem, seed, budget, taught)
     evaluations: list[Evaluation] = []
     proposer_s: list[float] = []
     picks: dict[str, int | None] = {}
@@ -174,14 +178,13 @@ def execute(task: Task) -> str:
 
 
 def _empty(task: Task, surface: Landscape) -> Shard:
-    learnt = _learnt(task)
     return Shard(
         task.table,
         task.batch,
         task.cohort,
         task.surrogate,
         task.method,
-        fingerprint_with(surface.fingerprint, learnt),
+        fingerprint_with(surface.fingerprint, _taught(task, surface.problem)),
         METHODS[task.method].fingerprint(),
         surface.median,
         surface.best,
@@ -208,12 +211,14 @@ def _covers(kept: Shard, task: Task) -> bool:
 
 
 def _one(task: Task, entry: Entry, surface: Landscape, seed: int) -> Run:
-    first = _first(task, surface.problem, seed)
+    taught = _taught(task, surface.problem)
+    first = entry.first(taught) if task.table == "own" else shared_design(task.cohort, surface.problem, seed)
     record, evaluations = run(
         entry,
         surface.problem,
         lambda number, batch, configurations: surface.evaluate(number, batch, configurations, seed),
         first,
+        taught,
         batch=task.batch,
         budget=task.budget,
         seed=seed,
@@ -222,48 +227,27 @@ def _one(task: Task, entry: Entry, surface: Landscape, seed: int) -> Run:
     return replace(record, truth=[None if np.isnan(t) else round(float(t), 6) for t in truth])
 
 
-def _first(task: Task, problem: Problem, seed: int) -> Sequence[Configuration]:
-    if task.table == "shared":
-        rng = np.random.default_rng([seed, zlib.crc32(task.cohort.encode())])
-        return problem.first_design(FIRST_DESIGN, rng)
-    return _learnt(task)
+def shared_design(cohort: str, problem: Problem, seed: int) -> Sequence[Configuration]:
+    """The first design that all methods share."""
+    return problem.first_design(FIRST_DESIGN, np.random.default_rng([seed, zlib.crc32(cohort.encode())]))
 
 
-def _learnt(task: Task) -> Sequence[Configuration]:
-    size = METHODS[task.method].portfolio
-    return portfolio(task.cohort, size, task.pools) if size and task.table == "own" else ()
+def _taught(task: Task, problem: Problem) -> Start:
+    entry = METHODS[task.method]
+    return entry.lessons(learnt(task.cohort, task.pools, problem)) if entry.learns and task.table == "own" else Start()
 
 
-def fingerprint_with(fingerprint: str, learnt: Sequence[Configuration]) -> str:
-    """With what the search was given beforehand, which changes when other cohorts' pools do."""
-    return "-".join([fingerprint, *(c.key[:4] for c in learnt)])
+def fingerprint_with(fingerprint: str, taught: Start) -> str:
+    """With what the search knew beforehand, which changes when other cohorts' pools do."""
+    if taught == Start():
+        return fingerprint
+    text = json.dumps(taught.to_json(), sort_keys=True)
+    return f"{fingerprint}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
 @lru_cache(maxsize=4)
 def _landscape(cohort: str, surrogate: str, pools: Path) -> Landscape:
     return landscape(read(cohort, pools), surrogate)
-
-
-@lru_cache(maxsize=4)
-def portfolio(cohort: str, size: int, folder: Path) -> tuple[Configuration, ...]:
-    """What the pools of the other families make a search of this cohort start from."""
-    pools = {name: read(name, folder) for name in names(folder)}
-    surfaces = {
-        name: [s for s in (landscape(pool, k) for k in SURROGATES) if s.is_faithful] for name, pool in pools.items()
-    }
-    families = {name: family_of(name) for name in pools}
-    problem = Problem(pools[cohort].shape)
-    return transfer(problem, families[cohort], pools, surfaces, families, size=size).portfolio
-
-
-def names(folder: Path) -> list[str]:
-    """The cohorts that have a pool."""
-    return sorted(path.name.removesuffix(".jsonl.gz") for path in folder.glob("*.jsonl.gz"))
-
-
-def family_of(cohort: str) -> str:
-    """The study that a cohort comes from; a synthetic one is its own."""
-    return COHORTS[cohort].family if cohort in COHORTS else cohort
 
 
 def execute_all(tasks: Sequence[Task], workers: int) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from _pool import LIMIT_S, draw, write
 from _problem import units_of
 
+from autoprog.metalearning import META_FEATURES
 from autoprog.space import STAGES, Configuration, Space, TableShape
 
 _FOLDS = 5
@@ -29,7 +30,14 @@ def make(name: str, folder: Path, each: int, *, has_missing: bool) -> None:
     ]
     folder.mkdir(parents=True, exist_ok=True)
     document = {field: getattr(shape, field) for field in shape.__dataclass_fields__}
-    header = {"cohort": name, "patients": 300, "events": 100, "limit_s": LIMIT_S, "shape": document}
+    header = {
+        "cohort": name,
+        "patients": 300,
+        "events": 100,
+        "limit_s": LIMIT_S,
+        "shape": document,
+        "meta_features": {m.name: float(rng.random()) for m in META_FEATURES},
+    }
     write(folder / f"{name}.jsonl.gz", header, records)
 
 

@@ -14,6 +14,8 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
+from autoprog.optimizer import Start
+from autoprog.optimizer.initial import SIMPLE_PIPELINE
 from autoprog.space import STAGES, Space, TableShape
 
 ROOM = Path(__file__).parents[2] / "benchmarks" / "optimizer"
@@ -59,16 +61,25 @@ def test_mutations_are_valid_and_new(part: Part, shape: TableShape) -> None:
     assert all(swaps)
 
 
-def test_a_pipeline_of_another_cohort_is_given_a_valid_imputation(part: Part) -> None:
-    there, here = (part("_problem").Problem(shape) for shape in (MISSING, COMPLETE))
-    rng = np.random.default_rng(2)
-    valid = {tuple(a.name for a in kind) for kind in here.kinds}
-    for _ in range(50):
-        configuration = there.draw(rng)
-        adapted = here.adapted(configuration)
-        assert tuple(adapted.step(stage).algorithm for stage in STAGES) in valid
-        assert adapted.prediction == configuration.prediction
-        assert here.adapted(adapted) is adapted
+def test_what_is_learnt_comes_from_other_families_and_serves_here(part: Part, tmp_path: Path) -> None:
+    for i, name in enumerate(("pima", "pima_missing", "one", "two")):
+        part("_synthetic").make(name, tmp_path, 2, has_missing=i % 2 == 0)
+    module, problem = part("_transfer"), part("_problem").Problem(COMPLETE)
+    taught = module.learnt("pima", tmp_path, problem)
+    assert taught.n_cohorts == 2
+    assert 1 <= len(taught.portfolio) <= 5
+    valid = {tuple(a.name for a in kind) for kind in problem.kinds}
+    assert all(tuple(c.step(stage).algorithm for stage in STAGES) in valid for c in taught.portfolio)
+    methods = part("_methods").METHODS
+    assert methods["cold"].lessons(taught) == Start()
+    assert methods["portfolio_alone"].lessons(taught) == Start(taught.portfolio)
+    assert methods["tpe_portfolio"].first(methods["tpe_portfolio"].lessons(taught)) == taught.portfolio
+    assert methods["default"].first(taught) == ()  # it makes its first design itself
+
+
+def test_from_a_shared_design_methods_differ_by_more_than_what_they_know(part: Part) -> None:
+    distinct = part("_methods").distinct_when_shared
+    assert distinct(["default", "cold", "prior_alone", "ucb", "tpe", "tpe_portfolio"]) == ["default", "ucb", "tpe"]
 
 
 def test_flat_forests_answer_as_the_library(part: Part) -> None:
@@ -186,3 +197,4 @@ def test_a_pool_is_balanced_over_the_predictors(part: Part) -> None:
     assert len(set(drawn)) == len(drawn)
     assert len(count) == len(part("_problem").Problem(COMPLETE).space.stages[2])
     assert max(count.values()) == 4
+    assert tuple(drawn[0].step(stage).algorithm for stage in STAGES) == SIMPLE_PIPELINE

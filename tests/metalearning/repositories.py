@@ -33,16 +33,16 @@ def statistics_of(
     log_concentration: float = 0.0,
     log_length: float = float(np.log(0.5)),
     log_variance: float = 0.0,
-    offsets: Sequence[float] | None = None,
+    offsets: Sequence[float] = (),
     scale: float = 0.01,
     metric: str = "auc_roc",
 ) -> CohortStatistics:
     """Of a cohort whose algorithms a00, a01, ... gained so much."""
-    mus = [0.0] * len(gains) if offsets is None else offsets
-    algorithms = [AlgorithmGain(f"a{a:02d}", mu, g, 0.0, 3) for a, (mu, g) in enumerate(zip(mus, gains, strict=True))]
+    algorithms = [AlgorithmGain(f"a{a:02d}", g, 0.0, 3) for a, g in enumerate(gains)]
     return CohortStatistics(
         cohort_id=name, meta_features=m, mode="classification", metric=metric, simple_algorithm=SIMPLE,
         simple_score=0.8, scale=scale, subspaces=subspaces, log_concentration=log_concentration,
         log_length=log_length, log_variance=log_variance, log_noise=-2.0,
-        algorithms=(*algorithms, AlgorithmGain(SIMPLE, 0.0, 0.0, 0.0, 1)), best=(), n_evaluations=50,
+        offsets={f"prediction/a{a:02d}": mu for a, mu in enumerate(offsets)},
+        algorithms=(*algorithms, AlgorithmGain(SIMPLE, 0.0, 0.0, 1)), best=(), n_evaluations=50,
     )  # fmt: skip

@@ -10,7 +10,7 @@ import pytest
 
 from autoprog.evaluation import Evaluation, History, Status
 from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features
-from autoprog.metalearning.calibration import prediction_effects
+from autoprog.metalearning.calibration import algorithm_effects
 from autoprog.metalearning.partition_prior import learn_partition_prior
 from autoprog.optimizer import OptimizerOptions
 from autoprog.optimizer.belief import Belief
@@ -55,7 +55,8 @@ def test_offsets_and_gains_are_those_that_the_history_was_made_with(statistics: 
     for gain in statistics.algorithms:
         effect = EFFECTS[gain.algorithm]
         assert gain.best == pytest.approx(effect, abs=0.012)
-        assert gain.offset == pytest.approx(effect, abs=0.025)  # shrunk, and in part the structured kernel's
+        offset = statistics.offsets[f"prediction/{gain.algorithm}"]
+        assert offset == pytest.approx(effect, abs=0.025)  # shrunk, and in part the structured kernel's
         assert 0 < gain.sd < 0.02
     assert sum(g.n for g in statistics.algorithms) == statistics.n_evaluations
 
@@ -87,9 +88,8 @@ def test_a_score_of_half_the_range_teaches_half_the_gain(statistics: CohortStati
     half = learnt(replace(history, evaluations=tuple(map(halved, history.evaluations))))
     assert half.scale == pytest.approx(statistics.scale / 2)
     for small, large in zip(half.algorithms, statistics.algorithms, strict=True):
-        assert [small.offset, small.best, small.sd] == pytest.approx(
-            [large.offset / 2, large.best / 2, large.sd / 2], rel=1e-3, abs=1e-6
-        )
+        assert [small.best, small.sd] == pytest.approx([large.best / 2, large.sd / 2], rel=1e-3, abs=1e-6)
+    assert half.offsets == pytest.approx({key: mu / 2 for key, mu in statistics.offsets.items()}, rel=1e-3, abs=1e-6)
 
 
 @pytest.mark.parametrize("failed", [range(1), range(1, 38)], ids=["simple", "nearly all"])
@@ -105,21 +105,22 @@ def test_a_search_without_its_simple_pipeline_or_with_few_scores_teaches_nothing
     assert found is None
 
 
-def test_effects_are_those_of_the_whole_kernel() -> None:
-    # The same expectation by the other way: e 1_a' (K + S)^-1 y with the effects left inside the kernel.
+def test_effects_are_the_best_linear_unbiased_predictions() -> None:
+    # Henderson's mixed model equations: the effects taken out of the kernel and solved for.
     observations = observe(history_with_effects(25, seed=1))
     assert observations is not None
     encoding = Encoding(SPACE)
     belief = Belief.learn(encoding, OptimizerOptions(), observations, {}, np.random.default_rng(0))
     belief.sweep(3, 2)
+    variances, H = np.array(belief.parameters.effects), belief.points.used.astype(float)
     expected = np.zeros(encoding.n_algorithms)
     for labels in belief.samples:
-        K = belief.surrogate(labels).covariance(belief.points, belief.points)
-        weights = np.linalg.solve(K + belief.parameters.noise * np.eye(len(K)), observations.y)
-        expected += np.array(belief.parameters.effects) * (belief.points.used.T @ weights) / 2
-    found = prediction_effects(belief)
-    for name, value in found.items():
-        assert value == pytest.approx(expected[encoding.keys.index(f"prediction/{name}")], rel=1e-6)
+        K = belief.surrogate(labels).covariance(belief.points, belief.points) - H @ np.diag(variances) @ H.T
+        solved = np.linalg.solve(K + belief.parameters.noise * np.eye(len(K)), np.column_stack([H, observations.y]))
+        expected += np.linalg.solve(H.T @ solved[:, :-1] + np.diag(1 / variances), H.T @ solved[:, -1]) / 2
+    found = algorithm_effects(belief)
+    assert list(found) == list(encoding.keys)
+    np.testing.assert_allclose(list(found.values()), expected, rtol=1e-5, atol=1e-9)
 
 
 def test_one_observation_tells_nothing_of_m_and_gamma() -> None:

@@ -19,7 +19,7 @@ def test_without_an_earlier_cohort_the_prior_is_the_optimizer_s_own() -> None:
     prior = calibrated_prior(HERE, [], mode="classification", metric="auc_roc")
     assert (prior.subspaces, prior.length, prior.variance) == (8, pytest.approx(0.5), pytest.approx(1))
     assert (prior.offsets, prior.trust, prior.cohorts) == ({}, 0, ())
-    assert prior.options(OptimizerOptions()) == OptimizerOptions()
+    assert OptimizerOptions(**prior.constants) == OptimizerOptions()
 
 
 def test_identical_cohorts_are_averaged_and_the_agnostic_prior_counts_as_one() -> None:
@@ -33,10 +33,10 @@ def test_identical_cohorts_are_averaged_and_the_agnostic_prior_counts_as_one() -
     assert prior.subspaces == round(t * 2 + (1 - t) * 8)
     assert math.log(prior.concentration) == pytest.approx(t * math.log(4))
     assert math.log(prior.length) == pytest.approx((1 - t) * math.log(0.5))
-    assert prior.offsets["a00"] == pytest.approx(t * 0.02 / 0.01)  # in standardised units
+    assert prior.offsets["prediction/a00"] == pytest.approx(t * 0.02 / 0.01)  # in standardised units
     assert [weight for _, weight in prior.cohorts] == pytest.approx([0.2] * 5)
-    options = prior.options(OptimizerOptions(beta=7.0))
-    assert (options.subspaces, options.concentration, options.beta) == (prior.subspaces, prior.concentration, 7.0)
+    assert prior.constants["subspaces"] == prior.subspaces
+    assert OptimizerOptions(**prior.constants).length == prior.length
 
 
 def test_the_nearer_cohort_counts_more() -> None:
@@ -61,7 +61,7 @@ def test_an_algorithm_that_few_tried_is_believed_less() -> None:
     both = statistics_of("both", HERE, [0.0, 0.0], offsets=[0.02, 0.02])
     one = statistics_of("one", HERE, [0.0], offsets=[0.02])
     prior = calibrated_prior(HERE, [both, one], mode="classification", metric="auc_roc")
-    assert prior.offsets["a01"] == pytest.approx(prior.offsets["a00"] / 2)
+    assert prior.offsets["prediction/a01"] == pytest.approx(prior.offsets["prediction/a00"] / 2)
 
 
 def test_there_are_at_least_two_subspaces() -> None:

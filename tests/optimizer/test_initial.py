@@ -87,7 +87,7 @@ def test_uniform_draws_favour_no_kind() -> None:
     drawn = uniform_design(Encoding(space), space.valid_kinds(SHAPE), 200, set(), np.random.default_rng(0))
     uses = Counter(names(c) for c in drawn)
     assert len(uses) == 20
-    assert max(uses.values()) - min(uses.values()) <= 2  # the simple pipeline is one more, the last round is short
+    assert max(uses.values()) - min(uses.values()) <= 1  # the last round is short
 
 
 def test_the_cheaper_half_holds_every_predictor_and_nothing_dearer_than_what_it_leaves_out() -> None:

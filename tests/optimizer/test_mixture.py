@@ -49,6 +49,24 @@ def test_belief_leaves_the_mean_where_it_is_and_takes_the_doubt_away(belief: Bel
     assert (left <= doubt + 1e-9).all()
 
 
+def test_a_trend_is_the_prior_mean(belief: Belief) -> None:
+    """Against Gaussian process regression with a mean function, written out; believing keeps to it."""
+    options = OptimizerOptions.of("default", {"subspaces": 4, "family_strength": 0.0})
+    offsets = {"prediction/prediction1": 0.7, "features/features0": -0.4}
+    other = Belief.learn(belief.encoding, options, belief.observations, {}, np.random.default_rng(0), offsets)
+    other.sweep(1, 1)
+    points = other.encoding.encode(draw(other.encoding.space, 12, np.random.default_rng(1)))
+    surrogate, y = other.surrogate(other.samples[0]), other.observations.y
+    K = surrogate.covariance(other.points, other.points) + other.parameters.noise * np.eye(len(y))
+    weights = np.linalg.solve(K, y - other.trend.at(other.points))
+    expected = other.trend.at(points) + surrogate.covariance(points, other.points) @ weights
+    mixture = Mixture(other, other.samples)
+    np.testing.assert_allclose(mixture.marginal(points)[0], expected, atol=1e-9)
+    assert np.ptp(other.trend.at(points)) > 0.1
+    mixture.believe(points)
+    np.testing.assert_allclose(mixture.marginal(points)[0], expected, atol=1e-7)
+
+
 def test_a_belief_goes_on_where_its_state_was_written(belief: Belief) -> None:
     options = OptimizerOptions.of("default", {"subspaces": 4, "family_strength": 0.0})
     rng = np.random.default_rng(0)

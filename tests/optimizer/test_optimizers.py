@@ -12,7 +12,7 @@ import pytest
 
 from autoprog.errors import InvalidInputError, SearchFailedError
 from autoprog.evaluation import METRICS, Evaluation, History, Status
-from autoprog.optimizer import PRESETS, Optimizer, OptimizerOptions, Proposal, make_optimizer
+from autoprog.optimizer import PRESETS, Optimizer, OptimizerOptions, Proposal, Start, make_optimizer
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.initial import SIMPLE_PIPELINE
 from autoprog.space import STAGES, Configuration, Space, TableShape
@@ -225,6 +225,33 @@ def test_a_cancelled_evaluation_is_not_proposed_again() -> None:
     )
     assert len(following.configurations) == 1
     assert following.configurations[0] not in configurations
+
+
+def test_a_portfolio_comes_after_the_simple_pipeline_and_the_surrogate_after_the_portfolio() -> None:
+    space = Space.full()
+    drawn = {c.prediction.algorithm: c for c in (space.draw(k, np.random.default_rng(i)) for i, k in
+             enumerate(space.valid_kinds(MISSING)[::37]))}  # fmt: skip
+    portfolio = tuple(drawn.values())[:5]
+    optimizer = make_optimizer(space, MISSING, OptimizerOptions(), Start(portfolio))
+    proposals = search(optimizer, space, 4)
+    found = [c for p in proposals for c in p.configurations]
+    assert tuple(found[1:6]) == portfolio
+    assert [bool(p.state) for p in proposals] == [False, False, True, True]  # sampled decompositions, or none yet
+    assert [len(p.configurations) for p in proposals] == [4, 4, 4, 4]
+
+
+def test_what_earlier_cohorts_taught_of_algorithms_moves_the_choice() -> None:
+    """After two evaluations what did well elsewhere comes first, and what did badly last."""
+    space = toy_space(((0, 1), (0, 2), (1, 1, 1, 1), (0, 0)))
+    offsets = {"prediction/prediction2": 1.5, "prediction/prediction3": -1.5}
+    portfolio = tuple(space.default(kind) for kind in space.valid_kinds(SHAPE)[-1:])
+    optimizer = make_optimizer(space, SHAPE, OptimizerOptions(), Start(portfolio, offsets))
+    design = optimizer.propose(History(METRICS["auc_roc"]), 0, 2, np.random.default_rng(0), {}).configurations
+    history = history_of(design, lambda _: 0.8)
+    batch = optimizer.propose(history, 1, 4, np.random.default_rng(1), {}).configurations
+    order = [c.prediction.algorithm for c in batch]
+    assert order[0] == "prediction2"
+    assert order[-1] == "prediction3"
 
 
 def test_the_space_of_the_source_is_searched() -> None:

@@ -15,6 +15,7 @@ from autoprog.optimizer.surrogate import Surrogate, cholesky
 from tests.optimizer.toys import draw, toy_space
 
 PARAMETERS = KernelParameters(1.3, 0.6, 0.2, 0.75)
+CENTRES = KernelParameters(1.0, 0.5, 0.1, 0.75)
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +92,7 @@ def test_gpytorch_and_numpy_have_the_same_marginal_likelihood(
     surrogate: Surrogate, encoding: Encoding, labels: np.ndarray
 ) -> None:
     kernel = GatedAdditiveKernel(labels, encoding.owner, PARAMETERS.similarity)
-    model = MarginalLikelihood(surrogate._points, surrogate._y, kernel, noise=0.1)
+    model = MarginalLikelihood(surrogate._points, surrogate._y, kernel, CENTRES)
     model.set_raw(np.log([PARAMETERS.variance, PARAMETERS.length, PARAMETERS.noise - NOISE_FLOOR]))
     with torch.no_grad():
         assert model.log_likelihood().item() == pytest.approx(surrogate.log_likelihood, abs=1e-10)
@@ -99,11 +100,11 @@ def test_gpytorch_and_numpy_have_the_same_marginal_likelihood(
 
 def test_the_priors_are_normal_on_logarithms(surrogate: Surrogate, encoding: Encoding, labels: np.ndarray) -> None:
     kernel = GatedAdditiveKernel(labels, encoding.owner, PARAMETERS.similarity)
-    model = MarginalLikelihood(surrogate._points, surrogate._y, kernel, noise=0.05)
+    model = MarginalLikelihood(surrogate._points, surrogate._y, kernel, KernelParameters(0.8, 0.4, 0.05, 0.75))
     model.set_raw(np.log([PARAMETERS.variance, PARAMETERS.length, PARAMETERS.noise - NOISE_FLOOR]))
     expected = (
-        norm.logpdf(np.log(1.3), 0.0, 1.0)
-        + norm.logpdf(np.log(0.6), np.log(0.5), 0.7)
+        norm.logpdf(np.log(1.3), np.log(0.8), 1.0)
+        + norm.logpdf(np.log(0.6), np.log(0.4), 0.7)
         + norm.logpdf(np.log(0.2), np.log(0.05), 1.2)
     )
     with torch.no_grad():
@@ -112,7 +113,7 @@ def test_the_priors_are_normal_on_logarithms(surrogate: Surrogate, encoding: Enc
 
 def test_the_fit_climbs_to_a_stationary_point(surrogate: Surrogate, encoding: Encoding, labels: np.ndarray) -> None:
     kernel = GatedAdditiveKernel(labels, encoding.owner, PARAMETERS.similarity)
-    model = MarginalLikelihood(surrogate._points, surrogate._y, kernel, noise=0.1)
+    model = MarginalLikelihood(surrogate._points, surrogate._y, kernel, CENTRES)
     model.set_raw(np.log([PARAMETERS.variance, PARAMETERS.length, PARAMETERS.noise - NOISE_FLOOR]))
     before = model.log_posterior().item()
     fitted = fit_parameters(model, PARAMETERS)
@@ -133,7 +134,7 @@ def test_the_noise_of_an_exact_history_stops_at_its_floor(encoding: Encoding) ->
     y = (y - y.mean()) / y.std()
     kernel = GatedAdditiveKernel(labels, encoding.owner, 0.75)
     fitted = fit_parameters(
-        MarginalLikelihood(points, y, kernel, noise=0.1), KernelParameters(1.0, 0.5, NOISE_FLOOR, 0.75)
+        MarginalLikelihood(points, y, kernel, CENTRES), KernelParameters(1.0, 0.5, NOISE_FLOOR, 0.75)
     )
     assert fitted.noise >= NOISE_FLOOR
 

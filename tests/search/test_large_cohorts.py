@@ -81,7 +81,7 @@ def test_exploring_gives_way_to_the_finalists(bench: Bench, monkeypatch: pytest.
 
 def test_what_all_patients_would_not_bear_is_not_explored(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sample has 2,000 cells, everybody 4,040."""
-    monkeypatch.setattr(loop, "make_optimizer", lambda space, shape, _: (space, shape))
+    monkeypatch.setattr(loop, "make_optimizer", lambda space, shape, *_: (space, shape))
     settings = SearchSettings(folds=3, repeats=1, space={"imputation": ["median", "miss_forest"]})
     state = SearchState("one", CohortRef("", ""), settings)
     imputers = algorithms_of("imputation")

@@ -13,10 +13,14 @@ from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, func, inspect, select, text
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from autoprog.metalearning import meta_features
 from autoprog.storage.database import Database, database_now, insert_if_absent
 from autoprog.storage.ids import is_id, new_id
-from autoprog.storage.tables import ApiKeyRow, Base, OwnerRow
-from tests.storage.support import add_owner, queue_searches
+from autoprog.storage.repositories import CohortStatisticsRepository
+from autoprog.storage.tables import ApiKeyRow, Base, CohortStatisticsRow, OwnerRow
+from tests.cohorts import mixed_cohort
+from tests.metalearning.repositories import statistics_of
+from tests.storage.support import add_cohort, add_owner, queue_searches
 
 
 def owner_names(database: Database) -> list[str]:
@@ -140,6 +144,30 @@ def test_migrations_go_up_and_down_and_up(empty_database: Database) -> None:
     assert table_names(empty_database) == {"alembic_version"}
     empty_database.migrate()
     assert owner_names(empty_database) == []
+
+
+def test_statistics_of_searches_before_the_warm_start_are_read(empty_database: Database) -> None:
+    empty_database.migrate("0006")
+    document = statistics_of("c", meta_features(mixed_cohort()), [0.01, 0.02]).to_json()
+    del document["offsets"]
+    gains = [{**gain, "offset": 0.1 * i} for i, gain in enumerate(document["algorithms"])]
+    with empty_database.session() as session:
+        owner_id = add_owner(session)
+        cohort_id = add_cohort(session, owner_id).id
+        row = CohortStatisticsRow(
+            cohort_id=cohort_id, metric="auc_roc", owner_id=owner_id, shared=False, n_evaluations=50,
+            document={**document, "algorithms": gains}, created_at=database_now(session),
+        )  # fmt: skip
+        session.add(row)
+    empty_database.migrate()
+    with empty_database.session() as session:
+        (earlier,) = CohortStatisticsRepository(session).earlier(owner_id, "auc_roc", but_sha256="-")
+    assert earlier.statistics.offsets == {
+        "prediction/a00": 0.0, "prediction/a01": 0.1, "prediction/logistic_regression": 0.2
+    }  # fmt: skip
+    assert [gain.best for gain in earlier.statistics.algorithms] == [0.01, 0.02, 0.0]
+    empty_database.migrate("base")
+    assert table_names(empty_database) == {"alembic_version"}
 
 
 def test_migrating_makes_the_folder_and_needs_no_working_directory(

@@ -9,6 +9,7 @@ from sqlalchemy.orm import undefer
 
 from autoprog.errors import LeaseLostError
 from autoprog.evaluation import Evaluation, Status
+from autoprog.optimizer import Start
 from autoprog.search.ports import Claim, Phase
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
@@ -127,6 +128,8 @@ def test_every_write_under_an_old_token_is_refused_and_leaves_nothing(database: 
         lambda: store.heartbeat(old, LONG),
         lambda: store.load(old),
         lambda: store.record_phase(old, Phase.SEARCH),
+        lambda: store.earlier_statistics(old, "auc_roc"),
+        lambda: store.record_start(old, Start()),
         lambda: store.record_proposal(old, make_proposal(0)),
         lambda: store.record_evaluation(old, make_evaluation(0)),
         lambda: store.finish(old, make_result(), cancelled=False),
@@ -162,6 +165,9 @@ def test_a_released_search_is_free_at_once(database: Database, store: DatabaseSt
 def test_load_gives_back_everything_exactly(database: Database, store: DatabaseStore, files: Files) -> None:
     queue_searches(database, metric="brier", folds=3, space={"prediction": ["logistic_regression"]})
     claim = take(store)
+    assert store.load(claim).start is None
+    start = Start((make_configuration(),), {"prediction/random_forest": 0.1 + 0.2}, {"subspaces": 5}, 0.5, 3)
+    store.record_start(claim, start)
     proposals = [make_proposal(batch) for batch in range(3)]
     evaluations = [
         make_evaluation(0),
@@ -180,6 +186,7 @@ def test_load_gives_back_everything_exactly(database: Database, store: DatabaseS
     assert state.cohort.sha256 == SHA256
     assert state.cohort.url == files.url("cohorts", SHA256)
     assert state.settings == SearchSettings(metric="brier", folds=3, space={"prediction": ["logistic_regression"]})
+    assert state.start == start
     assert state.proposals == tuple(proposals)
     assert len(state.evaluations) == len(evaluations)
     for loaded, written in zip(state.evaluations, evaluations, strict=True):

@@ -87,11 +87,39 @@ class EvaluationRepository:
         InvalidInputError
             If the cursor is none of this list's.
         """
-        search = get_owned(self._session, SearchRow, owner_id, search_id)
-        query = select(EvaluationRow).where(EvaluationRow.search_id == search_id)
-        if sort == "created":
-            return self._by_number(query, limit, cursor)
-        return self._by_score(query, direction_of(search.settings["metric"]), limit, cursor)
+        query, direction = self._query(owner_id, search_id, sort)
+        by_number = sort == "created"
+        if cursor is not None and by_number:
+            query = query.where(EvaluationRow.number > decode_cursor(cursor, _number))
+        elif cursor is not None:
+            query = query.where(_after(direction, *decode_cursor(cursor, _place)))
+        rows = self._session.scalars(query.limit(limit + 1)).all()
+        return Page.of(rows, limit, _number_of if by_number else _place_of)
+
+    def all_of(self, owner_id: str, search_id: str, *, sort: EvaluationOrder = "created") -> Sequence[EvaluationRow]:
+        """Every evaluation of a search.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        search_id : str
+            The search.
+        sort : {"created", "score"}
+            As in `page`.
+
+        Returns
+        -------
+        sequence of EvaluationRow
+            In that order.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such search, or it is another owner's.
+        """
+        query, _ = self._query(owner_id, search_id, sort)
+        return self._session.scalars(query).all()
 
     def tallies(self, searches: Sequence[SearchRow]) -> dict[str, Tally]:
         """Count the evaluations of several searches at once.
@@ -121,21 +149,23 @@ class EvaluationRepository:
         rows = self._session.execute(query).all()
         return {search.id: _tally(search, [row for row in rows if row.search_id == search.id]) for search in searches}
 
-    def _by_number(self, query: Select[EvaluationRow], limit: int, cursor: str | None) -> Page[EvaluationRow]:
-        if cursor is not None:
-            query = query.where(EvaluationRow.number > decode_cursor(cursor, _number))
-        rows = self._session.scalars(query.order_by(EvaluationRow.number).limit(limit + 1)).all()
-        return Page.of(rows, limit, lambda row: [row.number])
-
-    def _by_score(
-        self, query: Select[EvaluationRow], metric: Direction, limit: int, cursor: str | None
-    ) -> Page[EvaluationRow]:
-        if cursor is not None:
-            query = query.where(_after(metric, *decode_cursor(cursor, _place)))
-        score = EvaluationRow.score.desc() if metric.greater_is_better else EvaluationRow.score.asc()
+    def _query(self, owner_id: str, search_id: str, sort: EvaluationOrder) -> tuple[Select[EvaluationRow], Direction]:
+        search = get_owned(self._session, SearchRow, owner_id, search_id)
+        direction = direction_of(search.settings["metric"])
+        query = select(EvaluationRow).where(EvaluationRow.search_id == search_id)
+        if sort == "created":
+            return query.order_by(EvaluationRow.number), direction
+        score = EvaluationRow.score.desc() if direction.greater_is_better else EvaluationRow.score.asc()
         order = (EvaluationRow.score.is_(None), _patients.desc(), score, EvaluationRow.number)
-        rows = self._session.scalars(query.order_by(*order).limit(limit + 1)).all()
-        return Page.of(rows, limit, lambda row: [row.n_patients or 0, row.score, row.number])
+        return query.order_by(*order), direction
+
+
+def _number_of(row: EvaluationRow) -> list[Any]:
+    return [row.number]
+
+
+def _place_of(row: EvaluationRow) -> list[Any]:
+    return [row.n_patients or 0, row.score, row.number]
 
 
 def _after(metric: Direction, patients: int, score: float | None, number: int) -> ColumnElement[bool]:

@@ -1,0 +1,66 @@
+"""Where a search begins, settled once: what earlier cohorts have taught when it was first claimed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from autoprog.cohort import Cohort
+from autoprog.metalearning import meta_features, warm_start
+from autoprog.optimizer import Start
+from autoprog.search.loop import exploration_plan_of, explored_space
+from autoprog.search.ports import Claim, Phase, SearchState, Store
+from autoprog.space import predicted_seconds
+
+
+def with_start(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -> SearchState:
+    """The state of a search that knows where to begin.
+
+    What it begins with is written down before the first proposal, so that a search that was killed goes on as it would
+    have, whatever other searches have taught meanwhile.
+
+    Parameters
+    ----------
+    store : Store
+        Has what earlier searches left, and keeps the start.
+    claim : Claim
+        This runner's hold on the search.
+    state : SearchState
+        What was written before.
+    cohort : Cohort
+        The patients.
+
+    Returns
+    -------
+    SearchState
+        With a start, unless the client wants none or the search has begun without.
+
+    Raises
+    ------
+    LeaseLostError
+        If another runner took the search over.
+    """
+    if state.start is not None or state.proposals or not state.settings.warm_start:
+        return state
+    store.record_phase(claim, Phase.META_FEATURES)
+    start = _start_of(store, claim, state, cohort)
+    store.record_start(claim, start)
+    return replace(state, start=start)
+
+
+def _start_of(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -> Start:
+    settings = state.settings
+    statistics = store.earlier_statistics(claim, settings.metric)
+    if not statistics:
+        return Start()
+    space, shape = explored_space(state, cohort)
+    fits = settings.exploration_s / exploration_plan_of(state, cohort).n_folds
+    kinds = [kind for kind in space.valid_kinds(shape) if predicted_seconds(kind, shape) <= fits]
+    return warm_start(
+        meta_features(cohort),
+        statistics,
+        space,
+        kinds,
+        mode=cohort.mode,
+        metric=settings.metric,
+        agnostic=settings.optimizer.options(),
+    )

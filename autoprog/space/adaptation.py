@@ -1,0 +1,53 @@
+"""A configuration of one cohort's search in the space of another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from autoprog.space._base import Algorithm
+from autoprog.space.configuration import STAGES, Configuration, Step
+from autoprog.space.hyperparameters import Choice, Hyperparameter, Parameter
+from autoprog.space.space import PipelineKind
+
+_IMPUTATION = STAGES.index("imputation")
+_FALLBACK = "median"
+
+
+def adapted(configuration: Configuration, kinds: Sequence[PipelineKind]) -> Configuration | None:
+    """The same pipeline where other kinds are valid.
+
+    The imputation stays if it is valid here, else it becomes the median, or the first valid one, at its defaults. The
+    other stages stay. Hyperparameters that an algorithm has here and had not there are at their defaults; values
+    outside their ranges go to the nearest end, unknown choices to the default.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        Of some other space, perhaps of another version's.
+    kinds : sequence of PipelineKind
+        The valid kinds.
+
+    Returns
+    -------
+    Configuration or None
+        Of a valid kind; None where none has its features, prediction and calibration.
+    """
+    names = [configuration.step(stage).algorithm for stage in STAGES]
+    alike = {kind[_IMPUTATION].name: kind for kind in kinds if [a.name for a in kind[1:]] == names[1:]}
+    if not alike:
+        return None
+    kind = alike.get(names[_IMPUTATION]) or alike.get(_FALLBACK) or next(iter(alike.values()))
+    return Configuration(*(_step(a, configuration.step(stage)) for a, stage in zip(kind, STAGES, strict=True)))
+
+
+def _step(algorithm: Algorithm, step: Step) -> Step:
+    if step.algorithm != algorithm.name:
+        return algorithm.default_step()
+    given = dict(step.parameters)
+    return Step.of(algorithm.name, {h.name: _value(h, given.get(h.name, h.default)) for h in algorithm.hyperparameters})
+
+
+def _value(h: Hyperparameter, value: Parameter) -> Parameter:
+    if isinstance(h, Choice):
+        return value if value in h.choices else h.default
+    return min(max(value, h.low), h.high) if isinstance(value, int | float) else h.default

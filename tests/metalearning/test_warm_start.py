@@ -1,0 +1,88 @@
+"""What a new search begins with, from the statistics of earlier ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from autoprog.metalearning import AlgorithmGain, CohortStatistics, TriedConfiguration, warm_start
+from autoprog.metalearning.warm_start import PORTFOLIO
+from autoprog.optimizer import OptimizerOptions, Start
+from autoprog.space import Configuration, Space, TableShape
+from tests.metalearning.repositories import centre, meta_features_at, statistics_of
+
+SPACE = Space.full()
+KINDS = SPACE.valid_kinds(TableShape(400, 20, 100, has_missing=True))
+HERE = meta_features_at(centre(np.random.default_rng(0)))
+
+
+def pipeline(predictor: str, unit: float = 0.5, features: str = "none") -> Configuration:
+    kind = (SPACE.algorithm("imputation", "median"), SPACE.algorithm("features", features),
+            SPACE.algorithm("prediction", predictor), SPACE.algorithm("calibration", "none"))  # fmt: skip
+    return Configuration(*(a.step_from_unit({h.name: unit for h in a.hyperparameters}) for a in kind))
+
+
+def earlier(name: str, gains: dict[str, float], **options: float) -> CohortStatistics:
+    """A cohort on which each algorithm's best pipeline gained so much."""
+    ranked = sorted(gains.items(), key=lambda item: -item[1])
+    return replace(
+        statistics_of(name, HERE),
+        algorithms=tuple(AlgorithmGain(a, gain, 0.001, 3) for a, gain in sorted(gains.items())),
+        best=tuple(TriedConfiguration(pipeline(a, options.get(a, 0.5)), gain) for a, gain in ranked),
+    )
+
+
+def start_of(statistics: list[CohortStatistics], metric: str = "auc_roc") -> Start:
+    return warm_start(HERE, statistics, SPACE, KINDS, mode="classification", metric=metric, agnostic=OptimizerOptions())
+
+
+def test_without_a_comparable_cohort_nothing_is_known() -> None:
+    assert start_of([]) == Start()
+    assert start_of([earlier("a", {"ridge": 0.1})], metric="brier") == Start()
+
+
+def test_the_portfolio_holds_what_complements_each_other() -> None:
+    one = earlier("one", {"ridge": 0.05, "lda": 0.04, "random_forest": 0.0, "xgboost": 0.01})
+    other = earlier("other", {"ridge": 0.0, "lda": 0.0, "random_forest": 0.04, "xgboost": 0.03})
+    portfolio = start_of([one, other]).portfolio
+    assert [c.prediction.algorithm for c in portfolio[:2]] == ["ridge", "random_forest"]
+    assert portfolio[0] == pipeline("ridge")
+
+
+def test_it_is_short_and_has_distinct_predictors() -> None:
+    names = [a.name for a in SPACE.stages[2] if "classification" in a.modes][:9]
+    portfolio = start_of([earlier("one", {name: 0.01 * i for i, name in enumerate(names)})]).portfolio
+    assert len(portfolio) == PORTFOLIO
+    assert len({c.prediction.algorithm for c in portfolio}) == PORTFOLIO
+
+
+def test_of_many_pipelines_with_an_algorithm_the_typical_one_is_taken() -> None:
+    cohorts = [
+        earlier(f"c{unit}", {"gradient_boosting": 0.02}, gradient_boosting=unit) for unit in (0.1, 0.5, 0.55, 1.0)
+    ]
+    (chosen,) = start_of(cohorts).portfolio
+    assert chosen in {pipeline("gradient_boosting", 0.5), pipeline("gradient_boosting", 0.55)}
+
+
+def test_pipelines_are_as_they_would_be_here() -> None:
+    statistics = earlier("one", {"ridge": 0.05, "cox": 0.2})  # no classifier
+    assert [c.prediction.algorithm for c in start_of([statistics]).portfolio] == ["ridge"]
+
+
+def test_offsets_and_constants_are_those_of_the_calibrated_prior() -> None:
+    statistics = [
+        replace(earlier(f"c{j}", {"ridge": 0.01}), offsets={"features/pca": -0.02}, subspaces=3.0) for j in range(4)
+    ]
+    start = start_of(statistics)
+    assert start.trust == pytest.approx(4 / 5)
+    assert start.offsets == pytest.approx({"features/pca": -0.02 / 0.01 * 4 / 5})
+    assert OptimizerOptions(**start.constants).subspaces == 4  # type: ignore[arg-type]
+    assert start.n_cohorts == 4
+
+
+def test_it_survives_json() -> None:
+    start = start_of([earlier("one", {"ridge": 0.05, "xgboost": 0.01})])
+    assert Start.from_json(json.loads(json.dumps(start.to_json()))) == start

@@ -1,0 +1,122 @@
+"""Where a search begins when its owner has searched before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sqlalchemy import update
+
+from autoprog.cohort import Cohort, to_parquet
+from autoprog.optimizer import Start
+from autoprog.search.ports import CallStatus
+from autoprog.search.runner import Runner
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from autoprog.storage.repositories import CohortRepository, KeyRepository
+from autoprog.storage.tables import CohortRow, CohortStatisticsRow
+from tests.cohorts import cleveland_cohort
+from tests.search.inline import InlineDispatcher
+from tests.search.test_runner import FastBench
+
+
+@pytest.fixture
+def bench(database: Database, tmp_path: Path) -> FastBench:
+    return FastBench(database, Files(str(tmp_path / "files")), cleveland_cohort())
+
+
+def other_cohort() -> Cohort:
+    cohort = cleveland_cohort()
+    return replace(cohort.take(np.arange(300)), name="another ward")
+
+
+def move_to(bench: FastBench, cohort: Cohort, owner: str = "tester", **spec: Any) -> None:
+    """Let the bench queue its searches on another cohort, perhaps of another owner."""
+    sha256 = bench.files.put("cohorts", to_parquet(cohort))
+    with bench.database.session() as session:
+        bench.owner = KeyRepository(session).ensure_owner(owner).id
+        row = CohortRepository(session).add(
+            bench.owner, name="c", sha256=sha256, n_patients=cohort.n_patients, spec=spec, document={}
+        )
+        bench.cohort = row.id
+
+
+def start_of(bench: FastBench, **settings: Any) -> Start | None:
+    """Run a search, and see where it began."""
+    search_id = bench.queue(**settings)
+    assert bench.runner(InlineDispatcher()).run_one()
+    document = bench.search(search_id).start
+    return None if document is None else Start.from_json(document)
+
+
+def test_the_first_search_begins_with_nothing_and_the_second_with_what_it_taught(bench: FastBench) -> None:
+    assert start_of(bench) == Start()
+    move_to(bench, other_cohort())
+    search_id = bench.queue()
+    assert bench.runner(InlineDispatcher()).run_one()
+    document = bench.search(search_id).start
+    assert document is not None
+    start = Start.from_json(document)
+    assert start.n_cohorts == 1
+    assert 0 < start.trust <= 0.5  # one cohort counts no more than what is believed without
+    assert 1 <= len(start.portfolio) <= 4
+    assert {key.split("/")[0] for key in start.offsets} == {"imputation", "features", "prediction", "calibration"}
+    proposed = [e[2] for e in bench.evaluations(search_id)]
+    after_simple = [c.to_json() for c in start.portfolio if c.to_json() != proposed[0]]
+    assert proposed[1 : 1 + len(after_simple)] == after_simple
+
+
+def test_a_cohort_is_no_evidence_on_itself(bench: FastBench) -> None:
+    assert start_of(bench) == Start()
+    assert start_of(bench, seed=1) == Start()
+
+
+def test_a_client_may_begin_cold(bench: FastBench) -> None:
+    start_of(bench)
+    move_to(bench, other_cohort())
+    assert start_of(bench, warm_start=False) is None
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_another_owner_learns_from_what_is_shared_alone(bench: FastBench, shared: bool) -> None:
+    move_to(bench, cleveland_cohort(), owner="sharer", share_statistics=shared)
+    start_of(bench)
+    move_to(bench, other_cohort(), owner="stranger")
+    start = start_of(bench)
+    assert start is not None
+    assert start.n_cohorts == int(shared)
+
+
+def test_what_was_taught_goes_with_the_cohort(bench: FastBench) -> None:
+    start_of(bench)
+    with bench.database.session() as session:
+        session.delete(session.get_one(CohortRow, bench.cohort))
+    move_to(bench, other_cohort())
+    assert start_of(bench) == Start()
+
+
+def test_a_search_that_was_left_begins_where_it_began(bench: FastBench) -> None:
+    """Another cohort's statistics become known meanwhile; the search that goes on does not hear of them."""
+    move_to(bench, cleveland_cohort(), owner="sharer")
+    start_of(bench)
+    move_to(bench, other_cohort(), owner="stranger")
+    search_id = bench.queue()
+    runner: Runner
+
+    def leave(call: int) -> CallStatus | None:
+        if call == 3:
+            runner.stop()
+        return None
+
+    runner = bench.runner(InlineDispatcher(before=leave))
+    assert not runner.run_one()
+    assert bench.search(search_id).start == Start().to_json()
+    with bench.database.session() as session:
+        session.execute(update(CohortStatisticsRow).values(shared=True))
+    assert bench.runner(InlineDispatcher(), "two").run_one()
+    assert bench.search(search_id).status == "succeeded"
+    assert bench.search(search_id).start == Start().to_json()
+    assert start_of(bench) != Start()
