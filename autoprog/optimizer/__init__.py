@@ -2,7 +2,7 @@
 
 from autoprog.optimizer._base import Optimizer
 from autoprog.optimizer.decomposition import Decomposition
-from autoprog.optimizer.options import Acquisition, OptimizerOptions, Preset
+from autoprog.optimizer.options import Acquisition, Decompositions, OptimizerOptions, Preset
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.presets import PRESETS, make_optimizer
 from autoprog.optimizer.proposal import Proposal
@@ -12,6 +12,7 @@ __all__ = [
     "PRESETS",
     "Acquisition",
     "Decomposition",
+    "Decompositions",
     "Optimizer",
     "OptimizerOptions",
     "Posterior",

@@ -18,7 +18,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.expected_improvement import log_expected_improvement
 from autoprog.optimizer.initial import uniform_design
 from autoprog.optimizer.mixture import Mixture
@@ -35,7 +34,7 @@ _YOUNG, _OVERHEAD_S = 40, 0.2
 
 
 def improving_batch(
-    belief: Belief,
+    mixture: Mixture,
     kinds: Sequence[PipelineKind],
     size: int,
     seen: Collection[Configuration],
@@ -43,13 +42,14 @@ def improving_batch(
     *,
     pending: Sequence[Configuration] = (),
     prices: Mapping[PipelineKind, float] | None = None,
+    is_local: bool = False,
 ) -> tuple[Configuration, ...]:
     """The configurations with the greatest expected improvement, one after another.
 
     Parameters
     ----------
-    belief : Belief
-        With sampled decompositions.
+    mixture : Mixture
+        What is believed of the evaluated pipelines; afterwards it believes in the batch too.
     kinds : sequence of PipelineKind
         The valid kinds.
     size : int
@@ -62,6 +62,8 @@ def improving_batch(
         Being evaluated: the surrogate believes its own mean there.
     prices : mapping or None
         What is taken off the logarithm of a kind's expected improvement; None for nothing.
+    is_local : bool
+        Whether candidates are made from the best pipelines alone.
 
     Returns
     -------
@@ -69,8 +71,7 @@ def improving_batch(
         At most `size`, fewer where the space holds no more; with distinct prediction algorithms as long as there are
         any left.
     """
-    encoding = belief.encoding
-    mixture = Mixture(belief, belief.samples)
+    belief, encoding = mixture.belief, mixture.belief.encoding
     neighbourhood = Neighbourhood(encoding.space, kinds, rng)
 
     def score(candidates: Sequence[Configuration]) -> NDArray[np.float64]:
@@ -86,7 +87,8 @@ def improving_batch(
     batch: list[Configuration] = []
     while len(batch) < size:
         taken = {*seen, *batch}
-        candidates = neighbourhood.draw(_RANDOM) + neighbourhood.around(anchors, _CHANGED // len(anchors))
+        n_random, n_changed = (0, _RANDOM + _CHANGED) if is_local else (_RANDOM, _CHANGED)
+        candidates = neighbourhood.draw(n_random) + neighbourhood.around(anchors, n_changed // len(anchors))
         used = {c.prediction.algorithm for c in batch}
         if all(c.prediction.algorithm in used for c in candidates):
             used = set()

@@ -6,11 +6,14 @@ symbol   meaning                                                                
 mu_s     posterior mean under decomposition s                                         (S, p)
 v_s      posterior variance under decomposition s                                     (S, p)
 b m      trend, the prior mean                                                        (p,)
+w_s      weight of decomposition s; they sum to 1                                      (S,)
 mu       b m + mean over s of mu_s                                                    (p,)
 v        mean over s of v_s + (b m + mu_s - mu)^2, by the law of total variance       (p,)
 =======  ===========================================================================  ======
 
-The decompositions are draws from their posterior, so that each counts alike.
+Draws from the posterior of the decompositions count alike. Draws from their prior may count by their likelihood:
+
+    w_s ~ P(y | z_s)
 """
 
 from __future__ import annotations
@@ -19,6 +22,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import softmax
 
 from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.encoding import Points
@@ -34,20 +38,27 @@ class Mixture:
         Observations and numbers.
     samples : sequence of ndarray of int, at least 1
         Decompositions, shape = (n_alg,) each.
+    by_likelihood : bool
+        Whether they are draws from the prior, to be weighted by their marginal likelihood.
 
     Attributes
     ----------
+    belief : Belief
+        As given.
     surrogates : list of Surrogate
         One a distinct decomposition.
     """
 
-    def __init__(self, belief: Belief, samples: Sequence[NDArray[np.int64]]) -> None:
+    def __init__(self, belief: Belief, samples: Sequence[NDArray[np.int64]], *, by_likelihood: bool = False) -> None:
         distinct, counts = np.unique(np.array(samples), axis=0, return_counts=True)
-        self._belief = belief
+        self.belief = belief
         self._labels = distinct
         self._weights: NDArray[np.float64] = counts / counts.sum()
         self._points, self._y = belief.points, belief.y
         self._fit()
+        if by_likelihood:
+            log_weights = np.log(self._weights) + [surrogate.log_likelihood for surrogate in self.surrogates]
+            self._weights = softmax(log_weights)
 
     def marginal(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior mean and standard deviation of each true gain.
@@ -63,7 +74,7 @@ class Mixture:
             Of standardised gains, without noise.
         """
         mean, sd = self._without_trend(points)
-        return mean + self._belief.trend.at(points), sd
+        return mean + self.belief.trend.at(points), sd
 
     def _without_trend(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         moments = [surrogate.marginal(points) for surrogate in self.surrogates]
@@ -92,9 +103,9 @@ class Mixture:
                 self._points,
                 self._y,
                 labels,
-                self._belief.prior.subspaces,
-                owner=self._belief.encoding.owner,
-                parameters=self._belief.parameters,
+                self.belief.prior.subspaces,
+                owner=self.belief.encoding.owner,
+                parameters=self.belief.parameters,
             )
             for labels in self._labels
         ]

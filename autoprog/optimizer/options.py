@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 Preset = Literal["default", "paper", "random"]
 Acquisition = Literal["log_ei", "ucb"]
+Decompositions = Literal["learnt", "random", "weighted"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +34,17 @@ class OptimizerOptions:
         Exploration weight of the upper confidence bound, at least 0.
     family_strength : float
         h, the prior log odds that an algorithm shares the subspace of its family; 0 for the source's prior.
+    decompositions : {"learnt", "random", "weighted"}
+        What expected improvement is averaged over: Gibbs samples; draws from the source's prior, all alike; or more
+        such draws, by their marginal likelihood.
     averaged : int
-        Sampled decompositions that expected improvement is averaged over, at least 1.
+        Decompositions that it is averaged over, at least 1; of weighted draws four times as many.
     effects : bool
         Whether every algorithm has an effect of its own beside the source's kernel.
     cost_aware : bool
         Whether a young search prefers pipelines that are predicted to take less time.
+    local_after : int or None
+        Evaluations after which candidates are made from the best pipelines alone; None for never.
     """
 
     preset: Preset = "default"
@@ -50,9 +56,11 @@ class OptimizerOptions:
     acquisition: Acquisition = "log_ei"
     beta: float = 4.0
     family_strength: float = 3.0
+    decompositions: Decompositions = "learnt"
     averaged: int = 4
     effects: bool = True
     cost_aware: bool = False
+    local_after: int | None = None
 
     @classmethod
     def of(cls, preset: Preset, given: dict[str, Any]) -> OptimizerOptions:

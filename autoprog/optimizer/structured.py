@@ -23,7 +23,7 @@ from autoprog.optimizer.acquisition import PipelineBounds, n_active_sets
 from autoprog.optimizer.batch import select_batch
 from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.candidates import draw_pools
-from autoprog.optimizer.decomposition import Decomposition
+from autoprog.optimizer.decomposition import Decomposition, draw_labels
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.improvement import improving_batch, young_prices
 from autoprog.optimizer.initial import cheaper_half, simple_configuration, stratified_design
@@ -44,6 +44,8 @@ _MOST_SWEEPS, _SWEEP_EVALUATIONS = 4, 200
 _BURN_IN, _DRAWS = 10, 20
 # Candidates over all active sets, and the bounds of one set's.
 _CANDIDATES, _LEAST_CANDIDATES, _MOST_CANDIDATES = 20_000, 8, 128
+# Draws by marginal likelihood for one that would count like the others.
+_WEIGHTED_DRAWS = 4
 # Best observed pipelines whose hyperparameters are mutated.
 _ANCHORS = 5
 
@@ -94,12 +96,21 @@ class StructuredOptimizer:
         options = self._options
         with one_thread():
             belief = Belief.learn(self._encoding, options, observations, state, rng, self._offsets)
-            belief.sweep(int(np.clip(_SWEEP_EVALUATIONS // len(belief.points), 1, _MOST_SWEEPS)), options.averaged)
+            if options.decompositions == "learnt":
+                belief.sweep(int(np.clip(_SWEEP_EVALUATIONS // len(belief.points), 1, _MOST_SWEEPS)), options.averaged)
             if options.acquisition == "ucb":
                 configurations = self._bounded(belief, size, seen, rng, pending)
             else:
-                prices = young_prices(self._kinds, self._shape, len(history)) if options.cost_aware else None
-                configurations = improving_batch(belief, self._kinds, size, seen, rng, pending=pending, prices=prices)
+                configurations = improving_batch(
+                    self._mixture(belief, rng),
+                    self._kinds,
+                    size,
+                    seen,
+                    rng,
+                    pending=pending,
+                    prices=young_prices(self._kinds, self._shape, len(history)) if options.cost_aware else None,
+                    is_local=options.local_after is not None and len(history) >= options.local_after,
+                )
         return Proposal(batch, configurations, state=belief.state)
 
     def posterior(self, history: History, rng: np.random.Generator, state: Mapping[str, Any]) -> Posterior:
@@ -126,6 +137,18 @@ class StructuredOptimizer:
             observations=observations,
             smoothers=smoothers,
         )
+
+    def _mixture(self, belief: Belief, rng: np.random.Generator) -> Mixture:
+        """What expected improvement is averaged over."""
+        options = self._options
+        if options.decompositions == "learnt":
+            return Mixture(belief, belief.samples)
+        n_algorithms, is_weighted = self._encoding.n_algorithms, options.decompositions == "weighted"
+        drawn = [
+            draw_labels(n_algorithms, options.subspaces, options.concentration, rng)
+            for _ in range(options.averaged * (_WEIGHTED_DRAWS if is_weighted else 1))
+        ]
+        return Mixture(belief, drawn, by_likelihood=is_weighted)
 
     def _bounded(
         self,

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from autoprog.ensemble import EnsembleName
 from autoprog.evaluation import THRESHOLDS
 from autoprog.interpreter import Condition, Operator, Prior, PriorRule
-from autoprog.optimizer import Acquisition, OptimizerOptions, Preset, Start
+from autoprog.optimizer import Acquisition, Decompositions, OptimizerOptions, Preset, Start
 from autoprog.space import Reduction, StageName
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
@@ -95,12 +95,19 @@ class OptimizerSettings(BaseModel):
     family_strength: (
         Annotated[float, Field(ge=0, le=100, description="log odds that an algorithm stays with its family")] | None
     ) = None
+    decompositions: Decompositions | None = Field(
+        None,
+        description="what is averaged over: Gibbs samples, draws from the prior, or such draws by their likelihood",
+    )
     averaged: (
         Annotated[int, Field(ge=1, le=50, description="decompositions that expected improvement is averaged over")]
         | None
     ) = None
     effects: bool | None = Field(None, description="whether every algorithm has an effect of its own")
     cost_aware: bool | None = Field(None, description="whether a young search prefers what is predicted to be quick")
+    local_after: (
+        Annotated[int, Field(ge=1, le=10_000, description="evaluations after which only the best are changed")] | None
+    ) = None
 
     def options(self, start: Start | None = None) -> OptimizerOptions:
         """The preset's options, but for what was asked for and, where nothing was, what earlier cohorts have taught."""

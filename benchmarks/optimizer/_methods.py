@@ -102,10 +102,13 @@ METHODS = {
     "no_families": _ours(family_strength=0.0, ablates="default"),
     # Log odds that no likelihood of so few evaluations overcomes.
     "fixed_families": _ours(family_strength=200.0, ablates="default"),
+    "random_decompositions": _ours(decompositions="random", ablates="default"),
+    "weighted_decompositions": _ours(decompositions="weighted", ablates="default"),
     "one_decomposition": _ours(averaged=1, ablates="default"),
     "one_subspace": _ours(subspaces=1, ablates="default"),
     "no_effects": _ours(effects=False, ablates="default"),
     "cost_aware": _ours(cost_aware=True, ablates="default"),
+    "local": _ours(local_after=50, ablates="default"),
     "random": Entry("_method:RandomSearch", is_rival=True),
     "tpe": Entry("_optuna:TreeParzen", is_rival=True),
     "tpe_portfolio": Entry("_optuna:TreeParzen", learns=("portfolio",)),

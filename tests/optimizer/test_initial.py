@@ -22,24 +22,28 @@ def names(configuration: Configuration) -> tuple[str, ...]:
     return tuple(configuration.step(stage).algorithm for stage in STAGES)
 
 
-@pytest.mark.parametrize("design", [stratified_design, uniform_design])
 @pytest.mark.parametrize("missing", [False, True])
-def test_the_simple_pipeline_comes_first(design, missing: bool) -> None:  # noqa: ANN001
-    space = Space.full()
-    kinds = space.valid_kinds(TableShape(200, 20, 80, has_missing=missing))
-    first = design(Encoding(space), kinds, 4, set(), np.random.default_rng(0))
-    assert names(first[0]) == SIMPLE_PIPELINE
-    following = design(Encoding(space), kinds, 4, set(first), np.random.default_rng(1))
-    assert not set(first) & set(following)
+def test_the_simple_pipeline_is_the_plain_clinical_model(missing: bool) -> None:
+    kinds = Space.full().valid_kinds(TableShape(200, 20, 80, has_missing=missing))
+    assert names(simple_configuration(kinds)) == SIMPLE_PIPELINE
 
 
 @pytest.mark.parametrize("design", [stratified_design, uniform_design])
-def test_of_a_survival_cohort_it_is_coxs_model(design) -> None:  # noqa: ANN001
+def test_a_design_begins_with_what_it_is_given(design) -> None:  # noqa: ANN001
     space = Space.full()
+    kinds = space.valid_kinds(TableShape(200, 20, 80, has_missing=True))
+    given = tuple(space.default(kind) for kind in kinds[::100])[:6]
+    first = design(Encoding(space), kinds, 4, set(), np.random.default_rng(0), given)
+    assert first == given[:4]
+    following = design(Encoding(space), kinds, 4, set(first), np.random.default_rng(1), given)
+    assert following[:2] == given[4:]
+    assert len({*first, *following}) == 8
+
+
+def test_of_a_survival_cohort_it_is_coxs_model() -> None:
     times = tuple(np.arange(1.0, 11.0).tolist())
     shape = TableShape(200, 20, 80, has_missing=True, mode="survival", times=times, horizons=times[4:5], n_periods=1200)
-    first = design(Encoding(space), space.valid_kinds(shape), 2, set(), np.random.default_rng(0), "survival")
-    assert names(first[0]) == SIMPLE_SURVIVAL_PIPELINE
+    assert names(simple_configuration(Space.full().valid_kinds(shape), "survival")) == SIMPLE_SURVIVAL_PIPELINE
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from autoprog.optimizer.belief import Belief
+from autoprog.optimizer.decomposition import draw_labels
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.mixture import Mixture
 from autoprog.optimizer.observations import observe
@@ -35,6 +36,17 @@ def test_moments_are_those_of_the_mixture(belief: Belief) -> None:
     mean, sd = Mixture(belief, samples).marginal(points)
     np.testing.assert_allclose(mean, means.mean(axis=0), atol=1e-10)
     np.testing.assert_allclose(sd**2, second - means.mean(axis=0) ** 2, atol=1e-9)
+
+
+def test_draws_from_the_prior_count_by_their_marginal_likelihood(belief: Belief) -> None:
+    rng = np.random.default_rng(5)
+    drawn = [draw_labels(belief.encoding.n_algorithms, 4, 1.0, rng) for _ in range(6)]
+    points = belief.encoding.encode(draw(belief.encoding.space, 12, rng))
+    surrogates = [belief.surrogate(labels) for labels in drawn]
+    w = np.exp([s.log_likelihood - surrogates[0].log_likelihood for s in surrogates])
+    expected = w @ [s.joint(points)[0] for s in surrogates] / w.sum()
+    np.testing.assert_allclose(Mixture(belief, drawn, by_likelihood=True).marginal(points)[0], expected, atol=1e-9)
+    assert 1.05 < w.sum() ** 2 / (w @ w) < 5.9  # neither one alone nor all alike
 
 
 def test_belief_leaves_the_mean_where_it_is_and_takes_the_doubt_away(belief: Belief) -> None:

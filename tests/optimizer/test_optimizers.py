@@ -16,7 +16,7 @@ from autoprog.optimizer import PRESETS, Optimizer, OptimizerOptions, Proposal, S
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.initial import SIMPLE_PIPELINE
 from autoprog.space import STAGES, Configuration, Space, TableShape
-from tests.optimizer.toys import SHAPE, full_table, history_of, toy_score, toy_space
+from tests.optimizer.toys import SHAPE, draw, full_table, history_of, toy_score, toy_space
 
 MISSING = TableShape(200, 20, 80, has_missing=True)
 
@@ -225,6 +225,30 @@ def test_a_cancelled_evaluation_is_not_proposed_again() -> None:
     )
     assert len(following.configurations) == 1
     assert following.configurations[0] not in configurations
+
+
+@pytest.mark.parametrize("given", [{"decompositions": "random"}, {"decompositions": "weighted"}, {"local_after": 12}])
+def test_every_switch_proposes_what_is_new_and_the_same_again(given: dict[str, Any]) -> None:
+    space = toy_space(((0, 1), (0, 2), (0, 1, 2, 2), (0, 0)))
+    options = OptimizerOptions.of("default", {"subspaces": 4, **given})
+    first, again = (search(make_optimizer(space, SHAPE, options), space, 5) for _ in range(2))
+    assert first == again
+    plain = search(make_optimizer(space, SHAPE, OptimizerOptions(subspaces=4)), space, 5)
+    assert [p.configurations for p in first] != [p.configurations for p in plain]
+    found = [c for p in first for c in p.configurations]
+    assert len(set(found)) == len(found) == 20
+
+
+def test_a_local_search_changes_the_best() -> None:
+    """Of an old history every proposal differs from one of the eight best pipelines in few steps."""
+    space = toy_space(((0, 1), (0, 2), (0, 1, 2, 2, 1, 2), (0, 0)))
+    configurations = draw(space, 60, np.random.default_rng(4))
+    score = toy_score(Encoding(space))
+    history = history_of(configurations, lambda i: score(configurations[i]))
+    optimizer = make_optimizer(space, SHAPE, OptimizerOptions(subspaces=4, local_after=50))
+    batch = optimizer.propose(history, 15, 1, np.random.default_rng(0), {}).configurations
+    best = [configurations[e.number] for e in sorted(history.succeeded, key=lambda e: -(e.score or 0.0))[:20]]
+    assert all(min(sum(c.step(s) != b.step(s) for s in STAGES) for b in best) <= 2 for c in batch)
 
 
 def test_a_portfolio_comes_after_the_simple_pipeline_and_the_surrogate_after_the_portfolio() -> None:
