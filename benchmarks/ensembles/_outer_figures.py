@@ -18,6 +18,7 @@ Nadeau & Bengio 2003, Machine Learning 52:239; Hanley & McNeil 1982, Radiology 1
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,7 @@ def outer_figures(shards: list[Shard]) -> dict[str, Any]:
         "best_of_three": best,
         "differences": {m: _difference(auc[_ENSEMBLE] - auc[m]) for m in methods if m != _ENSEMBLE},
         "rules": {m: _difference(auc[m] - auc[best]) for m in methods if m.startswith("rule/")},
+        "rules_less_delivered": _rules(list(cohorts.values()), [m for m in methods if m.startswith("rule/")]),
         "flagged": [name for name, found in cohorts.items() if _corrected_t(found, best)["upper"] < 0],
         "calibration": {m: _mean_calibration(list(cohorts.values()), m) for m in methods},
         "reported_score": _reported(list(cohorts.values())),
@@ -73,6 +75,35 @@ def _difference(d: _Floats) -> dict[str, float]:
     rng = np.random.default_rng(0)
     means = rng.choice(d, size=(_RESAMPLES, len(d))).mean(axis=1)
     return {"mean": _rounded(d.mean()), "lower": _rounded(np.quantile(means, 1 - _LEVEL)), "n_cohorts": len(d)}
+
+
+def _rules(cohorts: list[list[Shard]], rules: list[str]) -> dict[str, dict[str, list[float]]]:
+    """By measure the mean difference of each rule from what is delivered, and its two-sided interval over cohorts."""
+    measures: dict[str, Callable[[list[Shard], str], float]] = {
+        "auc": lambda found, m: float(_aucs(found, m).mean()),
+        "brier": lambda found, m: float(np.mean([_scaled_brier(s, m) for s in found])),
+        "ici": lambda found, m: float(np.nanmean([_calibration(part, m)[0] for part in _repeats(found)])),
+        "slope_from_1": lambda found, m: float(np.nanmean([_calibration(part, m)[1] for part in _repeats(found)])),
+    }
+    figures = {}
+    for rule in rules:
+        figures[rule] = {
+            name: _with_interval(np.array([of(found, rule) - of(found, _ENSEMBLE) for found in cohorts]))
+            for name, of in measures.items()
+        }
+    return figures
+
+
+def _scaled_brier(shard: Shard, method: str) -> float:
+    """Over that of the event rate: 1 is as good as knowing nothing of a patient."""
+    y = np.array(shard["y"])
+    return float(np.mean((np.array(shard["risks"][method]) - y) ** 2) / (y.mean() * (1 - y.mean())))
+
+
+def _with_interval(d: _Floats) -> list[float]:
+    means = np.random.default_rng(0).choice(d, size=(_RESAMPLES, len(d))).mean(axis=1)
+    lower, upper = np.quantile(means, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    return [_rounded(d.mean()), _rounded(lower), _rounded(upper)]
 
 
 def _corrected_t(found: list[Shard], other: str) -> dict[str, float]:
