@@ -5,18 +5,17 @@ N      evaluations so far
 S      slots
 n      patients
 B      resamples of the score's correction
-delivery = posterior + refits + intervals + correction + the rest
+delivery = 1.3 (posterior + refits + the rest) + intervals + correction
 posterior = .5 + .012 N                 measured: 2.4 s at 160 evaluations, where it levels off
 refits    = 1.25 max(sum t / S, max t)  over the best evaluations, which are the ensemble's likely members;
                                         all patients are 5/4 of a training fold's
 correction = 5e-9 B n (N + 50)          twice as much where more than the ranking counts
-             6e-6 B n + 3e-4 n          of event times, measures at horizons included; 2e-5 B n where more than the
-                                        ranking counts
+             (2e-6 + 1.5e-7 N) B n      of event times, 1e-5 B n more where more than the ranking counts
 intervals = .5 + 50 mean t / S         of the same evaluations, at most a sixth of the budget; 0 where that is too
                                         little for the fewest refits that serve
 
-Correction and intervals take at most a third of the budget, whatever is left. A correction that takes longer than
-expected ends with the resamples that it has made.
+Correction and intervals take at most a third of the budget, whatever is left. They have no margin: a correction that
+takes longer than expected ends with the resamples that it has made, and so do the intervals with their refits.
 """
 
 from __future__ import annotations
@@ -32,8 +31,10 @@ _MEMBERS = 20
 _ALL_PATIENTS = 1.25
 # Of 500,000 patients, 50 features and 8 pipelines 17 s on a core of its own, 10 of them for the score's correction.
 _REST_S, _REST_S_PATIENT = 1.0, 2e-5
+# Measures at the horizons, of event times.
+_EVENT_REST_S_PATIENT = 2e-4
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
-_EVENT_RANKING_S, _EVENT_WHOLE_S, _EVENT_MEASURES_S = 6e-6, 2e-5, 3e-4
+_EVENT_RANKING_S, _EVENT_RANKING_S_EACH, _EVENT_WHOLE_S = 2e-6, 1.5e-7, 1e-5
 # Of the budget: what evaluations give way for, and what intervals may take of time that is left over.
 _INTERVALS_KEPT, _VALIDATION_MOST = 1 / 6, 1 / 3
 # To learn from the refits.
@@ -68,9 +69,8 @@ class Clock:
         self._end = time.monotonic() + budget_s - elapsed_s
         self._slots = max(1, slots)
         self._n_patients = n_patients
-        self._rest_s = _REST_S + _REST_S_PATIENT * n_patients
         self._correction_s = 0.0
-        self._last_s = self._rest_s
+        self._last_s = self._rest_s = _REST_S + _REST_S_PATIENT * n_patients
         self._delivery_s = min(_MARGIN * (_POSTERIOR_S + self._rest_s), budget_s / 2)
 
     def remaining_s(self) -> float:
@@ -83,9 +83,10 @@ class Clock:
         before = _POSTERIOR_S + _POSTERIOR_S_EACH * min(len(history), _POSTERIOR_MOST)
         before += max(sum(refits) / self._slots, max(refits, default=0.0))
         self._correction_s = _correction_s(history)
-        self._rest_s = _REST_S + _REST_S_PATIENT * self._n_patients + self._correction_s
-        # Without a margin: the intervals end when their time is over.
-        needed = _MARGIN * (before + self._rest_s) + self._kept_for_intervals_s(refits)
+        of_times = _EVENT_REST_S_PATIENT if history.metric.name in EVENT_METRICS else 0.0
+        self._last_s = _REST_S + (_REST_S_PATIENT + of_times) * self._n_patients
+        self._rest_s = self._last_s + self._correction_s
+        needed = _MARGIN * (before + self._last_s) + self._correction_s + self._kept_for_intervals_s(refits)
         self._delivery_s = min(needed, self._budget_s / 2)
 
     def evaluations_end(self) -> bool:
@@ -95,6 +96,30 @@ class Clock:
     def share_spent(self) -> float:
         """Share of the time for evaluations that has passed."""
         return (self._budget_s - self.remaining_s()) / (self._budget_s - self._delivery_s)
+
+    def finals_are_due(self, history: History, most: int, *, share: float, margin: float) -> bool:
+        """Whether what is left for evaluations is needed to evaluate the best configurations on all patients.
+
+        Parameters
+        ----------
+        history : History
+            Of evaluations on a sample of the patients.
+        most : int
+            How many of the best.
+        share : float
+            Of the time for evaluations, which passes first in any case.
+        margin : float
+            What their predicted time is multiplied by.
+
+        Returns
+        -------
+        bool
+            By the seconds that they took, and as many times longer as there are more patients.
+        """
+        seconds = [self._of_all_patients_s(e.duration_s, e) for e in _best(history, most)]
+        finals_s = max(sum(seconds) / self._slots, max(seconds, default=0.0))
+        left_s = self.remaining_s() - self._delivery_s
+        return self.share_spent() >= share and left_s <= margin * finals_s
 
     def affordable(self, refits_s: Sequence[float]) -> list[bool]:
         """Which of some refits, asked for in this order, are likely to end in time.
@@ -136,9 +161,11 @@ class Clock:
 
     def _refits_s(self, history: History) -> list[float]:
         """Seconds of one fit to all patients of each of the likely members."""
-        best = sorted(history.succeeded, key=lambda e: -history.metric.gain(e.score or 0.0))[:_MEMBERS]
-        # Of an evaluation on a sample: as many times longer as there are more patients.
-        return [refit_s(e) * self._n_patients / (e.n_patients or self._n_patients) for e in best]
+        return [self._of_all_patients_s(refit_s(e), e) for e in _best(history, _MEMBERS)]
+
+    def _of_all_patients_s(self, seconds: float, evaluation: Evaluation) -> float:
+        """Of an evaluation on a sample: as many times longer as there are more patients."""
+        return seconds * self._n_patients / (evaluation.n_patients or self._n_patients)
 
     def _kept_for_intervals_s(self, refits_s: Sequence[float]) -> float:
         if not refits_s:
@@ -147,12 +174,17 @@ class Clock:
         return 0.0 if LEAST_REFITS * each > most else _LEARNING_S + min(MOST_REFITS * each, most)
 
 
+def _best(history: History, most: int) -> list[Evaluation]:
+    return sorted(history.succeeded, key=lambda e: -history.metric.gain(e.score or 0.0))[:most]
+
+
 def _correction_s(history: History) -> float:
     pipelines = len(history.succeeded)
     n = max((e.n_patients or 0 for e in history.succeeded), default=0)
     if history.metric.name in EVENT_METRICS:
-        each = _EVENT_RANKING_S if history.metric.ranks_only else _EVENT_WHOLE_S
-        return n * (each * n_event_resamples(n, pipelines) + _EVENT_MEASURES_S)
+        each = _EVENT_RANKING_S + _EVENT_RANKING_S_EACH * pipelines
+        each += 0.0 if history.metric.ranks_only else _EVENT_WHOLE_S
+        return n * each * n_event_resamples(n, pipelines)
     seconds = _CORRECTION_S * n_resamples(n, pipelines) * n * (pipelines + _CORRECTION_AVERAGE)
     return seconds if history.metric.ranks_only else 2 * seconds
 

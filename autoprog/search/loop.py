@@ -37,9 +37,11 @@ BATCHES_UNDER_WAY = 2
 # spent on all patients.
 _MOST_FINALISTS = 8
 _LEAST_EVALUATIONS = 4
-# Shares of the time for evaluations after which no more of a large cohort's configurations are explored, and after
-# which those that are being explored give way to the finalists.
+# Shares of the time for evaluations that belong to exploring, and margins on the predicted time of the finalists: no
+# more of a large cohort's configurations are explored when these need what is left, and those that are being explored
+# give way to them a little later.
 _EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.5, 0.6
+_EXPLORATION_MARGIN, _END_MARGIN = 1.5, 1.2
 
 
 class Exploration:
@@ -202,12 +204,16 @@ class Exploration:
 
     def _explored_enough(self) -> bool:
         """Whether the finalists need the time that is left."""
-        return self._stop() or (self._is_sampled and self.clock.share_spent() >= _EXPLORATION_ENDS)
+        return self._stop() or self._finals_are_due(_EXPLORATION_ENDS, _END_MARGIN)
 
     def _time_is_up(self) -> bool:
         """Whether no further batch may be proposed."""
-        share = _EXPLORATION_SHARE if self._is_sampled else 1.0
-        return self._stop() or self.clock.share_spent() >= share
+        return self._stop() or self._finals_are_due(_EXPLORATION_SHARE, _EXPLORATION_MARGIN)
+
+    def _finals_are_due(self, share: float, margin: float) -> bool:
+        return self._is_sampled and self.clock.finals_are_due(
+            self.explored, _MOST_FINALISTS, share=share, margin=margin
+        )
 
     def _propose(self) -> Proposal | None:
         """The next batch, written down; None when nothing is left to evaluate."""

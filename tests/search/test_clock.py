@@ -1,11 +1,14 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from autoprog.evaluation import METRICS, Evaluation, History, Status
+from autoprog.evaluation import METRICS, Evaluation, FollowUp, History, Status, event_metric_of
 from autoprog.search.clock import Clock, refit_s
 from autoprog.space import Configuration, Step
+from autoprog.survival import StepFunction
 
 SIMPLE = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("none"))
 
@@ -49,6 +52,27 @@ def test_share_spent_leaves_the_delivery_out() -> None:
     assert 0.4 < clock.share_spent() < 0.6
 
 
+def test_exploring_lasts_as_long_as_the_finalists_leave_it() -> None:
+    """Two of 1 s on a tenth of the patients take 10 s on two slots; 2 s and some are for the delivery."""
+    explored = history(1.0, 1.0, 0.1)
+    for elapsed_s, share, is_due in ((30.0, 0.5, False), (70.0, 0.5, False), (85.0, 0.5, True), (85.0, 0.95, False)):
+        clock = Clock(100.0, elapsed_s, slots=2, n_patients=3000)
+        assert clock.finals_are_due(explored, 2, share=share, margin=1.5) is is_due
+    large = Clock(100.0, 60.0, slots=2, n_patients=300_000)  # a thousand seconds: half of the time is for exploring
+    assert large.finals_are_due(explored, 2, share=0.5, margin=1.5)
+    assert not Clock(100.0, 20.0, slots=2, n_patients=300_000).finals_are_due(explored, 2, share=0.5, margin=1.5)
+
+
+def test_the_correction_of_event_times_grows_with_pipelines_and_patients() -> None:
+    follow_up = FollowUp((1.0, 2.0), (2.0,), 1, StepFunction(np.zeros(0), np.zeros(0), 1.0))
+    evaluations = tuple(replace(e, n_patients=2000) for e in history(*[0.01] * 20))
+    expected = {"uno_c": 5e-6, "integrated_brier": 1.5e-5}
+    for metric, each in expected.items():
+        clock = Clock(6000.0, 0.0, slots=2, n_patients=2000)
+        clock.expect(History(event_metric_of(metric, follow_up), evaluations))
+        assert clock._correction_s == pytest.approx(each * 200 * 2000)
+
+
 def test_intervals_take_what_is_left_but_no_more_than_a_third_of_the_budget() -> None:
     clock = Clock(90.0, 0.0, slots=2, n_patients=300)
     clock.expect(history(1.0, 1.0))
@@ -63,7 +87,7 @@ def test_time_is_kept_for_refits_that_can_be_paid_for() -> None:
     """Fifty of 0.25 s on two slots are 6 s, half a second to learn from them; of 40 s ten are too many for a sixth."""
     cheap, dear = (Clock(600.0, 0.0, slots=2, n_patients=300) for _ in range(2))
     correction = 5e-9 * 500 * 300 * (2 + 50)
-    without = 1.3 * (0.5 + 0.012 * 2 + 1.0 + 2e-5 * 300 + correction)
+    without = 1.3 * (0.5 + 0.012 * 2 + 1.0 + 2e-5 * 300) + correction
     cheap.expect(history(1.0, 1.0))
     dear.expect(history(160.0, 160.0))
     assert cheap._delivery_s == pytest.approx(without + 6.75 + 1.3 * 0.25)

@@ -64,9 +64,9 @@ def test_the_best_are_evaluated_on_all_and_the_model_is_made_of_them(bench: Benc
 
 
 def test_exploring_gives_way_to_the_finalists(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the middle of the first two batches, of four and two, three fifths of the time are gone."""
+    """In the middle of the first two batches, of four and two, the finalists need what is left."""
     dispatcher = InlineDispatcher(first_last=False)
-    monkeypatch.setattr(Clock, "share_spent", lambda _: 0.7 if dispatcher.calls >= 4 else 0.1)
+    monkeypatch.setattr(Clock, "finals_are_due", lambda *_, **__: dispatcher.calls >= 4)
     search_id = bench.queue(**SETTINGS)
     bench.runner(dispatcher).run_one()
     search = bench.search(search_id)
