@@ -11,11 +11,13 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.problems import PROBLEM_TYPES, Problem, ProblemResponse, faults_of_validation, problem, problem_of
 from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
+_METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _POINTERS = {"body": "", "query": "", "path": "", "header": "/headers"}
 _CODE_BY_STATUS = {kind.status: code for code, kind in reversed(PROBLEM_TYPES.items())}
 
@@ -42,7 +44,19 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     def on_http_exception(request: Request, error: HTTPException) -> ProblemResponse:
-        return ProblemResponse(_http_problem(error, request.url.path), dict(error.headers or {}))
+        headers = dict(error.headers or {})
+        if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+            headers["Allow"] = ", ".join(_methods_of(app, request.scope))
+        return ProblemResponse(_http_problem(error, request.url.path), headers)
+
+
+def _methods_of(app: FastAPI, scope: Scope) -> list[str]:
+    """All methods of a path; the router's own error names those of one of its routes."""
+    return [
+        method
+        for method in _METHODS
+        if any(route.matches({**scope, "method": method})[0] is Match.FULL for route in app.routes)
+    ]
 
 
 def _faults(error: RequestValidationError) -> tuple[Fault, ...]:

@@ -41,6 +41,8 @@ def test_what_is_not_there_is_a_problem(client: TestClient, method: str, path: s
 
 def test_a_method_that_is_not_allowed_names_those_that_are(client: TestClient) -> None:
     assert client.put("/v1/space").headers["allow"] == "GET"
+    assert client.put("/v1/cohorts").headers["allow"] == "GET, POST"
+    assert client.patch("/v1/models/one").headers["allow"] == "DELETE, GET"
 
 
 @pytest.mark.parametrize("code", PROBLEM_TYPES)
