@@ -24,8 +24,9 @@ from autoprog.model import PrognosticModel
 COHORTS, TIME_S = 200, 10.0
 TRUTH_PATIENTS, INTERVAL_PATIENTS = 100_000, 2_000
 
-# Apart from the seeds that the width of the intervals may be chosen by, `_equivalence`.
-_FIRST_SEED = 10_000
+# Apart from the seeds that widths were chosen by: of patients' intervals those of `_equivalence`, of the score's
+# interval 10,000 to 10,128, where a fifth more made 95 of 100 cover.
+_FIRST_SEED = 20_000
 
 
 def design(number: int) -> tuple[str, int]:

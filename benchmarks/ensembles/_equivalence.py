@@ -7,8 +7,8 @@ On simulated cohorts, with ensembles of fixed learners, of each patient among 50
                  patient
     learnt_B     what is delivered: v_w learnt from B refits of one member each
 
-all with the uncertainty of the recalibration and without kappa, and the last `widened` by it. Coverage is the share of
-patients whose true risk is in the interval.
+all with the uncertainty of the recalibration and without kappa, and the last `widened` as it is delivered. Coverage is
+the share of patients whose true risk is in the interval.
 """
 
 from __future__ import annotations
@@ -148,14 +148,14 @@ def _of_ensemble(fits: _Fits, features: Any, weights: dict[str, float], p: _Floa
     members = drawn_members(w, max(LEARNT))
     refits = [Refit(int(k), fits.left_out[j, k]) for j, k in enumerate(members)]
 
-    def learnt(number: int) -> _Floats:
+    def learnt(number: int, widening: float = 1.0) -> _Floats:
         intervals = fit_patient_intervals(
             features, fits.X, fits.out_of_fold, w, averaged, refits[:number], folds=_FOLDS, covariance=covariance
         )
-        return intervals.spread(fits.new, fits.q, w, q, recalibration)
+        return intervals.spread(fits.new, fits.q, w, q, recalibration, widening)
 
     found |= {f"learnt_{number}": _covered(centre, learnt(number), p) for number in LEARNT}
-    return {**found, "widened": _covered(centre, WIDENING * learnt(max(LEARNT)), p)}
+    return {**found, "widened": _covered(centre, learnt(max(LEARNT), WIDENING), p)}
 
 
 def _covered(centre: _Floats, sd: _Floats, p: _Floats) -> list[float]:

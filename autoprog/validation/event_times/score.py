@@ -16,7 +16,7 @@ from autoprog.evaluation import FollowUp, Metric
 from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.recalibration import fit_event_recalibration
 from autoprog.validation.score import LEVEL, ScoreEstimate
-from autoprog.validation.selection import Stop, Weighing, less_optimism, never, until
+from autoprog.validation.selection import INTERVAL, Stop, Weighing, less_optimism, n_rarer, never, until
 
 RESAMPLES = 500
 # The correction scores every pipeline in every resample, and two averages one by one.
@@ -131,11 +131,13 @@ def corrected_event_score(
             pairs.append((first, second))
     of_chosen, of_delivered = np.array(pairs).T
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
-    estimate, lower, upper = less_optimism(metric, apparent, of_chosen, of_delivered)
+    had_event = (patients.y["event"] == 1).astype(np.int8)
+    rarer = n_rarer(had_event, patients.groups)
+    estimate, lower, upper = less_optimism(metric, apparent, of_chosen, of_delivered, rarer)
     method = (
         f"{_title(metric, patients.follow_up)} of out-of-fold risks, corrected for having chosen the ensemble's "
         f"weights by the same patients: in {len(pairs)} bootstrap resamples all {t} pipelines are scored and weighed "
-        "anew by the patients drawn, and their average is scored on the others, as the interval is; uncorrected it is "
+        f"anew by the patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it is "
         f"{apparent:.3f}"
     )
     return ScoreEstimate(estimate, lower, upper, LEVEL, method)
