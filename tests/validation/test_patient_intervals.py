@@ -57,7 +57,7 @@ def fitted(X: np.ndarray, p: np.ndarray, refits: list[Refit], **changes: object)
 
 def test_a_variance_that_is_the_same_for_all_is_found() -> None:
     X, p = patients()
-    found = fitted(X, p, draws(np.full(len(p), 0.3), p)).spread(X, p[None], np.ones(1), p, IDENTITY)
+    found = fitted(X, p, draws(np.full(len(p), 0.3), p)).spread(X, p[None], np.ones(1), p, IDENTITY, widening=1.0)
     # 40 refits of 3,000 patients are 44,000 squares: a standard error of the variance of .7 %.
     assert np.median(found) == pytest.approx(0.3, rel=0.03)
     assert np.quantile(found, [0.01, 0.99]) == pytest.approx(0.3, rel=0.15)
@@ -66,7 +66,7 @@ def test_a_variance_that_is_the_same_for_all_is_found() -> None:
 def test_a_variance_that_grows_with_leverage_is_found() -> None:
     X, p = patients()
     sd = 0.2 * np.sqrt(1 + (X**2).sum(axis=1))
-    found = fitted(X, p, draws(sd, p)).spread(X, p[None], np.ones(1), p, IDENTITY)
+    found = fitted(X, p, draws(sd, p)).spread(X, p[None], np.ones(1), p, IDENTITY, widening=1.0)
     assert np.corrcoef(np.log(found), np.log(sd))[0, 1] > 0.95
     assert np.median(found / sd) == pytest.approx(1, rel=0.05)
 
@@ -79,9 +79,11 @@ def test_members_that_disagree_widen_it_by_their_variance() -> None:
     refits = draws(np.full(len(p), 0.1), apart[0]) + draws(np.full(len(p), 0.1), apart[1], 1, seed=2)
     intervals = fit_patient_intervals(FEATURES, X, apart, w, q, refits, folds=FOLDS, covariance=np.zeros((2, 2)))
     between = w @ (apart - q) ** 2 / (q * (1 - q)) ** 2
-    found = intervals.spread(X, apart, w, q, IDENTITY) ** 2
+    found = intervals.spread(X, apart, w, q, IDENTITY, widening=1.0) ** 2
     assert np.median(found - between) == pytest.approx(0.1**2, rel=0.15)
     assert (found > between).all()
+    widened = intervals.spread(X, apart, w, q, IDENTITY) ** 2
+    np.testing.assert_allclose(widened - between, WIDENING**2 * (found - between), rtol=1e-6)
     assert between.mean() == pytest.approx(0.25, rel=0.15)
 
 
@@ -89,7 +91,7 @@ def test_members_count_by_their_shares() -> None:
     """However many refits of each have ended: here of the second three times as many, with a third of the share."""
     X, p = patients()
     quiet, loud = draws(np.full(len(p), 0.1), p, n=15), draws(np.full(len(p), 0.5), p, n=45, seed=3, share=1 / 3)
-    found = fitted(X, p, quiet + loud).spread(X, p[None], np.ones(1), p, IDENTITY)
+    found = fitted(X, p, quiet + loud).spread(X, p[None], np.ones(1), p, IDENTITY, widening=1.0)
     assert np.median(found**2) == pytest.approx((0.1**2 + 0.5**2) / 2, rel=0.08)
 
 
@@ -101,11 +103,11 @@ def test_the_interval_has_its_quantiles_on_the_scale_of_log_odds_around_the_risk
     bounds = intervals.bounds(X, p[None], np.ones(1), p, recalibration)
     centre = 0.3 + 1.4 * logit(p)
     assert INTERVAL_LEVEL == 0.9
-    np.testing.assert_allclose(logit(bounds[:, 0]), centre - WIDENING * Z * spread, rtol=1e-6, atol=1e-6)
-    np.testing.assert_allclose(logit(bounds[:, 1]), centre + WIDENING * Z * spread, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(logit(bounds[:, 0]), centre - Z * spread, rtol=1e-6, atol=1e-6)
+    np.testing.assert_allclose(logit(bounds[:, 1]), centre + Z * spread, rtol=1e-6, atol=1e-6)
     without = replace(intervals, covariance=np.zeros((2, 2))).spread(X, p[None], np.ones(1), p, recalibration)
     of_the_recalibration = 0.04 + 2 * 0.01 * logit(p) + 0.02 * logit(p) ** 2
-    np.testing.assert_allclose(spread**2 - without**2, of_the_recalibration, rtol=1e-6)
+    np.testing.assert_allclose(spread**2 - without**2, WIDENING**2 * of_the_recalibration, rtol=1e-6)
 
 
 def test_a_second_recalibration_moves_the_interval_as_the_delta_method_says() -> None:
@@ -114,8 +116,8 @@ def test_a_second_recalibration_moves_the_interval_as_the_delta_method_says() ->
     both = Recalibration(step.intercept + step.slope * former.intercept, step.slope * former.slope)
     first, second = np.array([[0.03, 0.01], [0.01, 0.02]]), np.array([[0.05, -0.01], [-0.01, 0.04]])
     intervals = fitted(X, p, draws(np.full(len(p), 0.2), p), covariance=first)
-    moved = intervals.recalibrated(former, step, second).spread(X, p[None], np.ones(1), p, both)
-    before = intervals.spread(X, p[None], np.ones(1), p, former)
+    moved = intervals.recalibrated(former, step, second).spread(X, p[None], np.ones(1), p, both, widening=1.0)
+    before = intervals.spread(X, p[None], np.ones(1), p, former, widening=1.0)
     x = former.intercept + former.slope * logit(p)
     of_the_step = second[0, 0] + 2 * second[0, 1] * x + second[1, 1] * x**2
     np.testing.assert_allclose(moved**2, step.slope**2 * before**2 + of_the_step, rtol=1e-9)
@@ -170,7 +172,7 @@ def _cohort_coverage(seed: int) -> tuple[float, float]:
     )
     new, truth = patients(500, seed + 1000)
     q = learner.fit(X, y).predict_proba(new)[:, 1]
-    spread = intervals.spread(new, q[None], np.ones(1), q, recalibration)
+    spread = intervals.spread(new, q[None], np.ones(1), q, recalibration, widening=1.0)
     centre = recalibration.intercept + recalibration.slope * logit(q)
     low, high = intervals.bounds(new, q[None], np.ones(1), q, recalibration).T
     plain = np.abs(logit(truth) - centre) <= Z * spread

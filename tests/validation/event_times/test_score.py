@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
+from scipy.stats import t as student
 
 from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of
 from autoprog.space import event_times
@@ -15,7 +17,7 @@ from autoprog.validation.event_times import (
     fit_event_recalibration,
 )
 from autoprog.validation.event_times import score as score_module
-from autoprog.validation.selection import LEAST_RESAMPLES, Weighing
+from autoprog.validation.selection import LEAST_RESAMPLES, WIDENING, Weighing
 from tests.space.event_times.cohorts import simulated, unrelated
 
 TIMES = (0.3, 0.6, 1.0)
@@ -87,7 +89,11 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
             scores.append(metric.score(data.y[out], F[out]))
     chosen = np.array(of_chosen)
     estimate = metric.score(data.y, average(w, p)) - np.mean(of_delivered) + chosen.mean()
-    ends = estimate + np.quantile(chosen - chosen.mean(), [0.025, 0.975]) / np.sqrt(np.e - 1)
+    m = min(np.sum(data.y["event"] == 1), np.sum(data.y["event"] != 1))
+    h = WIDENING * student.ppf(0.975, m - 1) * chosen.std(ddof=1) / np.sqrt(np.e - 1)
+    ends = np.array([estimate - h, estimate + h])
+    if metric.ranks_only:
+        ends = expit(logit(estimate) + np.array([-h, h]) / (estimate * (1 - estimate)))
     np.testing.assert_allclose([found.estimate, found.lower, found.upper], [estimate, *ends], rtol=0, atol=1e-5)
     assert "in 20 bootstrap resamples all 4 pipelines" in found.method
     assert f"uncorrected it is {metric.score(data.y, average(w, p)):.3f}" in found.method
