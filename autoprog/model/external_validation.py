@@ -101,7 +101,9 @@ def _of_outcomes(
 ) -> dict[str, Any]:
     y, groups, p = others.cohort.y, others.cohort.groups, model.risks(others.table)
     scores = {
-        name: estimate_score(metric_of(name, thresholds), y, p, np.random.default_rng(seed), groups).to_json()
+        name: estimate_score(
+            metric_of(name, thresholds), y, p, np.random.default_rng(seed), groups, out_of_fold=False
+        ).to_json()
         for name in _SCORES
     }
     how = "stratified by outcome" if groups is None else "drawn by group"
@@ -129,7 +131,9 @@ def _of_event_times(
     F = model.risks_until(others.table, follow_up.times)
     patients = FollowedPatients(y, follow_up, cohort.groups)
     scores = {
-        name: estimate_event_score(event_metric_of(name, follow_up), patients, F, np.random.default_rng(seed)).to_json()
+        name: estimate_event_score(
+            event_metric_of(name, follow_up), patients, F, np.random.default_rng(seed), out_of_fold=False
+        ).to_json()
         for name in EVENT_METRICS
     }
     how = "" if cohort.groups is None else ", drawn by group"

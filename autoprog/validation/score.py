@@ -14,6 +14,13 @@ A resample is no more than its counts c1 and c0, and every metric is a function 
     log_loss   -(sum_k c1_k ln v_k + c0_k ln(1 - v_k)) / n
     net_benefit   (sum_k c1_k B(v_k) - c0_k H(v_k)) / n,   B and H as in `autoprog.evaluation.decision_curve`
 
+    m        patients (or groups) with the rarer outcome
+    h        t(m - 1) sd of the score over resamples, with Student's quantile
+
+An interval of cross-validated risks is logit A +- h / (A (1 - A)) of a score A that ranks, A +- h of any other: the
+percentiles of resamples are too narrow where few have the outcome. Other patients' risks, by a model that is what it
+is, have percentile intervals.
+
 The counts of a class are multinomial, so that a resample costs as many draws as there are values, not patients. Many
 values are gathered into groups, half of them with as many patients with the outcome each, half with as many without;
 the group's mean takes the place of its values. What that moves the score by is known, and taken off the interval.
@@ -27,12 +34,18 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit, logit, stdtrit
 
 from autoprog.evaluation import Metric, benefit, harm
 
 RESAMPLES = 1000
 LEVEL = 0.95
 GROUPS = 2000
+
+INTERVAL = "the interval is Student's by the spread of their scores"
+"""In words."""
+
+NOT_CHOSEN = "right for a model that was not chosen by the same patients"
 
 _EPSILON = 1e-15  # as the metric cuts risks
 
@@ -73,8 +86,10 @@ def estimate_score(
     p: NDArray[np.floating],
     rng: np.random.Generator,
     groups: NDArray[np.integer] | None = None,
+    *,
+    out_of_fold: bool = True,
 ) -> ScoreEstimate:
-    """Score out-of-fold risks, with a percentile interval of a stratified bootstrap of the patients.
+    """Score risks, with an interval by a stratified bootstrap of the patients.
 
     The resamples keep the numbers of patients with and without the outcome, or are of whole groups. The models are not
     fitted again, so that the interval speaks of these risks in other patients alike, not of another search. Of a model
@@ -87,11 +102,13 @@ def estimate_score(
     y : ndarray, shape = (n_patients,)
         0 and 1, both present.
     p : ndarray, shape = (n_patients,)
-        Out-of-fold risks, in [0, 1].
+        Risks, in [0, 1].
     rng : numpy.random.Generator
         Source of randomness.
     groups : ndarray of int, shape = (n_patients,), or None
         Rows that must be drawn together.
+    out_of_fold : bool
+        Whether the risks are by models of the other folds' patients, or by one model of other patients.
 
     Returns
     -------
@@ -109,9 +126,46 @@ def estimate_score(
     drawn = _resampled(c1, c0, rng) if groups is None else _resampled_groups(y, place, groups, rng)
     scores = np.array([statistic(v, *next(drawn)) for _ in range(RESAMPLES)])
     estimate = metric.score(y, risks)
-    ends = np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) + (estimate - statistic(v, c1, c0))
-    lower, upper = np.clip(ends, metric.lower, metric.upper)
-    return ScoreEstimate(estimate, float(lower), float(upper), LEVEL, _method(metric, len(np.unique(risks)), groups))
+    if out_of_fold:
+        lower, upper = interval_of(metric, estimate, float(scores.std(ddof=1)), n_rarer(y, groups))
+    else:
+        ends = np.quantile(scores, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]) + (estimate - statistic(v, c1, c0))
+        lower, upper = np.clip(ends, metric.lower, metric.upper).tolist()
+    method = _method(metric, len(np.unique(risks)), groups, out_of_fold=out_of_fold)
+    return ScoreEstimate(estimate, lower, upper, LEVEL, method)
+
+
+def interval_of(metric: Metric, score: float, sd: float, rarer: int) -> tuple[float, float]:
+    """Interval of a cross-validated score.
+
+    Parameters
+    ----------
+    metric : Metric
+        Bounds the score.
+    score : float
+        A.
+    sd : float
+        Of the score over samples of so many patients, by resampling.
+    rarer : int
+        m, at least 2.
+
+    Returns
+    -------
+    lower, upper : float
+        Of level `LEVEL`, within the metric's range.
+    """
+    h = float(stdtrit(rarer - 1, (1 + LEVEL) / 2)) * sd
+    if metric.ranks_only and metric.lower < score < metric.upper:
+        reach = h / (score * (1 - score))
+        return float(expit(logit(score) - reach)), float(expit(logit(score) + reach))
+    lower, upper = np.clip([score - h, score + h], metric.lower, metric.upper).tolist()
+    return lower, upper
+
+
+def n_rarer(labels: NDArray[np.integer], groups: NDArray[np.integer] | None) -> int:
+    """m: patients, or groups that hold patients, of the rarer of two outcomes."""
+    counted = np.arange(len(labels)) if groups is None else groups
+    return min(len(np.unique(counted[labels == label])) for label in (0, 1))
 
 
 def title_of(metric: Metric) -> str:
@@ -120,13 +174,13 @@ def title_of(metric: Metric) -> str:
     return metric.name + over
 
 
-def _method(metric: Metric, n_risks: int, groups: NDArray[np.integer] | None) -> str:
+def _method(metric: Metric, n_risks: int, groups: NDArray[np.integer] | None, *, out_of_fold: bool) -> str:
     drawn = "stratified by outcome" if groups is None else "by group"
-    how = f", risks in about {GROUPS} groups" if n_risks > GROUPS else ""
-    return (
-        f"{title_of(metric)} of out-of-fold risks; percentile interval of {RESAMPLES} bootstrap resamples of the "
-        f"patients, {drawn}{how}; right for a model that was not chosen by the same patients"
-    )
+    how = f"{RESAMPLES} bootstrap resamples of the patients, {drawn}"
+    how += f", risks in about {GROUPS} groups" if n_risks > GROUPS else ""
+    if not out_of_fold:
+        return f"{title_of(metric)} of other patients; percentile interval of {how}"
+    return f"{title_of(metric)} of out-of-fold risks, {how}; {INTERVAL}; {NOT_CHOSEN}"
 
 
 def _tabulated(y: NDArray[np.integer], p: NDArray[np.float64]) -> tuple[NDArray[np.float64], _Counts]:

@@ -8,10 +8,8 @@
     W        weights that the same rule gives by the scores on the patients drawn                (b, t)
     s, s_w   scores of W p and of w p on the patients left out, n / e of them                    (b,)
     o        optimism, mean of s_w - s
-    m        patients (or groups) with the rarer outcome
-    h        1.2 t(m - 1) sd(s) / sqrt(e - 1), with Student's quantile
 
-    A = score of w p on all patients - o,   interval  logit A +- h / (A (1 - A))  or, of scores beyond [0, 1], A +- h
+    score = score of w p on all patients - o,   sd = sd(s) / sqrt(e - 1)
 
 The patients left out had no part in W, so that the mean of s is right where the risks are worthless, however many of
 them there are to choose from; where they are not, it is a little too bad, since W rests on 1 - 1/e of the patients. The
@@ -20,17 +18,14 @@ a choice there is no correction. Of other corrections that were simulated where 
 the patients drawn less that on all takes too little away, and less that on those left out too much.
 
 A score of n / e patients drawn without replacement from n varies about that of all n with e - 1 times the variance that
-the score of n patients has in other samples: deviations of s are divided by sqrt(e - 1) before they make an interval.
-What no resample of out-of-fold risks shows is that other patients would have taught other models, and that other folds
-would have given other risks. Intervals that take no account of it are known to be too narrow; the fifth by which this
-one is wider was chosen on simulated cohorts, apart from those that its coverage is told of.
+the score of n patients has in other samples, hence sd(s) / sqrt(e - 1). The interval is that of
+`autoprog.validation.score`.
 
 What is not corrected: pipelines that were proposed because similar ones had good luck, and those that a race has left.
 
 References
 ----------
-Tsamardinos, Greasidou & Borboudakis 2018, Machine Learning 107:1895 (BBC-CV); Bates, Hastie & Tibshirani 2023, J. Am.
-Stat. Assoc. 119:1434 (how narrow intervals of cross-validated scores are).
+Tsamardinos, Greasidou & Borboudakis 2018, Machine Learning 107:1895 (BBC-CV).
 """
 
 from __future__ import annotations
@@ -40,25 +35,15 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit, logit, stdtrit
 
 from autoprog.evaluation import Metric
 from autoprog.validation.recalibration import Recalibration, fit_recalibration
 from autoprog.validation.resampled import resampled_scores
-from autoprog.validation.score import LEVEL, ScoreEstimate, title_of
+from autoprog.validation.score import INTERVAL, LEVEL, ScoreEstimate, interval_of, n_rarer, title_of
 
 RESAMPLES, RESAMPLES_OF_MANY, RESAMPLES_OF_MOST = 500, 200, 100
 LEAST_RESAMPLES = 20
 """Below so many a correction is not cut off."""
-
-WIDENING = 1.2
-"""How much wider an interval is than resamples of out-of-fold risks tell."""
-
-INTERVAL = (
-    f"the interval is Student's by the spread of these scores, {WIDENING:g} times as wide, since other patients would "
-    "have taught other models too"
-)
-"""In words."""
 
 # Patients times pipelines that count as many, and as most; scoring the average costs as much as so many pipelines.
 _MANY, _MOST, _AVERAGE = 1_000_000, 10_000_000, 50
@@ -182,18 +167,8 @@ def less_optimism(
         Within the metric's range.
     """
     estimate = apparent - float(np.mean(delivered - chosen))
-    reach = WIDENING * float(stdtrit(rarer - 1, (1 + LEVEL) / 2)) * float(np.std(chosen, ddof=1)) / np.sqrt(np.e - 1)
-    ends = np.array([estimate - reach, estimate + reach])
-    if metric.ranks_only and metric.lower < estimate < metric.upper:
-        ends = expit(logit(estimate) + np.array([-reach, reach]) / (estimate * (1 - estimate)))
-    corrected, lower, upper = np.clip([estimate, *ends], metric.lower, metric.upper).tolist()
-    return corrected, lower, upper
-
-
-def n_rarer(labels: NDArray[np.integer], groups: NDArray[np.integer] | None) -> int:
-    """m: patients, or groups that hold patients, of the rarer of two outcomes."""
-    counted = np.arange(len(labels)) if groups is None else groups
-    return min(len(np.unique(counted[labels == label])) for label in (0, 1))
+    corrected = float(np.clip(estimate, metric.lower, metric.upper))
+    return corrected, *interval_of(metric, corrected, float(np.std(chosen, ddof=1)) / np.sqrt(np.e - 1), rarer)
 
 
 def n_resamples(n_patients: int, n_pipelines: int) -> int:

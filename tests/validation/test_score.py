@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import logit
+from scipy.stats import t as student
 
 from autoprog.evaluation import METRICS, metric_of
 from autoprog.validation import estimate_score
 from autoprog.validation import score as score_module
-from autoprog.validation.score import LEVEL, _statistic, _unrolled
+from autoprog.validation.score import LEVEL, _statistic, _unrolled, interval_of, n_rarer
 
 
 def _simulated(seed: int, n: int = 300, decimals: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -42,6 +44,25 @@ def test_the_width_is_that_of_delong(seed: int) -> None:
     score = estimate_score(METRICS["auc_roc"], y, p, np.random.default_rng(seed))
     assert LEVEL == 0.95
     assert score.upper - score.lower == pytest.approx(2 * 1.96 * _delong_variance(y, p) ** 0.5, rel=0.15)
+    other = estimate_score(METRICS["auc_roc"], y, p, np.random.default_rng(seed), out_of_fold=False)
+    assert other.upper - other.lower == pytest.approx(2 * 1.96 * _delong_variance(y, p) ** 0.5, rel=0.15)
+    assert other.method.startswith("auc_roc of other patients; percentile interval of 1000 bootstrap resamples")
+
+
+def test_the_interval_is_wider_the_fewer_have_the_outcome_and_stays_within_the_range() -> None:
+    ends = [interval_of(METRICS["auc_roc"], 0.95, 0.03, m) for m in (2, 10, 1000)]
+    assert 0 < ends[0][0] < ends[1][0] < ends[2][0] < 0.95 < ends[2][1] < ends[1][1] < ends[0][1] < 1
+    h = student.ppf(0.975, 9) * 0.03 / (0.95 * 0.05)
+    np.testing.assert_allclose(logit(ends[1]), [logit(0.95) - h, logit(0.95) + h])
+    assert interval_of(METRICS["auc_roc"], 1.0, 0.0, 10) == (1.0, 1.0)
+    lower, upper = interval_of(METRICS["brier"], 0.1, 0.01, 50)
+    assert upper - 0.1 == pytest.approx(0.1 - lower) == pytest.approx(student.ppf(0.975, 49) * 0.01)
+
+
+def test_groups_count_once_among_those_with_the_rarer_outcome() -> None:
+    y = np.array([1, 1, 1, 0, 0, 0, 0, 0])
+    assert n_rarer(y, None) == 3
+    assert n_rarer(y, np.array([0, 0, 1, 1, 2, 3, 4, 5])) == 2
 
 
 @pytest.mark.parametrize("decimals", [None, 1])

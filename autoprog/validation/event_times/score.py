@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from autoprog.evaluation import FollowUp, Metric
 from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.recalibration import fit_event_recalibration
-from autoprog.validation.score import LEVEL, ScoreEstimate
-from autoprog.validation.selection import INTERVAL, Stop, Weighing, less_optimism, n_rarer, never, until
+from autoprog.validation.score import INTERVAL, LEVEL, NOT_CHOSEN, ScoreEstimate, interval_of, n_rarer
+from autoprog.validation.selection import Stop, Weighing, less_optimism, never, until
 
 RESAMPLES = 500
 # The correction scores every pipeline in every resample, and two averages one by one.
@@ -47,9 +47,14 @@ class FollowedPatients(NamedTuple):
 
 
 def estimate_event_score(
-    metric: Metric, patients: FollowedPatients, F: NDArray[np.floating], rng: np.random.Generator
+    metric: Metric,
+    patients: FollowedPatients,
+    F: NDArray[np.floating],
+    rng: np.random.Generator,
+    *,
+    out_of_fold: bool = True,
 ) -> ScoreEstimate:
-    """Score out-of-fold curves, with a percentile interval of a bootstrap of the patients.
+    """Score curves, with an interval by a bootstrap of the patients.
 
     Parameters
     ----------
@@ -61,6 +66,8 @@ def estimate_event_score(
         Risks until the times of the search.
     rng : numpy.random.Generator
         Source of randomness.
+    out_of_fold : bool
+        Whether the curves are by models of the other folds' patients, or by one model of other patients.
 
     Returns
     -------
@@ -70,13 +77,15 @@ def estimate_event_score(
     scores = resampled_event_scores(metric.name, patients.y, F[None], patients.follow_up, rng)
     drawn = np.concatenate([scores(c)[:, 0] for c in _counts(metric, patients, RESAMPLES, rng)])
     estimate = metric.score(patients.y, F)
-    # Of many patients the resamples compare a part: their spread counts, not their middle.
-    ends = estimate + np.quantile(drawn - drawn.mean(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-    lower, upper = np.clip(ends, metric.lower, metric.upper).tolist()
-    method = (
-        f"{_title(metric, patients.follow_up)} of out-of-fold risks; percentile interval of {RESAMPLES} bootstrap "
-        "resamples of the patients; right for a model that was not chosen by the same patients"
-    )
+    title, how = _title(metric, patients.follow_up), f"{RESAMPLES} bootstrap resamples of the patients"
+    if out_of_fold:
+        lower, upper = interval_of(metric, estimate, float(drawn.std(ddof=1)), _n_rarer(patients))
+        method = f"{title} of out-of-fold risks, {how}; {INTERVAL}; {NOT_CHOSEN}"
+    else:
+        # Of many patients the resamples compare a part: their spread counts, not their middle.
+        ends = estimate + np.quantile(drawn - drawn.mean(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+        lower, upper = np.clip(ends, metric.lower, metric.upper).tolist()
+        method = f"{title} of other patients; percentile interval of {how}"
     return ScoreEstimate(estimate, lower, upper, LEVEL, method)
 
 
@@ -131,9 +140,7 @@ def corrected_event_score(
             pairs.append((first, second))
     of_chosen, of_delivered = np.array(pairs).T
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
-    had_event = (patients.y["event"] == 1).astype(np.int8)
-    rarer = n_rarer(had_event, patients.groups)
-    estimate, lower, upper = less_optimism(metric, apparent, of_chosen, of_delivered, rarer)
+    estimate, lower, upper = less_optimism(metric, apparent, of_chosen, of_delivered, _n_rarer(patients))
     method = (
         f"{_title(metric, patients.follow_up)} of out-of-fold risks, corrected for having chosen the ensemble's "
         f"weights by the same patients: in {len(pairs)} bootstrap resamples all {t} pipelines are scored and weighed "
@@ -141,6 +148,10 @@ def corrected_event_score(
         f"{apparent:.3f}"
     )
     return ScoreEstimate(estimate, lower, upper, LEVEL, method)
+
+
+def _n_rarer(patients: FollowedPatients) -> int:
+    return n_rarer((patients.y["event"] == 1).astype(np.int8), patients.groups)
 
 
 def n_event_resamples(n_patients: int, n_pipelines: int) -> int:

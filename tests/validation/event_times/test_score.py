@@ -17,7 +17,7 @@ from autoprog.validation.event_times import (
     fit_event_recalibration,
 )
 from autoprog.validation.event_times import score as score_module
-from autoprog.validation.selection import LEAST_RESAMPLES, WIDENING, Weighing
+from autoprog.validation.selection import LEAST_RESAMPLES, Weighing
 from tests.space.event_times.cohorts import simulated, unrelated
 
 TIMES = (0.3, 0.6, 1.0)
@@ -90,7 +90,7 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     chosen = np.array(of_chosen)
     estimate = metric.score(data.y, average(w, p)) - np.mean(of_delivered) + chosen.mean()
     m = min(np.sum(data.y["event"] == 1), np.sum(data.y["event"] != 1))
-    h = WIDENING * student.ppf(0.975, m - 1) * chosen.std(ddof=1) / np.sqrt(np.e - 1)
+    h = student.ppf(0.975, m - 1) * chosen.std(ddof=1) / np.sqrt(np.e - 1)
     ends = np.array([estimate - h, estimate + h])
     if metric.ranks_only:
         ends = expit(logit(estimate) + np.array([-h, h]) / (estimate * (1 - estimate)))
@@ -126,7 +126,7 @@ def test_the_score_of_a_model_that_was_not_chosen_is_the_measure() -> None:
         found = estimate_event_score(metric, patients, data.risk(np.array(TIMES)), np.random.default_rng(0))
         assert found.estimate == metric.score(data.y, data.risk(np.array(TIMES)))
         assert metric.lower <= found.lower <= found.upper <= metric.upper
-        assert "percentile interval of 500 bootstrap resamples" in found.method
+        assert "of out-of-fold risks, 500 bootstrap resamples of the patients; the interval" in found.method
 
 
 @pytest.mark.parametrize(
