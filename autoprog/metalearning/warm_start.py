@@ -11,14 +11,17 @@ s        likeness of two pipelines: over the stages, 0 for different algorithms,
 
 The portfolio has distinct prediction algorithms, chosen by g and eta as `portfolio.py` says. Each stands for all the
 pipelines with it that did best on one of the cohorts; the one that is most like the others of them is taken,
-argmax_c sum_j eta_j s(c, c_j): the best of one cohort owes much to the noise of its evaluation.
+argmax_c sum_j eta_j s(c, c_j): the best of one cohort owes much to the noise of its evaluation. Cohorts that are to be
+trusted as much as what is believed without any, t = 1/2, make it as long as it may be, others shorter.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autoprog.cohort import Mode
 from autoprog.metalearning.cohort_statistics import CohortStatistics
@@ -70,7 +73,13 @@ def warm_start(
     prior = calibrated_prior(target, usable, mode=mode, metric=metric, agnostic=agnostic)
     weights = dict(prior.cohorts)
     return Start(
-        portfolio=_portfolio(usable, np.array([weights[s.cohort_id] for s in usable]), space, kinds),
+        portfolio=_portfolio(
+            usable,
+            np.array([weights[s.cohort_id] for s in usable]),
+            space,
+            kinds,
+            size=math.ceil(PORTFOLIO * min(1.0, 2.0 * prior.trust)),
+        ),
         offsets=prior.offsets,
         constants=prior.constants,
         trust=prior.trust,
@@ -79,7 +88,12 @@ def warm_start(
 
 
 def _portfolio(
-    statistics: Sequence[CohortStatistics], weights: np.ndarray, space: Space, kinds: Sequence[PipelineKind]
+    statistics: Sequence[CohortStatistics],
+    weights: NDArray[np.float64],
+    space: Space,
+    kinds: Sequence[PipelineKind],
+    *,
+    size: int,
 ) -> tuple[Configuration, ...]:
     tried = _tried(statistics, weights, kinds)
     names = sorted(tried)
@@ -89,12 +103,12 @@ def _portfolio(
     for j, s in enumerate(statistics):
         of = {gain.algorithm: gain.best / s.scale for gain in s.algorithms}
         gains[:, j] = [of.get(name, np.nan) for name in names]
-    rows = greedy_portfolio(gains, names, PORTFOLIO, weights)
+    rows = greedy_portfolio(gains, names, size, weights)
     return tuple(_most_typical(tried[names[i]], space) for i in rows)
 
 
 def _tried(
-    statistics: Sequence[CohortStatistics], weights: np.ndarray, kinds: Sequence[PipelineKind]
+    statistics: Sequence[CohortStatistics], weights: NDArray[np.float64], kinds: Sequence[PipelineKind]
 ) -> dict[str, list[tuple[Configuration, float]]]:
     """By prediction algorithm: its best pipeline on each cohort as it would be here, with the cohort's weight."""
     tried: dict[str, list[tuple[Configuration, float]]] = {}
@@ -123,6 +137,5 @@ def _distance(
     space: Space, stage: StageName, name: str, parameters: Mapping[str, Parameter], others: Mapping[str, Parameter]
 ) -> float:
     axes = space.algorithm(stage, name).hyperparameters
-    return (
-        float(np.mean([abs(h.to_unit(parameters[h.name]) - h.to_unit(others[h.name])) for h in axes])) if axes else 0.0
-    )
+    distances = [abs(h.to_unit(parameters[h.name]) - h.to_unit(others[h.name])) for h in axes]
+    return float(np.mean(distances)) if distances else 0.0

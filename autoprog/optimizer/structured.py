@@ -36,7 +36,7 @@ from autoprog.optimizer.start import Start
 from autoprog.optimizer.threads import one_thread
 from autoprog.space import STAGES, Configuration, Space, Step, TableShape
 
-# Evaluations before the surrogate takes over where no earlier cohort tells what to begin with.
+# Evaluations before the surrogate takes over. A pipeline that did well on earlier cohorts stands for two of them.
 _FIRST_DESIGN = 10
 # The chain goes on from batch to batch, so that a few sweeps a batch suffice; long histories afford one.
 _MOST_SWEEPS, _SWEEP_EVALUATIONS = 4, 200
@@ -73,7 +73,7 @@ class StructuredOptimizer:
         # A young search learns more from many pipelines than from dear ones.
         self._first_kinds = cheaper_half(self._kinds, shape)
         self._first = (simple_configuration(self._first_kinds, shape.mode), *start.portfolio)
-        self._first_design = len(self._first) if start.portfolio else _FIRST_DESIGN
+        self._first_design = max(len(self._first), _FIRST_DESIGN - len(start.portfolio))
         self._kind_table = np.array([self._encoding.indices(kind) for kind in self._kinds])
         self._options = options
         self._offsets = start.offsets if options.acquisition == "log_ei" else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from autoprog.metalearning import AlgorithmGain, CohortStatistics, TriedConfigur
 from autoprog.metalearning.warm_start import PORTFOLIO
 from autoprog.optimizer import OptimizerOptions, Start
 from autoprog.space import Configuration, Space, TableShape
-from tests.metalearning.repositories import centre, meta_features_at, statistics_of
+from tests.metalearning.repositories import COUNTS, centre, meta_features_at, statistics_of
 
 SPACE = Space.full()
 KINDS = SPACE.valid_kinds(TableShape(400, 20, 100, has_missing=True))
@@ -57,6 +58,15 @@ def test_it_is_short_and_has_distinct_predictors() -> None:
     portfolio = start_of([earlier("one", {name: 0.01 * i for i, name in enumerate(names)})]).portfolio
     assert len(portfolio) == PORTFOLIO
     assert len({c.prediction.algorithm for c in portfolio}) == PORTFOLIO
+
+
+def test_cohorts_that_are_hardly_alike_give_a_shorter_one() -> None:
+    names = [a.name for a in SPACE.stages[2] if "classification" in a.modes][:9]
+    gains = {name: 0.01 * i for i, name in enumerate(names)}
+    away = meta_features_at(centre(np.random.default_rng(0)) + np.where(COUNTS, 12.0, 0.0))
+    start = start_of([replace(earlier("far", gains), meta_features=away)])
+    assert 0 < start.trust < 0.3
+    assert len(start.portfolio) == math.ceil(10 * start.trust) < PORTFOLIO
 
 
 def test_of_many_pipelines_with_an_algorithm_the_typical_one_is_taken() -> None:

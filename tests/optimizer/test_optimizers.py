@@ -265,13 +265,15 @@ def test_a_portfolio_comes_after_the_simple_pipeline_and_the_surrogate_after_the
 
 
 def test_what_earlier_cohorts_taught_of_algorithms_moves_the_choice() -> None:
-    """After two evaluations what did well elsewhere comes first, and what did badly last."""
+    """Of what is not evaluated yet what did well elsewhere comes first, and what did badly last."""
     space = toy_space(((0, 1), (0, 2), (1, 1, 1, 1), (0, 0)))
     offsets = {"prediction/prediction2": 1.5, "prediction/prediction3": -1.5}
-    portfolio = tuple(space.default(kind) for kind in space.valid_kinds(SHAPE)[-1:])
+    known = [kind for kind in space.valid_kinds(SHAPE) if kind[2].name in {"prediction0", "prediction1"}]
+    portfolio = tuple(space.default(kind) for kind in known[-5:])
     optimizer = make_optimizer(space, SHAPE, OptimizerOptions(), Start(portfolio, offsets))
-    design = optimizer.propose(History(METRICS["auc_roc"]), 0, 2, np.random.default_rng(0), {}).configurations
-    history = history_of(design, lambda _: 0.8)
+    design = optimizer.propose(History(METRICS["auc_roc"]), 0, 6, np.random.default_rng(0), {}).configurations
+    assert design[1:] == portfolio
+    history = history_of(design, lambda i: 0.8 + 0.001 * i)
     batch = optimizer.propose(history, 1, 4, np.random.default_rng(1), {}).configurations
     order = [c.prediction.algorithm for c in batch]
     assert order[0] == "prediction2"
