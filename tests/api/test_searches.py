@@ -9,6 +9,10 @@ from fastapi.testclient import TestClient
 
 from api.searches.schemas import EnsembleDocument
 from autoprog.evaluation import Status
+from autoprog.optimizer import Start
+from autoprog.space import Configuration, Step
+from autoprog.storage.database import Database
+from autoprog.storage.tables import SearchRow
 from tests.api.searching import (
     FILE,
     SIMPLE,
@@ -37,7 +41,7 @@ def test_a_search_is_queued_with_its_settings_settled(client: TestClient) -> Non
     assert response.headers["location"] == f"/v1/searches/{search['id']}"
     assert int(response.headers["retry-after"]) >= 1
     assert set(search) == {
-        "id", "cohort_id", "model_id", "status", "phase", "progress", "account", "settings", "warnings", "error",
+        "id", "cohort_id", "model_id", "status", "phase", "progress", "account", "settings", "start", "warnings", "error",
         "created_at", "started_at", "finished_at",
     }  # fmt: skip
     assert (search["status"], search["cohort_id"], search["model_id"]) == ("queued", cohort["id"], None)
@@ -47,6 +51,18 @@ def test_a_search_is_queued_with_its_settings_settled(client: TestClient) -> Non
         "evaluations": {"succeeded": 0, "failed": 0, "budget": 7}, "elapsed_s": 0.0, "eta_s": None, "best_score": None,
     }  # fmt: skip
     assert client.get(response.headers["location"]).json() == search
+
+
+def test_what_a_search_began_with_is_shown(client: TestClient) -> None:
+    search = client.post("/v1/searches", json={"cohort_id": make_cohort(client)["id"]}).json()
+    assert search["start"] is None
+    simple = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("none"))
+    start = Start((simple,), {"prediction/ridge": 0.3}, {"subspaces": 5}, trust=0.4, n_cohorts=3)
+    database: Database = client.app.state.context.database  # type: ignore[attr-defined]
+    with database.session() as session:
+        session.get_one(SearchRow, search["id"]).start = start.to_json()
+    shown = client.get(f"/v1/searches/{search['id']}").json()["start"]
+    assert shown == {"n_cohorts": 3, "trust": 0.4, "portfolio": [simple.to_json()]}
 
 
 @pytest.mark.parametrize("asked", [{}, {"metric": "net_benefit", "thresholds": [0.02, 0.1]}])
