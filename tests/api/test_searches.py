@@ -41,8 +41,8 @@ def test_a_search_is_queued_with_its_settings_settled(client: TestClient) -> Non
     assert response.headers["location"] == f"/v1/searches/{search['id']}"
     assert int(response.headers["retry-after"]) >= 1
     assert set(search) == {
-        "id", "cohort_id", "model_id", "status", "phase", "progress", "account", "settings", "start", "warnings", "error",
-        "created_at", "started_at", "finished_at",
+        "id", "cohort_id", "model_id", "status", "phase", "progress", "account", "settings", "start", "warnings",
+        "error", "created_at", "started_at", "finished_at",
     }  # fmt: skip
     assert (search["status"], search["cohort_id"], search["model_id"]) == ("queued", cohort["id"], None)
     assert search["settings"]["folds"] == 5
