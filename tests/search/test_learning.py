@@ -28,5 +28,5 @@ def test_a_search_leaves_its_statistics(database: Database, tmp_path: Path) -> N
     assert 5 <= statistics.n_evaluations <= 14
     simple = next(gain for gain in statistics.algorithms if gain.algorithm == "logistic_regression")
     assert statistics.offsets["prediction/logistic_regression"] == statistics.offsets["imputation/median"] == 0
-    assert simple.best >= 0  # the simple pipeline is one of its own
+    assert simple.best >= -1e-12  # the simple pipeline is one of its own
     assert not statistics.shared
