@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from numpy.typing import NDArray
 from autoprog.space import STAGES, Configuration, PipelineKind, Space, Step
 
 UNSELECTED = 0.5
+_RECENT_STEPS = 8_192
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +69,8 @@ class Encoding:
         ends = np.cumsum(sizes)
         self.columns = tuple(slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True))
         self._index = {key: a for a, key in enumerate(self.keys)}
+        # Most candidates share most of their steps with a pipeline that was encoded just before.
+        self.units_of = lru_cache(_RECENT_STEPS)(self._units_of)
 
     @property
     def n_algorithms(self) -> int:
@@ -81,11 +85,13 @@ class Encoding:
         """The columns of a configuration's four algorithms."""
         return tuple(self._index[f"{stage}/{configuration.step(stage).algorithm}"] for stage in STAGES)
 
-    def units_of(self, algorithm: int, step: Step) -> NDArray[np.float64]:
-        """Where a step lies on the axes of its algorithm, shape = (n_hyper of it,)."""
+    def _units_of(self, algorithm: int, step: Step) -> NDArray[np.float64]:
+        """Where a step lies on the axes of its algorithm, shape = (n_hyper of it,); read-only."""
         parameters = dict(step.parameters)
         axes = self.algorithms[algorithm].hyperparameters
-        return np.array([h.to_unit(parameters[h.name]) for h in axes], dtype=np.float64)
+        units = np.array([h.to_unit(parameters[h.name]) for h in axes], dtype=np.float64)
+        units.flags.writeable = False
+        return units
 
     def encode(self, configurations: Sequence[Configuration]) -> Points:
         """Turn configurations into arrays.

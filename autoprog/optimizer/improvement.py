@@ -35,7 +35,7 @@ _YOUNG, _OVERHEAD_S = 40, 0.2
 
 def improving_batch(
     mixture: Mixture,
-    kinds: Sequence[PipelineKind],
+    neighbourhood: Neighbourhood,
     size: int,
     seen: Collection[Configuration],
     rng: np.random.Generator,
@@ -50,8 +50,8 @@ def improving_batch(
     ----------
     mixture : Mixture
         What is believed of the evaluated pipelines; afterwards it believes in the batch too.
-    kinds : sequence of PipelineKind
-        The valid kinds.
+    neighbourhood : Neighbourhood
+        Of the valid kinds.
     size : int
         B, the most configurations.
     seen : collection of Configuration
@@ -72,7 +72,6 @@ def improving_batch(
         any left.
     """
     belief, encoding = mixture.belief, mixture.belief.encoding
-    neighbourhood = Neighbourhood(encoding.space, kinds, rng)
 
     def score(candidates: Sequence[Configuration]) -> NDArray[np.float64]:
         mean, sd = mixture.marginal(encoding.encode(candidates))
@@ -88,17 +87,18 @@ def improving_batch(
     while len(batch) < size:
         taken = {*seen, *batch}
         n_random, n_changed = (0, _RANDOM + _CHANGED) if is_local else (_RANDOM, _CHANGED)
-        candidates = neighbourhood.draw(n_random) + neighbourhood.around(anchors, n_changed // len(anchors))
+        candidates = neighbourhood.draw(n_random, rng)
+        candidates += neighbourhood.around(anchors, n_changed // len(anchors), rng)
         used = {c.prediction.algorithm for c in batch}
         if all(c.prediction.algorithm in used for c in candidates):
             used = set()
         pool = _Ranked(taken, used, score)
         pool.add(candidates)
         for _ in range(_ROUNDS):
-            pool.add(neighbourhood.around(pool.best(_CLIMBERS), _STEPS))
+            pool.add(neighbourhood.around(pool.best(_CLIMBERS), _STEPS, rng))
         chosen = pool.best(1)
         if not chosen:  # hardly a pipeline is left
-            return (*batch, *uniform_design(encoding, kinds, size - len(batch), taken, rng))
+            return (*batch, *uniform_design(encoding, neighbourhood.kinds, size - len(batch), taken, rng))
         batch += chosen
         if len(batch) < size:
             mixture.believe(encoding.encode(chosen))

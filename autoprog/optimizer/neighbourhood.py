@@ -27,13 +27,11 @@ class Neighbourhood:
         The algorithms in play.
     kinds : sequence of PipelineKind, at least 1
         The valid kinds.
-    rng : numpy.random.Generator
-        Source of randomness.
     """
 
-    def __init__(self, space: Space, kinds: Sequence[PipelineKind], rng: np.random.Generator) -> None:
+    def __init__(self, space: Space, kinds: Sequence[PipelineKind]) -> None:
+        self.kinds = kinds
         self._space = space
-        self._rng = rng
         self._by_predictor: dict[str, list[PipelineKind]] = {}
         # For a kind with one stage left open, the algorithms that may fill it.
         self._fillers: dict[tuple[int, tuple[str, ...]], list[Algorithm]] = {}
@@ -41,14 +39,17 @@ class Neighbourhood:
             self._by_predictor.setdefault(kind[STAGES.index("prediction")].name, []).append(kind)
             for place, algorithm in enumerate(kind):
                 self._fillers.setdefault((place, _without(kind, place)), []).append(algorithm)
+        self._swaps_of: dict[tuple[str, ...], dict[int, list[Algorithm]]] = {}
 
-    def draw(self, n: int) -> list[Configuration]:
+    def draw(self, n: int, rng: np.random.Generator) -> list[Configuration]:
         """Pipelines over the whole space: every prediction algorithm equally often, the rest uniform.
 
         Parameters
         ----------
         n : int
             How many.
+        rng : numpy.random.Generator
+            Source of randomness.
 
         Returns
         -------
@@ -57,12 +58,12 @@ class Neighbourhood:
         """
         predictors = list(self._by_predictor.values())
         drawn = []
-        for i in self._rng.integers(len(predictors), size=n).tolist():
-            kind = predictors[i][int(self._rng.integers(len(predictors[i])))]
-            drawn.append(Configuration(*(self._new_step(algorithm) for algorithm in kind)))
+        for i in rng.integers(len(predictors), size=n).tolist():
+            kind = predictors[i][int(rng.integers(len(predictors[i])))]
+            drawn.append(Configuration(*(_new_step(algorithm, rng) for algorithm in kind)))
         return drawn
 
-    def around(self, anchors: Sequence[Configuration], each: int) -> list[Configuration]:
+    def around(self, anchors: Sequence[Configuration], each: int, rng: np.random.Generator) -> list[Configuration]:
         """Changes of some pipelines: one step, or with falling probability two and more.
 
         Parameters
@@ -71,6 +72,8 @@ class Neighbourhood:
             Of valid kinds.
         each : int
             Changes of each.
+        rng : numpy.random.Generator
+            Source of randomness.
 
         Returns
         -------
@@ -80,45 +83,57 @@ class Neighbourhood:
         changed = []
         for anchor in anchors:
             for _ in range(each):
-                configuration = self._change(anchor)
-                while self._rng.random() < 0.3:
-                    configuration = self._change(configuration)
+                configuration = self._change(anchor, rng)
+                while rng.random() < 0.3:
+                    configuration = self._change(configuration, rng)
                 changed.append(configuration)
         return changed
 
-    def _change(self, configuration: Configuration) -> Configuration:
+    def _change(self, configuration: Configuration, rng: np.random.Generator) -> Configuration:
         kind = self._space.kind_of(configuration)
         tunable = [place for place, algorithm in enumerate(kind) if algorithm.hyperparameters]
-        open_ = [p for p in range(len(kind)) if len(self._fillers.get((p, _without(kind, p)), ())) > 1]
-        if open_ and (not tunable or self._rng.random() < _OTHER_ALGORITHM):
-            place = open_[int(self._rng.integers(len(open_)))]
-            others = [a for a in self._fillers[place, _without(kind, place)] if a.key != kind[place].key]
-            step = self._new_step(others[int(self._rng.integers(len(others)))])
+        swaps = self._swaps(kind)
+        if swaps and (not tunable or rng.random() < _OTHER_ALGORITHM):
+            place = list(swaps)[int(rng.integers(len(swaps)))]
+            step = _new_step(swaps[place][int(rng.integers(len(swaps[place])))], rng)
         elif tunable:
-            place = tunable[int(self._rng.integers(len(tunable)))]
-            step = self._moved(kind[place], configuration.step(STAGES[place]))
+            place = tunable[int(rng.integers(len(tunable)))]
+            step = _moved(kind[place], configuration.step(STAGES[place]), rng)
         else:
             return configuration
         steps: dict[StageName, Step] = {stage: configuration.step(stage) for stage in STAGES}
         return Configuration(**{**steps, STAGES[place]: step})
 
-    def _new_step(self, algorithm: Algorithm) -> Step:
-        if not algorithm.hyperparameters or self._rng.random() < _DEFAULTS:
-            return algorithm.default_step()
-        return _step_at(algorithm, self._rng.random(len(algorithm.hyperparameters)))
+    def _swaps(self, kind: PipelineKind) -> dict[int, list[Algorithm]]:
+        """By stage, where there are any, the other algorithms with which the kind is valid."""
+        names = tuple(algorithm.name for algorithm in kind)
+        if names not in self._swaps_of:
+            others = {
+                place: [a for a in self._fillers.get((place, _without(kind, place)), ()) if a.key != algorithm.key]
+                for place, algorithm in enumerate(kind)
+            }
+            self._swaps_of[names] = {place: algorithms for place, algorithms in others.items() if algorithms}
+        return self._swaps_of[names]
 
-    def _moved(self, algorithm: Algorithm, step: Step) -> Step:
-        """One hyperparameter moved, or with falling probability more; a choice may become any other."""
-        parameters = dict(step.parameters)
-        units = np.array([h.to_unit(parameters[h.name]) for h in algorithm.hyperparameters])
-        moved = self._rng.random(len(units)) < 1.0 / len(units)
-        moved[int(self._rng.integers(len(units)))] = True
-        for j in np.flatnonzero(moved).tolist():
-            if hasattr(algorithm.hyperparameters[j], "choices"):
-                units[j] = self._rng.random()
-            else:
-                units[j] = np.clip(units[j] + self._rng.normal(0.0, _CHANGE_SD), 0.0, 1.0)
-        return _step_at(algorithm, units)
+
+def _new_step(algorithm: Algorithm, rng: np.random.Generator) -> Step:
+    if not algorithm.hyperparameters or rng.random() < _DEFAULTS:
+        return algorithm.default_step()
+    return _step_at(algorithm, rng.random(len(algorithm.hyperparameters)))
+
+
+def _moved(algorithm: Algorithm, step: Step, rng: np.random.Generator) -> Step:
+    """One hyperparameter moved, or with falling probability more; a choice may become any other."""
+    parameters = dict(step.parameters)
+    units = np.array([h.to_unit(parameters[h.name]) for h in algorithm.hyperparameters])
+    moved = rng.random(len(units)) < 1.0 / len(units)
+    moved[int(rng.integers(len(units)))] = True
+    for j in np.flatnonzero(moved).tolist():
+        if hasattr(algorithm.hyperparameters[j], "choices"):
+            units[j] = rng.random()
+        else:
+            units[j] = np.clip(units[j] + rng.normal(0.0, _CHANGE_SD), 0.0, 1.0)
+    return _step_at(algorithm, units)
 
 
 def _without(kind: PipelineKind, place: int) -> tuple[str, ...]:

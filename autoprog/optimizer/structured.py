@@ -13,6 +13,7 @@ Sheet autoprognosis.md; Alaa & van der Schaar 2018, ICML, section 3.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.improvement import improving_batch, young_prices
 from autoprog.optimizer.initial import cheaper_half, simple_configuration, stratified_design
 from autoprog.optimizer.mixture import Mixture
+from autoprog.optimizer.neighbourhood import Neighbourhood
 from autoprog.optimizer.observations import Observations, observe
 from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.posterior import Posterior
@@ -103,7 +105,7 @@ class StructuredOptimizer:
             else:
                 configurations = improving_batch(
                     self._mixture(belief, rng),
-                    self._kinds,
+                    self._neighbourhood,
                     size,
                     seen,
                     rng,
@@ -137,6 +139,10 @@ class StructuredOptimizer:
             observations=observations,
             smoothers=smoothers,
         )
+
+    @cached_property
+    def _neighbourhood(self) -> Neighbourhood:
+        return Neighbourhood(self._encoding.space, self._kinds)
 
     def _mixture(self, belief: Belief, rng: np.random.Generator) -> Mixture:
         """What expected improvement is averaged over."""

@@ -20,6 +20,8 @@ Sheet autoprognosis.md, "Acquisition and batch"; Duvenaud, Nickisch & Rasmussen 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
@@ -32,6 +34,8 @@ from autoprog.optimizer.covariance import (
     touched,
 )
 from autoprog.optimizer.encoding import Points
+
+_Block = tuple[NDArray[np.intp], ...]
 
 _JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)
 
@@ -112,22 +116,27 @@ class Surrogate:
 
     def covariance(self, rows: Points, columns: Points) -> NDArray[np.float64]:
         """Prior covariance of the gains, shape = (n_rows, n_columns)."""
-        own = effect_covariance(rows, columns, self.parameters.effects)
-        total: NDArray[np.float64] = self.component_covariances(rows, columns).sum(axis=0) + own
+        total = effect_covariance(rows, columns, self.parameters.effects)
+        for _, block, covariance in self._components(rows, columns):
+            total[block] += covariance
         return total
 
     def component_covariances(self, rows: Points, columns: Points) -> NDArray[np.float64]:
         """Prior covariance of each component, shape = (M, n_rows, n_columns)."""
-        on_rows, on_columns = (touched(p, self.labels, self.subspaces) for p in (rows, columns))
         covariances = np.zeros((self.subspaces, len(rows), len(columns)))
-        for m in np.unique(self.labels):
-            members = self.labels == m
-            x, x_ = (coordinates(p, members, self.owner, self.parameters) for p in (rows, columns))
-            gate = on_rows[:, m, None] * on_columns[:, m]
-            covariances[m] = self.parameters.correlate(squared_distances(x, x_)) * gate
-        touches = np.sqrt(np.outer(on_rows.sum(axis=1), on_columns.sum(axis=1)))
-        scaled: NDArray[np.float64] = self.parameters.variance * covariances / touches
-        return scaled
+        for m, block, covariance in self._components(rows, columns):
+            covariances[m][block] = covariance
+        return covariances
+
+    def _components(self, rows: Points, columns: Points) -> Iterator[tuple[int, _Block, NDArray[np.float64]]]:
+        """Prior covariance of each component among the pipelines that touch it, and where these stand."""
+        on_rows, on_columns = (touched(p, self.labels, self.subspaces) for p in (rows, columns))
+        scale_rows, scale_columns = (np.sqrt(on.sum(axis=1)) for on in (on_rows, on_columns))
+        for m in np.unique(self.labels).tolist():
+            members, on, on_ = self.labels == m, on_rows[:, m], on_columns[:, m]
+            x, x_ = (coordinates(p, members, self.owner, self.parameters) for p in (rows[on], columns[on_]))
+            scale = np.outer(scale_rows[on], scale_columns[on_])
+            yield m, np.ix_(on, on_), self.parameters.variance * self.parameters.correlate(squared_distances(x, x_)) / scale
 
     def joint(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior of the true gains.

@@ -15,12 +15,13 @@ KINDS = SPACE.valid_kinds(SHAPE)
 
 @pytest.fixture
 def neighbourhood() -> Neighbourhood:
-    return Neighbourhood(SPACE, KINDS, np.random.default_rng(0))
+    return Neighbourhood(SPACE, KINDS)
 
 
 def test_candidates_are_of_valid_kinds_and_within_their_ranges(neighbourhood: Neighbourhood) -> None:
-    drawn = neighbourhood.draw(400)
-    for configuration in drawn + neighbourhood.around(drawn[:40], 10):
+    rng = np.random.default_rng(0)
+    drawn = neighbourhood.draw(400, rng)
+    for configuration in drawn + neighbourhood.around(drawn[:40], 10, rng):
         kind = SPACE.kind_of(configuration)
         assert kind in set(KINDS)
         for stage, algorithm in zip(STAGES, kind, strict=True):
@@ -31,7 +32,7 @@ def test_candidates_are_of_valid_kinds_and_within_their_ranges(neighbourhood: Ne
 
 def test_every_predictor_is_drawn_as_often(neighbourhood: Neighbourhood) -> None:
     n = 9_000
-    uses = Counter(c.prediction.algorithm for c in neighbourhood.draw(n))
+    uses = Counter(c.prediction.algorithm for c in neighbourhood.draw(n, np.random.default_rng(0)))
     predictors = {kind[2].name for kind in KINDS}
     assert set(uses) == predictors
     share = 1 / len(predictors)
@@ -41,7 +42,7 @@ def test_every_predictor_is_drawn_as_often(neighbourhood: Neighbourhood) -> None
 
 def test_a_change_leaves_the_other_steps_as_they_are(neighbourhood: Neighbourhood) -> None:
     anchor = Configuration(*(SPACE.algorithm(s, a).default_step() for s, a in zip(STAGES, _ANCHOR, strict=True)))
-    changed = [sum(anchor.step(s) != c.step(s) for s in STAGES) for c in neighbourhood.around([anchor], 300)]
+    changed = [sum(anchor.step(s) != c.step(s) for s in STAGES) for c in neighbourhood.around([anchor], 300, np.random.default_rng(0))]
     assert Counter(changed).most_common(1)[0][0] == 1
     assert np.mean([n <= 1 for n in changed]) > 0.6
     assert max(changed) >= 2
