@@ -135,8 +135,9 @@ class Surrogate:
         for m in np.unique(self.labels).tolist():
             members, on, on_ = self.labels == m, on_rows[:, m], on_columns[:, m]
             x, x_ = (coordinates(p, members, self.owner, self.parameters) for p in (rows[on], columns[on_]))
-            scale = np.outer(scale_rows[on], scale_columns[on_])
-            yield m, np.ix_(on, on_), self.parameters.variance * self.parameters.correlate(squared_distances(x, x_)) / scale
+            correlation = self.parameters.correlate(squared_distances(x, x_))
+            scale = self.parameters.variance / np.outer(scale_rows[on], scale_columns[on_])
+            yield m, np.ix_(np.flatnonzero(on), np.flatnonzero(on_)), scale * correlation
 
     def joint(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior of the true gains.
