@@ -2,7 +2,7 @@
 
 from autoprog.optimizer._base import Optimizer
 from autoprog.optimizer.decomposition import Decomposition
-from autoprog.optimizer.options import Acquisition, Decompositions, OptimizerOptions, Preset
+from autoprog.optimizer.options import Acquisition, Decompositions, OptimizerOptions, Outputs, Preset, Stop
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.presets import PRESETS, make_optimizer
 from autoprog.optimizer.proposal import Proposal
@@ -15,9 +15,11 @@ __all__ = [
     "Decompositions",
     "Optimizer",
     "OptimizerOptions",
+    "Outputs",
     "Posterior",
     "Preset",
     "Proposal",
     "Start",
+    "Stop",
     "make_optimizer",
 ]

@@ -45,7 +45,7 @@ class Optimizer(Protocol):
         Returns
         -------
         Proposal
-            Without configurations when the space is exhausted.
+            Without configurations when the space is exhausted, or the options say that enough was found.
         """
 
     def posterior(self, history: History, rng: np.random.Generator, state: Mapping[str, Any]) -> Posterior:

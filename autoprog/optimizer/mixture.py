@@ -26,7 +26,7 @@ from scipy.special import softmax
 
 from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.encoding import Points
-from autoprog.optimizer.surrogate import Surrogate
+from autoprog.optimizer.surrogate import Surrogate, cholesky
 
 
 class Mixture:
@@ -75,6 +75,31 @@ class Mixture:
         """
         mean, sd = self._without_trend(points)
         return mean + self.belief.trend.at(points), sd
+
+    def draws(self, points: Points, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
+        """Draw true gains together.
+
+        Parameters
+        ----------
+        points : Points, p of them
+            The pipelines.
+        n : int
+            How many draws.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        ndarray, shape = (n, p)
+            Of standardised gains, without noise; each under one of the decompositions, by their weights.
+        """
+        drawn = np.empty((n, len(points)))
+        of = rng.choice(len(self.surrogates), size=n, p=self._weights)
+        for s in np.unique(of).tolist():
+            mean, covariance = self.surrogates[s].joint(points)
+            z = rng.standard_normal((int((of == s).sum()), len(points)))
+            drawn[of == s] = mean + z @ cholesky(covariance).T
+        return drawn + self.belief.trend.at(points)
 
     def _without_trend(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         moments = [surrogate.marginal(points) for surrogate in self.surrogates]

@@ -10,7 +10,8 @@ K       folds a repeat                                                          
 ======  ==================================================================================  ==============  =========
 
 A pipeline that is broken on a cohort scores far below all others, and without the clip this tail takes up the kernel's
-whole variance.
+whole variance. Two other outputs are there to compare: gains as they are, a failure's the worst; and the normal scores
+of the clipped gains' ranks, Phi^-1((rank - 1/2) / n).
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
+from scipy.stats import rankdata
 
 from autoprog.evaluation import Evaluation, History, Status, residual_variance
+from autoprog.optimizer.options import Outputs
 
 # Gibbs sampling costs O(n^2) to O(n^3) a sweep; beyond this many the poorest and oldest evaluations are left out.
 MOST_OBSERVATIONS = 256
@@ -82,7 +86,7 @@ class Observations:
         return y
 
 
-def observe(history: History) -> Observations | None:
+def observe(history: History, outputs: Outputs = "clipped") -> Observations | None:
     """Turn a history into what the surrogate is fitted to.
 
     Cancelled evaluations tell nothing about their configuration and are left out. One that was raced out counts with
@@ -94,6 +98,8 @@ def observe(history: History) -> Observations | None:
     ----------
     history : History
         All evaluations so far.
+    outputs : {"clipped", "unclipped", "ranks"}
+        What becomes of the gains; see the head of this module.
 
     Returns
     -------
@@ -106,12 +112,13 @@ def observe(history: History) -> Observations | None:
     evaluations = tuple(e for e in history if e.status is not Status.CANCELLED)
     expected = _expected_gains(history)
     unclipped = np.array([expected.get(e.number, np.nan) for e in evaluations])
-    clipped = np.fmax(unclipped, _floor(gains))
+    clipped = np.fmax(unclipped, gains.min() if outputs == "unclipped" else _floor(gains))
     kept = _kept(clipped)
     evaluations, clipped = tuple(evaluations[i] for i in kept), clipped[kept]
     scale = float(_scale(clipped))
     noise = _pooled_noise(evaluations, scale, history.repeats)
-    return Observations(evaluations, (clipped - clipped.mean()) / scale, noise, unclipped[kept])
+    y = _normal_scores(clipped) if outputs == "ranks" else (clipped - clipped.mean()) / scale
+    return Observations(evaluations, y, noise, unclipped[kept])
 
 
 def _expected_gains(history: History) -> dict[int, float]:
@@ -124,6 +131,11 @@ def _expected_gains(history: History) -> dict[int, float]:
             g = np.array([gain(score) for score in e.fold_scores])
             gains[e.number] = float(np.mean(g - fold_means[: len(g)]) + fold_means.mean())
     return gains
+
+
+def _normal_scores(gains: NDArray[np.float64]) -> NDArray[np.float64]:
+    scores: NDArray[np.float64] = ndtri((rankdata(gains) - 0.5) / len(gains))
+    return scores
 
 
 def _floor(gains: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,6 +8,8 @@ from typing import Any, Literal
 Preset = Literal["default", "paper", "random"]
 Acquisition = Literal["log_ei", "ucb"]
 Decompositions = Literal["learnt", "random", "weighted"]
+Outputs = Literal["clipped", "unclipped", "ranks"]
+Stop = Literal["never", "improvement", "regret"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,12 @@ class OptimizerOptions:
         Whether a young search prefers pipelines that are predicted to take less time.
     local_after : int or None
         Evaluations after which candidates are made from the best pipelines alone; None for never.
+    outputs : {"clipped", "unclipped", "ranks"}
+        What of the scores proposals are made from: standardised gains, cut off below or not, or normal scores of their
+        ranks.
+    stop : {"never", "improvement", "regret"}
+        Whether to propose nothing more where the largest expected improvement, or the expected regret of the best
+        evaluated pipeline, is below the standard error of a score.
     """
 
     preset: Preset = "default"
@@ -61,6 +69,8 @@ class OptimizerOptions:
     effects: bool = True
     cost_aware: bool = False
     local_after: int | None = None
+    outputs: Outputs = "clipped"
+    stop: Stop = "never"
 
     @classmethod
     def of(cls, preset: Preset, given: dict[str, Any]) -> OptimizerOptions:

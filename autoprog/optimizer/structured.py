@@ -35,6 +35,7 @@ from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.proposal import Proposal
 from autoprog.optimizer.start import Start
+from autoprog.optimizer.stopping import has_found
 from autoprog.optimizer.threads import one_thread
 from autoprog.space import STAGES, Configuration, Space, Step, TableShape
 
@@ -91,7 +92,7 @@ class StructuredOptimizer:
     ) -> Proposal:
         """The first design, then the method's batches."""
         seen = {*(e.configuration for e in history), *pending}
-        observations = observe(history)
+        observations = observe(history, self._options.outputs)
         if observations is None or len(seen) < self._first_design:
             design = stratified_design(self._encoding, self._first_kinds, size, seen, rng, self._first)
             return Proposal(batch, design, state=dict(state))
@@ -100,6 +101,10 @@ class StructuredOptimizer:
             belief = Belief.learn(self._encoding, options, observations, state, rng, self._offsets)
             if options.decompositions == "learnt":
                 belief.sweep(int(np.clip(_SWEEP_EVALUATIONS // len(belief.points), 1, _MOST_SWEEPS)), options.averaged)
+            if options.stop != "never" and has_found(
+                self._mixture(belief, rng), self._neighbourhood, options.stop, rng
+            ):
+                return Proposal(batch, (), state=belief.state)
             if options.acquisition == "ucb":
                 configurations = self._bounded(belief, size, seen, rng, pending)
             else:

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 from autoprog.ensemble import EnsembleName
 from autoprog.evaluation import THRESHOLDS
 from autoprog.interpreter import Condition, Operator, Prior, PriorRule
-from autoprog.optimizer import Acquisition, Decompositions, OptimizerOptions, Preset, Start
+from autoprog.optimizer import Acquisition, Decompositions, OptimizerOptions, Outputs, Preset, Start, Stop
 from autoprog.space import Reduction, StageName
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
@@ -108,6 +108,10 @@ class OptimizerSettings(BaseModel):
     local_after: (
         Annotated[int, Field(ge=1, le=10_000, description="evaluations after which only the best are changed")] | None
     ) = None
+    outputs: Outputs | None = Field(None, description="scores cut off below, as they are, or their ranks")
+    stop: Stop | None = Field(
+        None, description="end where expected improvement, or regret, is below the standard error of a score"
+    )
 
     def options(self, start: Start | None = None) -> OptimizerOptions:
         """The preset's options, but for what was asked for and, where nothing was, what earlier cohorts have taught."""

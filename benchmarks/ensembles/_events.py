@@ -32,9 +32,10 @@ from sksurv.linear_model import CoxPHSurvivalAnalysis
 from sksurv.util import Surv
 
 from autoprog.cohort import Cohort, parse_spec, read_cohort
-from autoprog.evaluation import FollowUp, Plan, event_metric_of, fit_pipeline, outcomes_of, risks_of
+from autoprog.evaluation import FollowUp, Metric, Plan, event_metric_of, fit_pipeline, outcomes_of, risks_of
 from autoprog.space import Configuration, Step
 from autoprog.space.design_matrix import DesignMatrix
+from autoprog.survival import NoPairError
 
 SURVIVAL = ("whas500", "gbsg2", "veteran", "lung", "metabric", "actg320", "colon", "flchain")
 COMPETING = ("mgus2", "framingham_cr", "pbc_cr", "bmt137")
@@ -108,10 +109,18 @@ def measure(lab: Laboratory, cohort: Cohort, fold: int, time_s: float) -> dict[s
         "members": len(search.result.ensemble["members"]),
         "score": {name: score[name] for name in ("estimate", "lower", "upper")},
         "scores": {
-            name: {measure: round(event_metric_of(measure, follow_up).score(y, F), 6) for measure in MEASURES}
+            name: {measure: _score(event_metric_of(measure, follow_up), y, F) for measure in MEASURES}
             for name, F in risks.items()
         },
     }
+
+
+def _score(metric: Metric, y: NDArray[np.void], F: _Floats) -> float | None:
+    """None where nobody of a small fold has had the event by the first horizon."""
+    try:
+        return round(metric.score(y, F), 6)
+    except NoPairError:
+        return None
 
 
 def _rivals(inner: Cohort, X: _Floats, seed: int) -> Iterator[tuple[str, _Floats]]:
@@ -170,8 +179,9 @@ def _compared(lines: list[dict[str, Any]]) -> dict[str, Any] | None:
     table = {
         cohort: {
             model: {
-                measure: float(np.mean([each["scores"][model][measure] for each in lines if each["cohort"] == cohort]))
+                measure: float(np.nanmean([np.nan if score is None else score for score in scores]))
                 for measure in MEASURES
+                if (scores := [each["scores"][model][measure] for each in lines if each["cohort"] == cohort])
             }
             for model in models
         }

@@ -4,6 +4,7 @@
     python benchmarks/optimizer surrogates                                      fit both surrogates to each pool
     python benchmarks/optimizer runs --table shared --workers 2                 all methods on all landscapes (hours)
     python benchmarks/optimizer live --data FOLDER                              the same on real evaluations (hours)
+    python benchmarks/optimizer prior                                           learn the shipped prior from all pools
     python benchmarks/optimizer                                                 print the figures of what was run
 
 Each goes on where it was broken off. Figures come from the files that the others left, as JSON; the same as tables
@@ -19,13 +20,14 @@ import sys
 from pathlib import Path
 
 import _pool
-from _cohorts import COHORTS
+from _cohorts import COHORTS, EVENT_COHORTS
 from _landscape import SURROGATES, landscape
 from _methods import METHODS, distinct_when_shared
 from _shards import SHARDS
 
 _RESULTS = Path(__file__).parents[1] / "results"
 _LIVE = Path(__file__).parent / "live"
+_OPEN_COHORTS = Path(__file__).parents[2] / "autoprog" / "metalearning" / "data" / "open_cohorts.json.gz"
 _LIVE_METHODS = ("default", "paper", "tpe", "smac", "random")
 
 
@@ -33,9 +35,18 @@ def _pools(arguments: argparse.Namespace) -> None:
     for i, name in enumerate(arguments.synthetic or ()):
         import _synthetic  # noqa: PLC0415  for trying the benchmark only
 
-        _synthetic.make(name, arguments.pools, arguments.each, has_missing=i % 2 == 0)
+        _synthetic.make(name, arguments.pools, arguments.each or _pool.EACH, has_missing=i % 2 == 0)
     for name in arguments.cohorts if arguments.data else ():
         _pool.make(name, arguments.data, arguments.pools, arguments.each)
+
+
+def _prior(arguments: argparse.Namespace) -> None:
+    from _transfer import open_cohort  # noqa: PLC0415  learning libraries
+
+    from autoprog.metalearning import write_open_cohorts  # noqa: PLC0415  learning libraries
+
+    learnt = [open_cohort(name, arguments.pools) for name in _pool.all_names(arguments.pools)]
+    arguments.to.write_bytes(write_open_cohorts([cohort for cohort in learnt if cohort is not None]))
 
 
 def _surrogates(arguments: argparse.Namespace) -> None:
@@ -141,14 +152,22 @@ def _parser() -> argparse.ArgumentParser:
 
     pools = commands.add_parser("pools", help="evaluate configurations on real cohorts")
     pools.add_argument("--data", type=Path, help="folder of the cohorts' files")
-    pools.add_argument("--cohorts", nargs="+", choices=COHORTS, default=list(COHORTS), metavar="COHORT")
+    both = [*COHORTS, *EVENT_COHORTS]
+    pools.add_argument("--cohorts", nargs="+", choices=both, default=both, metavar="COHORT")
     pools.add_argument(
-        "--each", type=int, default=_pool.EACH, help="configurations a prediction algorithm, a power of 2"
+        "--each",
+        type=int,
+        help=f"configurations a prediction algorithm, a power of 2; {_pool.EACH}, or {_pool.EACH_OF_TIMES} of a cohort "
+        "with event times, where it is left out",
     )
     pools.add_argument(
         "--synthetic", nargs="+", metavar="NAME", help="make pools of these names without any evaluation"
     )
     pools.set_defaults(run=_pools)
+
+    prior = commands.add_parser("prior", help="learn what autoprog is shipped with")
+    prior.add_argument("--to", type=Path, default=_OPEN_COHORTS, help="file to write")
+    prior.set_defaults(run=_prior)
 
     surrogates = commands.add_parser("surrogates", help="fit what stands for evaluations")
     surrogates.add_argument("--cohorts", nargs="+", metavar="COHORT")
@@ -173,7 +192,7 @@ def _parser() -> argparse.ArgumentParser:
     for command in (parser, figures):
         command.add_argument("--markdown", type=Path, default=_RESULTS / "optimizer.md", help="where the tables go")
         command.set_defaults(run=_figures)
-    for command in (parser, pools, surrogates, runs, live, figures):
+    for command in (parser, pools, prior, surrogates, runs, live, figures):
         _common(command)
     return parser
 

@@ -1,7 +1,8 @@
-"""The cohorts whose pools of evaluated configurations the optimizers are compared on.
+"""The cohorts that have pools of evaluated configurations: those that the optimizers are compared on, and those that
+only teach the prior that autoprog is shipped with.
 
 Those on which logistic regression leaves nothing to find (chronic kidney disease, breast cancer cytology) are not
-among them. Two copies of one study are one family: what is learnt for a cohort is never learnt from its family.
+among the first. Two copies of one study are one family: what is learnt for a cohort is never learnt from its family.
 """
 
 from __future__ import annotations
@@ -9,11 +10,12 @@ from __future__ import annotations
 import csv
 import gzip
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from autoprog.cohort import Cohort, parse_spec, read_cohort
 from autoprog.evaluation import Plan
+from autoprog.space import time_grid
 
 # Patients are sampled to this many, or to as many as hold so many of the rarer outcome.
 LEAST_PATIENTS, LEAST_EVENTS, MOST_PATIENTS = 600, 60, 1_500
@@ -34,12 +36,15 @@ class Source:
         Of a time-to-event file: the outcome is an event up to this time; patients censored before it are left out.
     ignore : tuple of str
         Columns that were not known at the beginning, or hold hundreds of codes.
+    competing : tuple of int
+        Of a time-to-event file whose times are the outcome: codes of competing events.
     """
 
     file: str
     family: str
     within: float | None = None
     ignore: tuple[str, ...] = ()
+    competing: tuple[int, ...] = ()
 
 
 COHORTS = {
@@ -59,10 +64,26 @@ COHORTS = {
     "whas500": Source("whas500", "whas500", within=365.0, ignore=("los",)),
 }
 
+EVENT_COHORTS = {
+    "actg320_times": Source("actg320", "actg320"),
+    "bmt137_times": Source("bmt137", "bmt", competing=(2,)),
+    "colon_times": Source("colon", "colon"),
+    "flchain_times": Source("flchain", "flchain"),
+    "framingham_times": Source("framingham_cr", "framingham", competing=(2,)),
+    "gbsg2_times": Source("gbsg2", "gbsg2"),
+    "lung_times": Source("lung", "lung"),
+    "metabric_times": Source("metabric", "metabric"),
+    "mgus2_times": Source("mgus2", "mgus2", competing=(2,)),
+    "pbc_times": Source("pbc_cr", "pbc", competing=(2,)),
+    "veteran_times": Source("veteran", "veteran"),
+    "whas500_times": Source("whas500", "whas500", ignore=("los",)),
+}
+
 
 def family_of(cohort: str) -> str:
     """The study that a cohort comes from; a synthetic one is its own."""
-    return COHORTS[cohort].family if cohort in COHORTS else cohort
+    sources = COHORTS | EVENT_COHORTS
+    return sources[cohort].family if cohort in sources else cohort
 
 
 def load(name: str, folder: Path) -> tuple[Cohort, Plan]:
@@ -71,7 +92,7 @@ def load(name: str, folder: Path) -> tuple[Cohort, Plan]:
     Parameters
     ----------
     name : str
-        Key of `COHORTS`.
+        Key of `COHORTS` or `EVENT_COHORTS`.
     folder : Path
         Holds the files.
 
@@ -80,8 +101,10 @@ def load(name: str, folder: Path) -> tuple[Cohort, Plan]:
     cohort : Cohort
         The patients that evaluations are made on.
     plan : Plan
-        Five folds, AUC-ROC.
+        Five folds; AUC-ROC or, of event times, Uno's concordance.
     """
+    if name in EVENT_COHORTS:
+        return _with_times(name, folder)
     cohort, size = whole(name, folder)
     return Plan("auc_roc", FOLDS, 1, SEED, patients=size).sample(cohort), Plan("auc_roc", FOLDS, 1, SEED)
 
@@ -111,6 +134,15 @@ def whole(name: str, folder: Path) -> tuple[Cohort, int]:
     cohort = read_cohort(content, parse_spec(document)).cohort
     rarer = min(cohort.y.mean(), 1 - cohort.y.mean())
     return cohort, min(MOST_PATIENTS, max(LEAST_PATIENTS, round(LEAST_EVENTS / rarer)))
+
+
+def _with_times(name: str, folder: Path) -> tuple[Cohort, Plan]:
+    source = EVENT_COHORTS[name]
+    outcome = {"time": "time", "event": "event", "event_of_interest": 1, "competing": list(source.competing)}
+    document = {"name": name, "mode": "survival", "outcome": outcome, "ignore": list(source.ignore)}
+    cohort = read_cohort((folder / f"{source.file}.csv.gz").read_bytes(), parse_spec(document)).cohort
+    plan = Plan("uno_c", FOLDS, 1, SEED, patients=min(cohort.n_patients, MOST_PATIENTS), times=time_grid(cohort))
+    return plan.sample(cohort), replace(plan, patients=None)
 
 
 def _by_time(content: bytes, within: float) -> bytes:

@@ -151,6 +151,7 @@ def _method(method: str, table: Table, checkpoints: list[int]) -> dict[str, Any]
     return {
         "landscapes": len(of_method),
         "runs": sum(len(c.regret) for c in of_method.values()),
+        "evaluations": round(float(np.mean([len(s) for s in seconds])), 1),
         "regret": {
             str(t): {
                 "picked": _mean(cohort_means(of_method, at(t))),

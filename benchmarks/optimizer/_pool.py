@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _cohorts import load
+from _cohorts import EVENT_COHORTS, load
 from scipy.stats import qmc
 
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
-from autoprog.evaluation import METRICS, Evaluation, History, Plan, Status
+from autoprog.evaluation import Evaluation, History, Metric, Plan, Status, direction_of
 from autoprog.metalearning import MetaFeatures, meta_features
 from autoprog.optimizer.initial import simple_configuration
 from autoprog.search.evaluation_stream import EvaluationStream
@@ -33,6 +33,7 @@ from autoprog.space import STAGES, Algorithm, Configuration, PipelineKind, Space
 
 POOLS = Path(__file__).parent / "pools"
 EACH = 32  # a predictor: a power of 2, which keeps a Sobol sequence balanced
+EACH_OF_TIMES = 8  # enough to teach a prior
 LIMIT_S, MEMORY_MB = 8.0, 4096
 SLOTS = 2
 
@@ -53,9 +54,16 @@ class Pool:
 
     name: str
     shape: TableShape
+    metric: str
     meta_features: MetaFeatures
+    features: tuple[str, ...]
     entries: tuple[Entry, ...]
     limit_s: float = LIMIT_S
+
+    @property
+    def space(self) -> Space:
+        """What was drawn from."""
+        return Space.subset({}, self.shape.n_causes)
 
     @property
     def history(self) -> History:
@@ -72,7 +80,13 @@ class Pool:
             )
             for number, entry in enumerate(self.entries)
         )
-        return History(METRICS["auc_roc"], evaluations)
+        is_greater_better = direction_of(self.metric).greater_is_better
+        return History(Metric(self.metric, _unasked, is_greater_better, 0.0, 1.0, reference=""), evaluations)
+
+
+def _unasked(y: np.ndarray, risks: np.ndarray) -> float:
+    msg = f"a pool keeps scores, not what {len(y)} patients and {len(risks)} risks would score"
+    raise TypeError(msg)
 
 
 def draw(space: Space, shape: TableShape, each: int, seed: int) -> list[Configuration]:
@@ -81,7 +95,7 @@ def draw(space: Space, shape: TableShape, each: int, seed: int) -> list[Configur
     by_predictor: dict[str, list[PipelineKind]] = {}
     for kind in kinds:
         by_predictor.setdefault(kind[2].name, []).append(kind)
-    drawn: dict[Configuration, None] = {simple_configuration(kinds): None}
+    drawn: dict[Configuration, None] = {simple_configuration(kinds, shape.mode): None}
     for number, (_, of_predictor) in enumerate(sorted(by_predictor.items())):
         for configuration in _of_predictor(of_predictor, each, [seed, number]):
             drawn[configuration] = None
@@ -102,15 +116,17 @@ def _step(algorithm: Algorithm, units: np.ndarray) -> Any:
     return algorithm.step_from_unit({h.name: float(u) for h, u in zip(algorithm.hyperparameters, units, strict=False)})
 
 
-def make(name: str, data: Path, folder: Path = POOLS, each: int = EACH) -> None:
+def make(name: str, data: Path, folder: Path = POOLS, each: int | None = None) -> None:
     """Evaluate a pool; goes on where it was broken off."""
+    each = each or (EACH_OF_TIMES if name in EVENT_COHORTS else EACH)
     path, part = folder / f"{name}.jsonl.gz", folder / f"{name}.part.jsonl"
     if path.exists():
         return
     folder.mkdir(parents=True, exist_ok=True)
     cohort, plan = load(name, data)
     shape = plan.shape(cohort)
-    configurations = draw(Space.full(), shape, each, seed=zlib.crc32(name.encode()))
+    space = Space.subset({}, cohort.n_causes)
+    configurations = draw(space, shape, each, seed=zlib.crc32(name.encode()))
     done = {record["number"] for record in _whole_lines(part)}
     left = {i: c for i, c in enumerate(configurations) if i not in done}
     with part.open("a") as file:
@@ -121,7 +137,9 @@ def make(name: str, data: Path, folder: Path = POOLS, each: int = EACH) -> None:
     header = {
         "cohort": name,
         "patients": cohort.n_patients,
-        "events": int(cohort.y.sum()),
+        "events": int((cohort.y == 1).sum()),
+        "metric": plan.metric,
+        "features": [feature.name for feature in cohort.features],
         "limit_s": LIMIT_S,
         "shape": _shape_document(shape),
         "meta_features": meta_features(cohort).to_dict(),
@@ -191,10 +209,17 @@ def read(name: str, folder: Path = POOLS) -> Pool:
         )
         for record in records
     )
-    shape = TableShape(**{**header["shape"], "categorical": tuple(header["shape"]["categorical"])})
-    return Pool(name, shape, MetaFeatures.of(header["meta_features"]), entries, header["limit_s"])
+    lists = {field: tuple(value) for field, value in header["shape"].items() if isinstance(value, list)}
+    shape = TableShape(**{**header["shape"], **lists})
+    meta, features = MetaFeatures.of(header["meta_features"]), tuple(header["features"])
+    return Pool(name, shape, header["metric"], meta, features, entries, header["limit_s"])
 
 
 def names(folder: Path) -> list[str]:
+    """The cohorts without event times that have a pool."""
+    return [name for name in all_names(folder) if name not in EVENT_COHORTS]
+
+
+def all_names(folder: Path) -> list[str]:
     """The cohorts that have a pool."""
     return sorted(path.name.removesuffix(".jsonl.gz") for path in folder.glob("*.jsonl.gz"))

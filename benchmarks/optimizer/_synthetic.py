@@ -34,6 +34,8 @@ def make(name: str, folder: Path, each: int, *, has_missing: bool) -> None:
         "cohort": name,
         "patients": 300,
         "events": 100,
+        "metric": "auc_roc",
+        "features": ["age"],
         "limit_s": LIMIT_S,
         "shape": document,
         "meta_features": {m.name: float(rng.random()) for m in META_FEATURES},

@@ -10,9 +10,8 @@ from _cohorts import family_of
 from _pool import names, read
 from _problem import Problem
 
-from autoprog.metalearning import CohortStatistics, learn_statistics, warm_start
+from autoprog.metalearning import CohortStatistics, OpenCohort, learn_statistics, warm_start
 from autoprog.optimizer import OptimizerOptions, Start
-from autoprog.space import Space
 
 
 def learnt(cohort: str, folder: Path, problem: Problem) -> Start:
@@ -52,15 +51,23 @@ def learnt(cohort: str, folder: Path, problem: Problem) -> Start:
     )
 
 
+def open_cohort(name: str, folder: Path) -> OpenCohort | None:
+    """What a pool teaches whoever installs autoprog; None where it has too few scores."""
+    pool, statistics = read(name, folder), statistics_of(name, folder)
+    if statistics is None:
+        return None
+    return OpenCohort(family_of(name), frozenset(feature.lower() for feature in pool.features), statistics)
+
+
 @cache
 def statistics_of(name: str, folder: Path) -> CohortStatistics | None:
     """What a pool teaches, as a search with these evaluations would have."""
     pool = read(name, folder)
     return learn_statistics(
         pool.history,
-        Space.full(),
+        pool.space,
         np.random.default_rng(0),
         cohort_id=name,
         meta_features=pool.meta_features,
-        mode="classification",
+        mode=pool.shape.mode,
     )

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from statistics import NormalDist
 
 import numpy as np
 import pytest
@@ -130,3 +131,14 @@ def with_a_lost_race() -> History:
     complete = history([0.8, 0.7, 0.6, None, 0.75])
     lost = replace(complete.evaluations[4], status=Status.RACED_OUT, score=None, risks=None, fold_scores=(0.62, 0.66))
     return History(complete.metric, (*complete.evaluations[:4], lost))
+
+
+def test_outputs_that_are_not_clipped_or_are_ranks() -> None:
+    """A failure stands with the worst; ranks are normal scores, whatever the distances."""
+    told = history([0.8, 0.79, 0.2, 0.81, None])
+    whole, ranks = observe(told, "unclipped"), observe(told, "ranks")
+    assert whole is not None
+    assert ranks is not None
+    gains = np.array([0.8, 0.79, 0.2, 0.81, 0.2])
+    np.testing.assert_allclose(whole.y, (gains - gains.mean()) / gains.std(), rtol=1e-12)
+    np.testing.assert_allclose(ranks.y, [NormalDist().inv_cdf(q) for q in (0.7, 0.5, 0.2, 0.9, 0.2)], rtol=1e-9)

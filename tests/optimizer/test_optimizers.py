@@ -227,7 +227,16 @@ def test_a_cancelled_evaluation_is_not_proposed_again() -> None:
     assert following.configurations[0] not in configurations
 
 
-@pytest.mark.parametrize("given", [{"decompositions": "random"}, {"decompositions": "weighted"}, {"local_after": 12}])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"decompositions": "random"},
+        {"decompositions": "weighted"},
+        {"local_after": 12},
+        {"outputs": "unclipped"},
+        {"outputs": "ranks"},
+    ],
+)
 def test_every_switch_proposes_what_is_new_and_the_same_again(given: dict[str, Any]) -> None:
     space = toy_space(((0, 1), (0, 2), (0, 1, 2, 2), (0, 0)))
     options = OptimizerOptions.of("default", {"subspaces": 4, **given})
