@@ -3,6 +3,7 @@
     python benchmarks/ensembles                              figures of the shards that are there
     python benchmarks/ensembles outer --data FOLDER          ten real cohorts, 2 x 5 outer folds, searches of 30 s
     python benchmarks/ensembles events --data FOLDER         twelve cohorts with event times, the same
+    python benchmarks/ensembles ablation --data FOLDER       what the parts of a search are worth, 16 cohorts, 20 s
     python benchmarks/ensembles coverage                     200 simulated cohorts, searches of 10 s
     python benchmarks/ensembles equivalence                  60 others: intervals beside those of refits of everything
 
@@ -47,6 +48,17 @@ def _events(arguments: argparse.Namespace) -> None:
         run(asked, arguments.data, arguments.shards / "events.jsonl", TIME_S, arguments.slots)
 
 
+def _ablation(arguments: argparse.Namespace) -> None:
+    from _ablation import COHORTS, EVENT_COHORTS, TIME_S, run, shards  # noqa: PLC0415  learning libraries
+
+    asked = shards(tuple(arguments.cohorts or (*COHORTS, *EVENT_COHORTS)))
+    if arguments.slice:
+        path = arguments.shards / "slice-ablation.jsonl"
+        run(asked[: arguments.slice], arguments.data, path, _SLICE_TIME_S, arguments.slots)
+    else:
+        run(asked, arguments.data, arguments.shards / "ablation.jsonl", TIME_S, arguments.slots)
+
+
 def _coverage(arguments: argparse.Namespace) -> None:
     from _coverage import COHORTS, TIME_S, run  # noqa: PLC0415  learning libraries
 
@@ -65,7 +77,8 @@ def _equivalence(arguments: argparse.Namespace) -> None:
 
 
 def _figures(arguments: argparse.Namespace) -> None:
-    import _coverage  # noqa: PLC0415  learning libraries
+    import _ablation  # noqa: PLC0415  learning libraries
+    import _coverage  # noqa: PLC0415
     import _equivalence  # noqa: PLC0415
     import _events  # noqa: PLC0415
     import _outer  # noqa: PLC0415
@@ -78,6 +91,7 @@ def _figures(arguments: argparse.Namespace) -> None:
     document: dict[str, Any] = {
         "outer": outer_figures(_outer.read(outer)),
         "events": _events.event_figures(_events.read(arguments.shards / f"{part}events.jsonl")),
+        "ablation": _ablation.ablation_figures(_ablation.read(arguments.shards / f"{part}ablation.jsonl")),
         "coverage": coverage_figures(_coverage.read(coverage)),
         "equivalence": _equivalence.equivalence_figures(_coverage.read(equivalence)),
         "versions": {name: version(name) for name in ("autoprog", "lightgbm", "numpy", "scikit-learn")},
@@ -96,16 +110,20 @@ def _parser() -> argparse.ArgumentParser:
     events.add_argument("--data", type=Path, required=True, help="folder of the cohorts' files")
     events.add_argument("--cohorts", nargs="+", metavar="COHORT", help="default: twelve")
     events.set_defaults(run=_events)
+    ablation = commands.add_parser("ablation", help="what the parts of a search are worth, beside rivals")
+    ablation.add_argument("--data", type=Path, required=True, help="folder of the cohorts' files")
+    ablation.add_argument("--cohorts", nargs="+", metavar="COHORT", help="default: sixteen")
+    ablation.set_defaults(run=_ablation)
     coverage = commands.add_parser("coverage", help="simulated cohorts")
     coverage.set_defaults(run=_coverage)
-    for command in (outer, events, coverage):
+    for command in (outer, events, ablation, coverage):
         command.add_argument("--slots", type=int, default=2, help="fits at once")
     equivalence = commands.add_parser("equivalence", help="intervals beside those of refits of whole ensembles")
     equivalence.set_defaults(run=_equivalence)
     parser.set_defaults(run=_figures)
     figures = commands.add_parser("figures", help="print the figures, as without a command")
     figures.set_defaults(run=_figures)
-    for command in (parser, outer, events, coverage, equivalence, figures):
+    for command in (parser, outer, events, ablation, coverage, equivalence, figures):
         command.add_argument("--shards", type=Path, default=_SHARDS, help="folder of what is done")
         command.add_argument("--slice", type=int, default=0, metavar="N", help="only so many shards, of short searches")
     return parser

@@ -18,6 +18,7 @@ from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.ensemble import Candidates
 from autoprog.evaluation import FollowUp, History, Plan, outcomes_of
+from autoprog.optimizer import Start
 from autoprog.search.calls import run_calls
 from autoprog.search.delivery import deliver
 from autoprog.search.loop import Exploration
@@ -59,6 +60,8 @@ class Search:
         How that was evaluated.
     candidates : Candidates
         What an ensemble is chosen from.
+    start : Start or None
+        What it began with; None where it was to begin with nothing.
     total_s, validation_s : float
         From the start to the delivered model; of that the honest score and the intervals.
     """
@@ -67,6 +70,7 @@ class Search:
     history: History
     plan: Plan
     candidates: Candidates
+    start: Start | None
     total_s: float
     validation_s: float
 
@@ -115,7 +119,7 @@ class Laboratory:
         follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
         candidates = Candidates(history, posterior, outcomes_of(cohort), follow_up)
         validation_s = store.began[Phase.RULES] - store.began[Phase.VALIDATION]
-        return Search(result, history, plan, candidates, total_s, validation_s)
+        return Search(result, history, plan, candidates, state.start, total_s, validation_s)
 
     @contextmanager
     def stored(self, content: bytes) -> Iterator[CohortRef]:
