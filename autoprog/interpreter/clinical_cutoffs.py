@@ -125,6 +125,9 @@ _SPELLINGS = {
 
 _CHARACTERS = str.maketrans({"µ": "u", "μ": "u", "²": "2", "³": "3", "⁹": "9"})
 
+# A change of a measurement has its unit too, and no cut-off.
+_OF_WINDOW = re.compile(r" \((last|mean|minimum|maximum)\)$")
+
 _BY_NAME = MappingProxyType({name: cutoffs for cutoffs in TABLE for name in cutoffs.names})
 
 
@@ -134,14 +137,16 @@ def clinical_cutoffs(feature: Feature) -> tuple[float, ...]:
     Parameters
     ----------
     feature : Feature
-        Looked up by its name and its unit, both whatever their capitals and blanks.
+        Looked up by its name and its unit, both whatever their capitals and blanks; what a window of visits makes of a
+        measurement in its own unit, as its last value or mean, by the measurement's.
 
     Returns
     -------
     tuple of float
         Ascending; empty where the table has none, or the unit is unknown.
     """
-    cutoffs = _BY_NAME.get(re.sub(r"[^a-z0-9]", "", feature.name.lower()))
+    name = _OF_WINDOW.sub("", feature.name.lower())
+    cutoffs = _BY_NAME.get(re.sub(r"[^a-z0-9]", "", name))
     if cutoffs is None or feature.unit is None:
         return ()
     return dict(cutoffs.cuts).get(_plain_unit(feature.unit), ())

@@ -3,7 +3,7 @@
     n, n_r       patients held out; those of them in stratum r
     n_A, n_Ar    of these, who satisfy a rule                              (n_rules,)
     p_k          P(N >= n_Ar), N hypergeometric: n_A drawn from n, n_r of them in the stratum
-    m            rules tested, of all strata together
+    m            mined rules tested, of all strata together
     h_m          1 + 1/2 + .. + 1/m
 
     adjusted p_(k) = min over j >= k of p_(j) m h_m / j, at most 1
@@ -43,16 +43,19 @@ def hold_out(
     groups : ndarray, shape = (n_patients,), or None
         Patients of one group stay together; spread are then the groups, by their mean risks.
     rng : Generator
-        Draws from every eight neighbours two.
+        Draws from every eight neighbours two; of fewer in all a quarter.
 
     Returns
     -------
     ndarray, shape = (n_patients,)
-        bool; a quarter, rounded up to whole blocks of eight at the end.
+        bool; about a quarter, some and not all; nobody where there is one group alone.
     """
     members = np.arange(len(risks)) if groups is None else np.unique(groups, return_inverse=True)[1]
     means = np.bincount(members, weights=risks) / np.bincount(members)
     order = np.argsort(means, kind="stable")
+    if len(order) < _BLOCK:
+        few = rng.permutation(len(order)) < min(max(1, round(SHARE * len(order))), len(order) - 1)
+        return np.asarray(few[members], dtype=np.bool_)
     blocks = rng.permuted(np.tile(np.arange(_BLOCK), (-(-len(order) // _BLOCK), 1)), axis=1).ravel()[: len(order)]
     chosen = np.empty(len(order), dtype=np.bool_)
     chosen[order] = blocks < SHARE * _BLOCK

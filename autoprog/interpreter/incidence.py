@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.interpreter.observed import BinaryOutcome
+from autoprog.interpreter.observed import score_interval
 from autoprog.interpreter.rules import LEVEL, EventRate
 from autoprog.survival import aalen_johansen
 
@@ -50,12 +50,14 @@ class IncidenceOutcome:
         -------
         EventRate
             With the interval on the scale of log(-log), or, where no event or nothing but events was seen, Wilson's.
+            Without an estimate where the follow-up of these patients ends before the horizon and not by an event.
         """
         n = int(np.count_nonzero(patients))
-        found = aalen_johansen(self.time[patients], self.event[patients]).at(self.horizon, 1, LEVEL)
+        time, event = self.time[patients], self.event[patients]
+        if time.max() < self.horizon and (event[time == time.max()] == 0).any():
+            return EventRate(None, None, None, n)
+        found = aalen_johansen(time, event).at(self.horizon, 1, LEVEL)
         estimate, lower, upper = (float(x[0]) for x in (found.estimate, found.lower, found.upper))
         if np.isnan(lower) or np.isnan(upper):
-            seen = (self.event == 1) & (self.time <= self.horizon)
-            wilson = BinaryOutcome(seen.astype(np.int8)).event_rate(patients)
-            lower, upper = wilson.lower, wilson.upper
+            lower, upper = score_interval(int(((event == 1) & (time <= self.horizon)).sum()), n)
         return EventRate(estimate, min(lower, estimate), max(upper, estimate), n)

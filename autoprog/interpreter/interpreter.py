@@ -109,6 +109,7 @@ def explain(
         At most `MAX_RULES` rules a stratum; the same for the same input.
     """
     r = stratum_indices(strata, risks)
+    strata = [replace(stratum, fraction=float(np.mean(r == k))) for k, stratum in enumerate(strata)]
     rng = np.random.default_rng(seed)
     held_out = hold_out(np.asarray(risks, dtype=np.float64), cohort.groups, rng)
     mined = np.flatnonzero(~held_out)
@@ -200,7 +201,10 @@ def _checks(proposals: Sequence[_Proposal], matches: NDArray[np.bool_], r: NDArr
     n_Ar = np.count_nonzero(matches & (r == strata[:, None]), axis=1)
     n_r = np.count_nonzero(r == strata[:, None], axis=1)
     p = p_values(n_A, n_Ar, len(r), n_r)
-    q = adjusted(p)
+    # A clinician's rules are shown whatever comes of them: among the others they would raise what passes.
+    own = np.array([proposal.prior is None for proposal in proposals], dtype=np.bool_)
+    q = np.ones(len(p))
+    q[own], q[~own] = adjusted(p[own]), adjusted(p[~own])
     return [
         HeldOut(int(n_A[k]), int(n_Ar[k]), float(p[k]), float(q[k])) if n_A[k] >= MIN_PATIENTS else None
         for k in range(len(proposals))

@@ -58,11 +58,16 @@ class BinaryOutcome:
         Returns
         -------
         EventRate
-            With the interval of Wilson 1927, JASA 22:209.
+            With `score_interval`.
         """
         n, k = int(np.count_nonzero(patients)), int(np.count_nonzero(self.y[patients]))
-        z = float(ndtri((1 + LEVEL) / 2))
-        share = k / n
-        centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-        half = z / (1 + z**2 / n) * (share * (1 - share) / n + z**2 / (4 * n**2)) ** 0.5
-        return EventRate(share, max(0.0, centre - half), min(1.0, centre + half), n)
+        return EventRate(k / n, *score_interval(k, n), n)
+
+
+def score_interval(k: int, n: int) -> tuple[float, float]:
+    """Interval of level `LEVEL` of the share behind k of n, at least 1 (Wilson 1927, JASA 22:209)."""
+    z = float(ndtri((1 + LEVEL) / 2))
+    share = k / n
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * (share * (1 - share) / n + z**2 / (4 * n**2)) ** 0.5
+    return max(0.0, centre - half), min(1.0, centre + half)

@@ -83,17 +83,17 @@ class EventRate:
 
     Attributes
     ----------
-    estimate : float
-        Observed rate, in [0, 1].
-    lower, upper : float
-        Interval of level `LEVEL`.
+    estimate : float or None
+        Observed rate, in [0, 1]; None where none of them was followed to the horizon and some were lost before.
+    lower, upper : float or None
+        Interval of level `LEVEL`; None with the estimate.
     n : int
         Matching patients.
     """
 
-    estimate: float
-    lower: float
-    upper: float
+    estimate: float | None
+    lower: float | None
+    upper: float | None
     n: int
 
 

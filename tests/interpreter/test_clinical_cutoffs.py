@@ -71,3 +71,12 @@ def test_conditions_cut_there_where_the_values_reach_and_elsewhere_at_quantiles(
     tall = [c.value for c in candidate_conditions(bmi, np.linspace(50.0, 60.0, 200), QUARTILES)][::2]
     assert len(tall) == 3
     assert all(50 < value < 60 for value in tall)
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("bili (last)", True), ("bili (mean)", True), ("Bili (maximum)", True), ("bili (change)", False)],
+)
+def test_a_window_of_visits_has_the_cut_offs_of_its_measurement(name: str, found: bool) -> None:
+    cuts = clinical_cutoffs(Feature(name, "numeric", unit="mg/dl"))
+    assert cuts == ((1.2, 2.0, 6.0, 12.0) if found else ())

@@ -57,3 +57,18 @@ def test_adjusting_is_benjamini_and_yekutielis() -> None:
     np.testing.assert_allclose(adjusted(p), stats.false_discovery_control(p, method="by"))
     assert adjusted(np.array([])).shape == (0,)
     assert adjusted(np.array([0.03])).tolist() == [0.03]
+
+
+@pytest.mark.parametrize("n_groups", range(2, 8))
+def test_of_few_groups_some_are_held_out_and_some_are_not(n_groups: int) -> None:
+    rng = np.random.default_rng(n_groups)
+    groups = np.arange(200) % n_groups
+    out = set()
+    for seed in range(60):
+        chosen = hold_out(rng.random(200), groups, np.random.default_rng(seed))
+        held = {int(g) for g in groups[chosen]}
+        assert len(held) == (1 if n_groups < 6 else 2)
+        assert held.isdisjoint(groups[~chosen].tolist())
+        out |= held
+    assert out == set(range(n_groups))
+    assert not hold_out(rng.random(200), np.zeros(200, dtype=int), rng).any()

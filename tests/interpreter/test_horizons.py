@@ -57,3 +57,13 @@ def test_patients_without_an_event_have_an_interval_too() -> None:
     assert rate.estimate == 0
     assert rate.lower == 0
     assert 0.2 < rate.upper < 0.6
+
+
+@pytest.mark.parametrize(("last", "event", "known"), [(10, 0, False), (10, 1, True), (20, 0, True)])
+def test_where_nobody_was_followed_to_the_horizon_the_rate_is_unknown(last: float, event: int, known: bool) -> None:
+    """Unless everybody had had an event by then: the incidence is complete."""
+    time, events = np.array([3.0, 5.0, last]), np.array([1, 0, event])
+    rate = IncidenceOutcome(time, events, 15.0).event_rate(np.ones(3, dtype=np.bool_))
+    assert rate.n == 3
+    assert (rate.estimate is not None) == known
+    assert (rate.lower is not None) == (rate.upper is not None) == known

@@ -94,6 +94,9 @@ def test_the_page_says_what_the_documents_say() -> None:
     assert "median → ridge" in page
     assert "age &gt;= 58 years -&gt; high risk (probability 0.87, 90 % interval 0.80 to 0.93)" in page
     assert "50.0 % of 60 such patients" in page
+    unknown = {**RULE, "observed_event_rate": {"estimate": None, "lower": None, "upper": None, "n": 60}}
+    page = render_report(**documents(rules={**documents()["rules"], "rules": [unknown]}))
+    assert "an unknown share of 60 such patients" in page
 
 
 def test_how_well_the_rules_tell_the_strata_is_told() -> None:
