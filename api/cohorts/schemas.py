@@ -162,7 +162,8 @@ class ExpectationDocument(BaseModel):
 class NearCohortDocument(BaseModel):
     """An earlier cohort that an outlook rests on."""
 
-    cohort_id: str | None = Field(description="null for a cohort that another owner shares")
+    cohort_id: str | None = Field(description="null for a cohort that another owner shares, and for an open one")
+    open_cohort: str | None = Field(description="name of an open cohort that the server came with")
     distance: float = Field(description="of the meta-features; 0 where they are the same")
     weight: float
     gain: float | None = Field(description="of the algorithm that the others would have picked for it")

@@ -23,7 +23,15 @@ from api.dependencies import Context
 from api.uploads import Upload, attempt
 from autoprog.cohort import CohortSpec, Intake, ReadLimits, from_parquet, parse_spec, read_cohort, to_parquet
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.metalearning import META_FEATURES, clinical_groups, group_notes, meta_features, notes_of, outlook
+from autoprog.metalearning import (
+    META_FEATURES,
+    clinical_groups,
+    group_notes,
+    meta_features,
+    notes_of,
+    outlook,
+    shipped_statistics,
+)
 from autoprog.metalearning.outlook import LEVEL
 from autoprog.search import SearchSettings, plan_search
 from autoprog.search.settings import MetricName
@@ -200,7 +208,7 @@ def outlook_document(context: Context, owner_id: str, cohort_id: str, metric: Me
     Returns
     -------
     OutlookDocument
-        Of the owner's earlier cohorts, and of those that others share.
+        Of the owner's earlier cohorts, of those that others share, and of open ones.
 
     Raises
     ------
@@ -216,8 +224,11 @@ def outlook_document(context: Context, owner_id: str, cohort_id: str, metric: Me
     planned = plan_search(settings, cohort)[0].metric
     with context.database.session(read_only=True) as session:
         earlier = CohortStatisticsRepository(session).earlier(owner_id, planned, but_sha256=sha256)
-    seen = outlook(meta_features(cohort), [e.statistics for e in earlier], mode=cohort.mode, metric=planned)
+    shipped = shipped_statistics([feature.name for feature in cohort.features])
+    statistics = [*(e.statistics for e in earlier), *shipped]
+    seen = outlook(meta_features(cohort), statistics, mode=cohort.mode, metric=planned)
     own = {e.statistics.cohort_id for e in earlier if e.is_own}
+    open_ = {s.cohort_id for s in shipped}
     return OutlookDocument(
         metric=planned,
         level=LEVEL,
@@ -227,6 +238,7 @@ def outlook_document(context: Context, owner_id: str, cohort_id: str, metric: Me
         nearest=[
             NearCohortDocument(
                 cohort_id=near.cohort_id if near.cohort_id in own else None,
+                open_cohort=near.cohort_id if near.cohort_id in open_ else None,
                 distance=near.distance,
                 weight=near.weight,
                 gain=near.gain,

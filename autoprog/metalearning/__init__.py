@@ -14,7 +14,14 @@ from autoprog.metalearning.meta_features import (
 )
 from autoprog.metalearning.outlook import Expectation, NearCohort, Outlook, outlook
 from autoprog.metalearning.portfolio import greedy_portfolio
-from autoprog.metalearning.prior import CalibratedPrior, calibrated_prior
+from autoprog.metalearning.prior import CalibratedPrior, calibrated_prior, comparable_statistics
+from autoprog.metalearning.shipped import (
+    OpenCohort,
+    open_cohorts,
+    plain_names,
+    shipped_statistics,
+    write_open_cohorts,
+)
 from autoprog.metalearning.similarity import Similarity, similarity
 from autoprog.metalearning.warm_start import warm_start
 
@@ -27,18 +34,24 @@ __all__ = [
     "Expectation",
     "MetaFeatures",
     "NearCohort",
+    "OpenCohort",
     "Outlook",
     "Recognition",
     "Similarity",
     "TriedConfiguration",
     "calibrated_prior",
     "clinical_groups",
+    "comparable_statistics",
     "greedy_portfolio",
     "group_notes",
     "learn_statistics",
     "meta_features",
     "notes_of",
+    "open_cohorts",
     "outlook",
+    "plain_names",
+    "shipped_statistics",
     "similarity",
     "warm_start",
+    "write_open_cohorts",
 ]

@@ -24,6 +24,7 @@ predictions); Rasmussen & Williams 2006, section 2.7.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -92,7 +93,7 @@ def learn_statistics(
     from autoprog.optimizer.observations import observe  # noqa: PLC0415  see above
     from autoprog.optimizer.threads import one_thread  # noqa: PLC0415  see above
 
-    observations = observe(history)
+    observations = observe(history, most=len(history))
     if observations is None or len(history.succeeded) < LEAST_SUCCEEDED:
         return None
     simple = history.evaluations[0]
@@ -100,8 +101,9 @@ def learn_statistics(
         return None
     encoding = Encoding(space)
     with one_thread():
-        belief = _settled(encoding, observations, rng)
+        belief = _settled(encoding, observations.take(_part_of(observations, rng)), rng)
         subspaces, log_concentration = learn_partition_prior(belief, rng)
+        belief = _of_all(belief, observations)
         scale = _unit_of(observations)
         offsets = _offsets(belief, scale, simple.configuration)
         algorithms, best = _gains(belief, scale, simple.configuration)
@@ -124,6 +126,25 @@ def learn_statistics(
         n_evaluations=len(history.succeeded),
         shared=shared,
     )
+
+
+def _part_of(observations: Observations, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Those that the chains see: all, or of very many as many of every prediction algorithm, whatever they scored."""
+    from autoprog.optimizer.observations import MOST_OBSERVATIONS  # noqa: PLC0415  as above
+
+    turns: dict[str, int] = {}
+    order = []
+    for i in rng.permutation(len(observations.evaluations)).tolist():
+        name = observations.evaluations[i].configuration.prediction.algorithm
+        turns[name] = turns.get(name, -1) + 1
+        order.append((turns[name], i))
+    return np.array(sorted(i for _, i in sorted(order)[:MOST_OBSERVATIONS]), dtype=np.intp)
+
+
+def _of_all(belief: Belief, observations: Observations) -> Belief:
+    """The same decompositions and numbers, with all observations."""
+    points = belief.encoding.encode([e.configuration for e in observations.evaluations])
+    return replace(belief, observations=observations, points=points, y=observations.y)
 
 
 def _settled(encoding: Encoding, observations: Observations, rng: np.random.Generator) -> Belief:

@@ -36,7 +36,7 @@ from scipy.special import stdtr, stdtrit
 from autoprog.cohort import Mode
 from autoprog.metalearning.cohort_statistics import CohortStatistics
 from autoprog.metalearning.meta_features.vector import MetaFeatures
-from autoprog.metalearning.prior import comparable_statistics
+from autoprog.metalearning.prior import independent_statistics
 from autoprog.metalearning.similarity import similarity, similarity_weights
 
 LEVEL = 0.8
@@ -107,7 +107,7 @@ class Outlook:
     n_similar : int
         Comparable cohorts within reach.
     n_comparable : int
-        Cohorts of the same mode and metric.
+        Cohorts of the same mode and metric, copies counted once.
     nearest : tuple of NearCohort
         The ten nearest comparable cohorts, the nearest first.
     """
@@ -124,7 +124,7 @@ def outlook(target: MetaFeatures, statistics: Sequence[CohortStatistics], *, mod
     Parameters
     ----------
     target : MetaFeatures
-        Of the cohort, which must not be among the earlier ones.
+        Of the cohort; a copy of it is passed over.
     statistics : sequence of CohortStatistics
         Of earlier searches.
     mode, metric : str
@@ -135,7 +135,7 @@ def outlook(target: MetaFeatures, statistics: Sequence[CohortStatistics], *, mod
     Outlook
         With an expectation where at least five cohorts are similar.
     """
-    comparable = comparable_statistics(statistics, mode, metric)
+    comparable = independent_statistics(target, statistics, mode, metric)
     like = similarity(target, [s.meta_features for s in comparable])
     similar = np.flatnonzero(like.similar)
     gains = np.full(len(comparable), np.nan)

@@ -128,6 +128,40 @@ def comparable_statistics(statistics: Sequence[CohortStatistics], mode: Mode, me
     return [s for s in statistics if s.mode == mode and s.metric == metric]
 
 
+def independent_statistics(
+    target: MetaFeatures, statistics: Sequence[CohortStatistics], mode: Mode, metric: str
+) -> list[CohortStatistics]:
+    """Those whose gains mean the same, each cohort once, and none of the new cohort itself.
+
+    The same patients may come under another name, or to another owner; as evidence they would count twice, and on
+    themselves.
+
+    Parameters
+    ----------
+    target : MetaFeatures
+        Of the new cohort.
+    statistics : sequence of CohortStatistics
+        Of earlier searches.
+    mode, metric : str
+        Of the new search.
+
+    Returns
+    -------
+    list of CohortStatistics
+        Of copies the one with the most evaluations; in the order given.
+    """
+    chosen: list[CohortStatistics] = []
+    for s in comparable_statistics(statistics, mode, metric):
+        copy = next((k for k, c in enumerate(chosen) if s.meta_features.is_copy_of(c.meta_features)), None)
+        if s.meta_features.is_copy_of(target):
+            continue
+        if copy is None:
+            chosen.append(s)
+        elif s.n_evaluations > chosen[copy].n_evaluations:
+            chosen[copy] = s
+    return chosen
+
+
 def _offsets(usable: Sequence[CohortStatistics], like: Similarity) -> dict[str, float]:
     sums: dict[str, float] = {}
     for s, eta in zip(usable, like.weights.tolist(), strict=True):

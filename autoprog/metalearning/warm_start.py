@@ -27,7 +27,8 @@ from autoprog.cohort import Mode
 from autoprog.metalearning.cohort_statistics import CohortStatistics
 from autoprog.metalearning.meta_features.vector import MetaFeatures
 from autoprog.metalearning.portfolio import greedy_portfolio
-from autoprog.metalearning.prior import calibrated_prior, comparable_statistics
+from autoprog.metalearning.prior import calibrated_prior, independent_statistics
+from autoprog.metalearning.similarity import WeightForm
 from autoprog.optimizer import OptimizerOptions, Start
 from autoprog.space import STAGES, Configuration, Parameter, PipelineKind, Space, StageName, adapted
 
@@ -44,13 +45,14 @@ def warm_start(
     mode: Mode,
     metric: str,
     agnostic: OptimizerOptions,
+    form: WeightForm = "softmin",
 ) -> Start:
     """What a search may begin with.
 
     Parameters
     ----------
     target : MetaFeatures
-        Of the new cohort, which must not be among the earlier ones.
+        Of the new cohort; a copy of it is passed over.
     statistics : sequence of CohortStatistics
         Of earlier searches; those of another mode or metric are passed over.
     space : Space
@@ -61,16 +63,18 @@ def warm_start(
         Of the new search.
     agnostic : OptimizerOptions
         What is believed without any earlier cohort.
+    form : {"softmin", "printed"}
+        Of the weights.
 
     Returns
     -------
     Start
         The default, which knows nothing, where no earlier cohort is comparable.
     """
-    usable = comparable_statistics(statistics, mode, metric)
+    usable = independent_statistics(target, statistics, mode, metric)
     if not usable:
         return Start()
-    prior = calibrated_prior(target, usable, mode=mode, metric=metric, agnostic=agnostic)
+    prior = calibrated_prior(target, usable, mode=mode, metric=metric, agnostic=agnostic, form=form)
     weights = dict(prior.cohorts)
     return Start(
         portfolio=_portfolio(

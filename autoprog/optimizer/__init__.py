@@ -2,6 +2,7 @@
 
 from autoprog.optimizer._base import Optimizer
 from autoprog.optimizer.decomposition import Decomposition
+from autoprog.optimizer.initial import simple_algorithm
 from autoprog.optimizer.options import Acquisition, Decompositions, OptimizerOptions, Outputs, Preset, Stop
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.presets import PRESETS, make_optimizer
@@ -22,4 +23,5 @@ __all__ = [
     "Start",
     "Stop",
     "make_optimizer",
+    "simple_algorithm",
 ]

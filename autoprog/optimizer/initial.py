@@ -50,6 +50,11 @@ def simple_configuration(kinds: Sequence[PipelineKind], mode: Mode = "classifica
     return Configuration(*(a.default_step() for a in max(kinds, key=agreement)))
 
 
+def simple_algorithm(mode: Mode) -> str:
+    """Name of the prediction algorithm of the simple pipeline, where a search leaves it in its space."""
+    return (SIMPLE_SURVIVAL_PIPELINE if mode == "survival" else SIMPLE_PIPELINE)[_PREDICTION]
+
+
 def cheaper_half(kinds: Sequence[PipelineKind], shape: TableShape) -> tuple[PipelineKind, ...]:
     """For every prediction algorithm, the half of its kinds that is predicted to cost least; in the order of `kinds`.
 

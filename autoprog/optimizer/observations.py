@@ -62,6 +62,11 @@ class Observations:
         """Which of them have a score, shape = (n,)."""
         return np.array([e.status is Status.SUCCEEDED for e in self.evaluations])
 
+    def take(self, rows: NDArray[np.intp]) -> Observations:
+        """Some of them, standardised as they were among all."""
+        evaluations = tuple(self.evaluations[i] for i in rows)
+        return Observations(evaluations, self.y[rows], self.noise, self.gains[rows])
+
     def revised(self, gains: NDArray[np.float64]) -> NDArray[np.float64]:
         """What `y` would be, had the succeeded evaluations had other gains.
 
@@ -86,13 +91,13 @@ class Observations:
         return y
 
 
-def observe(history: History, outputs: Outputs = "clipped") -> Observations | None:
+def observe(history: History, outputs: Outputs = "clipped", most: int = MOST_OBSERVATIONS) -> Observations | None:
     """Turn a history into what the surrogate is fitted to.
 
     Cancelled evaluations tell nothing about their configuration and are left out. One that was raced out counts with
     the gain that its folds let one expect, against the mean of the complete evaluations on the same folds. Every other
-    failure counts as a gain at the clip, so that its neighbourhood is avoided. Of more than `MOST_OBSERVATIONS` the
-    better half of that number is kept, and the latest of the others.
+    failure counts as a gain at the clip, so that its neighbourhood is avoided. Of more than `most` the better half of
+    that number is kept, and the latest of the others.
 
     Parameters
     ----------
@@ -100,6 +105,8 @@ def observe(history: History, outputs: Outputs = "clipped") -> Observations | No
         All evaluations so far.
     outputs : {"clipped", "unclipped", "ranks"}
         What becomes of the gains; see the head of this module.
+    most : int
+        Evaluations that are kept.
 
     Returns
     -------
@@ -113,7 +120,7 @@ def observe(history: History, outputs: Outputs = "clipped") -> Observations | No
     expected = _expected_gains(history)
     unclipped = np.array([expected.get(e.number, np.nan) for e in evaluations])
     clipped = np.fmax(unclipped, gains.min() if outputs == "unclipped" else _floor(gains))
-    kept = _kept(clipped)
+    kept = _kept(clipped, most)
     evaluations, clipped = tuple(evaluations[i] for i in kept), clipped[kept]
     scale = float(_scale(clipped))
     noise = _pooled_noise(evaluations, scale, history.repeats)
@@ -151,11 +158,11 @@ def _scale(clipped: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.where(scale <= _ROUNDING * np.maximum(1.0, largest), 1.0, scale)
 
 
-def _kept(gains: NDArray[np.float64]) -> NDArray[np.intp]:
-    if len(gains) <= MOST_OBSERVATIONS:
+def _kept(gains: NDArray[np.float64], most: int) -> NDArray[np.intp]:
+    if len(gains) <= most:
         return np.arange(len(gains))
     best_first = np.argsort(-gains, kind="stable")
-    half = MOST_OBSERVATIONS // 2
+    half = most // 2
     latest = np.sort(best_first[half:])[-half:]
     return np.sort(np.concatenate([best_first[:half], latest]))
 

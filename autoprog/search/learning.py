@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features
+from autoprog.optimizer import simple_algorithm
 from autoprog.search.loop import Exploration
-from autoprog.search.planning import space_for
+from autoprog.search.plans import space_for
 
 # Apart from the numbers of batches, which seed the proposals, and from the ensemble's stream.
 _LEARNING_STREAM = 2**32 - 2
@@ -24,9 +25,12 @@ def statistics_of(exploration: Exploration) -> CohortStatistics | None:
     -------
     CohortStatistics or None
         The cohort goes by its digest until the store, which knows its identifier, keeps them. None where there are too
-        few scores.
+        few scores, or the search was kept from the simple model, over which gains are counted.
     """
     state, cohort = exploration.state, exploration.cohort
+    first = exploration.explored.evaluations[:1]
+    if not first or first[0].configuration.prediction.algorithm != simple_algorithm(cohort.mode):
+        return None
     rng = np.random.default_rng([state.settings.seed, _LEARNING_STREAM])
     return learn_statistics(
         exploration.explored,

@@ -1,11 +1,11 @@
-"""Where a search begins, settled once: what earlier cohorts have taught when it was first claimed."""
+"""Where a search begins, settled once: what earlier and open cohorts have taught when it was first claimed."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
 from autoprog.cohort import Cohort
-from autoprog.metalearning import meta_features, warm_start
+from autoprog.metalearning import comparable_statistics, meta_features, shipped_statistics, warm_start
 from autoprog.optimizer import Start
 from autoprog.search.loop import exploration_plan_of, explored_space
 from autoprog.search.ports import Claim, Phase, SearchState, Store
@@ -49,7 +49,9 @@ def with_start(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -
 
 def _start_of(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -> Start:
     settings = state.settings
-    statistics = store.earlier_statistics(claim, settings.metric)
+    earlier = store.earlier_statistics(claim, settings.metric)
+    shipped = shipped_statistics([feature.name for feature in cohort.features])
+    statistics = comparable_statistics([*earlier, *shipped], cohort.mode, settings.metric)
     if not statistics:
         return Start()
     space, shape = explored_space(state, cohort)

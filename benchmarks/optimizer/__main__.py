@@ -5,6 +5,7 @@
     python benchmarks/optimizer runs --table shared --workers 2                 all methods on all landscapes (hours)
     python benchmarks/optimizer live --data FOLDER                              the same on real evaluations (hours)
     python benchmarks/optimizer prior                                           learn the shipped prior from all pools
+    python benchmarks/optimizer lessons                                         what cohorts teach, without a search
     python benchmarks/optimizer                                                 print the figures of what was run
 
 Each goes on where it was broken off. Figures come from the files that the others left, as JSON; the same as tables
@@ -20,7 +21,7 @@ import sys
 from pathlib import Path
 
 import _pool
-from _cohorts import COHORTS, EVENT_COHORTS
+from _cohorts import COHORTS, COPIES, EVENT_COHORTS
 from _landscape import SURROGATES, landscape
 from _methods import METHODS, distinct_when_shared
 from _shards import SHARDS
@@ -45,8 +46,16 @@ def _prior(arguments: argparse.Namespace) -> None:
 
     from autoprog.metalearning import write_open_cohorts  # noqa: PLC0415  learning libraries
 
-    learnt = [open_cohort(name, arguments.pools) for name in _pool.all_names(arguments.pools)]
+    learnt = [open_cohort(name, arguments.pools) for name in _pool.all_names(arguments.pools) if name not in COPIES]
     arguments.to.write_bytes(write_open_cohorts([cohort for cohort in learnt if cohort is not None]))
+
+
+def _lessons(arguments: argparse.Namespace) -> None:
+    from _lessons import lessons  # noqa: PLC0415  learning libraries
+
+    document = lessons(arguments.pools)
+    (arguments.shards / "lessons.json").write_text(json.dumps(document, indent=1) + "\n")
+    print(json.dumps(document["weights"]["means"] | {"outlook": document["outlook"]}, indent=2))
 
 
 def _surrogates(arguments: argparse.Namespace) -> None:
@@ -169,6 +178,9 @@ def _parser() -> argparse.ArgumentParser:
     prior.add_argument("--to", type=Path, default=_OPEN_COHORTS, help="file to write")
     prior.set_defaults(run=_prior)
 
+    lessons = commands.add_parser("lessons", help="judge what cohorts teach each other, without a search")
+    lessons.set_defaults(run=_lessons)
+
     surrogates = commands.add_parser("surrogates", help="fit what stands for evaluations")
     surrogates.add_argument("--cohorts", nargs="+", metavar="COHORT")
     surrogates.set_defaults(run=_surrogates)
@@ -192,7 +204,7 @@ def _parser() -> argparse.ArgumentParser:
     for command in (parser, figures):
         command.add_argument("--markdown", type=Path, default=_RESULTS / "optimizer.md", help="where the tables go")
         command.set_defaults(run=_figures)
-    for command in (parser, pools, prior, surrogates, runs, live, figures):
+    for command in (parser, pools, prior, lessons, surrogates, runs, live, figures):
         _common(command)
     return parser
 

@@ -79,6 +79,9 @@ EVENT_COHORTS = {
     "whas500_times": Source("whas500", "whas500", ignore=("los",)),
 }
 
+# Part of another cohort of the table, or its patients with other cells missing: as evidence they would count twice.
+COPIES = frozenset({"heart_cleveland", "pima"})
+
 
 def family_of(cohort: str) -> str:
     """The study that a cohort comes from; a synthetic one is its own."""

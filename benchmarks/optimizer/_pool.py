@@ -117,23 +117,25 @@ def _step(algorithm: Algorithm, units: np.ndarray) -> Any:
 
 
 def make(name: str, data: Path, folder: Path = POOLS, each: int | None = None) -> None:
-    """Evaluate a pool; goes on where it was broken off."""
+    """Evaluate a pool; goes on where it was broken off, or where a smaller one, which a sequence begins with, ended."""
     each = each or (EACH_OF_TIMES if name in EVENT_COHORTS else EACH)
     path, part = folder / f"{name}.jsonl.gz", folder / f"{name}.part.jsonl"
-    if path.exists():
-        return
     folder.mkdir(parents=True, exist_ok=True)
     cohort, plan = load(name, data)
     shape = plan.shape(cohort)
     space = Space.subset({}, cohort.n_causes)
     configurations = draw(space, shape, each, seed=zlib.crc32(name.encode()))
-    done = {record["number"] for record in _whole_lines(part)}
-    left = {i: c for i, c in enumerate(configurations) if i not in done}
+    done = {_key(record): record for record in (*_records(path), *_whole_lines(part))}
+    left = {i: c for i, c in enumerate(configurations) if c.key not in done}
+    if not left and not part.exists():
+        return
     with part.open("a") as file:
         for evaluation in _evaluated(cohort, plan, left):
             file.write(json.dumps(_line(evaluation)) + "\n")
             file.flush()
-    records = sorted(_whole_lines(part), key=lambda record: record["number"])
+    done |= {_key(record): record for record in _whole_lines(part)}
+    keys = dict.fromkeys([*(c.key for c in configurations), *done])
+    records = [done[key] | {"number": i} for i, key in enumerate(keys)]
     header = {
         "cohort": name,
         "patients": cohort.n_patients,
@@ -154,6 +156,17 @@ def write(path: Path, header: dict[str, Any], records: Sequence[dict[str, Any]])
     part = path.with_suffix(".new")
     part.write_bytes(gzip.compress(text.encode(), mtime=0))
     part.replace(path)
+
+
+def _records(path: Path) -> list[dict[str, Any]]:
+    if not path.exists():
+        return []
+    with gzip.open(path, "rt") as file:
+        return [json.loads(line) for line in file][1:]
+
+
+def _key(record: dict[str, Any]) -> str:
+    return Configuration.from_json(record["configuration"]).key
 
 
 def _whole_lines(part: Path) -> list[dict[str, Any]]:

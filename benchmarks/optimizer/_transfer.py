@@ -10,7 +10,7 @@ from _cohorts import family_of
 from _pool import names, read
 from _problem import Problem
 
-from autoprog.metalearning import CohortStatistics, OpenCohort, learn_statistics, warm_start
+from autoprog.metalearning import CohortStatistics, OpenCohort, learn_statistics, plain_names, warm_start
 from autoprog.optimizer import OptimizerOptions, Start
 
 
@@ -56,7 +56,7 @@ def open_cohort(name: str, folder: Path) -> OpenCohort | None:
     pool, statistics = read(name, folder), statistics_of(name, folder)
     if statistics is None:
         return None
-    return OpenCohort(family_of(name), frozenset(feature.lower() for feature in pool.features), statistics)
+    return OpenCohort(family_of(name), plain_names(pool.features), statistics)
 
 
 @cache

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from fastapi.testclient import TestClient
 
 from autoprog.metalearning import meta_features
@@ -13,7 +14,15 @@ from autoprog.storage.tables import CohortRow
 from tests.api.conftest import MakeClient
 from tests.api.searching import SPEC, make_cohort, multipart
 from tests.cohorts import cleveland_cohort
-from tests.metalearning.repositories import statistics_of
+from tests.metalearning.repositories import copies_count, statistics_of
+
+__all__ = ["copies_count"]
+
+
+@pytest.fixture
+def without_open_cohorts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if none were shipped."""
+    monkeypatch.setattr("autoprog.metalearning.shipped.open_cohorts", tuple)
 
 
 def teach(client: TestClient, database: Database, gains: list[float], *, shared: bool = False) -> list[str]:
@@ -37,6 +46,7 @@ def outlook_of(client: TestClient, cohort_id: str, query: str = "") -> dict[str,
     return document
 
 
+@pytest.mark.usefixtures("without_open_cohorts", "copies_count")
 def test_without_earlier_cohorts_the_outlook_is_unknown(client: TestClient) -> None:
     document = outlook_of(client, make_cohort(client)["id"])
     assert document == {
@@ -44,6 +54,7 @@ def test_without_earlier_cohorts_the_outlook_is_unknown(client: TestClient) -> N
     }  # fmt: skip
 
 
+@pytest.mark.usefixtures("without_open_cohorts", "copies_count")
 def test_similar_cohorts_tell_what_to_expect(client: TestClient, database: Database) -> None:
     ids = teach(client, database, [0.01, 0.02, 0.03, 0.02, 0.02, 0.02])
     document = outlook_of(client, make_cohort(client)["id"])
@@ -56,6 +67,7 @@ def test_similar_cohorts_tell_what_to_expect(client: TestClient, database: Datab
     assert outlook_of(client, make_cohort(client)["id"], "?metric=brier")["n_comparable"] == 0
 
 
+@pytest.mark.usefixtures("without_open_cohorts", "copies_count")
 def test_a_shared_cohort_counts_and_is_not_named(client_of: MakeClient, database: Database) -> None:
     a, b = client_of("a"), client_of("b")
     teach(a, database, [0.01, 0.02])
@@ -65,6 +77,13 @@ def test_a_shared_cohort_counts_and_is_not_named(client_of: MakeClient, database
     assert (own["n_comparable"], foreign["n_comparable"]) == (5, 3)
     assert {near["cohort_id"] for near in foreign["nearest"]} == {None}
     assert foreign["expectation"] is None
+
+
+def test_open_cohorts_count_and_are_named(client: TestClient) -> None:
+    document = outlook_of(client, make_cohort(client)["id"])
+    assert document["n_comparable"] > 0
+    assert all(near["cohort_id"] is None and near["open_cohort"] for near in document["nearest"])
+    assert not {near["open_cohort"] for near in document["nearest"]} & {"heart_cleveland", "heart_uci4"}
 
 
 def test_a_metric_that_does_not_suit_is_a_fault(client: TestClient) -> None:

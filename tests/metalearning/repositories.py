@@ -5,10 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import pytest
 from numpy.typing import NDArray
 
 from autoprog.metalearning import META_FEATURES, AlgorithmGain, CohortStatistics, MetaFeatures
 from autoprog.metalearning.similarity import TYPICAL_SPREAD
+
+
+@pytest.fixture
+def copies_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let cohorts with the same meta-features count as different ones, so that weights are known."""
+    monkeypatch.setattr(MetaFeatures, "is_copy_of", lambda *_: False)
+
 
 COUNTS = np.array([m.scale == "count" for m in META_FEATURES])
 SPREAD = np.array([TYPICAL_SPREAD[m.scale] for m in META_FEATURES])

@@ -13,6 +13,7 @@ from autoprog.metalearning import CohortStatistics, learn_statistics, meta_featu
 from autoprog.metalearning.calibration import algorithm_effects
 from autoprog.metalearning.partition_prior import learn_partition_prior
 from autoprog.optimizer import OptimizerOptions
+from autoprog.optimizer import observations as observations_module
 from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.observations import observe
@@ -136,3 +137,15 @@ def test_one_observation_tells_nothing_of_m_and_gamma() -> None:
     subspaces, log_concentration = np.mean(found, axis=0)
     assert subspaces == pytest.approx(8, abs=1.2)
     assert log_concentration == pytest.approx(0, abs=0.4)
+
+
+def test_a_long_history_teaches_the_same_whatever_the_order_of_its_algorithms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All prediction algorithms are alike; a pool has them one after another, and the chains see a part of it."""
+    monkeypatch.setattr(observations_module, "MOST_OBSERVATIONS", 48)
+    rng = np.random.default_rng(4)
+    drawn = sorted(dict.fromkeys(draw(SPACE, 160, rng)), key=lambda c: c.prediction.algorithm)
+    luck = rng.normal(0.75, 0.02, len(drawn))
+    found = learnt(history_of(drawn, lambda i: float(luck[i]), fold_sd=0.03))
+    assert sum(g.n for g in found.algorithms) == len(drawn) == found.n_evaluations
+    offsets = [found.offsets[f"prediction/{name}"] for name in EFFECTS]
+    assert max(map(abs, offsets)) < 0.01  # half a standard deviation; the best half and the latest gave 0.02

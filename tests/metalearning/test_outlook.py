@@ -9,7 +9,10 @@ from scipy import stats
 
 from autoprog.metalearning import CohortStatistics, outlook
 from autoprog.metalearning.outlook import held_out_gains
-from tests.metalearning.repositories import COUNTS, SPREAD, centre, meta_features_at, statistics_of
+from tests.metalearning.repositories import COUNTS, SPREAD, centre, copies_count, meta_features_at, statistics_of
+
+__all__ = ["copies_count"]
+pytestmark = pytest.mark.usefixtures("copies_count")
 
 U = centre(np.random.default_rng(0))
 HERE = meta_features_at(U)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from autoprog.metalearning import calibrated_prior
+from autoprog.metalearning import META_FEATURES, MetaFeatures, calibrated_prior
+from autoprog.metalearning.prior import independent_statistics
 from autoprog.optimizer import OptimizerOptions
 from tests.metalearning.repositories import COUNTS, centre, meta_features_at, statistics_of
 
@@ -74,3 +76,18 @@ def test_other_modes_and_metrics_are_passed_over() -> None:
     assert calibrated_prior(HERE, [other], mode="classification", metric="auc_roc").cohorts == ()
     assert calibrated_prior(HERE, [other], mode="survival", metric="brier").cohorts == ()
     assert len(calibrated_prior(HERE, [other], mode="classification", metric="brier").cohorts) == 1
+
+
+def test_a_cohort_counts_once_under_whatever_name_and_never_for_itself() -> None:
+    u = centre(np.random.default_rng(7))
+    here, there = meta_features_at(u), meta_features_at(u + 0.2)
+    few, more = (replace(statistics_of(n, there), n_evaluations=k) for n, k in (("few", 10), ("more", 90)))
+    another = statistics_of("another", meta_features_at(u + 0.4))
+    copy = statistics_of("copy", here)
+    given = [few, copy, another, more]
+    found = independent_statistics(here, given, "classification", "auc_roc")
+    assert [s.cohort_id for s in found] == ["more", "another"]
+    # What columns mean can be told apart by their names alone: it does not make another cohort of the same patients.
+    clinical = np.array([m.group == "clinical" for m in META_FEATURES])
+    renamed = MetaFeatures(tuple(np.where(clinical, 0.0, here.to_array()).tolist()))
+    assert independent_statistics(renamed, [copy], "classification", "auc_roc") == []

@@ -13,7 +13,10 @@ from autoprog.metalearning import AlgorithmGain, CohortStatistics, TriedConfigur
 from autoprog.metalearning.warm_start import PORTFOLIO
 from autoprog.optimizer import OptimizerOptions, Start
 from autoprog.space import Configuration, Space, TableShape
-from tests.metalearning.repositories import COUNTS, centre, meta_features_at, statistics_of
+from tests.metalearning.repositories import COUNTS, centre, copies_count, meta_features_at, statistics_of
+
+__all__ = ["copies_count"]
+pytestmark = pytest.mark.usefixtures("copies_count")
 
 SPACE = Space.full()
 KINDS = SPACE.valid_kinds(TableShape(400, 20, 100, has_missing=True))

@@ -11,6 +11,7 @@ import pytest
 from sqlalchemy import update
 
 from autoprog.cohort import Cohort, to_parquet
+from autoprog.metalearning import shipped_statistics
 from autoprog.optimizer import Start
 from autoprog.search.ports import CallStatus
 from autoprog.search.runner import Runner
@@ -24,7 +25,9 @@ from tests.search.test_runner import FastBench
 
 
 @pytest.fixture
-def bench(database: Database, tmp_path: Path) -> FastBench:
+def bench(database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FastBench:
+    """Where no open cohorts are shipped."""
+    monkeypatch.setattr("autoprog.metalearning.shipped.open_cohorts", tuple)
     return FastBench(database, Files(str(tmp_path / "files")), cleveland_cohort())
 
 
@@ -67,6 +70,17 @@ def test_the_first_search_begins_with_nothing_and_the_second_with_what_it_taught
     proposed = [e[2] for e in bench.evaluations(search_id)]
     after_simple = [c.to_json() for c in start.portfolio if c.to_json() != proposed[0]]
     assert proposed[1 : 1 + len(after_simple)] == after_simple
+
+
+def test_the_first_search_begins_with_what_open_cohorts_taught(database: Database, tmp_path: Path) -> None:
+    bench = FastBench(database, Files(str(tmp_path / "files")), cleveland_cohort())
+    start = start_of(bench)
+    assert start is not None
+    shipped = shipped_statistics([feature.name for feature in cleveland_cohort().features])
+    assert start.n_cohorts == sum(s.mode == "classification" for s in shipped) > 0
+    assert start.portfolio
+    assert start_of(bench, metric="brier") == Start()  # nothing was learnt by that measure
+    assert start_of(bench, warm_start=False) is None
 
 
 def test_a_cohort_is_no_evidence_on_itself(bench: FastBench) -> None:

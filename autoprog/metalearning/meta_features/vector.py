@@ -10,6 +10,10 @@ from numpy.typing import NDArray
 
 from autoprog.metalearning.meta_features.catalogue import META_FEATURES
 
+_STATISTICAL = np.array([m.group == "statistical" for m in META_FEATURES])
+# Values are rounded to six digits.
+_SAME = 1e-5
+
 
 @dataclass(frozen=True, slots=True)
 class MetaFeatures:
@@ -52,6 +56,11 @@ class MetaFeatures:
     def names(self) -> tuple[str, ...]:
         """Names, in order, length 55."""
         return tuple(m.name for m in META_FEATURES)
+
+    def is_copy_of(self, other: MetaFeatures) -> bool:
+        """Whether both are of the same patients: no other cohort agrees in all that is measured without any name."""
+        one, two = (m.to_array()[_STATISTICAL] for m in (self, other))
+        return bool(np.allclose(one, two, rtol=_SAME, atol=_SAME))
 
     def to_array(self) -> NDArray[np.float64]:
         """The values, shape = (55,)."""

@@ -83,14 +83,18 @@ class CohortStatisticsRepository:
         Returns
         -------
         tuple of EarlierCohort
-            The latest first.
+            At most `MOST`: the owner's own, then the others', the latest first.
         """
         rows = self._session.scalars(
             select(CohortStatisticsRow)
             .join(CohortRow, CohortRow.id == CohortStatisticsRow.cohort_id)
             .where(CohortStatisticsRow.metric == metric, CohortRow.sha256 != but_sha256)
             .where(or_(CohortStatisticsRow.owner_id == owner_id, CohortStatisticsRow.shared))
-            .order_by(CohortStatisticsRow.created_at.desc(), CohortStatisticsRow.cohort_id.desc())
+            .order_by(
+                (CohortStatisticsRow.owner_id == owner_id).desc(),
+                CohortStatisticsRow.created_at.desc(),
+                CohortStatisticsRow.cohort_id.desc(),
+            )
             .limit(MOST)
         )
         return tuple(

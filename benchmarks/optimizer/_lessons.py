@@ -1,0 +1,146 @@
+"""What other families' cohorts teach, judged without a search: by the weights of the cohorts, and the outlook.
+
+For every cohort, from the pools of the other families: the regret of the best pipeline of the portfolio; the rank
+correlation of the effects of algorithms that are expected with those that the cohort's own pool tells; and, of the
+outlook, the interval score at its level of the gain of the picked algorithm, beside that of a point at the mean gain of
+the other cohorts, and of Student's interval of these gains, all cohorts alike.
+
+    interval score   (u - l) + 2 / (1 - level) [(l - x)+ + (x - u)+]
+
+References
+----------
+Gneiting & Raftery 2007, J. Am. Stat. Assoc. 102:359, section 6.2 (interval score).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import numpy as np
+from _cohorts import EVENT_COHORTS, family_of
+from _landscape import SURROGATES, landscape
+from _pool import all_names, names, read
+from _problem import Problem
+from _transfer import statistics_of
+from scipy.stats import spearmanr, t
+
+from autoprog.metalearning import CohortStatistics, comparable_statistics, outlook, warm_start
+from autoprog.metalearning.outlook import LEVEL
+from autoprog.optimizer import OptimizerOptions, Start
+
+Form = Literal["softmin", "printed"]
+
+
+def lessons(folder: Path) -> dict[str, Any]:
+    """All figures.
+
+    Parameters
+    ----------
+    folder : Path
+        Of the pools.
+
+    Returns
+    -------
+    dict
+        As JSON.
+    """
+    of_weights = {name: {form: _by_weights(name, folder, form) for form in get_args(Form)} for name in names(folder)}
+    means = {
+        form: {
+            figure: round(float(np.mean([each[form][figure] for each in of_weights.values()])), 4)
+            for figure in ("portfolio_regret", "effects_correlation")
+        }
+        for form in get_args(Form)
+    }
+    return {"weights": {"cohorts": of_weights, "means": means}, "outlook": _outlooks(folder)}
+
+
+def others_of(name: str, folder: Path) -> list[CohortStatistics]:
+    """Statistics of the cohorts of other families."""
+    there = [other for other in all_names(folder) if family_of(other) != family_of(name)]
+    return [statistics for other in there if (statistics := statistics_of(other, folder)) is not None]
+
+
+def _by_weights(name: str, folder: Path, form: Form) -> dict[str, float]:
+    pool, own = read(name, folder), statistics_of(name, folder)
+    assert own is not None
+    problem = Problem(pool.shape)
+    start = warm_start(
+        pool.meta_features,
+        others_of(name, folder),
+        problem.space,
+        problem.kinds,
+        mode="classification",
+        metric="auc_roc",
+        agnostic=OptimizerOptions(),
+        form=form,
+    )
+    return {
+        "portfolio_regret": round(float(np.mean([_regret(start, name, folder, s) for s in SURROGATES])), 4),
+        "effects_correlation": round(_correlation(start, own), 4),
+    }
+
+
+def _regret(start: Start, name: str, folder: Path, surrogate: str) -> float:
+    surface = landscape(read(name, folder), surrogate)
+    return float(surface.regret(surface.truth(start.portfolio)).min())
+
+
+def _correlation(start: Start, own: CohortStatistics) -> float:
+    keys = sorted(start.offsets.keys() & own.offsets.keys())
+    return float(spearmanr([start.offsets[key] for key in keys], [own.offsets[key] for key in keys]).statistic)
+
+
+def _outlooks(folder: Path) -> dict[str, Any]:
+    rows = {name: row for name in all_names(folder) if (row := _outlook(name, folder)) is not None}
+    known = [row for row in rows.values() if row["interval"] is not None]
+    committed = [row for row in known if row["interval"][0] > 0 or row["interval"][1] < 0]
+    return {
+        "cohorts": rows,
+        "level": LEVEL,
+        "known": len(known),
+        "covered": sum(row["interval"][0] <= row["gain"] <= row["interval"][1] for row in known),
+        "interval_score": {
+            which: round(float(np.mean([row["scores"][which] for row in known])), 5)
+            for which in ("outlook", "mean_gain", "all_alike")
+        }
+        if known
+        else None,
+        "committed": len(committed),
+        "right_sign": sum((row["interval"][0] > 0) == (row["gain"] > 0) for row in committed),
+    }
+
+
+def _outlook(name: str, folder: Path) -> dict[str, Any] | None:
+    own = statistics_of(name, folder)
+    if own is None:
+        return None
+    mode = "survival" if name in EVENT_COHORTS else "classification"
+    others = comparable_statistics(others_of(name, folder), mode, own.metric)
+    expectation = outlook(own.meta_features, others, mode=mode, metric=own.metric).expectation
+    if expectation is None:
+        return {"gain": None, "interval": None}
+    gains = {g.algorithm: g.best for g in own.algorithms}
+    if expectation.algorithm not in gains:
+        return None
+    gain = gains[expectation.algorithm]
+    of_others = np.array([g.best for s in others for g in s.algorithms if g.algorithm == expectation.algorithm])
+    mean, n = float(of_others.mean()), len(of_others)
+    half = float(t.ppf((1 + LEVEL) / 2, n - 1) * of_others.std(ddof=1) * np.sqrt(1 + 1 / n))
+    return {
+        "algorithm": expectation.algorithm,
+        "gain": round(gain, 5),
+        "interval": [round(expectation.lower, 5), round(expectation.upper, 5)],
+        "probability": round(expectation.probability, 3),
+        "scores": {
+            "outlook": interval_score(gain, expectation.lower, expectation.upper),
+            "mean_gain": interval_score(gain, mean, mean),
+            "all_alike": interval_score(gain, mean - half, mean + half),
+        },
+    }
+
+
+def interval_score(x: float, lower: float, upper: float) -> float:
+    """Of an interval of `LEVEL`; less is better."""
+    return upper - lower + 2.0 / (1.0 - LEVEL) * (max(lower - x, 0.0) + max(x - upper, 0.0))
