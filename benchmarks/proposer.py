@@ -2,7 +2,7 @@
 
 Prints JSON. `registered` is the space of the running version; `source` is as large as Table 1 of the source: 41
 algorithms, 4,800 pipelines, 102 hyperparameters. Scores are a smooth function of the configuration plus noise, so that
-nothing but the proposer is timed.
+nothing but the proposer is timed. Up to 200 evaluations are the search's own; further ones are drawn at random.
 
     python benchmarks/proposer.py
 """
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 import platform
+import resource
 import statistics
 import time
 from collections.abc import Callable, Mapping
@@ -23,7 +24,8 @@ from autoprog.evaluation import METRICS, Evaluation, History, Status
 from autoprog.optimizer import Optimizer, OptimizerOptions, make_optimizer
 from autoprog.space import STAGES, Algorithm, Configuration, Float, Space, StageName, TableShape
 
-EVALUATIONS = (25, 50, 100, 200)
+EVALUATIONS = (25, 50, 100, 200, 300, 1_000)
+SEARCHED = 200
 BATCH = 4
 FOLDS = 5
 REPEATS = 5
@@ -85,9 +87,13 @@ def timed(optimizer: Optimizer, history: History, batch: int, state: Mapping[str
 
 
 def measure(space: Space) -> dict[str, dict[str, float]]:
-    """Run one search, timing the proposal at each of `EVALUATIONS`, and the ensemble's posterior at the last."""
+    """Run one search, timing the proposal at each of `EVALUATIONS`, and the ensemble's posterior at the last.
+
+    The surrogate is fitted to at most 256 observations, so that the curve is flat from there on.
+    """
     evaluate = objective(space, np.random.default_rng(0))
     optimizer = make_optimizer(space, SHAPE, OptimizerOptions())
+    kinds, rng = space.valid_kinds(SHAPE), np.random.default_rng(1)
     evaluations: list[Evaluation] = []
     state: Mapping[str, Any] = {}
     figures: dict[str, dict[str, float]] = {}
@@ -103,11 +109,12 @@ def measure(space: Space) -> dict[str, dict[str, float]]:
             optimizer.posterior(history, np.random.default_rng(0), state)
             figures[f"posterior at {len(evaluations)}"] = {"seconds": round(time.perf_counter() - start, 4)}
             return figures
-        proposal = optimizer.propose(history, batch, BATCH, np.random.default_rng([0, batch]), state)
-        state = proposal.state
-        evaluations += [
-            evaluate(number, batch, c) for number, c in enumerate(proposal.configurations, len(evaluations))
-        ]
+        if len(evaluations) < SEARCHED:
+            proposal = optimizer.propose(history, batch, BATCH, np.random.default_rng([0, batch]), state)
+            state, configurations = proposal.state, proposal.configurations
+        else:
+            configurations = tuple(space.draw(kinds[rng.integers(len(kinds))], rng) for _ in range(BATCH))
+        evaluations += [evaluate(number, batch, c) for number, c in enumerate(configurations, len(evaluations))]
         batch += 1
 
 
@@ -119,6 +126,7 @@ def main() -> None:
         "repeats": REPEATS,
         "registered": measure(Space.full()),
         "source": measure(source_space()),
+        "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("autoprog", "numpy", "scipy", "torch", "gpytorch")},

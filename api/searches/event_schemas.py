@@ -10,10 +10,14 @@ from api.searches.score_schemas import Interval, NetBenefitDocument
 class OverallDocument(BaseModel):
     """Measures of whole curves of risk: out of fold; those that see calibration, recalibrated by other patients."""
 
-    uno_c: float = Field(description="concordance until the last horizon; with competing causes Wolbers's")
+    uno_c: float = Field(description="concordance until `until`; with competing causes Wolbers's")
     c_index: float = Field(description="Harrell's, by the risk until the last horizon")
     time_dependent_auc: float = Field(description="mean over the horizons")
-    integrated_brier: float = Field(description="by the trapezoid rule over the times of the search, divided by them")
+    integrated_brier: float = Field(
+        description="by the trapezoid rule over the times of the search, from `since` to `until`, divided by their span"
+    )
+    since: float = Field(description="first of the times of the search")
+    until: float = Field(description="the last one, which is the last horizon: tau")
 
 
 class DCalibrationDocument(BaseModel):

@@ -281,9 +281,12 @@ class Probability(BaseModel):
     upper: float
 
 
-class EventRate(Interval):
-    """Share of matching patients who had the outcome."""
+class EventRate(BaseModel):
+    """Share of matching patients who had the outcome, by the horizon where there is one."""
 
+    estimate: float | None = Field(description="null where none was followed to the horizon and some were lost before")
+    lower: float | None
+    upper: float | None
     n: int
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import read_cells
+from autoprog.cohort.event_column import UNKNOWN
 from autoprog.cohort.event_times import EventTimes, few_events_fault, read_event_times, uncensored_warning
 from autoprog.cohort.horizons import horizon_fault
 from autoprog.cohort.inference import number_faults, observed_values, sort_levels
@@ -21,6 +22,9 @@ from autoprog.cohort.outcome_spec import VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.table import Table
 from autoprog.cohort.visits import VisitTable
 from autoprog.errors import Fault
+
+# Of a time left at a visit.
+_DIGITS = 10
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +60,8 @@ def read_visit_events(table: Table, spec: VisitEventSpec, na_values: Sequence[st
         faults = _inconstant(table, spec, keys, times)
     if faults:
         return OutcomeRows.refused(faults, table.n_rows)
-    left = times.time - keys.visit_time
+    times = _of_patients(keys, times)
+    left = _difference(times.time, keys.visit_time)
     rows = _sorted(keys, times.known & (left > 0))
     visits = VisitTable(_codes(keys.patient[rows]), keys.visit_time[rows])
     time, y = left[rows], times.y[rows]
@@ -140,6 +145,21 @@ def _repeated_visits(
     repeat = "1 visit has" if len(again) == 1 else f"{len(again):,} visits have"
     detail = f"{repeat} the time of an earlier row of the same patient: {rows_text(table.lines[again])}"
     return [Fault(column_pointer(spec.visit_time), detail)]
+
+
+def _of_patients(keys: _Keys, times: EventTimes) -> EventTimes:
+    """With the time and event of a patient at all of their visits, those too whose row lacks them."""
+    n = int(keys.patient.max(initial=-1)) + 1
+    time, y = np.full(n, np.nan), np.full(n, UNKNOWN, dtype=times.y.dtype)
+    time[keys.patient[times.known]], y[keys.patient[times.known]] = times.time[times.known], times.y[times.known]
+    return replace(times, time=time[keys.patient], y=y[keys.patient])
+
+
+def _difference(later: NDArray[np.float64], earlier: NDArray[np.float64]) -> NDArray[np.float64]:
+    """To ten digits of the longest time: 0.8 less 0.1 is 0.7, and not a hair more, which no horizon would reach."""
+    largest = float(np.nanmax(np.abs(later), initial=1e-300))
+    difference: NDArray[np.float64] = np.round(later - earlier, max(0, _DIGITS - 1 - int(np.floor(np.log10(largest)))))
+    return difference
 
 
 def _inconstant(table: Table, spec: VisitEventSpec, keys: _Keys, times: EventTimes) -> tuple[Fault, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort, encode_patients, parse_spec, read_cohort, read_patients
 from autoprog.estimator.follow_up import Survival
 from autoprog.model import PrognosticModel
+
+# Where a warning of what reading has dropped belongs.
+_CALLER_OF_FIT = 5
 
 
 def frame_of(X: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:
@@ -119,7 +123,10 @@ def _cohort(table: pd.DataFrame, spec: dict[str, Any], groups: object, numeric: 
     if groups is not None:
         (spec["groups"],) = _unused(table, "groups")
         table = table.assign(**{spec["groups"]: np.unique(np.asarray(groups), return_inverse=True)[1]})
-    return read_cohort(_parquet(table), parse_spec(spec)).cohort
+    intake = read_cohort(_parquet(table), parse_spec(spec))
+    for text in intake.warnings:
+        warnings.warn(text, UserWarning, stacklevel=_CALLER_OF_FIT)
+    return intake.cohort
 
 
 def _unused(frame: pd.DataFrame, *names: str) -> list[str]:

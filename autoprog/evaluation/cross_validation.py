@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation.fitting import fit_pipeline, outcomes_of, risks_of
-from autoprog.evaluation.notes import notes_on_columns, notes_on_sizes, recorded_warnings, summarise
+from autoprog.evaluation.folds import Fold
+from autoprog.evaluation.notes import notes_on_causes, notes_on_columns, notes_on_sizes, recorded_warnings, summarise
 from autoprog.evaluation.plan import Plan
 from autoprog.space import Configuration
 
@@ -148,10 +150,19 @@ def evaluate_fold(
     metric = plan.metric_for(cohort)
     with recorded_warnings() as warned:
         pipeline = fit_pipeline(configuration, cohort, fold.train, plan, plan.fold_seed(number), memory)
-        risks = _checked(risks_of(pipeline, cohort.X[fold.test], plan.times))
+        risks, scaled = _risks(pipeline, cohort, fold, plan)
         score = _finite(metric.score(outcomes_of(cohort)[fold.test], risks), metric.name)
-    notes = [*notes_on_sizes(configuration, shape), *notes_on_columns(cohort, fold, pipeline), *warned]
+    notes = [*notes_on_sizes(configuration, shape), *notes_on_columns(cohort, fold, pipeline), *scaled, *warned]
     return FoldResult(score, risks.astype(np.float32), tuple(notes))
+
+
+def _risks(pipeline: BaseEstimator, cohort: Cohort, fold: Fold, plan: Plan) -> tuple[NDArray[np.float64], list[str]]:
+    """Of the patients held out, with a note where their causes summed above 1."""
+    held_out = cohort.X[fold.test]
+    if cohort.n_causes == 1:
+        return _checked(risks_of(pipeline, held_out, plan.times)), []
+    F = pipeline.cumulative_incidence(held_out, np.array(plan.times))
+    return _checked(F[:, 0]), notes_on_causes(F)
 
 
 def _finite(score: float, metric: str) -> float:

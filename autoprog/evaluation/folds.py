@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 
 from autoprog.cohort import Cohort
-from autoprog.space import strata_of
+from autoprog.evaluation.strata import outcome_strata
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +29,7 @@ class Fold:
 
 @lru_cache(maxsize=4)
 def make_folds(cohort: Cohort, folds: int, repeats: int, seed: int) -> tuple[tuple[Fold, ...], ...]:
-    """Split the patients into folds stratified by outcome; groups are never split.
+    """Split the patients into folds stratified by outcome, of event times by when it came; groups are never split.
 
     Parameters
     ----------
@@ -52,6 +52,6 @@ def make_folds(cohort: Cohort, folds: int, repeats: int, seed: int) -> tuple[tup
         random_state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
         splitter_class = StratifiedKFold if cohort.groups is None else StratifiedGroupKFold
         splitter = splitter_class(folds, shuffle=True, random_state=random_state)
-        rows = splitter.split(np.zeros(cohort.n_rows), strata_of(cohort.y, folds), cohort.groups)
+        rows = splitter.split(np.zeros(cohort.n_rows), outcome_strata(cohort, folds), cohort.groups)
         partitions.append(tuple(Fold(train, test) for train, test in rows))
     return tuple(partitions)

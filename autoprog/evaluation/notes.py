@@ -33,6 +33,7 @@ _BRACKETED = re.compile(r"\[.*?\]")
 _NUMBER = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
 _MOST = 160
 _NAMED = 5
+_ROUNDING = 1e-9
 
 
 @contextmanager
@@ -127,6 +128,23 @@ def _is_constant(column: np.ndarray) -> bool:
 def _names(names: Sequence[str]) -> str:
     more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return ", ".join(names[:_NAMED]) + more
+
+
+def notes_on_causes(F: np.ndarray) -> list[str]:
+    """Of how many patients the risks of the causes, each learnt apart, summed above 1 and were scaled to it.
+
+    Parameters
+    ----------
+    F : ndarray, shape = (n, n_causes, n_times)
+        Incidences; scaled ones sum to 1 at the last time.
+
+    Returns
+    -------
+    list of str
+        One note, or none.
+    """
+    n = int((F[:, :, -1].sum(axis=1) >= 1.0 - _ROUNDING).sum())
+    return [f"risks of {n:,} of {len(F):,} patients held out summed above 1 over the causes: scaled to 1"] if n else []
 
 
 def notes_on_sizes(configuration: Configuration, shape: TableShape) -> list[str]:

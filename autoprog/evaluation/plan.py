@@ -11,6 +11,7 @@ from autoprog.cohort import Cohort, windowed
 from autoprog.evaluation.event_metrics import FollowUp, event_metric_of
 from autoprog.evaluation.folds import Fold, make_folds
 from autoprog.evaluation.metrics import Metric, metric_of
+from autoprog.evaluation.strata import outcome_strata, stratified_sample
 from autoprog.space import Configuration, Reduction, TableShape, stratified_rows
 
 
@@ -82,7 +83,7 @@ class Plan:
             cohort = _windowed(cohort, window or self.window)
         if self.patients is None or self.patients >= cohort.n_rows:
             return cohort
-        return _sample(cohort, self.patients, self.seed)
+        return _sample(cohort, self.patients, self.folds, self.seed)
 
     def fold(self, cohort: Cohort, number: int) -> Fold:
         """The fold of this number, from 0; repeats one after another."""
@@ -140,6 +141,8 @@ def _windowed(cohort: Cohort, window: int) -> Cohort:
 
 
 @lru_cache(maxsize=4)
-def _sample(cohort: Cohort, size: int, seed: int) -> Cohort:
+def _sample(cohort: Cohort, size: int, folds: int, seed: int) -> Cohort:
     rng = np.random.default_rng([seed, size])
+    if cohort.has_times:
+        return cohort.take(stratified_sample(outcome_strata(cohort, folds), size, folds, rng))
     return cohort.take(stratified_rows((cohort.y == 1).astype(np.int8), cohort.n_rows, size, rng))

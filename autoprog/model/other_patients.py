@@ -69,11 +69,17 @@ def check_outcome(model: PrognosticModel, cohort: Cohort, use: str) -> None:
 
 
 def horizon_faults(model: PrognosticModel, cohort: Cohort) -> list[Fault]:
-    """Faults for horizons of the model that the cohort's follow-up does not bear."""
+    """Faults for horizons of the model that the cohort's follow-up does not bear; of visits a patient counts once."""
     if cohort.time is None:
         return []
-    events = cohort.time[cohort.y == 1]
-    reasons = (horizon_fault(h, cohort.time, events) for h in model.horizons)
+    followed, events = cohort.time, cohort.time[cohort.y == 1]
+    if cohort.visits is not None:
+        patient = np.unique(cohort.visits.patient, return_inverse=True)[1]
+        followed, events = np.full((2, cohort.n_patients), [[0.0], [np.inf]])
+        np.maximum.at(followed, patient, cohort.time)
+        np.minimum.at(events, patient[cohort.y == 1], cohort.time[cohort.y == 1])
+        events = events[np.isfinite(events)]
+    reasons = (horizon_fault(h, followed, events) for h in model.horizons)
     return [Fault(_POINTER, f"the model's horizon {reason}") for reason in reasons if reason]
 
 

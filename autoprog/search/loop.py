@@ -25,7 +25,7 @@ from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.optimizer import Optimizer, Proposal, make_optimizer
 from autoprog.search.clock import Clock
 from autoprog.search.evaluation_stream import EvaluationStream
-from autoprog.search.planning import explored_patients, plan_for, space_for
+from autoprog.search.plans import explored_patients, plan_for, space_for
 from autoprog.search.ports import CallLimits, Claim, Dispatcher, Phase, SearchState, Store
 from autoprog.search.signals import Signals
 from autoprog.space import Configuration, Space, TableShape

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+_ROUNDING = 1e-12
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimates:
@@ -64,13 +66,13 @@ def log_log_limits(
     Returns
     -------
     lower, upper : ndarray
-        In (0, 1), same shape; nan where S is 0 or 1.
+        In (0, 1), same shape; nan where S is 0 or 1 up to rounding.
 
     References
     ----------
     Kalbfleisch & Prentice 2002, The Statistical Analysis of Failure Time Data, 2nd ed., section 1.4.
     """
-    inside = (survival > 0) & (survival < 1)
+    inside = (survival > _ROUNDING) & (survival < 1 - _ROUNDING)
     S = np.where(inside, survival, 0.5)
     reach = normal_quantile(level) * standard_error / np.abs(S * np.log(S))
     lower, upper = S ** np.exp(reach), S ** np.exp(-reach)

@@ -41,7 +41,8 @@ from autoprog.evaluation import METRICS, Evaluation, FollowUp, Plan, Status, eve
 from autoprog.model import load_estimator
 from autoprog.optimizer import Start
 from autoprog.search.evaluation_stream import EvaluationStream
-from autoprog.search.planning import plan_for, plan_search
+from autoprog.search.planning import plan_search
+from autoprog.search.plans import plan_for
 from autoprog.search.ports import Call, CallLimits, CallStatus
 from autoprog.search.settings import SearchSettings
 from autoprog.search.work import fit

@@ -97,8 +97,8 @@ def test_visits_from_the_end_of_the_follow_up_on_are_dropped_and_counted() -> No
 def test_visits_without_a_time_or_event_are_dropped_and_counted() -> None:
     columns = changed(visits(), months={0: "", 1: "", 2: "", 4: ""}, status={9: "NA"})
     found = intake(columns)
-    assert (found.n_dropped, found.cohort.n_patients) == (5, 19)
-    assert "5 of 60 visits were dropped: the time 'months' or the event 'status' is missing" in found.warnings
+    assert (found.n_dropped, found.cohort.n_patients) == (3, 19)  # of the fifth and tenth the patient's others tell
+    assert "3 of 60 visits were dropped: the time 'months' or the event 'status' is missing" in found.warnings
     assert set(visits_of(found.cohort).patient.tolist()) == set(range(19))
 
 
@@ -192,3 +192,23 @@ def test_all_faults_of_the_columns_come_at_once() -> None:
         "/spec/outcome/event_of_interest",
         "/file/columns/age",
     }
+
+
+def test_what_is_left_at_a_visit_is_no_hair_more_than_the_horizon() -> None:
+    """0.8 less 0.1 is 0.7000000000000001 in binary numbers, and no event would lie within 0.7."""
+    columns = visits(month=[0.1, 0.3, 0.6] * 20)
+    columns["months"] = [0.8 if t == 10 else 30.5 for t in columns["months"]]
+    cohort = intake(columns, outcome={**OUTCOME, "horizon": 0.7}).cohort
+    assert cohort.time is not None
+    first = visits_of(cohort).time == 0.1
+    events = cohort.time[first & (cohort.y == 1)]
+    assert (events <= 0.7).all()
+    assert len(events) == 10
+
+
+def test_a_visit_without_its_patient_s_outcome_has_that_of_the_others() -> None:
+    whole = intake(visits()).cohort
+    lacking = intake(changed(visits(), months={1: None, 5: None}, status={1: None, 7: None})).cohort
+    np.testing.assert_array_equal(lacking.time, whole.time)
+    np.testing.assert_array_equal(lacking.y, whole.y)
+    np.testing.assert_array_equal(lacking.X, whole.X)

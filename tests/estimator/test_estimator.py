@@ -123,8 +123,10 @@ def test_groups_are_not_split() -> None:
     X, y = np.repeat(rng.normal(size=(24, 3)), 10, axis=0), np.repeat(np.tile([0, 1], 12), 10)
     settings = {**QUICK, "space": {"prediction": ["k_nearest_neighbours"], "features": ["none"]}}
     model = AutoPrognosis(time_budget_s=120, settings=settings, random_state=0)
-    assert model.fit(X, y).ensemble_["score"]["estimate"] > 0.9
-    assert model.fit(X, y, groups=np.repeat(np.arange(24), 10)).ensemble_["score"]["estimate"] < 0.8
+    with pytest.warns(UserWarning, match="216 rows repeat an earlier row"):
+        assert model.fit(X, y).ensemble_["score"]["estimate"] > 0.9
+    with pytest.warns(UserWarning, match="216 rows repeat an earlier row"):
+        assert model.fit(X, y, groups=np.repeat(np.arange(24), 10)).ensemble_["score"]["estimate"] < 0.8
 
 
 @pytest.mark.parametrize(
@@ -166,3 +168,18 @@ def test_outcomes_that_cannot_be_used_are_named() -> None:
 def test_the_package_tells_of_names_that_it_does_not_have() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Autoprog'"):
         autoprog.Autoprog  # noqa: B018  asking is the test
+
+
+def test_patients_whose_follow_up_cannot_be_used_are_told_of() -> None:
+    rng = np.random.default_rng(0)
+    X, time = rng.normal(size=(80, 2)), rng.exponential(size=80)
+    event = (rng.random(80) < 0.7).astype(int)
+    time[:3], event[:3] = np.nan, 1
+    time[3:5] = 0.0
+    estimator = AutoPrognosis(mode="survival", horizons=[0.5])
+    with pytest.warns(UserWarning, match="were dropped") as told:
+        cohort = estimator._cohort(X, Survival(time, event), None)
+    texts = [str(w.message) for w in told]
+    assert any(text.startswith("3 of 80 rows were dropped") for text in texts)
+    assert any(text.startswith("2 of 80 rows were dropped") for text in texts)
+    assert cohort.n_patients == 75

@@ -137,3 +137,23 @@ def test_curves_that_fall_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("autoprog.evaluation.cross_validation.risks_of", lambda *_: falling)
     with pytest.raises(ValueError, match="risks that fall with time"):
         evaluate_fold(SIMPLE, cohort, plan, 0)
+
+
+def test_patients_whose_causes_sum_above_one_are_counted() -> None:
+    """Two causes that hardly leave anybody, each fitted apart."""
+    data = simulated(5, 300, 2, censoring=0.0)
+    cohort = as_cohort(data.X, data.y, (1.0, 6.0), 2)
+    plan = Plan("uno_c", folds=3, repeats=1, seed=1, times=time_grid(cohort))
+    configuration = replace(SIMPLE, prediction=Step.of("fine_gray"))
+    F = fit_pipeline(configuration, cohort, plan.fold(cohort, 0).train, plan, plan.fold_seed(0)).cumulative_incidence(
+        cohort.X[plan.fold(cohort, 0).test], np.array(plan.times)
+    )
+    n = int((F[:, :, -1].sum(axis=1) > 1 - 1e-9).sum())
+    assert 0 < n < 100
+    (note,) = [text for text in evaluate_fold(configuration, cohort, plan, 0).notes if "causes" in text]
+    assert note == f"risks of {n} of 100 patients held out summed above 1 over the causes: scaled to 1"
+    assert not [t for t in evaluate_fold(SIMPLE, cohort_with_gaps(), plan_of_gaps(), 0).notes if "causes" in t]
+
+
+def plan_of_gaps() -> Plan:
+    return Plan("uno_c", folds=3, repeats=1, seed=1, times=time_grid(cohort_with_gaps()))

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from autoprog.search import loop, planning
+from autoprog.search import loop, plans
 from autoprog.search.clock import Clock
 from autoprog.search.ports import CohortRef, SearchState
 from autoprog.search.settings import SearchSettings
@@ -33,9 +33,9 @@ EVERYBODY, EXPLORED = 303, 150
 
 @pytest.fixture(autouse=True)
 def _cleveland_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(planning, "_EXPLORED_WHOLE", 200)
-    monkeypatch.setattr(planning, "_EXPLORED_PATIENTS", EXPLORED)
-    monkeypatch.setattr(planning, "_EXPLORED_MINORITY", 20)
+    monkeypatch.setattr(plans, "_EXPLORED_WHOLE", 200)
+    monkeypatch.setattr(plans, "_EXPLORED_PATIENTS", EXPLORED)
+    monkeypatch.setattr(plans, "_EXPLORED_MINORITY", 20)
 
 
 @pytest.fixture

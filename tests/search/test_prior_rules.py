@@ -8,7 +8,7 @@ from autoprog.errors import InvalidInputError
 from autoprog.interpreter import Condition, Prior, PriorRule
 from autoprog.search.planning import plan_search
 from autoprog.search.settings import SearchSettings
-from tests.cohorts import cleveland_cohort
+from tests.cohorts import cleveland_cohort, labelled_visits
 
 
 def test_a_clinicians_rule_is_read_as_it_was_sent() -> None:
@@ -49,3 +49,17 @@ def test_all_faults_of_strata_and_rules_come_at_once() -> None:
         "/prior_rules/1/conditions/0/value",
         "/prior_rules/2/conditions/0/value",
     ]
+
+
+def test_rules_and_subgroups_of_visits_speak_of_their_windows() -> None:
+    def asked(name: str) -> SearchSettings:
+        rule = {"conditions": [{"feature": name, "operator": ">=", "value": 2}], "stratum": "high", "probability": 0.8}
+        return SearchSettings.model_validate({"prior_rules": [rule], "subgroups": [name], "window": 3})
+
+    with pytest.raises(InvalidInputError) as refused:
+        plan_search(asked("bili"), labelled_visits())
+    pointers = [fault.pointer for fault in refused.value.faults]
+    assert pointers == ["/prior_rules/0/conditions/0/feature", "/subgroups/0"]
+    assert "bili (last)" in refused.value.faults[0].detail
+    settings, _ = plan_search(asked("bili (last)"), labelled_visits())
+    assert list(settings.subgroups or ()) == ["bili (last)"]

@@ -100,3 +100,11 @@ def test_the_interval_covers_a_known_incidence() -> None:
 def test_a_cause_beyond_the_number_of_causes() -> None:
     with pytest.raises(OutcomeError, match=r"0 \(censored\) to 1"):
         aalen_johansen([1.0, 2.0], [1, 2], causes=1)
+
+
+@pytest.mark.parametrize("n", range(3, 80, 7))
+def test_where_everybody_had_the_event_the_interval_is_unknown_whatever_the_rounding(n: int) -> None:
+    time = np.random.default_rng(n).permutation(n) + 1.0
+    found = aalen_johansen(time, np.ones(n, dtype=int)).at(float(n), 1, 0.95)
+    assert found.estimate[0] == pytest.approx(1.0)
+    assert np.isnan([found.lower[0], found.upper[0]]).all()

@@ -24,7 +24,7 @@ from api.test_selection.problems.building import tests_of
 from autoprog.cohort import Cohort, classified, encode_patients, from_parquet
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.search import SearchSettings
-from autoprog.search.planning import plan_for
+from autoprog.search.plans import plan_for
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.repositories import (
     CohortRepository,

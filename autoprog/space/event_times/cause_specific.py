@@ -114,9 +114,13 @@ class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return incidence
 
     def _steps(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Times at which any hazard steps, until the last that is asked for; of very many, evenly spaced ones."""
+        """Times at which any hazard steps, until the last that is asked for, and those that are asked for.
+
+        Of very many steps evenly spaced ones. A learner whose curves rise between its steps has risen by a time between
+        two of them.
+        """
         steps = np.unique(np.concatenate([m.times_ for m in self.learners_ if m is not None]))
         steps = steps[steps <= t[-1]]
         if len(steps) > _MOST_STEPS:
-            steps = np.unique(np.concatenate([steps[:: -(-len(steps) // _MOST_STEPS)], t]))
-        return steps
+            steps = steps[:: -(-len(steps) // _MOST_STEPS)]
+        return np.union1d(steps, t)

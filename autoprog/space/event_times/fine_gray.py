@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.space.event_times.penalty import ridge_of
 from autoprog.survival import fit_fine_gray
 
 # The exponential of more than this overflows.
@@ -16,14 +17,14 @@ _LARGEST_EXPONENT = 700.0
 
 
 class FineGray(BaseEstimator):  # type: ignore[misc]
-    """Proportional hazards of the subdistribution of each cause, with a small ridge penalty on standardised columns.
+    """Proportional hazards of the subdistribution of each cause, with a ridge penalty on standardised columns.
 
     Parameters
     ----------
     n_causes : int
         K, at least 2.
     ridge : float
-        Penalty `ridge / 2 |beta_standardised|^2` against the pseudo log-likelihood; 0 or more.
+        Penalty `ridge / 2 |beta_standardised|^2` against the pseudo log-likelihood, 0 or more; see `ridge_of`.
     until : float
         The last time that is asked for; beyond it the incidence stays as it is there.
 
@@ -77,7 +78,8 @@ class FineGray(BaseEstimator):  # type: ignore[misc]
         for k in range(self.n_causes):
             if k > 0 and not (y["event"] == k + 1).any():
                 continue
-            model = fit_fine_gray(columns, y["time"], y["event"], cause=k + 1, ridge=self.ridge)
+            ridge = ridge_of(self.ridge, d, int(np.count_nonzero(y["event"] == k + 1)))
+            model = fit_fine_gray(columns, y["time"], y["event"], cause=k + 1, ridge=ridge)
             self.coef_[k], self.centre_[k] = model.coefficients, model.centre
             self.times_[k], self.cumulative_hazard_[k] = model.cumulative_hazard.times, model.cumulative_hazard.values
         return self

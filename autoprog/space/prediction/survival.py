@@ -36,6 +36,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.event_times.penalty import ridge_of
 from autoprog.space.hyperparameters import Float, Integer, Parameter
 from autoprog.space.prediction.bounds import least_in_leaf
 from autoprog.survival import fit_cox
@@ -53,12 +54,12 @@ _LARGEST_EXPONENT = 700.0
 
 
 class CoxRegression(BaseEstimator):  # type: ignore[misc]
-    """Proportional hazards with a small ridge penalty on standardised columns.
+    """Proportional hazards with a ridge penalty on standardised columns: small, unless they are many for the events.
 
     Parameters
     ----------
     alpha : float
-        Penalty `alpha / 2 |beta_standardised|^2` against the partial log-likelihood; 0 or more.
+        Penalty `alpha / 2 |beta_standardised|^2` against the partial log-likelihood, 0 or more; see `ridge_of`.
 
     Attributes
     ----------
@@ -99,7 +100,8 @@ class CoxRegression(BaseEstimator):  # type: ignore[misc]
         """
         columns = validate_data(self, X, dtype=np.float64)
         event, time = (y[name] for name in y.dtype.names or ())
-        model = fit_cox(columns, time, event, ridge=self.alpha)
+        ridge = ridge_of(self.alpha, columns.shape[1], int(np.count_nonzero(event)))
+        model = fit_cox(columns, time, event, ridge=ridge)
         self.coef_, self.centre_ = model.coefficients, model.centre
         self.times_, self.cumulative_hazard_ = model.cumulative_hazard.times, model.cumulative_hazard.values
         return self

@@ -1,6 +1,6 @@
 """What validation is for curves of risk: scores with intervals, recalibration, performance at every horizon."""
 
-from autoprog.validation.event_times.pairs import resampled_event_scores
+from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.performance import (
     HorizonPerformance,
     distribution_document,
@@ -20,6 +20,7 @@ from autoprog.validation.event_times.subgroups import measure_event_subgroups
 __all__ = [
     "FollowedPatients",
     "HorizonPerformance",
+    "can_be_scored",
     "corrected_event_score",
     "cross_fitted_events",
     "distribution_document",

@@ -116,7 +116,7 @@ def performance_at(y: NDArray[np.void], p: NDArray[np.floating], horizon: float)
 
 
 def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp) -> dict[str, float]:
-    """Every measure that a search can optimise, by name, in its own direction.
+    """Every measure that a search can optimise, by name, in its own direction, and between which times.
 
     Parameters
     ----------
@@ -130,9 +130,10 @@ def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up:
     Returns
     -------
     dict of str to float
-        See `autoprog.evaluation.EVENT_METRICS`.
+        See `autoprog.evaluation.EVENT_METRICS`; `since` and `until` are the first and the last of the search's times.
     """
-    return {name: event_metric_of(name, follow_up).score(y, F) for name in EVENT_METRICS}
+    scores = {name: event_metric_of(name, follow_up).score(y, F) for name in EVENT_METRICS}
+    return {**scores, "since": follow_up.times[0], "until": follow_up.times[-1]}
 
 
 def distribution_document(y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp) -> dict[str, Any] | None:

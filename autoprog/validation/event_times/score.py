@@ -33,8 +33,8 @@ class FollowedPatients(NamedTuple):
     Attributes
     ----------
     y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`; at every horizon two or more, in different groups, are known to have the event of
-        interest, and as many not to have it.
+        Of dtype `EVENT_TIMES`; together they have a score. For the correction, so have two parts of them that share
+        no group.
     follow_up : FollowUp
         Of the search's cohort.
     groups : ndarray of int, shape = (n,), or None
@@ -75,7 +75,7 @@ def estimate_event_score(
         `RESAMPLES` resamples; level `LEVEL`.
     """
     scores = resampled_event_scores(metric.name, patients.y, F[None], patients.follow_up, rng)
-    drawn = np.concatenate([scores(c)[:, 0] for c in _counts(metric, patients, RESAMPLES, rng)])
+    drawn = np.concatenate([scores(c)[:, 0] for c in _counts(metric, patients, RESAMPLES, rng, left_out=False)])
     estimate = metric.score(patients.y, F)
     title, how = _title(metric, patients.follow_up), f"{RESAMPLES} bootstrap resamples of the patients"
     if out_of_fold:
@@ -132,7 +132,7 @@ def corrected_event_score(
     scores = resampled_event_scores(metric.name, patients.y, p, patients.follow_up, rng)
     delivered = average(w, p)
     pairs: list[tuple[float, float]] = []
-    for c in until(stop, _counts(metric, patients, n_event_resamples(n, t), rng)):
+    for c in until(stop, _counts(metric, patients, n_event_resamples(n, t), rng, left_out=True)):
         weights = choose(c, sign * scores(c))
         for counts, of_drawn in zip(c.T, weights, strict=True):
             both = (average(of_drawn, p), delivered)
@@ -171,9 +171,9 @@ def _on_others(metric: Metric, patients: FollowedPatients, F: _Floats, c: NDArra
 
 
 def _counts(
-    metric: Metric, patients: FollowedPatients, resamples: int, rng: np.random.Generator
+    metric: Metric, patients: FollowedPatients, resamples: int, rng: np.random.Generator, *, left_out: bool
 ) -> Iterator[NDArray[np.float32]]:
-    """How often each resample holds each patient, in chunks; those drawn and those left out can both be scored."""
+    """How often each resample holds each patient, in chunks; those drawn, and those left out if asked, have a score."""
     n, scorable = len(patients.y), can_be_scored(metric.name, patients.y, patients.follow_up)
     units = np.arange(n) if patients.groups is None else patients.groups
     distinct, of_row = np.unique(units, return_inverse=True)
@@ -184,7 +184,7 @@ def _counts(
             while True:
                 drawn = np.bincount(rng.integers(len(distinct), size=len(distinct)), minlength=len(distinct))
                 c[:, b] = drawn[of_row]
-                if scorable(c[:, b] > 0) and scorable(c[:, b] == 0):
+                if scorable(c[:, b] > 0) and not (left_out and not scorable(c[:, b] == 0)):
                     break
         yield c
 

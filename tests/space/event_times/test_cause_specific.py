@@ -152,3 +152,15 @@ def test_fine_gray_divides_where_the_causes_models_sum_above_one() -> None:
     # Neither depends on what else is asked, and beyond the last time nothing is known.
     np.testing.assert_array_equal(learner.cumulative_incidence(X, t[[3]]), F[:, :, [3]])
     np.testing.assert_array_equal(learner.cumulative_incidence(X, [10 * until]), F[:, :, [-1]])
+
+
+def test_between_the_steps_of_a_forest_the_causes_still_leave_what_survives_them_all() -> None:
+    """A forest's curve rises between the points of its grid; incidences that were read at these alone came too late."""
+    data = simulated(3, 400, 2)
+    learner = CauseSpecific(SurvivalForest(20, random_state=0), 2).fit(data.X, data.y)
+    steps = np.unique(np.concatenate([m.times_ for m in learner.learners_]))
+    t = (steps[10:-1:7] + steps[11::7][: len(steps[10:-1:7])]) / 2
+    for time in t:
+        F = learner.cumulative_incidence(data.X[:50], [time])[:, :, 0]
+        survival = np.prod([m.predict_survival(data.X[:50], [time])[:, 0] for m in learner.learners_], axis=0)
+        np.testing.assert_allclose(1 - F.sum(axis=1), survival, rtol=1e-9)

@@ -13,7 +13,9 @@ from sksurv.util import Surv
 
 from autoprog.model import dump_estimator, load_estimator
 from autoprog.space import Algorithm, TableShape
+from autoprog.space.event_times.penalty import ridge_of
 from autoprog.space.prediction.survival import COX, SURVIVAL_FOREST, CoxRegression, SurvivalForest, _on_grid
+from autoprog.survival import fit_cox
 
 SHAPE = TableShape(n_patients=400, n_columns=13, n_minority=170, has_missing=False, mode="survival")
 
@@ -238,3 +240,28 @@ def test_a_tree_sees_no_more_than_its_bound_of_a_large_cohort() -> None:
     large = TableShape(n_patients=50_000, n_columns=13, n_minority=20_000, has_missing=False, mode="survival")
     assert SURVIVAL_FOREST.build(parameters, large, 0).max_samples * 50_000 == pytest.approx(1000)
     assert SURVIVAL_FOREST.build(parameters, SHAPE, 0).max_samples == parameters["max_samples"]
+
+
+def test_many_columns_for_the_events_are_held_more_firmly_and_few_are_not() -> None:
+    """Of 60 columns three matter: what is learnt from 80 events ranks 2,000 others better for it."""
+    gained = []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(2_130, 60))
+        time = rng.exponential(np.exp(-X[:, :3].sum(axis=1) * 0.5))
+        censored = rng.exponential(0.6, len(X))
+        y = Surv.from_arrays(time <= censored, np.minimum(time, censored))
+        train, test = slice(0, 130), slice(130, None)
+        found = [
+            concordance_index_censored(y["event"][test], y["time"][test], risk)[0]
+            for risk in (
+                CoxRegression().fit(X[train], y[train]).predict(X[test]),
+                X[test] @ fit_cox(X[train], y["time"][train], y["event"][train], ridge=0.1).coefficients,
+            )
+        ]
+        gained.append(found[0] - found[1])
+    assert min(gained) > 0
+    assert np.mean(gained) > 0.02
+    assert ridge_of(0.1, 8, 80) == 0.1
+    assert ridge_of(0.1, 60, 80) == pytest.approx(52.1)
+    assert ridge_of(0.0, 60, 80) == 0

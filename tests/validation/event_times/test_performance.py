@@ -49,7 +49,8 @@ def test_overall_it_tells_every_measure_that_can_be_optimised(causes: int) -> No
     follow_up = FollowUp(times, times[1:], causes, censoring_survival(data.y["time"], data.y["event"]))
     F = data.risk(np.array(times))
     found = overall_performance(data.y, F, follow_up)
-    assert list(found) == list(EVENT_METRICS)
+    assert list(found) == [*EVENT_METRICS, "since", "until"]
+    assert (found.pop("since"), found.pop("until")) == (times[0], times[-1])
     for name, value in found.items():
         assert value == event_metric_of(name, follow_up).score(data.y, F)
 

@@ -79,7 +79,7 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
         metric, patients, average(w, p), p, w, weighing=Weighing(softly, average), rng=np.random.default_rng(9)
     )
     of_chosen, of_delivered = [], []
-    for c in np.hstack(list(score_module._counts(metric, patients, 20, np.random.default_rng(9)))).T:
+    for c in np.hstack(list(score_module._counts(metric, patients, 20, np.random.default_rng(9), left_out=True))).T:
         drawn, out = np.repeat(np.arange(120), c.astype(int)), np.flatnonzero(c == 0)
         gains = np.array([[metric.gain(metric.score(data.y[drawn], risks[drawn])) for risks in p]])
         for weights, scores in ((softly(np.empty(0), gains)[0], of_chosen), (w, of_delivered)):
@@ -149,7 +149,7 @@ def test_rows_of_a_group_are_drawn_together() -> None:
     groups = np.random.default_rng(0).integers(0, 20, 120)
     patients = followed(simulated(3, 120).y, 1, groups)
     metric = event_metric_of("uno_c", patients.follow_up)
-    c = np.hstack(list(score_module._counts(metric, patients, 40, np.random.default_rng(1))))
+    c = np.hstack(list(score_module._counts(metric, patients, 40, np.random.default_rng(1), left_out=True)))
     for group in range(20):
         assert (np.ptp(c[groups == group], axis=0) == 0).all()
 
@@ -185,3 +185,17 @@ def test_when_the_time_is_over_the_resamples_made_so_far_do() -> None:
         stop=lambda: True,
     )
     assert f"in {LEAST_RESAMPLES} bootstrap resamples" in found.method
+
+
+@pytest.mark.parametrize("name", EVENT_METRICS)
+def test_other_patients_whose_early_events_are_of_one_hospital_have_an_interval(name: str) -> None:
+    """No resample leaves out the hospital and keeps it: of one model's risks none has to."""
+    data = simulated(2, 160, 1)
+    early = (data.y["event"] == 1) & (data.y["time"] <= TIMES[1])
+    groups = np.where(early, 0, 1 + np.arange(160) % 3)
+    patients = followed(data.y, 1, groups)
+    found = estimate_event_score(
+        event_metric_of(name, patients.follow_up), patients, data.risk(np.array(TIMES)), np.random.default_rng(0),
+        out_of_fold=False,
+    )  # fmt: skip
+    assert found.lower <= found.estimate <= found.upper
