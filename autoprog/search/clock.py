@@ -37,8 +37,13 @@ _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
 _EVENT_RANKING_S, _EVENT_RANKING_S_EACH, _EVENT_WHOLE_S = 2e-6, 1.5e-7, 1e-5
 # Of the budget: what evaluations give way for, and what intervals may take of time that is left over.
 _INTERVALS_KEPT, _VALIDATION_MOST = 1 / 6, 1 / 3
+# And what one configuration may take on all patients, of all slots together.
+_DEAREST = 0.1
 # To learn from the refits.
 _LEARNING_S = 0.5
+
+MOST_FINALISTS = 8
+"""Configurations that are evaluated on all patients where a sample was explored, the simple pipeline among them."""
 
 MOST_REFITS = 50
 """Refits that the intervals of patients' risks are estimated from, where there is time."""
@@ -116,10 +121,37 @@ class Clock:
         bool
             By the seconds that they took, and as many times longer as there are more patients.
         """
-        seconds = [self._of_all_patients_s(e.duration_s, e) for e in _best(history, most)]
+        seconds = [self._of_all_patients_s(e.duration_s, e) for e in self.finalists(history, most)]
         finals_s = max(sum(seconds) / self._slots, max(seconds, default=0.0))
         left_s = self.remaining_s() - self._delivery_s
         return self.share_spent() >= share and left_s <= margin * finals_s
+
+    def finalists(self, history: History, most: int) -> list[Evaluation]:
+        """The best configurations, to be evaluated on all patients or refitted to them.
+
+        Parameters
+        ----------
+        history : History
+            Of evaluations.
+        most : int
+            How many.
+
+        Returns
+        -------
+        list of Evaluation
+            The best first. Of a sample of the patients, without those that would take more than `_DEAREST` of the
+            budget on all, unless nothing else was explored: the others, and the exploring, would have to wait for them.
+        """
+        best = sorted(history.succeeded, key=lambda e: -history.metric.gain(e.score or 0.0))
+        kept = [e for e in best if not self._is_sampled(e) or e.duration_s <= self.finalist_s(e.n_patients or 0)]
+        return (kept or best)[:most]
+
+    def finalist_s(self, n_patients: int) -> float:
+        """Seconds that an evaluation on so many patients may take, at least 1, if it is to be one on all later."""
+        return max(1.0, _DEAREST * self._budget_s * self._slots * n_patients / self._n_patients)
+
+    def _is_sampled(self, evaluation: Evaluation) -> bool:
+        return (evaluation.n_patients or self._n_patients) < self._n_patients
 
     def affordable(self, refits_s: Sequence[float]) -> list[bool]:
         """Which of some refits, asked for in this order, are likely to end in time.
@@ -160,8 +192,9 @@ class Clock:
         return max(0.0, min(most, self.remaining_s() - _MARGIN * self._rest_s) - _LEARNING_S)
 
     def _refits_s(self, history: History) -> list[float]:
-        """Seconds of one fit to all patients of each of the likely members."""
-        return [self._of_all_patients_s(refit_s(e), e) for e in _best(history, _MEMBERS)]
+        """Seconds of one fit to all patients of each of the likely members; of a sample's history, the finalists."""
+        most = MOST_FINALISTS if any(map(self._is_sampled, history.succeeded)) else _MEMBERS
+        return [self._of_all_patients_s(refit_s(e), e) for e in self.finalists(history, most)]
 
     def _of_all_patients_s(self, seconds: float, evaluation: Evaluation) -> float:
         """Of an evaluation on a sample: as many times longer as there are more patients."""
@@ -172,10 +205,6 @@ class Clock:
             return 0.0
         each, most = sum(refits_s) / len(refits_s) / self._slots, _INTERVALS_KEPT * self._budget_s - _LEARNING_S
         return 0.0 if LEAST_REFITS * each > most else _LEARNING_S + min(MOST_REFITS * each, most)
-
-
-def _best(history: History, most: int) -> list[Evaluation]:
-    return sorted(history.succeeded, key=lambda e: -history.metric.gain(e.score or 0.0))[:most]
 
 
 def _correction_s(history: History) -> float:

@@ -23,7 +23,7 @@ import numpy as np
 from autoprog.cohort import Cohort
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.optimizer import Optimizer, Proposal, make_optimizer
-from autoprog.search.clock import Clock
+from autoprog.search.clock import MOST_FINALISTS, Clock
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.plans import explored_patients, plan_for, space_for
 from autoprog.search.ports import CallLimits, Claim, Dispatcher, Phase, SearchState, Store
@@ -33,9 +33,7 @@ from autoprog.space import Configuration, Space, TableShape
 BATCHES_UNDER_WAY = 2
 """Batches that are evaluated at the same time."""
 
-# Configurations of the last batch, the simple pipeline among them; a budget of fewer than twice two evaluations is
-# spent on all patients.
-_MOST_FINALISTS = 8
+# A budget of fewer than twice two evaluations is spent on all patients.
 _LEAST_EVALUATIONS = 4
 # Shares of the time for evaluations that belong to exploring, and margins on the predicted time of the finalists: no
 # more of a large cohort's configurations are explored when these need what is left, and those that are being explored
@@ -161,7 +159,10 @@ class Exploration:
             self._evaluate_finalists()
 
     def _explore(self) -> None:
-        stream = self._stream(self.exploration_plan, self.state.settings.exploration_s)
+        limit_s = self.state.settings.exploration_s
+        if self.exploration_plan.patients is not None and not self.state.settings.limits.evaluation_s:
+            limit_s = min(limit_s, self.clock.finalist_s(self.exploration_plan.patients))
+        stream = self._stream(self.exploration_plan, limit_s)
         for proposal in self._proposals:
             stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch))
         self._replenish(stream)
@@ -211,15 +212,13 @@ class Exploration:
         return self._stop() or self._finals_are_due(_EXPLORATION_SHARE, _EXPLORATION_MARGIN)
 
     def _finals_are_due(self, share: float, margin: float) -> bool:
-        return self._is_sampled and self.clock.finals_are_due(
-            self.explored, _MOST_FINALISTS, share=share, margin=margin
-        )
+        return self._is_sampled and self.clock.finals_are_due(self.explored, MOST_FINALISTS, share=share, margin=margin)
 
     def _propose(self) -> Proposal | None:
         """The next batch, written down; None when nothing is left to evaluate."""
         settings = self.state.settings
         proposed = sum(len(p.configurations) for p in self._proposals)
-        finalists = min(_MOST_FINALISTS, settings.budget.evaluations // 2) if self._is_sampled else 0
+        finalists = min(MOST_FINALISTS, settings.budget.evaluations // 2) if self._is_sampled else 0
         size = min(settings.batch_size, settings.budget.evaluations - finalists - proposed)
         if size <= 0:
             return None
@@ -245,8 +244,8 @@ class Exploration:
     def _finalists(self) -> tuple[Configuration, ...]:
         """The simple pipeline and the best of the explored configurations; none before anything was explored."""
         history = self.explored
-        most = min(_MOST_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
-        best_first = sorted(history.succeeded, key=lambda e: -history.metric.gain(e.score or 0.0))
+        most = min(MOST_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
+        best_first = self.clock.finalists(history, max(0, most))
         chosen = dict.fromkeys(e.configuration for e in (*history.evaluations[:1], *best_first))
         return tuple(chosen)[: max(0, most)]
 
