@@ -21,7 +21,7 @@ from autoprog.space import Space, TableShape
 from tests.cohorts import cleveland_cohort
 from tests.metalearning.repositories import centre, meta_features_at, statistics_of
 
-LEAST = 3
+LEAST = 5
 SHAPES = {
     "classification": TableShape(400, 20, 100, has_missing=True),
     "survival": TableShape(400, 20, 100, has_missing=True, mode="survival", times=(1.0, 2.0), horizons=(2.0,),
