@@ -78,11 +78,11 @@ def _equivalence(arguments: argparse.Namespace) -> None:
 
 def _figures(arguments: argparse.Namespace) -> None:
     import _ablation  # noqa: PLC0415  learning libraries
-    import _coverage  # noqa: PLC0415
     import _equivalence  # noqa: PLC0415
     import _events  # noqa: PLC0415
     import _outer  # noqa: PLC0415
     from _coverage_figures import coverage_figures  # noqa: PLC0415
+    from _lines import read  # noqa: PLC0415
     from _outer_figures import outer_figures  # noqa: PLC0415
 
     part = "slice-" if arguments.slice else ""
@@ -90,10 +90,10 @@ def _figures(arguments: argparse.Namespace) -> None:
     coverage, equivalence = (arguments.shards / f"{part}{name}.jsonl" for name in ("coverage", "equivalence"))
     document: dict[str, Any] = {
         "outer": outer_figures(_outer.read(outer)),
-        "events": _events.event_figures(_events.read(arguments.shards / f"{part}events.jsonl")),
-        "ablation": _ablation.ablation_figures(_ablation.read(arguments.shards / f"{part}ablation.jsonl")),
-        "coverage": coverage_figures(_coverage.read(coverage)),
-        "equivalence": _equivalence.equivalence_figures(_coverage.read(equivalence)),
+        "events": _events.event_figures(read(arguments.shards / f"{part}events.jsonl")),
+        "ablation": _ablation.ablation_figures(read(arguments.shards / f"{part}ablation.jsonl")),
+        "coverage": coverage_figures(read(coverage)),
+        "equivalence": _equivalence.equivalence_figures(read(equivalence)),
         "versions": {name: version(name) for name in ("autoprog", "lightgbm", "numpy", "scikit-learn")},
     }
     print(json.dumps(document, indent=2))

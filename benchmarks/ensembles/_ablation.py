@@ -23,7 +23,6 @@ lipids; learnt from other patients of the same study).
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 import warnings
@@ -32,7 +31,8 @@ from typing import Any
 
 import numpy as np
 from _events import load as load_events
-from _laboratory import Laboratory, Search, laboratory
+from _laboratory import Laboratory, Search
+from _lines import Shard, write_missing
 from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
@@ -69,30 +69,14 @@ _RESAMPLES = 10_000
 _Floats = NDArray[np.float64]
 
 
-def shards(cohorts: tuple[str, ...]) -> list[tuple[str, int]]:
+def shards(cohorts: tuple[str, ...]) -> list[Shard]:
     """A fold of every cohort before the next, so that what is there when it is broken off compares."""
     return [(cohort, fold) for fold in range(FOLDS) for cohort in cohorts]
 
 
-def run(asked: list[tuple[str, int]], data: Path, path: Path, time_s: float, slots: int) -> None:
+def run(asked: list[Shard], data: Path, path: Path, time_s: float, slots: int) -> None:
     """Write a line for every shard that has none yet."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    there = {(line["cohort"], line["fold"]) for line in read(path)}
-    missing = [shard for shard in asked if shard not in there]
-    if not missing:
-        return
-    with laboratory(slots) as lab, path.open("a", encoding="utf-8") as file:
-        for name, fold in missing:
-            file.write(json.dumps(measure(lab, name, load(name, data), fold, time_s, slots)) + "\n")
-            file.flush()
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """All lines but one that was broken off."""
-    if not path.exists():
-        return []
-    whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
-    return [json.loads(line) for line in whole.splitlines()]
+    write_missing(asked, path, slots, lambda lab, shard: measure(lab, shard, load(shard[0], data), time_s, slots))
 
 
 def load(name: str, data: Path) -> Cohort:
@@ -103,8 +87,9 @@ def load(name: str, data: Path) -> Cohort:
     return Plan("auc_roc", FOLDS, 1, 0, patients=min(cohort.n_patients, MOST_PATIENTS)).sample(cohort)
 
 
-def measure(lab: Laboratory, name: str, cohort: Cohort, fold: int, time_s: float, slots: int) -> dict[str, Any]:
+def measure(lab: Laboratory, shard: Shard, cohort: Cohort, time_s: float, slots: int) -> dict[str, Any]:
     """Let every method see the training patients, and score it on the others."""
+    name, fold = shard
     splitter = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
     train, test = list(splitter.split(cohort.X, cohort.y))[fold]
     inner, X = cohort.take(train), cohort.X[test]

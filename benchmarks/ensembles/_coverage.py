@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 from _laboratory import Laboratory, Search, laboratory
+from _lines import read
 from _simulated import SIZES, TRUTHS, Nature
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
@@ -46,19 +47,6 @@ def run(path: Path, numbers: range, time_s: float, slots: int) -> None:
             file.write("\n" + json.dumps(measure(lab, number, time_s)))
             file.flush()
             os.fsync(file.fileno())
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """The lines of a file; one that was broken off is left out."""
-    if not path.exists():
-        return []
-    rows = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            rows.append(json.loads(line))
-        except ValueError:
-            continue
-    return rows
 
 
 def measure(lab: Laboratory, number: int, time_s: float) -> dict[str, Any]:

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _coverage import design, read
+from _coverage import design
+from _lines import read
 from _simulated import Nature
 from lightgbm import LGBMClassifier
 from numpy.typing import NDArray

@@ -13,7 +13,6 @@ of the whole cohort, of
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,7 +20,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _laboratory import Laboratory, laboratory
+from _laboratory import Laboratory
+from _lines import Shard, write_missing
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold
@@ -50,30 +50,14 @@ _TREES = 200
 _Floats = NDArray[np.float64]
 
 
-def shards(cohorts: tuple[str, ...]) -> list[tuple[str, int]]:
+def shards(cohorts: tuple[str, ...]) -> list[Shard]:
     """A fold of every cohort before the next, so that what is there when it is broken off compares."""
     return [(cohort, fold) for fold in range(REPEATS * FOLDS) for cohort in cohorts]
 
 
-def run(asked: list[tuple[str, int]], data: Path, path: Path, time_s: float, slots: int) -> None:
+def run(asked: list[Shard], data: Path, path: Path, time_s: float, slots: int) -> None:
     """Write a line for every shard that has none yet."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    there = {(line["cohort"], line["fold"]) for line in read(path)}
-    missing = [shard for shard in asked if shard not in there]
-    if not missing:
-        return
-    with laboratory(slots) as lab, path.open("a", encoding="utf-8") as file:
-        for name, fold in missing:
-            file.write(json.dumps(measure(lab, load(name, data), fold, time_s)) + "\n")
-            file.flush()
-
-
-def read(path: Path) -> list[dict[str, Any]]:
-    """All lines but one that was broken off."""
-    if not path.exists():
-        return []
-    whole = path.read_text(encoding="utf-8").rpartition("\n")[0]
-    return [json.loads(line) for line in whole.splitlines()]
+    write_missing(asked, path, slots, lambda lab, shard: measure(lab, load(shard[0], data), shard[1], time_s))
 
 
 def load(name: str, data: Path) -> Cohort:

@@ -63,8 +63,8 @@ def test_the_true_auc_is_that_of_outcomes_drawn_by_the_risks(part: Part) -> None
 def test_a_line_that_was_broken_off_is_measured_again(part: Part, tmp_path: Path) -> None:
     file = tmp_path / "shards.jsonl"
     file.write_text('\n{"number": 0}\n{"number": 1}\n{"numb', encoding="utf-8")
-    assert [row["number"] for row in part("_coverage").read(file)] == [0, 1]
-    assert part("_coverage").read(tmp_path / "absent.jsonl") == []
+    assert [row["number"] for row in part("_lines").read(file)] == [0, 1]
+    assert part("_lines").read(tmp_path / "absent.jsonl") == []
 
 
 def coverage_row(number: int, **changes: Any) -> dict[str, Any]:
