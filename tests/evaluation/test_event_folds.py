@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from autoprog.cohort import Cohort
+from autoprog.cohort import Binary, Cohort, Feature, Visits, VisitTable
 from autoprog.evaluation import Plan, evaluate_fold, fit_pipeline, make_folds
 from autoprog.evaluation.notes import notes_on_sizes
 from autoprog.space import Configuration, Reduction, Space, Step, TableShape, time_grid
@@ -157,3 +157,29 @@ def test_patients_whose_causes_sum_above_one_are_counted() -> None:
 
 def plan_of_gaps() -> Plan:
     return Plan("uno_c", folds=3, repeats=1, seed=1, times=time_grid(cohort_with_gaps()))
+
+
+def test_a_feature_that_tells_patients_apart_tells_nothing_of_those_held_out() -> None:
+    """Every visit of a patient has the same label and the same number, which no other patient has.
+
+    With visits split over the folds a tree would look the label up by the number; with patients held out whole it
+    cannot, and is as good as chance.
+    """
+    n, each = 120, 6
+    rng = np.random.default_rng(8)
+    patient = np.repeat(np.arange(n), each)
+    number, label = rng.permutation(n) / n, rng.permutation(np.arange(n) % 2)
+    X = np.column_stack([number[patient], rng.normal(size=n * each)])
+    visits = VisitTable(patient, np.tile(np.arange(each, dtype=np.float64), n))
+    outcome = Visits("id", "month", 1.0, Binary("septic", "1", "0"))
+    features = (Feature("number", "numeric"), Feature("noise", "numeric"))
+    whole = Cohort("visits", outcome, features, X, label[patient].astype(np.int8), patient, None, visits)
+    tree = Step.of("decision_tree", {"criterion": "gini", "max_depth": 15, "min_leaf": 1, "pruning": 1e-5})
+    configuration = replace(SIMPLE, prediction=tree)
+    plan = Plan("auc_roc", folds=5, repeats=2, seed=0)
+    by_patient = [evaluate_fold(configuration, whole, plan, k).score for k in range(10)]
+    split = replace(whole, groups=np.arange(n * each))
+    by_visit = [evaluate_fold(configuration, split, plan, k).score for k in range(10)]
+    # 24 patients a fold: the standard error of ten folds of chance, twice over the same patients, is about .03.
+    assert abs(np.mean(by_patient) - 0.5) < 0.1
+    assert np.mean(by_visit) > 0.85
