@@ -157,7 +157,7 @@ def _of_patients(keys: _Keys, times: EventTimes) -> EventTimes:
 
 def _difference(later: NDArray[np.float64], earlier: NDArray[np.float64]) -> NDArray[np.float64]:
     """To ten digits of the longest time: 0.8 less 0.1 is 0.7, and not a hair more, which no horizon would reach."""
-    largest = float(np.nanmax(np.abs(later), initial=1e-300))
+    largest = float(np.nanmax(np.abs(later), initial=1e-9))
     difference: NDArray[np.float64] = np.round(later - earlier, max(0, _DIGITS - 1 - int(np.floor(np.log10(largest)))))
     return difference
 

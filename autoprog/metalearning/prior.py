@@ -150,16 +150,12 @@ def independent_statistics(
     list of CohortStatistics
         Of copies the one with the most evaluations; in the order given.
     """
-    chosen: list[CohortStatistics] = []
+    here, chosen = target.of_patients, dict[tuple[float, ...], CohortStatistics]()
     for s in comparable_statistics(statistics, mode, metric):
-        copy = next((k for k, c in enumerate(chosen) if s.meta_features.is_copy_of(c.meta_features)), None)
-        if s.meta_features.is_copy_of(target):
-            continue
-        if copy is None:
-            chosen.append(s)
-        elif s.n_evaluations > chosen[copy].n_evaluations:
-            chosen[copy] = s
-    return chosen
+        patients = s.meta_features.of_patients
+        if patients != here:
+            chosen[patients] = max(chosen.get(patients, s), s, key=lambda c: c.n_evaluations)
+    return list(chosen.values())
 
 
 def _offsets(usable: Sequence[CohortStatistics], like: Similarity) -> dict[str, float]:

@@ -15,7 +15,7 @@ from autoprog.metalearning.similarity import TYPICAL_SPREAD
 @pytest.fixture
 def copies_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let cohorts with the same meta-features count as different ones, so that weights are known."""
-    monkeypatch.setattr(MetaFeatures, "is_copy_of", lambda *_: False)
+    monkeypatch.setattr(MetaFeatures, "of_patients", property(lambda _: object()))
 
 
 COUNTS = np.array([m.scale == "count" for m in META_FEATURES])

@@ -10,9 +10,7 @@ from numpy.typing import NDArray
 
 from autoprog.metalearning.meta_features.catalogue import META_FEATURES
 
-_STATISTICAL = np.array([m.group == "statistical" for m in META_FEATURES])
-# Values are rounded to six digits.
-_SAME = 1e-5
+_STATISTICAL = tuple(i for i, m in enumerate(META_FEATURES) if m.group == "statistical")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +55,10 @@ class MetaFeatures:
         """Names, in order, length 55."""
         return tuple(m.name for m in META_FEATURES)
 
-    def is_copy_of(self, other: MetaFeatures) -> bool:
-        """Whether both are of the same patients: no other cohort agrees in all that is measured without any name."""
-        one, two = (m.to_array()[_STATISTICAL] for m in (self, other))
-        return bool(np.allclose(one, two, rtol=_SAME, atol=_SAME))
+    @property
+    def of_patients(self) -> tuple[float, ...]:
+        """What is measured without any name: the same for copies of a cohort, as values are rounded, and no others."""
+        return tuple(self.values[i] for i in _STATISTICAL)
 
     def to_array(self) -> NDArray[np.float64]:
         """The values, shape = (55,)."""
