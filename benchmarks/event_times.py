@@ -1,15 +1,16 @@
 """What one fold of an evaluation costs on a large cohort with event times: seconds of one core, memory, and the score.
 
-    python benchmarks/event_times.py [--patients 500000] [--only cox ...]
+    python benchmarks/event_times.py [--patients 500000] [--forest-patients 10000] [--only cox ...]
 
 Simulated patients with 50 numeric columns of which 10 change the hazard, a Weibull time, and about half lost from sight
 before the last of three horizons. Cox's model, and LightGBM and logistic regression by either reduction, each behind
-the median and at its defaults. Each gets a fresh process, forked as the engine's children are, and the memory
-limit of a default search, 4 GiB beyond what it holds then. Measured is one fold of five: fit to four fifths of the
-patients, prediction of the others at the times of the search, score and notes; reading is not counted. An evaluation is
-five folds and may take 60 s: the bar is 12 s a fold. Beside the score stands that of the true risks on the same
-patients, the most that any learner could have. Seconds of the processor and of the clock are both shown; on a shared
-machine the first are those to compare.
+the median and at its defaults; of fewer such patients the survival forest, at its defaults and with the hyperparameters
+that cost most. Each gets a fresh process, forked as the engine's children are, and the memory limit of a default
+search, 4 GiB beyond what it holds then. Measured is one fold of five: fit to four fifths of the patients, prediction of the
+others at the times of the search, score and notes; reading is not counted. An evaluation is five folds and may take
+60 s: the bar is 12 s a fold. Beside the score stands that of the true risks on the same patients, the most that any
+learner could have. Seconds of the processor and of the clock are both shown; on a shared machine the first are those to
+compare.
 """
 
 from __future__ import annotations
@@ -31,12 +32,14 @@ from autoprog.cohort import Cohort, Feature, TimeToEvent, to_parquet
 from autoprog.evaluation import Plan, outcomes_of
 from autoprog.space import Configuration, Reduction, Space, Step, time_grid
 
-N_PATIENTS, N_COLUMNS, SEED = 500_000, 50, 0
+N_PATIENTS, FOREST_PATIENTS, N_COLUMNS, SEED = 500_000, 10_000, 50, 0
 REDUCTIONS: dict[str, tuple[Reduction, ...]] = {
     "cox": ("discrete_time",),  # takes times itself, and has no use for a reduction
     "lightgbm": ("discrete_time", "ipcw"),
     "logistic_regression": ("discrete_time", "ipcw"),
 }
+FOREST = "survival_forest"
+DEAREST = {"trees": 200, "max_features": 1.0, "min_leaf": 5, "max_depth": 30, "max_samples": 1.0}
 _SHAPE, _CENSORING = 1.3, 0.35
 
 
@@ -55,17 +58,27 @@ def simulated_cohort(n_patients: int) -> tuple[Cohort, NDArray[np.float64]]:
     return Cohort("simulated", outcome, features, X, y, time=np.minimum(time, censored)), eta
 
 
-def cases(only: list[str]) -> dict[str, tuple[Configuration, Reduction]]:
-    """Every predictor by every reduction that it has."""
-    found: dict[str, tuple[Configuration, Reduction]] = {}
-    for name, reductions in REDUCTIONS.items():
-        step = Space.full().algorithm("prediction", name).default_step()
-        configuration = Configuration(Step.of("median"), Step.of("none"), step, Step.of("none"))
-        for reduction in reductions:
-            key = name if len(reductions) == 1 else f"{name}, {reduction}"
-            if not only or name in only:
-                found[key] = configuration, reduction
-    return found
+def cases() -> dict[str, tuple[Configuration, Reduction]]:
+    """Every predictor of many patients by every reduction that it has."""
+    return {
+        name if len(reductions) == 1 else f"{name}, {reduction}": (_behind_the_median(_default(name)), reduction)
+        for name, reductions in REDUCTIONS.items()
+        for reduction in reductions
+    }
+
+
+def forests() -> dict[str, tuple[Configuration, Reduction]]:
+    """The forest at its defaults, and at its dearest."""
+    steps = {"defaults": _default(FOREST), "dearest": Step.of(FOREST, DEAREST)}
+    return {f"{FOREST}, {name}": (_behind_the_median(step), "discrete_time") for name, step in steps.items()}
+
+
+def _default(name: str) -> Step:
+    return Space.full().algorithm("prediction", name).default_step()
+
+
+def _behind_the_median(step: Step) -> Configuration:
+    return Configuration(Step.of("median"), Step.of("none"), step, Step.of("none"))
 
 
 def score_of_the_truth(cohort: Cohort, eta: NDArray[np.float64], plan: Plan) -> float:
@@ -75,7 +88,7 @@ def score_of_the_truth(cohort: Cohort, eta: NDArray[np.float64], plan: Plan) -> 
     return plan.metric_for(cohort).score(outcomes_of(cohort)[test], np.tile(ranks[:, None], len(plan.times)))
 
 
-def measure(n_patients: int, only: list[str]) -> dict[str, Any]:
+def measure(n_patients: int, asked: dict[str, tuple[Configuration, Reduction]]) -> dict[str, Any]:
     """The figures of every case, each from a process of its own."""
     cohort, eta = simulated_cohort(n_patients)
     assert cohort.time is not None
@@ -84,7 +97,7 @@ def measure(n_patients: int, only: list[str]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "cohort.parquet"
         path.write_bytes(to_parquet(cohort))
-        for key, (configuration, reduction) in cases(only).items():
+        for key, (configuration, reduction) in asked.items():
             print(f"measuring {key}", file=sys.stderr, flush=True)
             by = Plan(plan.metric, plan.folds, plan.repeats, plan.seed, times=plan.times, reduction=reduction)
             table[key] = in_a_child(path, configuration, by)
@@ -99,7 +112,6 @@ def measure(n_patients: int, only: list[str]) -> dict[str, Any]:
             "lost_from_sight": round(float(lost.mean()), 3),
             "seed": SEED,
         },
-        "bars": {"cpu_s": BAR_S, "memory_mb": LIMITS.memory_mb},
         "folds": table,
         "missed": [
             key
@@ -114,9 +126,14 @@ def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--patients", type=int, default=N_PATIENTS)
-    parser.add_argument("--only", nargs="+", default=[], choices=list(REDUCTIONS))
+    parser.add_argument("--forest-patients", type=int, default=FOREST_PATIENTS)
+    parser.add_argument("--only", nargs="+", default=[*REDUCTIONS, FOREST], choices=[*REDUCTIONS, FOREST])
     asked = parser.parse_args()
-    figures = measure(asked.patients, asked.only)
+    figures: dict[str, Any] = {"bars": {"cpu_s": BAR_S, "memory_mb": LIMITS.memory_mb}}
+    for name, n_patients, found in (("many", asked.patients, cases()), ("forest", asked.forest_patients, forests())):
+        chosen = {key: case for key, case in found.items() if case[0].prediction.algorithm in asked.only}
+        if chosen:
+            figures[name] = measure(n_patients, chosen)
     names = ("autoprog", "scikit-learn", "numpy", "lightgbm")
     figures["versions"] = {"python": platform.python_version(), **{name: version(name) for name in names}}
     print(json.dumps(figures, indent=2))
