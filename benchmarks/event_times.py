@@ -6,8 +6,8 @@ Simulated patients with 50 numeric columns of which 10 change the hazard, a Weib
 before the last of three horizons. Cox's model, and LightGBM and logistic regression by either reduction, each behind
 the median and at its defaults; of fewer such patients the survival forest, at its defaults and with the hyperparameters
 that cost most. Each gets a fresh process, forked as the engine's children are, and the memory limit of a default
-search, 4 GiB beyond what it holds then. Measured is one fold of five: fit to four fifths of the patients, prediction of the
-others at the times of the search, score and notes; reading is not counted. An evaluation is five folds and may take
+search, 4 GiB beyond what it holds then. Measured is one fold of five: fit to four fifths of the patients, prediction of
+the others at the times of the search, score and notes; reading is not counted. An evaluation is five folds and may take
 60 s: the bar is 12 s a fold. Beside the score stands that of the true risks on the same patients, the most that any
 learner could have. Seconds of the processor and of the clock are both shown; on a shared machine the first are those to
 compare.
