@@ -24,9 +24,6 @@ from autoprog.optimizer.mixture import Mixture
 from autoprog.optimizer.neighbourhood import Neighbourhood
 from autoprog.space import Configuration, PipelineKind, TableShape, predicted_seconds
 
-_RANDOM, _CHANGED = 400, 400
-# Best evaluated pipelines that candidates are made from.
-_ANCHORS = 8
 # Rounds of improving the best candidates, how many of them, and changes of each.
 _ROUNDS, _CLIMBERS, _STEPS = 2, 8, 8
 # Evaluations over which the preference for quick pipelines fades, and seconds that any evaluation costs.
@@ -81,14 +78,11 @@ def improving_batch(
     evaluated, _ = mixture.marginal(belief.points)
     best = float(evaluated[belief.observations.succeeded].max())
     anchors = [belief.observations.evaluations[i].configuration for i in np.argsort(-evaluated, kind="stable")]
-    anchors = anchors[:_ANCHORS]
     mixture.believe(encoding.encode(pending))
     batch: list[Configuration] = []
     while len(batch) < size:
         taken = {*seen, *batch}
-        n_random, n_changed = (0, _RANDOM + _CHANGED) if is_local else (_RANDOM, _CHANGED)
-        candidates = neighbourhood.draw(n_random, rng)
-        candidates += neighbourhood.around(anchors, n_changed // len(anchors), rng)
+        candidates = neighbourhood.candidates(anchors, rng, is_local=is_local)
         used = {c.prediction.algorithm for c in batch}
         if all(c.prediction.algorithm in used for c in candidates):
             used = set()

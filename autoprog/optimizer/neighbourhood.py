@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 
 from autoprog.space import STAGES, Algorithm, Configuration, PipelineKind, Space, StageName, Step
 
+# Candidates over the whole space, those made from the best pipelines, and how many of these.
+_RANDOM, _CHANGED, _ANCHORS = 400, 400, 8
 # Standard deviation, on an axis of length 1, of a change of hyperparameters.
 _CHANGE_SD = 0.15
 # How often a change is to another algorithm, and how often a new algorithm starts from its defaults.
@@ -40,6 +42,29 @@ class Neighbourhood:
             for place, algorithm in enumerate(kind):
                 self._fillers.setdefault((place, _without(kind, place)), []).append(algorithm)
         self._swaps_of: dict[tuple[str, ...], dict[int, list[Algorithm]]] = {}
+
+    def candidates(
+        self, best: Sequence[Configuration], rng: np.random.Generator, *, is_local: bool = False
+    ) -> list[Configuration]:
+        """What a search may try next: half of them over the whole space, half changes of the best pipelines.
+
+        Parameters
+        ----------
+        best : sequence of Configuration, at least 1
+            Of valid kinds, the best first; the first eight are changed.
+        rng : numpy.random.Generator
+            Source of randomness.
+        is_local : bool
+            Whether all are changes of the best.
+
+        Returns
+        -------
+        list of Configuration
+            About 800, perhaps with repetitions.
+        """
+        anchors = best[:_ANCHORS]
+        n_random, n_changed = (0, _RANDOM + _CHANGED) if is_local else (_RANDOM, _CHANGED)
+        return self.draw(n_random, rng) + self.around(anchors, n_changed // len(anchors), rng)
 
     def draw(self, n: int, rng: np.random.Generator) -> list[Configuration]:
         """Pipelines over the whole space: every prediction algorithm equally often, the rest uniform.

@@ -34,8 +34,7 @@ from autoprog.optimizer.neighbourhood import Neighbourhood
 
 Rule = Literal["improvement", "regret"]
 
-# Candidates over the whole space and near the best pipelines, how many of these are kept, and draws of their gains.
-_RANDOM, _CHANGED, _ANCHORS = 400, 400, 8
+# Most promising candidates whose gains are drawn, and draws.
 _CANDIDATES, _DRAWS = 200, 256
 
 
@@ -61,9 +60,8 @@ def has_found(mixture: Mixture, neighbourhood: Neighbourhood, rule: Rule, rng: n
     belief = mixture.belief
     evaluated, _ = mixture.marginal(belief.points)
     order = np.argsort(-np.where(belief.observations.succeeded, evaluated, -np.inf), kind="stable")
-    best = [belief.observations.evaluations[i].configuration for i in order[:_ANCHORS]]
-    drawn = neighbourhood.draw(_RANDOM, rng) + neighbourhood.around(best, _CHANGED // len(best), rng)
-    candidates = list(dict.fromkeys(drawn))
+    best = [belief.observations.evaluations[i].configuration for i in order]
+    candidates = list(dict.fromkeys(neighbourhood.candidates(best, rng)))
     mean, sd = mixture.marginal(belief.encoding.encode(candidates))
     log_improvement = log_expected_improvement(mean, sd, float(evaluated[order[0]]))
     if rule == "improvement":

@@ -15,21 +15,20 @@ Gneiting & Raftery 2007, J. Am. Stat. Assoc. 102:359, section 6.2 (interval scor
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
-from _cohorts import EVENT_COHORTS, family_of
+from _cohorts import EVENT_COHORTS
 from _landscape import SURROGATES, landscape
 from _pool import all_names, names, read
 from _problem import Problem
-from _transfer import statistics_of
+from _transfer import learnt, others_of, statistics_of
 from scipy.stats import spearmanr, t
 
-from autoprog.metalearning import CohortStatistics, comparable_statistics, outlook, warm_start
+from autoprog.metalearning import CohortStatistics, comparable_statistics, outlook
 from autoprog.metalearning.outlook import LEVEL
-from autoprog.optimizer import OptimizerOptions, Start
-
-Form = Literal["softmin", "printed"]
+from autoprog.metalearning.similarity import WeightForm
+from autoprog.optimizer import Start
 
 
 def lessons(folder: Path) -> dict[str, Any]:
@@ -45,37 +44,23 @@ def lessons(folder: Path) -> dict[str, Any]:
     dict
         As JSON.
     """
-    of_weights = {name: {form: _by_weights(name, folder, form) for form in get_args(Form)} for name in names(folder)}
+    of_weights = {
+        name: {form: _by_weights(name, folder, form) for form in get_args(WeightForm)} for name in names(folder)
+    }
     means = {
         form: {
             figure: round(float(np.mean([each[form][figure] for each in of_weights.values()])), 4)
             for figure in ("portfolio_regret", "effects_correlation")
         }
-        for form in get_args(Form)
+        for form in get_args(WeightForm)
     }
     return {"weights": {"cohorts": of_weights, "means": means}, "outlook": _outlooks(folder)}
 
 
-def others_of(name: str, folder: Path) -> list[CohortStatistics]:
-    """Statistics of the cohorts of other families."""
-    there = [other for other in all_names(folder) if family_of(other) != family_of(name)]
-    return [statistics for other in there if (statistics := statistics_of(other, folder)) is not None]
-
-
-def _by_weights(name: str, folder: Path, form: Form) -> dict[str, float]:
+def _by_weights(name: str, folder: Path, form: WeightForm) -> dict[str, float]:
     pool, own = read(name, folder), statistics_of(name, folder)
     assert own is not None
-    problem = Problem(pool.shape)
-    start = warm_start(
-        pool.meta_features,
-        others_of(name, folder),
-        problem.space,
-        problem.kinds,
-        mode="classification",
-        metric="auc_roc",
-        agnostic=OptimizerOptions(),
-        form=form,
-    )
+    start = learnt(name, folder, Problem(pool.shape), form)
     return {
         "portfolio_regret": round(float(np.mean([_regret(start, name, folder, s) for s in SURROGATES])), 4),
         "effects_correlation": round(_correlation(start, own), 4),

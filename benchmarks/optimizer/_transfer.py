@@ -7,14 +7,15 @@ from pathlib import Path
 
 import numpy as np
 from _cohorts import family_of
-from _pool import names, read
+from _pool import all_names, read
 from _problem import Problem
 
 from autoprog.metalearning import CohortStatistics, OpenCohort, learn_statistics, plain_names, warm_start
+from autoprog.metalearning.similarity import WeightForm
 from autoprog.optimizer import OptimizerOptions, Start
 
 
-def learnt(cohort: str, folder: Path, problem: Problem) -> Start:
+def learnt(cohort: str, folder: Path, problem: Problem, form: WeightForm = "softmin") -> Start:
     """Learn from the cohorts of the other families.
 
     Parameters
@@ -25,6 +26,8 @@ def learnt(cohort: str, folder: Path, problem: Problem) -> Start:
         Of the pools.
     problem : Problem
         The search's space.
+    form : {"softmin", "printed"}
+        How cohorts weigh by their distances.
 
     Returns
     -------
@@ -34,21 +37,27 @@ def learnt(cohort: str, folder: Path, problem: Problem) -> Start:
     Raises
     ------
     ValueError
-        If no other family has a pool.
+        If no other family has a pool of scores.
     """
-    others = [name for name in names(folder) if family_of(name) != family_of(cohort)]
-    if not others:
+    if not (others := others_of(cohort, folder)):
         msg = f"no family but {family_of(cohort)} has a pool: nothing can be learnt without the cohort's own"
         raise ValueError(msg)
     return warm_start(
         read(cohort, folder).meta_features,
-        [statistics for name in others if (statistics := statistics_of(name, folder)) is not None],
+        others,
         problem.space,
         problem.kinds,
         mode="classification",
         metric="auc_roc",
         agnostic=OptimizerOptions(),
+        form=form,
     )
+
+
+def others_of(cohort: str, folder: Path) -> list[CohortStatistics]:
+    """Statistics of the cohorts of other families."""
+    there = [other for other in all_names(folder) if family_of(other) != family_of(cohort)]
+    return [statistics for other in there if (statistics := statistics_of(other, folder)) is not None]
 
 
 def open_cohort(name: str, folder: Path) -> OpenCohort | None:
