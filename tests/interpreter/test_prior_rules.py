@@ -105,7 +105,7 @@ def test_a_supported_rule_leaves_mined_rules_the_others_and_an_unsupported_one_c
     assert [rule.conditions for rule in beside.rules if rule.stratum == "high"].count(best.conditions) == 1
     doubted = PriorRule((Condition("age", "<", 45.0),), "high", Prior(0.02, 500.0))
     without = [rule for rule in explain(cohort, risks, strata, prior_rules=[doubted]).rules if not rule.prior]
-    assert {rule.conditions for rule in without} == {rule.conditions for rule in mined.rules}
+    assert without == list(mined.rules)  # their adjusted p-values too
 
 
 def test_a_rule_that_too_few_match_is_not_shown_and_the_note_says_so() -> None:

@@ -30,3 +30,14 @@ def test_a_search_leaves_its_statistics(database: Database, tmp_path: Path) -> N
     assert statistics.offsets["prediction/logistic_regression"] == statistics.offsets["imputation/median"] == 0
     assert simple.best >= -1e-12  # the simple pipeline is one of its own
     assert not statistics.shared
+
+
+def test_a_search_that_was_kept_from_the_simple_model_leaves_nothing(database: Database, tmp_path: Path) -> None:
+    """Gains over another model would not compare with those of other cohorts."""
+    bench = FastBench(database, Files(str(tmp_path / "files")), cleveland_cohort())
+    search_id = bench.queue(space={"imputation": ["median"], "features": ["none"], "prediction": ["lda"]})
+    assert bench.runner(InlineDispatcher()).run_one()
+    with database.session(read_only=True) as session:
+        search = session.get_one(SearchRow, search_id)
+        assert search.status == "succeeded"
+        assert CohortStatisticsRepository(session).earlier(search.owner_id, "auc_roc", but_sha256="") == ()

@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 
+import pytest
 from sqlalchemy.orm import Session
 
 from autoprog.metalearning import CohortStatistics, meta_features
 from autoprog.storage.database import Database
 from autoprog.storage.repositories import CohortRepository, CohortStatisticsRepository
-from autoprog.storage.tables import CohortRow
+from autoprog.storage.tables import CohortRow, CohortStatisticsRow
 from tests.cohorts import mixed_cohort
 from tests.metalearning.repositories import statistics_of
 from tests.storage.support import add_owner
@@ -76,6 +78,23 @@ def test_the_search_with_more_evaluations_speaks_for_a_cohort(database: Database
         (earlier,) = CohortStatisticsRepository(session).earlier(owner_id, "auc_roc", but_sha256="-" * 64)
         assert (earlier.statistics.n_evaluations, earlier.statistics.simple_score) == (50, 0.8)
         assert len(ids_of(session, owner_id, "brier")) == 1
+
+
+def test_of_too_many_an_owners_own_come_first_and_then_the_latest(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("autoprog.storage.repositories.cohort_statistics.MOST", 3)
+    with database.session() as session:
+        a, b = add_owner(session, "a"), add_owner(session, "b")
+        own = [add_cohort(session, a, "1"), add_cohort(session, a, "2")]
+        shared = [add_cohort(session, b, digit, shared=True) for digit in "345"]
+        for age, cohort in enumerate([shared[1], shared[2], shared[0], *own]):
+            keep(session, cohort)
+            row = session.get_one(CohortStatisticsRow, (cohort.id, "auc_roc"))
+            row.created_at -= timedelta(days=age)
+        expected = [cohort.id for cohort in (*own, shared[1])]
+    with database.session(read_only=True) as session:
+        assert ids_of(session, a) == expected
 
 
 def test_deleting_a_cohort_deletes_what_it_taught(database: Database) -> None:
