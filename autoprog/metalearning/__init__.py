@@ -23,7 +23,7 @@ from autoprog.metalearning.shipped import (
     write_open_cohorts,
 )
 from autoprog.metalearning.similarity import Similarity, similarity
-from autoprog.metalearning.warm_start import warm_start
+from autoprog.metalearning.warm_start import reference_pipelines, warm_start
 
 __all__ = [
     "META_FEATURES",
@@ -50,6 +50,7 @@ __all__ = [
     "open_cohorts",
     "outlook",
     "plain_names",
+    "reference_pipelines",
     "shipped_statistics",
     "similarity",
     "warm_start",

@@ -23,7 +23,7 @@ predictions); Rasmussen & Williams 2006, section 2.7.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -48,7 +48,7 @@ LEAST_SUCCEEDED = 5
 """Evaluations with a score below which a search teaches nothing."""
 
 MOST_BEST = 10
-"""Configurations that are kept."""
+"""Configurations that are kept: so many of all, and of so many prediction algorithms one."""
 
 # Sweeps before the kernel is fitted again, and before draws count; draws, fewer of a long history, which costs more.
 _BURN_IN, _MOST_DRAWS, _LEAST_DRAWS, _DRAWN_EVALUATIONS = 3, 10, 4, 1_000
@@ -62,6 +62,7 @@ def learn_statistics(
     cohort_id: str,
     meta_features: MetaFeatures,
     mode: Mode,
+    references: Mapping[str, Configuration] | None = None,
     shared: bool = False,
 ) -> CohortStatistics | None:
     """Learn what can be carried over to other cohorts.
@@ -80,6 +81,8 @@ def learn_statistics(
         What it is like.
     mode : str
         Of its outcome.
+    references : mapping or None
+        `reference_pipelines` of other cohorts, as they would be here.
     shared : bool
         Whether other owners may learn from it.
 
@@ -107,6 +110,7 @@ def learn_statistics(
         scale = _unit_of(observations)
         offsets = _offsets(belief, scale, simple.configuration)
         algorithms, best = _gains(belief, scale, simple.configuration)
+        elsewhere = _gains_elsewhere(belief, scale, simple.configuration, references or {})
     return CohortStatistics(
         cohort_id=cohort_id,
         meta_features=meta_features,
@@ -124,6 +128,7 @@ def learn_statistics(
         algorithms=algorithms,
         best=best,
         n_evaluations=len(history.succeeded),
+        elsewhere=elsewhere,
         shared=shared,
     )
 
@@ -182,8 +187,21 @@ def _gains(
         top = int(rows[np.argmax(mean[rows])])
         algorithms.append(AlgorithmGain(name, scale * float(mean[top]), scale * float(sd[top]), len(rows)))
         best.append(TriedConfiguration(configurations[top], scale * float(mean[top])))
-    best.sort(key=lambda tried: -tried.gain)
-    return tuple(algorithms), tuple(best[:MOST_BEST])
+    of_algorithms = sorted(best, key=lambda tried: -tried.gain)[:MOST_BEST]
+    of_all = [TriedConfiguration(configurations[i], scale * float(mean[i])) for i in np.argsort(-mean)[:MOST_BEST]]
+    kept = dict.fromkeys([*of_algorithms, *of_all])
+    return tuple(algorithms), tuple(sorted(kept, key=lambda tried: -tried.gain))
+
+
+def _gains_elsewhere(
+    belief: Belief, scale: float, simple: Configuration, references: Mapping[str, Configuration]
+) -> dict[str, float]:
+    """Of pipelines that did well on other cohorts, against the simple pipeline."""
+    if not references:
+        return {}
+    points = belief.encoding.encode([*references.values(), simple])
+    mean = np.mean([belief.surrogate(labels).marginal(points)[0] for labels in belief.samples], axis=0)
+    return dict(zip(references, (scale * (mean[:-1] - mean[-1])).tolist(), strict=True))
 
 
 def _posterior_gains(

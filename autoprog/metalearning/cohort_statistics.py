@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from autoprog.cohort import Mode
@@ -83,7 +83,10 @@ class CohortStatistics:
     algorithms : tuple of AlgorithmGain
         The prediction algorithms that have a score, by name.
     best : tuple of TriedConfiguration
-        The best pipelines, the best first, each of another prediction algorithm.
+        Pipelines that did well, the best first: of ten prediction algorithms the best, and the ten best of all.
+    elsewhere : mapping
+        `Configuration.key` of a pipeline that did well on another cohort -> posterior mean of its score here less the
+        simple pipeline's, whether or not it was evaluated here.
     n_evaluations : int
         Evaluations with a score.
     shared : bool
@@ -106,6 +109,7 @@ class CohortStatistics:
     algorithms: tuple[AlgorithmGain, ...]
     best: tuple[TriedConfiguration, ...]
     n_evaluations: int
+    elsewhere: Mapping[str, float] = field(default_factory=dict)
     shared: bool = False
 
     def to_json(self) -> dict[str, Any]:

@@ -3,16 +3,16 @@
 =======  ================================================================================  =======  ==========
 symbol   meaning                                                                           shape    unit
 =======  ================================================================================  =======  ==========
-g        gain of the best pipeline with prediction algorithm a on cohort j                 (A, K)   1
+g        posterior mean of the gain of reference pipeline i on cohort j, in units of that  (R, K)   1
+         cohort's standardised scores
 eta      weights of the cohorts, by likeness                                               (K,)     1
-s        likeness of two pipelines: over the stages, 0 for different algorithms, else 1    scalar   [0, 4]
-         less the mean distance of their hyperparameters on their axes
 =======  ================================================================================  =======  ==========
 
-The portfolio has distinct prediction algorithms, chosen by g and eta as `portfolio.py` says. Each stands for all the
-pipelines with it that did best on one of the cohorts; the one that is most like the others of them is taken,
-argmax_c sum_j eta_j s(c, c_j): the best of one cohort owes much to the noise of its evaluation. Cohorts that are to be
-trusted as much as what is believed without any, t = 1/2, make it as long as it may be, others shorter.
+Reference pipelines are those that did well on one of the cohorts. Most were evaluated on that one alone; what they
+would gain on the others is what the surrogates of those searches expect. The portfolio has distinct prediction
+algorithms, chosen by g and eta as `portfolio.py` says, without the simple pipeline, which a search evaluates anyway;
+where a cohort tells nothing of a pipeline it counts as the worst there. Cohorts that are to be trusted as much as what
+is believed without any, t = 1/2, make the portfolio as long as it may be, others shorter.
 """
 
 from __future__ import annotations
@@ -28,18 +28,21 @@ from autoprog.metalearning.cohort_statistics import CohortStatistics
 from autoprog.metalearning.meta_features.vector import MetaFeatures
 from autoprog.metalearning.portfolio import greedy_portfolio
 from autoprog.metalearning.prior import calibrated_prior, independent_statistics
-from autoprog.metalearning.similarity import WeightForm
+from autoprog.metalearning.similarity import WeightForm, similarity
 from autoprog.optimizer import OptimizerOptions, Start
-from autoprog.space import STAGES, Configuration, Parameter, PipelineKind, Space, StageName, adapted
+from autoprog.optimizer.initial import simple_configuration
+from autoprog.space import Configuration, PipelineKind, adapted
 
 PORTFOLIO = 5
 """The most pipelines of a portfolio: longer ones hold little but variants."""
+
+REFERENCES = 400
+"""The most pipelines that it is chosen from."""
 
 
 def warm_start(
     target: MetaFeatures,
     statistics: Sequence[CohortStatistics],
-    space: Space,
     kinds: Sequence[PipelineKind],
     *,
     mode: Mode,
@@ -55,9 +58,7 @@ def warm_start(
         Of the new cohort; a copy of it is passed over.
     statistics : sequence of CohortStatistics
         Of earlier searches; those of another mode or metric are passed over.
-    space : Space
-        Of the new search.
-    kinds : sequence of PipelineKind
+    kinds : sequence of PipelineKind, at least 1
         Those that may be in the portfolio.
     mode, metric : str
         Of the new search.
@@ -76,12 +77,13 @@ def warm_start(
         return Start()
     prior = calibrated_prior(target, usable, mode=mode, metric=metric, agnostic=agnostic, form=form)
     weights = dict(prior.cohorts)
+    references = reference_pipelines(target, usable, kinds)
+    simple = simple_configuration(kinds, mode)
     return Start(
         portfolio=_portfolio(
             usable,
             np.array([weights[s.cohort_id] for s in usable]),
-            space,
-            kinds,
+            {key: pipeline for key, pipeline in references.items() if pipeline != simple},
             size=math.ceil(PORTFOLIO * min(1.0, 2.0 * prior.trust)),
         ),
         offsets=prior.offsets,
@@ -91,55 +93,46 @@ def warm_start(
     )
 
 
+def reference_pipelines(
+    target: MetaFeatures, statistics: Sequence[CohortStatistics], kinds: Sequence[PipelineKind]
+) -> dict[str, Configuration]:
+    """Pipelines that did well on some cohort, as they would be on another.
+
+    Parameters
+    ----------
+    target : MetaFeatures
+        Of the other.
+    statistics : sequence of CohortStatistics
+        Whose pipelines are meant.
+    kinds : sequence of PipelineKind
+        What is valid there.
+
+    Returns
+    -------
+    dict
+        `Configuration.key` where it did well -> the pipeline; at most `REFERENCES`, of the cohorts that are most like
+        the other.
+    """
+    order = np.argsort(-similarity(target, [s.meta_features for s in statistics]).weights, kind="stable")
+    nearest = [tried.configuration for j in order.tolist() for tried in statistics[j].best]
+    there = list(dict.fromkeys(nearest))[:REFERENCES]
+    here = zip(there, adapted(there, kinds), strict=True)
+    return {configuration.key: pipeline for configuration, pipeline in here if pipeline is not None}
+
+
 def _portfolio(
     statistics: Sequence[CohortStatistics],
     weights: NDArray[np.float64],
-    space: Space,
-    kinds: Sequence[PipelineKind],
+    references: Mapping[str, Configuration],
     *,
     size: int,
 ) -> tuple[Configuration, ...]:
-    tried = _tried(statistics, weights, kinds)
-    names = sorted(tried)
-    if not names:
+    if not references:
         return ()
-    gains = np.full((len(names), len(statistics)), np.nan)
+    gains = np.full((len(references), len(statistics)), np.nan)
     for j, s in enumerate(statistics):
-        of = {gain.algorithm: gain.best / s.scale for gain in s.algorithms}
-        gains[:, j] = [of.get(name, np.nan) for name in names]
-    rows = greedy_portfolio(gains, names, size, weights)
-    return tuple(_most_typical(tried[names[i]], space) for i in rows)
-
-
-def _tried(
-    statistics: Sequence[CohortStatistics], weights: NDArray[np.float64], kinds: Sequence[PipelineKind]
-) -> dict[str, list[tuple[Configuration, float]]]:
-    """By prediction algorithm: its best pipeline on each cohort as it would be here, with the cohort's weight."""
-    tried: dict[str, list[tuple[Configuration, float]]] = {}
-    for s, weight in zip(statistics, weights.tolist(), strict=True):
-        for best in s.best:
-            if (here := adapted(best.configuration, kinds)) is not None:
-                tried.setdefault(here.prediction.algorithm, []).append((here, weight))
-    return tried
-
-
-def _most_typical(candidates: Sequence[tuple[Configuration, float]], space: Space) -> Configuration:
-    agreement = [sum(weight * _likeness(c, other, space) for other, weight in candidates) for c, _ in candidates]
-    return candidates[int(np.argmax(agreement))][0]
-
-
-def _likeness(one: Configuration, other: Configuration, space: Space) -> float:
-    total = 0.0
-    for stage in STAGES:
-        step, its = one.step(stage), other.step(stage)
-        if step.algorithm == its.algorithm:
-            total += 1.0 - _distance(space, stage, step.algorithm, dict(step.parameters), dict(its.parameters))
-    return total
-
-
-def _distance(
-    space: Space, stage: StageName, name: str, parameters: Mapping[str, Parameter], others: Mapping[str, Parameter]
-) -> float:
-    axes = space.algorithm(stage, name).hyperparameters
-    distances = [abs(h.to_unit(parameters[h.name]) - h.to_unit(others[h.name])) for h in axes]
-    return float(np.mean(distances)) if distances else 0.0
+        told = {**s.elsewhere, **{tried.configuration.key: tried.gain for tried in s.best}}
+        gains[:, j] = [told.get(key, np.nan) / s.scale for key in references]
+    pipelines = list(references.values())
+    rows = greedy_portfolio(gains, [c.prediction.algorithm for c in pipelines], size, weights)
+    return tuple(pipelines[i] for i in rows)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features
+from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features, reference_pipelines
 from autoprog.optimizer import simple_algorithm
-from autoprog.search.loop import Exploration
+from autoprog.search.loop import Exploration, explored_space
 from autoprog.search.plans import space_for
 
 # Apart from the numbers of batches, which seed the proposals, and from the ensemble's stream.
 _LEARNING_STREAM = 2**32 - 2
 
 
-def statistics_of(exploration: Exploration) -> CohortStatistics | None:
+def statistics_of(exploration: Exploration, teachers: Sequence[CohortStatistics]) -> CohortStatistics | None:
     """Learn from a finished exploration.
 
     Parameters
     ----------
     exploration : Exploration
         Finished.
+    teachers : sequence of CohortStatistics
+        Of comparable cohorts: what did well on them is judged here too.
 
     Returns
     -------
@@ -32,11 +36,14 @@ def statistics_of(exploration: Exploration) -> CohortStatistics | None:
     if not first or first[0].configuration.prediction.algorithm != simple_algorithm(cohort.mode):
         return None
     rng = np.random.default_rng([state.settings.seed, _LEARNING_STREAM])
+    here = meta_features(cohort)
+    explored, shape = explored_space(state, cohort)
     return learn_statistics(
         exploration.explored,
         space_for(state.settings, cohort),
         rng,
         cohort_id=state.cohort.sha256,
-        meta_features=meta_features(cohort),
+        meta_features=here,
         mode=cohort.mode,
+        references=reference_pipelines(here, teachers, explored.valid_kinds(shape)),
     )

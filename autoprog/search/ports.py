@@ -116,8 +116,8 @@ class Store(Protocol):
     def record_phase(self, claim: Claim, phase: Phase) -> None:
         """Enter a phase. Raises LeaseLostError."""
 
-    def earlier_statistics(self, claim: Claim, metric: str) -> tuple[CohortStatistics, ...]:
-        """What the owner of the search may learn from: other cohorts of theirs, and those that others share."""
+    def earlier_statistics(self, search_id: str, metric: str) -> tuple[CohortStatistics, ...]:
+        """What a search's owner may learn from: other cohorts, theirs or shared; nothing where the search is gone."""
 
     def record_start(self, claim: Claim, start: Start) -> None:
         """Keep where the search begins. Raises LeaseLostError."""

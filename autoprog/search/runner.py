@@ -13,7 +13,7 @@ from autoprog.search.loop import Exploration
 from autoprog.search.polling import poll
 from autoprog.search.ports import Claim, Dispatcher, Store
 from autoprog.search.signals import ShutdownError, Signals, heartbeat
-from autoprog.search.warm_start import with_start
+from autoprog.search.warm_start import teaching_statistics, with_start
 from autoprog.search.work import load_cohort
 
 _log = structlog.get_logger()
@@ -112,7 +112,8 @@ class Runner:
     def _learn(self, claim: Claim, exploration: Exploration, log: structlog.stdlib.BoundLogger) -> None:
         """Leave to later searches what this one teaches; the client has the model already, and must not wait for it."""
         try:
-            if (statistics := statistics_of(exploration)) is not None:
+            teachers = teaching_statistics(self._store, claim, exploration.state.settings.metric, exploration.cohort)
+            if (statistics := statistics_of(exploration, teachers)) is not None:
                 self._store.record_statistics(claim.search_id, statistics)
         except Exception:
             log.exception("statistics_not_learnt")

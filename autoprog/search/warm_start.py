@@ -5,7 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from autoprog.cohort import Cohort
-from autoprog.metalearning import comparable_statistics, meta_features, shipped_statistics, warm_start
+from autoprog.metalearning import (
+    CohortStatistics,
+    comparable_statistics,
+    meta_features,
+    shipped_statistics,
+    warm_start,
+)
 from autoprog.optimizer import Start
 from autoprog.search.loop import exploration_plan_of, explored_space
 from autoprog.search.ports import Claim, Phase, SearchState, Store
@@ -49,9 +55,7 @@ def with_start(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -
 
 def _start_of(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -> Start:
     settings = state.settings
-    earlier = store.earlier_statistics(claim, settings.metric)
-    shipped = shipped_statistics([feature.name for feature in cohort.features])
-    statistics = comparable_statistics([*earlier, *shipped], cohort.mode, settings.metric)
+    statistics = teaching_statistics(store, claim, settings.metric, cohort)
     if not statistics:
         return Start()
     space, shape = explored_space(state, cohort)
@@ -60,9 +64,32 @@ def _start_of(store: Store, claim: Claim, state: SearchState, cohort: Cohort) ->
     return warm_start(
         meta_features(cohort),
         statistics,
-        space,
-        kinds,
+        kinds or space.valid_kinds(shape),
         mode=cohort.mode,
         metric=settings.metric,
         agnostic=settings.optimizer.options(),
     )
+
+
+def teaching_statistics(store: Store, claim: Claim, metric: str, cohort: Cohort) -> list[CohortStatistics]:
+    """What earlier and open cohorts have that compares with a search's.
+
+    Parameters
+    ----------
+    store : Store
+        Has what earlier searches left.
+    claim : Claim
+        Of the search, held or not.
+    metric : str
+        Of the search.
+    cohort : Cohort
+        Its patients.
+
+    Returns
+    -------
+    list of CohortStatistics
+        Of the cohort's mode and this metric; copies of the cohort may be among them.
+    """
+    earlier = store.earlier_statistics(claim.search_id, metric)
+    shipped = shipped_statistics([feature.name for feature in cohort.features])
+    return comparable_statistics([*earlier, *shipped], cohort.mode, metric)

@@ -1,8 +1,8 @@
-"""A configuration of one cohort's search in the space of another."""
+"""Configurations of one cohort's search in the space of another."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from autoprog.space._base import Algorithm
 from autoprog.space.configuration import STAGES, Configuration, Step
@@ -13,8 +13,8 @@ _IMPUTATION = STAGES.index("imputation")
 _FALLBACK = "median"
 
 
-def adapted(configuration: Configuration, kinds: Sequence[PipelineKind]) -> Configuration | None:
-    """The same pipeline where other kinds are valid.
+def adapted(configurations: Sequence[Configuration], kinds: Sequence[PipelineKind]) -> list[Configuration | None]:
+    """The same pipelines where other kinds are valid.
 
     The imputation stays if it is valid here, else it becomes the median, or the first valid one, at its defaults. The
     other stages stay. Hyperparameters that an algorithm has here and had not there are at their defaults; values
@@ -22,21 +22,30 @@ def adapted(configuration: Configuration, kinds: Sequence[PipelineKind]) -> Conf
 
     Parameters
     ----------
-    configuration : Configuration
+    configurations : sequence of Configuration, length n
         Of some other space, perhaps of another version's.
     kinds : sequence of PipelineKind
         The valid kinds.
 
     Returns
     -------
-    Configuration or None
-        Of a valid kind; None where none has its features, prediction and calibration.
+    list of Configuration or None, length n
+        Of valid kinds, in the order given; None where no kind has the features, prediction and calibration.
     """
-    names = [configuration.step(stage).algorithm for stage in STAGES]
-    alike = {kind[_IMPUTATION].name: kind for kind in kinds if [a.name for a in kind[1:]] == names[1:]}
-    if not alike:
+    by_other_stages: dict[tuple[str, ...], dict[str, PipelineKind]] = {}
+    for kind in kinds:
+        by_other_stages.setdefault(tuple(a.name for a in kind[1:]), {})[kind[_IMPUTATION].name] = kind
+    return [_adapted(configuration, by_other_stages) for configuration in configurations]
+
+
+def _adapted(
+    configuration: Configuration, by_other_stages: Mapping[tuple[str, ...], Mapping[str, PipelineKind]]
+) -> Configuration | None:
+    imputation, *others = (configuration.step(stage).algorithm for stage in STAGES)
+    alike = by_other_stages.get(tuple(others))
+    if alike is None:
         return None
-    kind = alike.get(names[_IMPUTATION]) or alike.get(_FALLBACK) or next(iter(alike.values()))
+    kind = alike.get(imputation) or alike.get(_FALLBACK) or next(iter(alike.values()))
     return Configuration(*(_step(a, configuration.step(stage)) for a, stage in zip(kind, STAGES, strict=True)))
 
 

@@ -96,12 +96,14 @@ class DatabaseStore:
             search.phase = phase
             append_event(session, search.id, "phase", {"phase": phase})
 
-    def earlier_statistics(self, claim: Claim, metric: str) -> tuple[CohortStatistics, ...]:
-        """What the owner of the search may learn from: other cohorts of theirs, and those that others share."""
+    def earlier_statistics(self, search_id: str, metric: str) -> tuple[CohortStatistics, ...]:
+        """What a search's owner may learn from: other cohorts, theirs or shared; nothing where the search is gone."""
         with self._database.session(read_only=True) as session:
-            search = read_held(session, SearchRow, claim.search_id, claim.token)
-            sha256 = session.get_one(CohortRow, search.cohort_id).sha256
-            earlier = CohortStatisticsRepository(session).earlier(search.owner_id, metric, but_sha256=sha256)
+            search = session.get(SearchRow, search_id)
+            cohort = None if search is None else session.get(CohortRow, search.cohort_id)
+            if search is None or cohort is None:
+                return ()
+            earlier = CohortStatisticsRepository(session).earlier(search.owner_id, metric, but_sha256=cohort.sha256)
             return tuple(e.statistics for e in earlier)
 
     def record_start(self, claim: Claim, start: Start) -> None:

@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from _cohorts import family_of
-from _pool import all_names, read
+from _pool import Pool, all_names, read
 from _problem import Problem
 
-from autoprog.metalearning import CohortStatistics, OpenCohort, learn_statistics, plain_names, warm_start
+from autoprog.metalearning import (
+    CohortStatistics,
+    OpenCohort,
+    comparable_statistics,
+    learn_statistics,
+    plain_names,
+    reference_pipelines,
+    warm_start,
+)
 from autoprog.metalearning.similarity import WeightForm
 from autoprog.optimizer import OptimizerOptions, Start
+from autoprog.space import Configuration
 
 
 def learnt(cohort: str, folder: Path, problem: Problem, form: WeightForm = "softmin") -> Start:
@@ -45,7 +55,6 @@ def learnt(cohort: str, folder: Path, problem: Problem, form: WeightForm = "soft
     return warm_start(
         read(cohort, folder).meta_features,
         others,
-        problem.space,
         problem.kinds,
         mode="classification",
         metric="auc_roc",
@@ -70,13 +79,27 @@ def open_cohort(name: str, folder: Path) -> OpenCohort | None:
 
 @cache
 def statistics_of(name: str, folder: Path) -> CohortStatistics | None:
-    """What a pool teaches, as a search with these evaluations would have."""
+    """What a pool teaches, as a search with these evaluations would have, the last of all."""
     pool = read(name, folder)
+    there = [other for other in all_names(folder) if family_of(other) != family_of(name)]
+    alone = [statistics for other in there if (statistics := _learnt_alone(other, folder)) is not None]
+    comparable = comparable_statistics(alone, pool.shape.mode, pool.metric)
+    kinds = pool.space.valid_kinds(pool.shape)
+    return _learnt(pool, reference_pipelines(pool.meta_features, comparable, kinds))
+
+
+@cache
+def _learnt_alone(name: str, folder: Path) -> CohortStatistics | None:
+    return _learnt(read(name, folder), {})
+
+
+def _learnt(pool: Pool, references: Mapping[str, Configuration]) -> CohortStatistics | None:
     return learn_statistics(
         pool.history,
         pool.space,
         np.random.default_rng(0),
-        cohort_id=name,
+        cohort_id=pool.name,
         meta_features=pool.meta_features,
         mode=pool.shape.mode,
+        references=references,
     )

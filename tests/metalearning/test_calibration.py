@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +18,7 @@ from autoprog.optimizer import observations as observations_module
 from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.observations import observe
+from autoprog.space import Configuration
 from tests.cohorts import mixed_cohort
 from tests.optimizer.toys import draw, history_of, toy_space
 
@@ -37,9 +39,15 @@ def history_with_effects(n: int = 40, seed: int = 0) -> History:
     )
 
 
-def learnt(history: History, seed: int = 0) -> CohortStatistics:
+def learnt(history: History, seed: int = 0, references: Mapping[str, Configuration] | None = None) -> CohortStatistics:
     found = learn_statistics(
-        history, SPACE, np.random.default_rng(seed), cohort_id="c", meta_features=META, mode="classification"
+        history,
+        SPACE,
+        np.random.default_rng(seed),
+        cohort_id="c",
+        meta_features=META,
+        mode="classification",
+        references=references,
     )
     assert found is not None
     return found
@@ -62,12 +70,41 @@ def test_offsets_and_gains_are_those_that_the_history_was_made_with(statistics: 
     assert sum(g.n for g in statistics.algorithms) == statistics.n_evaluations
 
 
-def test_the_best_come_first_and_differ_in_their_prediction_algorithm(statistics: CohortStatistics) -> None:
+def test_the_best_of_all_and_of_every_algorithm_are_kept_the_best_first(statistics: CohortStatistics) -> None:
     gains = [tried.gain for tried in statistics.best]
-    names = [tried.configuration.prediction.algorithm for tried in statistics.best]
+    configurations = [tried.configuration for tried in statistics.best]
     assert gains == sorted(gains, reverse=True)
-    assert names[0] == "prediction1"
-    assert len(set(names)) == len(names)
+    assert configurations[0].prediction.algorithm == "prediction1"
+    assert {c.prediction.algorithm for c in configurations} == set(EFFECTS)
+    assert len(set(configurations)) == len(configurations)
+    of_algorithms = {g.algorithm: g.best for g in statistics.algorithms}
+    for name, best in of_algorithms.items():
+        assert best == max(t.gain for t in statistics.best if t.configuration.prediction.algorithm == name)
+    assert 10 <= len(gains) <= 10 + len(EFFECTS)
+
+
+def test_pipelines_of_other_cohorts_are_judged_as_those_that_were_evaluated(statistics: CohortStatistics) -> None:
+    new = [c for c in draw(SPACE, 60, np.random.default_rng(9)) if c.prediction.algorithm in EFFECTS]
+    known = {tried.configuration.key: tried.gain for tried in statistics.best}
+    references = {c.key: c for c in (*new, *(tried.configuration for tried in statistics.best))}
+    judged = learnt(history_with_effects(), references=references)
+    assert judged.elsewhere.keys() == references.keys()
+    assert statistics.elsewhere == {}
+    for key, gain in known.items():
+        assert judged.elsewhere[key] == pytest.approx(gain, abs=1e-9)
+    for configuration in new:
+        assert judged.elsewhere[configuration.key] == pytest.approx(
+            EFFECTS[configuration.prediction.algorithm], abs=0.025
+        )
+    assert replace(judged, elsewhere={}) == statistics
+    text = json.dumps(judged.to_json())
+    assert CohortStatistics.from_json(json.loads(text)) == judged
+
+
+def test_statistics_from_before_pipelines_of_others_were_judged_are_read(statistics: CohortStatistics) -> None:
+    document = statistics.to_json()
+    del document["elsewhere"]
+    assert CohortStatistics.from_json(document) == statistics
 
 
 def test_they_survive_json(statistics: CohortStatistics) -> None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from importlib import import_module
 
 import numpy as np
 import pytest
 
-from autoprog.metalearning import AlgorithmGain, CohortStatistics, TriedConfiguration, warm_start
+from autoprog.metalearning import AlgorithmGain, CohortStatistics, TriedConfiguration, reference_pipelines, warm_start
 from autoprog.metalearning.warm_start import PORTFOLIO
 from autoprog.optimizer import OptimizerOptions, Start
-from autoprog.space import Configuration, Space, TableShape
+from autoprog.space import STAGES, Configuration, Space, TableShape
 from tests.metalearning.repositories import COUNTS, centre, copies_count, meta_features_at, statistics_of
 
 __all__ = ["copies_count"]
@@ -40,7 +41,7 @@ def earlier(name: str, gains: dict[str, float], **options: float) -> CohortStati
 
 
 def start_of(statistics: list[CohortStatistics], metric: str = "auc_roc") -> Start:
-    return warm_start(HERE, statistics, SPACE, KINDS, mode="classification", metric=metric, agnostic=OptimizerOptions())
+    return warm_start(HERE, statistics, KINDS, mode="classification", metric=metric, agnostic=OptimizerOptions())
 
 
 def test_without_a_comparable_cohort_nothing_is_known() -> None:
@@ -72,12 +73,49 @@ def test_cohorts_that_are_hardly_alike_give_a_shorter_one() -> None:
     assert len(start.portfolio) == math.ceil(10 * start.trust) < PORTFOLIO
 
 
-def test_of_many_pipelines_with_an_algorithm_the_typical_one_is_taken() -> None:
+def test_of_many_pipelines_with_an_algorithm_the_one_that_does_well_elsewhere_too_is_taken() -> None:
+    units = (0.1, 0.5, 0.55, 1.0)
+    keys = {unit: pipeline("gradient_boosting", unit).key for unit in units}
     cohorts = [
-        earlier(f"c{unit}", {"gradient_boosting": 0.02}, gradient_boosting=unit) for unit in (0.1, 0.5, 0.55, 1.0)
+        replace(
+            earlier(f"c{unit}", {"gradient_boosting": 0.02}, gradient_boosting=unit),
+            elsewhere={keys[u]: 0.02 - abs(u - 0.55) / 10 for u in units if u != unit},
+        )
+        for unit in units
     ]
     (chosen,) = start_of(cohorts).portfolio
-    assert chosen in {pipeline("gradient_boosting", 0.5), pipeline("gradient_boosting", 0.55)}
+    assert chosen == pipeline("gradient_boosting", 0.55)
+
+
+def test_where_a_cohort_tells_nothing_of_a_pipeline_it_counts_as_the_worst_there() -> None:
+    lucky = earlier("one", {"ridge": 0.05, "lda": 0.04})
+    others = [
+        replace(earlier(f"other{j}", {"xgboost": 0.02, "lda": 0.0}), elsewhere={pipeline("lda").key: 0.03})
+        for j in range(2)
+    ]
+    # Two cohorts know of ridge regression nothing, and of discriminant analysis what they tell themselves: no gain.
+    assert [c.prediction.algorithm for c in start_of([lucky, *others]).portfolio[:2]] == ["xgboost", "ridge"]
+
+
+def test_the_simple_pipeline_is_evaluated_anyway() -> None:
+    simple = Configuration(*(SPACE.algorithm(stage, name).default_step() for stage, name in zip(
+        STAGES, ("median", "none", "logistic_regression", "none"), strict=True
+    )))  # fmt: skip
+    one = earlier("one", {"lda": 0.04})
+    one = replace(one, best=(TriedConfiguration(simple, 0.06), *one.best))
+    assert [c.prediction.algorithm for c in start_of([one]).portfolio] == ["lda"]
+
+
+def test_references_are_of_the_nearest_cohorts(monkeypatch: pytest.MonkeyPatch) -> None:
+    far = meta_features_at(centre(np.random.default_rng(0)) + np.where(COUNTS, 3.0, 0.0))
+    statistics = [
+        replace(earlier("far", {"xgboost": 0.03, "cox": 0.2}), meta_features=far),
+        earlier("near", {"ridge": 0.01, "lda": 0.0}),
+    ]
+    found = reference_pipelines(HERE, statistics, KINDS)
+    assert list(found.items()) == [(c.key, c) for c in (pipeline("ridge"), pipeline("lda"), pipeline("xgboost"))]
+    monkeypatch.setattr(import_module("autoprog.metalearning.warm_start"), "REFERENCES", 2)
+    assert list(reference_pipelines(HERE, statistics, KINDS)) == list(found)[:2]
 
 
 def test_pipelines_are_as_they_would_be_here() -> None:

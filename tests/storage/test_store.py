@@ -128,7 +128,6 @@ def test_every_write_under_an_old_token_is_refused_and_leaves_nothing(database: 
         lambda: store.heartbeat(old, LONG),
         lambda: store.load(old),
         lambda: store.record_phase(old, Phase.SEARCH),
-        lambda: store.earlier_statistics(old, "auc_roc"),
         lambda: store.record_start(old, Start()),
         lambda: store.record_proposal(old, make_proposal(0)),
         lambda: store.record_evaluation(old, make_evaluation(0)),
