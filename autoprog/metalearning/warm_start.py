@@ -58,7 +58,7 @@ def warm_start(
         Of the new cohort; a copy of it is passed over.
     statistics : sequence of CohortStatistics
         Of earlier searches; those of another mode or metric are passed over.
-    kinds : sequence of PipelineKind, at least 1
+    kinds : sequence of PipelineKind
         Those that may be in the portfolio.
     mode, metric : str
         Of the new search.
@@ -78,7 +78,7 @@ def warm_start(
     prior = calibrated_prior(target, usable, mode=mode, metric=metric, agnostic=agnostic, form=form)
     weights = dict(prior.cohorts)
     references = reference_pipelines(target, usable, kinds)
-    simple = simple_configuration(kinds, mode)
+    simple = simple_configuration(kinds, mode) if kinds else None
     return Start(
         portfolio=_portfolio(
             usable,

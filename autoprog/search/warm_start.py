@@ -64,7 +64,7 @@ def _start_of(store: Store, claim: Claim, state: SearchState, cohort: Cohort) ->
     return warm_start(
         meta_features(cohort),
         statistics,
-        kinds or space.valid_kinds(shape),
+        kinds,
         mode=cohort.mode,
         metric=settings.metric,
         agnostic=settings.optimizer.options(),

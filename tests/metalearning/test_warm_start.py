@@ -123,6 +123,13 @@ def test_pipelines_are_as_they_would_be_here() -> None:
     assert [c.prediction.algorithm for c in start_of([statistics]).portfolio] == ["ridge"]
 
 
+def test_where_no_pipeline_may_be_tried_there_is_no_portfolio() -> None:
+    one = replace(earlier("one", {"ridge": 0.05}), offsets={"prediction/ridge": 0.03})
+    start = warm_start(HERE, [one], [], mode="classification", metric="auc_roc", agnostic=OptimizerOptions())
+    assert start.portfolio == ()
+    assert start.offsets["prediction/ridge"] > 0
+
+
 def test_offsets_and_constants_are_those_of_the_calibrated_prior() -> None:
     statistics = [
         replace(earlier(f"c{j}", {"ridge": 0.01}), offsets={"features/pca": -0.02}, subspaces=3.0) for j in range(4)
