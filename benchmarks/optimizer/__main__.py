@@ -54,6 +54,7 @@ def _lessons(arguments: argparse.Namespace) -> None:
     from _lessons import lessons  # noqa: PLC0415  learning libraries
 
     document = lessons(arguments.pools)
+    arguments.shards.mkdir(parents=True, exist_ok=True)
     (arguments.shards / "lessons.json").write_text(json.dumps(document, indent=1) + "\n")
     print(json.dumps(document["weights"]["means"] | {"outlook": document["outlook"]}, indent=2))
 
