@@ -37,8 +37,9 @@ _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
 _EVENT_RANKING_S, _EVENT_RANKING_S_EACH, _EVENT_WHOLE_S = 2e-6, 1.5e-7, 1e-5
 # Of the budget: what evaluations give way for, and what intervals may take of time that is left over.
 _INTERVALS_KEPT, _VALIDATION_MOST = 1 / 6, 1 / 3
-# And what one configuration may take on all patients, of all slots together.
-_DEAREST = 0.1
+# And what one configuration may take on all patients, of all slots together; or on a sample how often what the simple
+# pipeline does, whose seconds are mostly those that every evaluation takes.
+_DEAREST, _TIMES_SIMPLE = 0.1, 3.0
 # To learn from the refits.
 _LEARNING_S = 0.5
 
@@ -142,13 +143,35 @@ class Clock:
             The best first. Of a sample of the patients, without those that would take more than `_DEAREST` of the
             budget on all, unless nothing else was explored: the others, and the exploring, would have to wait for them.
         """
+        simple_s = self.simple_s(history)
         best = sorted(history.succeeded, key=lambda e: -history.metric.gain(e.score or 0.0))
-        kept = [e for e in best if not self._is_sampled(e) or e.duration_s <= self.finalist_s(e.n_patients or 0)]
+        kept = [
+            e for e in best if not self._is_sampled(e) or e.duration_s <= self.finalist_s(e.n_patients or 0, simple_s)
+        ]
         return (kept or best)[:most]
 
-    def finalist_s(self, n_patients: int) -> float:
-        """Seconds that an evaluation on so many patients may take, at least 1, if it is to be one on all later."""
-        return max(1.0, _DEAREST * self._budget_s * self._slots * n_patients / self._n_patients)
+    def finalist_s(self, n_patients: int, simple_s: float) -> float:
+        """Seconds that an evaluation on so many patients may take if it is to be one on all later.
+
+        Parameters
+        ----------
+        n_patients : int
+            Of a sample.
+        simple_s : float
+            What the simple pipeline took on it.
+
+        Returns
+        -------
+        float
+            At least 1, and three times as long as the simple pipeline took.
+        """
+        share_s = _DEAREST * self._budget_s * self._slots * n_patients / self._n_patients
+        return max(1.0, share_s, _TIMES_SIMPLE * simple_s)
+
+    @staticmethod
+    def simple_s(history: History) -> float:
+        """Seconds of the first evaluation, the simple pipeline's; 0 where it is not decided, or failed."""
+        return next((e.duration_s for e in history.succeeded if e.number == 0), 0.0)
 
     def _is_sampled(self, evaluation: Evaluation) -> bool:
         return (evaluation.n_patients or self._n_patients) < self._n_patients

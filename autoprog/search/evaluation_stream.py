@@ -11,7 +11,7 @@ which it is lost. Folds beyond that, begun because a slot was free, are dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation import (
@@ -120,6 +120,10 @@ class EvaluationStream:
         for number, configuration in sorted(configurations.items()):
             waiting = list(range(self._plan.n_folds))
             self._open[number] = _Progress(number, batch, configuration, race, waiting=waiting)
+
+    def limit(self, time_s: float) -> None:
+        """Let an evaluation, all its folds together, take so long from now on; what runs keeps its own limit."""
+        self._limits = replace(self._limits, time_s=time_s)
 
     def is_complete(self, batch: int) -> bool:
         """Whether every configuration of this batch and of those before it is decided."""

@@ -159,17 +159,26 @@ class Exploration:
             self._evaluate_finalists()
 
     def _explore(self) -> None:
-        limit_s = self.state.settings.exploration_s
-        if self.exploration_plan.patients is not None and not self.state.settings.limits.evaluation_s:
-            limit_s = min(limit_s, self.clock.finalist_s(self.exploration_plan.patients))
-        stream = self._stream(self.exploration_plan, limit_s)
+        stream = self._stream(self.exploration_plan, self._exploration_s())
         for proposal in self._proposals:
             stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch))
         self._replenish(stream)
         for evaluation in stream.run(self._dispatcher, self._explored_enough):
             self._take(evaluation)
+            stream.limit(self._exploration_s())
             self._replenish(stream)
         self._signals.check()
+
+    def _exploration_s(self) -> float:
+        """What an evaluation may take: on a sample no longer than what could be evaluated on all patients would.
+
+        How long that is, is known when the simple pipeline is decided.
+        """
+        settings, patients = self.state.settings, self.exploration_plan.patients
+        simple_s = self.clock.simple_s(self.explored)
+        if patients is None or settings.limits.evaluation_s or not simple_s:
+            return settings.exploration_s
+        return min(settings.exploration_s, self.clock.finalist_s(patients, simple_s))
 
     def _replenish(self, stream: EvaluationStream) -> None:
         """Have as many batches under way as there may be."""

@@ -103,13 +103,23 @@ def test_a_correction_ends_when_what_is_left_is_needed_for_the_rest() -> None:
 
 def test_what_would_take_too_long_on_all_patients_is_no_finalist() -> None:
     """A tenth of 100 s on two slots is 20 s: on 1,000 of 5,000 patients 4 s, and what was dearer is passed over."""
-    explored = tuple(replace(e, n_patients=1000) for e in history(9.0, 3.0, 0.5, 8.0))
+    explored = tuple(replace(e, n_patients=1000) for e in history(0.5, 9.0, 3.0, 8.0))
     by_score = History(METRICS["auc_roc"], tuple(replace(e, score=0.9 - 0.1 * e.number) for e in explored))
     clock = Clock(100.0, 0.0, slots=2, n_patients=5000)
-    assert clock.finalist_s(1000) == pytest.approx(4.0)
-    assert [e.number for e in clock.finalists(by_score, 8)] == [1, 2]
-    assert [e.number for e in clock.finalists(by_score, 1)] == [1]
-    dear = replace(by_score, evaluations=by_score.evaluations[::3])
-    assert [e.number for e in clock.finalists(dear, 8)] == [0, 3]  # rather than nothing
+    assert clock.simple_s(by_score) == 0.5
+    assert clock.finalist_s(1000, 0.5) == pytest.approx(4.0)
+    assert [e.number for e in clock.finalists(by_score, 8)] == [0, 2]
+    assert [e.number for e in clock.finalists(by_score, 1)] == [0]
+    dear = replace(by_score, evaluations=by_score.evaluations[1::2])
+    assert [e.number for e in clock.finalists(dear, 8)] == [1, 3]  # rather than nothing
     assert [e.number for e in Clock(100.0, 0.0, slots=2, n_patients=1000).finalists(by_score, 8)] == [0, 1, 2, 3]
-    assert Clock(1.0, 0.0, slots=1, n_patients=10**6).finalist_s(10) == 1.0
+    assert Clock(1.0, 0.0, slots=1, n_patients=10**6).finalist_s(10, 0.0) == 1.0
+
+
+def test_what_takes_little_longer_than_the_simple_pipeline_may_be_a_finalist() -> None:
+    """Seconds on a sample that every evaluation takes, for reading and scores, say nothing of all patients."""
+    explored = tuple(replace(e, n_patients=100) for e in history(2.0, 5.9, 6.1))
+    by_score = History(METRICS["auc_roc"], explored)
+    clock = Clock(60.0, 0.0, slots=2, n_patients=5000)
+    assert clock.finalist_s(100, 2.0) == 6.0
+    assert [e.number for e in clock.finalists(by_score, 8)] == [0, 1]

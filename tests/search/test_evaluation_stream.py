@@ -174,6 +174,22 @@ def test_calls_may_take_twice_their_share_of_the_limit(scores: dict[float, list[
     assert dispatcher.limits_s == [10.0] * 10
 
 
+def test_a_limit_may_come_when_the_first_is_decided(scores: dict[float, list[float | None]]) -> None:
+    """Ten folds of a second each: the first may take a minute, and then an evaluation may take 5 s."""
+    scores |= {0.0: [0.9] * 10, 1.0: [0.8] * 10}
+    dispatcher = ShuffledDispatcher(1, 0)
+    dispatcher.duration_s = 1.0
+    stream = stream_of(60)
+    stream.add(0, {0: configuration(0.0)}, race=None)
+    found = []
+    for evaluation in stream.run(dispatcher, lambda: False):
+        found.append((evaluation.number, evaluation.status))
+        if evaluation.number == 0:
+            stream.limit(5.0)
+            stream.add(1, {1: configuration(1.0)}, race=None)
+    assert found == [(0, Status.SUCCEEDED), (1, Status.TIMEOUT)]
+
+
 @pytest.mark.parametrize("status", [CallStatus.TIMEOUT, CallStatus.MEMORY, CallStatus.CRASHED])
 def test_one_fold_that_is_killed_ends_its_configuration_alone(
     scores: dict[float, list[float | None]], status: CallStatus

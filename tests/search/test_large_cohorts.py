@@ -79,6 +79,16 @@ def test_exploring_gives_way_to_the_finalists(bench: Bench, monkeypatch: pytest.
     assert f"the best {explored} evaluated on all" in search.warnings[0]
 
 
+def test_the_limit_on_a_sample_waits_for_the_simple_pipeline(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However little a sample may take by its share of the patients, the simple pipeline is evaluated on it."""
+    monkeypatch.setattr(Clock, "finalist_s", lambda _, __, simple_s: 3.0 * simple_s)
+    search_id = bench.queue(**SETTINGS)
+    bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded", search.error
+    assert bench.evaluations(search_id)[0][3] == "succeeded"
+
+
 def test_what_all_patients_would_not_bear_is_not_explored(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sample has 2,000 cells, everybody 4,040."""
     monkeypatch.setattr(loop, "make_optimizer", lambda space, shape, *_: (space, shape))
