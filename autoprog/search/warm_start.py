@@ -55,7 +55,7 @@ def with_start(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -
 
 def _start_of(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -> Start:
     settings = state.settings
-    statistics = teaching_statistics(store, claim, settings.metric, cohort)
+    statistics = teaching_statistics(store, claim.search_id, settings.metric, cohort)
     if not statistics:
         return Start()
     space, shape = explored_space(state, cohort)
@@ -71,15 +71,15 @@ def _start_of(store: Store, claim: Claim, state: SearchState, cohort: Cohort) ->
     )
 
 
-def teaching_statistics(store: Store, claim: Claim, metric: str, cohort: Cohort) -> list[CohortStatistics]:
+def teaching_statistics(store: Store, search_id: str, metric: str, cohort: Cohort) -> list[CohortStatistics]:
     """What earlier and open cohorts have that compares with a search's.
 
     Parameters
     ----------
     store : Store
         Has what earlier searches left.
-    claim : Claim
-        Of the search, held or not.
+    search_id : str
+        The search, under way or ended.
     metric : str
         Of the search.
     cohort : Cohort
@@ -90,6 +90,6 @@ def teaching_statistics(store: Store, claim: Claim, metric: str, cohort: Cohort)
     list of CohortStatistics
         Of the cohort's mode and this metric; copies of the cohort may be among them.
     """
-    earlier = store.earlier_statistics(claim.search_id, metric)
+    earlier = store.earlier_statistics(search_id, metric)
     shipped = shipped_statistics([feature.name for feature in cohort.features])
     return comparable_statistics([*earlier, *shipped], cohort.mode, metric)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
@@ -65,8 +65,7 @@ def learnt(cohort: str, folder: Path, problem: Problem, form: WeightForm = "soft
 
 def others_of(cohort: str, folder: Path) -> list[CohortStatistics]:
     """Statistics of the cohorts of other families."""
-    there = [other for other in all_names(folder) if family_of(other) != family_of(cohort)]
-    return [statistics for other in there if (statistics := statistics_of(other, folder)) is not None]
+    return _known(statistics_of(other, folder) for other in _of_other_families(cohort, folder))
 
 
 def open_cohort(name: str, folder: Path) -> OpenCohort | None:
@@ -81,11 +80,18 @@ def open_cohort(name: str, folder: Path) -> OpenCohort | None:
 def statistics_of(name: str, folder: Path) -> CohortStatistics | None:
     """What a pool teaches, as a search with these evaluations would have, the last of all."""
     pool = read(name, folder)
-    there = [other for other in all_names(folder) if family_of(other) != family_of(name)]
-    alone = [statistics for other in there if (statistics := _learnt_alone(other, folder)) is not None]
+    alone = _known(_learnt_alone(other, folder) for other in _of_other_families(name, folder))
     comparable = comparable_statistics(alone, pool.shape.mode, pool.metric)
     kinds = pool.space.valid_kinds(pool.shape)
     return _learnt(pool, reference_pipelines(pool.meta_features, comparable, kinds))
+
+
+def _of_other_families(cohort: str, folder: Path) -> list[str]:
+    return [other for other in all_names(folder) if family_of(other) != family_of(cohort)]
+
+
+def _known(statistics: Iterable[CohortStatistics | None]) -> list[CohortStatistics]:
+    return [s for s in statistics if s is not None]
 
 
 @cache
