@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 
 import _pool
-from _cohorts import COHORTS, COPIES, EVENT_COHORTS
+from _cohorts import ALL, COHORTS, COPIES
 from _landscape import SURROGATES, landscape
 from _methods import METHODS, distinct_when_shared
 from _shards import SHARDS
@@ -162,13 +162,12 @@ def _parser() -> argparse.ArgumentParser:
 
     pools = commands.add_parser("pools", help="evaluate configurations on real cohorts")
     pools.add_argument("--data", type=Path, help="folder of the cohorts' files")
-    both = [*COHORTS, *EVENT_COHORTS]
-    pools.add_argument("--cohorts", nargs="+", choices=both, default=both, metavar="COHORT")
+    pools.add_argument("--cohorts", nargs="+", choices=ALL, default=list(ALL), metavar="COHORT")
     pools.add_argument(
         "--each",
         type=int,
-        help=f"configurations a prediction algorithm, a power of 2; {_pool.EACH}, or {_pool.EACH_OF_TIMES} of a cohort "
-        "with event times, where it is left out",
+        help=f"configurations a prediction algorithm, a power of 2; where it is left out {_pool.EACH}, or "
+        f"{_pool.EACH_OF_TEACHERS} of a cohort that only teaches",
     )
     pools.add_argument(
         "--synthetic", nargs="+", metavar="NAME", help="make pools of these names without any evaluation"

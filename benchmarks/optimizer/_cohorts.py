@@ -1,5 +1,5 @@
 """The cohorts that have pools of evaluated configurations: those that the optimizers are compared on, and those that
-only teach the prior that autoprog is shipped with.
+only teach the others, and the prior that autoprog is shipped with.
 
 Those on which logistic regression leaves nothing to find (chronic kidney disease, breast cancer cytology) are not
 among the first. Two copies of one study are one family: what is learnt for a cohort is never learnt from its family.
@@ -35,7 +35,9 @@ class Source:
     within : float or None
         Of a time-to-event file: the outcome is an event up to this time; patients censored before it are left out.
     ignore : tuple of str
-        Columns that were not known at the beginning, or hold hundreds of codes.
+        Columns that were not known at the beginning, or hold hundreds of codes, or tell who was followed for long.
+    has_times : bool
+        Whether times are the outcome.
     competing : tuple of int
         Of a time-to-event file whose times are the outcome: codes of competing events.
     """
@@ -44,6 +46,7 @@ class Source:
     family: str
     within: float | None = None
     ignore: tuple[str, ...] = ()
+    has_times: bool = False
     competing: tuple[int, ...] = ()
 
 
@@ -64,20 +67,32 @@ COHORTS = {
     "whas500": Source("whas500", "whas500", within=365.0, ignore=("los",)),
 }
 
-EVENT_COHORTS = {
-    "actg320_times": Source("actg320", "actg320"),
-    "bmt137_times": Source("bmt137", "bmt", competing=(2,)),
-    "colon_times": Source("colon", "colon"),
-    "flchain_times": Source("flchain", "flchain"),
-    "framingham_times": Source("framingham_cr", "framingham", competing=(2,)),
-    "gbsg2_times": Source("gbsg2", "gbsg2"),
-    "lung_times": Source("lung", "lung"),
-    "metabric_times": Source("metabric", "metabric"),
-    "mgus2_times": Source("mgus2", "mgus2", competing=(2,)),
-    "pbc_times": Source("pbc_cr", "pbc", competing=(2,)),
-    "veteran_times": Source("veteran", "veteran"),
-    "whas500_times": Source("whas500", "whas500", ignore=("los",)),
+TEACHERS = {
+    "actg320": Source("actg320", "actg320", within=300.0),
+    "aids2": Source("aids2", "aids2", within=365.0, ignore=("diag",)),
+    "bmt137": Source("bmt137", "bmt", within=365.0),
+    "colon": Source("colon", "colon", within=1_825.0),
+    "dialysis": Source("dialysis", "dialysis", within=12.0, ignore=("begin",)),
+    "flchain": Source("flchain", "flchain", within=3_650.0, ignore=("sample_yr",)),
+    "lung": Source("lung", "lung", within=365.0),
+    "mgus2": Source("mgus2", "mgus2", within=60.0),
+    "pbc": Source("pbc_cr", "pbc", within=1_825.0),
+    "veteran": Source("veteran", "veteran", within=90.0),
+    "actg320_times": Source("actg320", "actg320", has_times=True),
+    "bmt137_times": Source("bmt137", "bmt", has_times=True, competing=(2,)),
+    "colon_times": Source("colon", "colon", has_times=True),
+    "flchain_times": Source("flchain", "flchain", has_times=True),
+    "framingham_times": Source("framingham_cr", "framingham", has_times=True, competing=(2,)),
+    "gbsg2_times": Source("gbsg2", "gbsg2", has_times=True),
+    "lung_times": Source("lung", "lung", has_times=True),
+    "metabric_times": Source("metabric", "metabric", has_times=True),
+    "mgus2_times": Source("mgus2", "mgus2", has_times=True, competing=(2,)),
+    "pbc_times": Source("pbc_cr", "pbc", has_times=True, competing=(2,)),
+    "veteran_times": Source("veteran", "veteran", has_times=True),
+    "whas500_times": Source("whas500", "whas500", ignore=("los",), has_times=True),
 }
+
+ALL = COHORTS | TEACHERS
 
 # Part of another cohort of the table, or its patients with other cells missing: as evidence they would count twice.
 COPIES = frozenset({"heart_cleveland", "pima"})
@@ -85,8 +100,7 @@ COPIES = frozenset({"heart_cleveland", "pima"})
 
 def family_of(cohort: str) -> str:
     """The study that a cohort comes from; a synthetic one is its own."""
-    sources = COHORTS | EVENT_COHORTS
-    return sources[cohort].family if cohort in sources else cohort
+    return ALL[cohort].family if cohort in ALL else cohort
 
 
 def load(name: str, folder: Path) -> tuple[Cohort, Plan]:
@@ -95,7 +109,7 @@ def load(name: str, folder: Path) -> tuple[Cohort, Plan]:
     Parameters
     ----------
     name : str
-        Key of `COHORTS` or `EVENT_COHORTS`.
+        Key of `ALL`.
     folder : Path
         Holds the files.
 
@@ -106,7 +120,7 @@ def load(name: str, folder: Path) -> tuple[Cohort, Plan]:
     plan : Plan
         Five folds; AUC-ROC or, of event times, Uno's concordance.
     """
-    if name in EVENT_COHORTS:
+    if ALL[name].has_times:
         return _with_times(name, folder)
     cohort, size = whole(name, folder)
     return Plan("auc_roc", FOLDS, 1, SEED, patients=size).sample(cohort), Plan("auc_roc", FOLDS, 1, SEED)
@@ -118,7 +132,7 @@ def whole(name: str, folder: Path) -> tuple[Cohort, int]:
     Parameters
     ----------
     name : str
-        Key of `COHORTS`.
+        Key of `ALL`, without times.
     folder : Path
         Holds the files.
 
@@ -129,7 +143,7 @@ def whole(name: str, folder: Path) -> tuple[Cohort, int]:
     size : int
         Enough for the rarer outcome to be seen.
     """
-    source = COHORTS[name]
+    source = ALL[name]
     content = (folder / f"{source.file}.csv.gz").read_bytes()
     if source.within is not None:
         content = _by_time(content, source.within)
@@ -140,7 +154,7 @@ def whole(name: str, folder: Path) -> tuple[Cohort, int]:
 
 
 def _with_times(name: str, folder: Path) -> tuple[Cohort, Plan]:
-    source = EVENT_COHORTS[name]
+    source = ALL[name]
     outcome = {"time": "time", "event": "event", "event_of_interest": 1, "competing": list(source.competing)}
     document = {"name": name, "mode": "survival", "outcome": outcome, "ignore": list(source.ignore)}
     cohort = read_cohort((folder / f"{source.file}.csv.gz").read_bytes(), parse_spec(document)).cohort

@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any, get_args
 
 import numpy as np
-from _cohorts import EVENT_COHORTS
 from _landscape import SURROGATES, landscape
 from _pool import all_names, names, read
 from _problem import Problem
@@ -101,7 +100,7 @@ def _outlook(name: str, folder: Path) -> dict[str, Any] | None:
     own = statistics_of(name, folder)
     if own is None:
         return None
-    mode = "survival" if name in EVENT_COHORTS else "classification"
+    mode = read(name, folder).shape.mode
     others = comparable_statistics(others_of(name, folder), mode, own.metric)
     expectation = outlook(own.meta_features, others, mode=mode, metric=own.metric).expectation
     if expectation is None:

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _cohorts import EVENT_COHORTS, load
+from _cohorts import TEACHERS, load
 from scipy.stats import qmc
 
 from autoprog.cohort import Cohort, to_parquet
@@ -33,7 +33,7 @@ from autoprog.space import STAGES, Algorithm, Configuration, PipelineKind, Space
 
 POOLS = Path(__file__).parent / "pools"
 EACH = 32  # a predictor: a power of 2, which keeps a Sobol sequence balanced
-EACH_OF_TIMES = 8  # enough to teach a prior
+EACH_OF_TEACHERS = 8  # enough to teach a prior
 LIMIT_S, MEMORY_MB = 8.0, 4096
 SLOTS = 2
 
@@ -118,7 +118,7 @@ def _step(algorithm: Algorithm, units: np.ndarray) -> Any:
 
 def make(name: str, data: Path, folder: Path = POOLS, each: int | None = None) -> None:
     """Evaluate a pool; goes on where it was broken off, or where a smaller one, which a sequence begins with, ended."""
-    each = each or (EACH_OF_TIMES if name in EVENT_COHORTS else EACH)
+    each = each or (EACH_OF_TEACHERS if name in TEACHERS else EACH)
     path, part = folder / f"{name}.jsonl.gz", folder / f"{name}.part.jsonl"
     folder.mkdir(parents=True, exist_ok=True)
     cohort, plan = load(name, data)
@@ -229,8 +229,8 @@ def read(name: str, folder: Path = POOLS) -> Pool:
 
 
 def names(folder: Path) -> list[str]:
-    """The cohorts without event times that have a pool."""
-    return [name for name in all_names(folder) if name not in EVENT_COHORTS]
+    """The cohorts that have a pool and do not only teach."""
+    return [name for name in all_names(folder) if name not in TEACHERS]
 
 
 def all_names(folder: Path) -> list[str]:
