@@ -40,6 +40,8 @@ class Difference:
     mean, low, high : float
         Mean over families of the regret's difference, and its 95 % interval over resampled families; below 0 the first
         method is better.
+    ratio, ratio_low, ratio_high : float
+        The first method's mean regret over families as a share of the second's, and its interval over the same.
     by_cohort : mapping
         Cohort -> (mean difference, its standard error over seeds).
     """
@@ -47,6 +49,9 @@ class Difference:
     mean: float
     low: float
     high: float
+    ratio: float
+    ratio_low: float
+    ratio_high: float
     by_cohort: Mapping[str, tuple[float, float]]
 
     @property
@@ -60,7 +65,6 @@ def difference(
     second: Mapping[Place, Curves],
     at: At,
     family_of: Callable[[str], str],
-    at_second: At | None = None,
 ) -> Difference | None:
     """Compare two methods.
 
@@ -72,8 +76,6 @@ def difference(
         Curves -> regret by seed.
     family_of : callable
         Cohort -> family.
-    at_second : callable or None
-        The same for the second method; None for `at`.
 
     Returns
     -------
@@ -81,19 +83,35 @@ def difference(
         None where they have no run in common.
     """
     by_cohort: dict[str, list[Array]] = defaultdict(list)
-    for place in first.keys() & second.keys():
-        a, b = at(first[place]), (at_second or at)(second[place])
+    for place in sorted(first.keys() & second.keys(), key=str):
+        a, b = at(first[place]), at(second[place])
         common = sorted(a.keys() & b.keys())
         if common:
-            by_cohort[place.cohort].append(np.array([a[seed] - b[seed] for seed in common]))
+            by_cohort[place.cohort].append(np.array([[a[seed], b[seed]] for seed in common]))
     if not by_cohort:
         return None
-    figures = {cohort: _mean_and_error(parts) for cohort, parts in sorted(by_cohort.items())}
-    of_family: dict[str, list[float]] = defaultdict(list)
-    for cohort, (mean, _) in figures.items():
-        of_family[family_of(cohort)].append(mean)
-    means = [float(np.mean(values)) for _, values in sorted(of_family.items())]
-    return Difference(float(np.mean(means)), *interval(means), figures)
+    of_family: dict[str, list[Array]] = defaultdict(list)
+    for cohort, parts in by_cohort.items():
+        of_family[family_of(cohort)].append(np.mean([part.mean(axis=0) for part in parts], axis=0))
+    pairs = np.array([np.mean(means, axis=0) for _, means in sorted(of_family.items())])
+    differences = pairs[:, 0] - pairs[:, 1]
+    return Difference(
+        float(differences.mean()),
+        *interval(differences.tolist()),
+        *_ratio(pairs),
+        {cohort: _mean_and_error([p[:, 0] - p[:, 1] for p in parts]) for cohort, parts in sorted(by_cohort.items())},
+    )
+
+
+def _ratio(pairs: Array) -> tuple[float, float, float]:
+    """Of the means of both columns, and its 95 % interval over resampled rows; NaN where there is nothing to lack."""
+    rng = np.random.default_rng(0)
+    resampled = pairs[rng.integers(len(pairs), size=(_RESAMPLES, len(pairs)))].mean(axis=1)
+    if not (resampled[:, 1] > 0).all():
+        return float("nan"), float("nan"), float("nan")
+    low, high = np.quantile(resampled[:, 0] / resampled[:, 1], [0.025, 0.975])
+    mean = pairs.mean(axis=0)
+    return float(mean[0] / mean[1]), float(low), float(high)
 
 
 def interval(of_families: Sequence[float]) -> tuple[float, float]:

@@ -210,6 +210,7 @@ def _document(found: Difference) -> dict[str, Any]:
     return {
         "mean": _rounded(found.mean),
         "interval": [_rounded(found.low), _rounded(found.high)],
+        "ratio": [_rounded(found.ratio), _rounded(found.ratio_low), _rounded(found.ratio_high)],
         "wins": found.wins,
         "cohorts": len(found.by_cohort),
     }

@@ -97,10 +97,10 @@ def _proposer(table: Mapping[str, Any]) -> str:
 
 def _pairs(pairs: Mapping[str, Any]) -> str:
     rows = (
-        [m, p.get("against", "-"), p["mean"], *p["interval"], f"{p['wins']} of {p['cohorts']}"]
+        [m, p.get("against", "-"), p["mean"], *p["interval"], *p["ratio"], f"{p['wins']} of {p['cohorts']}"]
         for m, p in pairs.items()
     )
-    return _grid(["method", "against", "difference", "low", "high", "better on"], rows)
+    return _grid(["method", "against", "difference", "low", "high", "ratio", "low", "high", "better on"], rows)
 
 
 def _wins(wins: Mapping[str, Any]) -> str:

@@ -167,6 +167,8 @@ def test_copies_of_a_study_count_once_and_seeds_are_paired(part: Part) -> None:
     )
     assert found.mean == pytest.approx(0.1)  # of -0.1, the family, and 0.3
     assert (found.low, found.high) == pytest.approx((-0.1, 0.3))
+    # Of 0.25 to 0.35, the family, and 0.5 to 0.2.
+    assert (found.ratio, found.ratio_low, found.ratio_high) == pytest.approx((0.75 / 0.55, 0.25 / 0.35, 2.5))
     assert found.wins == 1
 
 
