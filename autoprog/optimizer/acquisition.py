@@ -7,9 +7,10 @@ kind    the four algorithms of a pipeline                                       
 S       an active set: the algorithms of one subspace that a kind uses, at most one a stage  tuple            index
 A_m(S)  bounds mu_m + sqrt(beta) sd_m at the candidates of S, times sqrt(T), falling        (c,)             1
 T       number of subspaces that a kind touches                                             scalar           1
+e       sum of the bounds mu + sqrt(beta) sd of a kind's algorithms' own effects            scalar           1
 ======  ==================================================================================  ===============  =======
 
-A pipeline's acquisition is T^(-1/2) times the sum of A_m(S_m) over the subspaces that it touches. Each A_m(S) is
+A pipeline's acquisition is T^(-1/2) times the sum of A_m(S_m) over the subspaces that it touches, and e. Each A_m(S) is
 computed once, for all the kinds that share the active set, so that the best pipeline over all kinds and all candidate
 hyperparameters is found without visiting their product. The value bounds the joint mu + sqrt(beta) sd from above.
 
@@ -102,7 +103,9 @@ class PipelineBounds:
             total[touches] += best[which[touches]]
             self._of_kind[touches, m] = first + which[touches]
         self._root_touched = np.sqrt((self._of_kind >= 0).sum(axis=1))
-        self.values: NDArray[np.float64] = total / self._root_touched
+        effect, sd = surrogate.effects()
+        self._effects: NDArray[np.float64] = (effect + np.sqrt(beta) * sd)[kinds].sum(axis=1)
+        self.values: NDArray[np.float64] = total / self._root_touched + self._effects
 
     def best_first(self, kinds: NDArray[np.intp]) -> Iterator[tuple[float, Configuration]]:
         """All candidate configurations of some kinds, by falling acquisition.
@@ -140,7 +143,7 @@ class PipelineBounds:
 
     def _value(self, kind: int, ranks: tuple[int, ...]) -> float:
         total = sum(float(active.values[r]) for active, r in zip(self._sets(kind), ranks, strict=True))
-        return total / float(self._root_touched[kind])
+        return total / float(self._root_touched[kind]) + float(self._effects[kind])
 
     def _configuration(self, kind: int, ranks: tuple[int, ...]) -> Configuration:
         candidate = {

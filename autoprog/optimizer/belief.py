@@ -94,7 +94,8 @@ class Belief:
         points = encoding.encode([e.configuration for e in observations.evaluations])
         trend = Trend(encoding.keys, offsets or {}, points, observations.y)
         y = observations.y - trend.at(points)
-        homes = family_labels(encoding.algorithms, options.subspaces) if options.family_strength else None
+        knows_families = options.family_strength > 0 and options.decompositions == "learnt"
+        homes = family_labels(encoding.algorithms, options.subspaces) if knows_families else None
         prior = DecompositionPrior(options.subspaces, options.concentration, homes, options.family_strength)
         centres = KernelParameters(options.variance, options.length, observations.noise, similarity=options.similarity)
         if state:

@@ -1,9 +1,10 @@
-"""A batch by expected improvement of the whole score, averaged over decompositions.
+"""A batch by expected improvement of the whole score, under the surrogate averaged over decompositions.
 
 Candidates are whole pipelines: some drawn at random, some made from the best ones by changing a step or two. The best
 candidates are improved by further changes. After each choice the surrogate believes its own mean there, so that the
-next one lies elsewhere, and its prediction algorithm is out of the batch: near the best pipeline there are always some
-that promise as much, and a batch of its twins would teach little and make a poor ensemble.
+next one lies elsewhere, and another pipeline with its prediction algorithm has to promise ten times as much: near the
+best pipeline there are always some that promise as much as it does, and a batch of its twins would teach little and
+make a poor ensemble; an algorithm that promises next to nothing is no better company.
 
 References
 ----------
@@ -13,6 +14,7 @@ Ginsbourger, Le Riche & Carraro 2010 (the kriging believer); Eggensperger et al.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
@@ -26,6 +28,8 @@ from autoprog.space import Configuration, PipelineKind, TableShape, predicted_se
 
 # Rounds of improving the best candidates, how many of them, and changes of each.
 _ROUNDS, _CLIMBERS, _STEPS = 2, 8, 8
+# Logarithm of how many times as much a pipeline has to promise for each of the batch with its prediction algorithm.
+_AGAIN = float(np.log(10.0))
 # Evaluations over which the preference for quick pipelines fades, and seconds that any evaluation costs.
 _YOUNG, _OVERHEAD_S = 40, 0.2
 
@@ -65,35 +69,30 @@ def improving_batch(
     Returns
     -------
     tuple of Configuration
-        At most `size`, fewer where the space holds no more; with distinct prediction algorithms as long as there are
-        any left.
+        At most `size`, fewer where the space holds no more.
     """
-    belief, encoding = mixture.belief, mixture.belief.encoding
+    encoding = mixture.belief.encoding
+    anchors, best = mixture.incumbents()
+    mixture.believe(encoding.encode(pending))
+    batch: list[Configuration] = []
+    uses: Counter[str] = Counter()
 
     def score(candidates: Sequence[Configuration]) -> NDArray[np.float64]:
         mean, sd = mixture.marginal(encoding.encode(candidates))
-        values = log_expected_improvement(mean, sd, best)
+        values = log_expected_improvement(mean, sd, best) - [_AGAIN * uses[c.prediction.algorithm] for c in candidates]
         return values - [prices[encoding.space.kind_of(c)] for c in candidates] if prices else values
 
-    evaluated, _ = mixture.marginal(belief.points)
-    best = float(evaluated[belief.observations.succeeded].max())
-    anchors = [belief.observations.evaluations[i].configuration for i in np.argsort(-evaluated, kind="stable")]
-    mixture.believe(encoding.encode(pending))
-    batch: list[Configuration] = []
     while len(batch) < size:
         taken = {*seen, *batch}
-        candidates = neighbourhood.candidates(anchors, rng, is_local=is_local)
-        used = {c.prediction.algorithm for c in batch}
-        if all(c.prediction.algorithm in used for c in candidates):
-            used = set()
-        pool = _Ranked(taken, used, score)
-        pool.add(candidates)
+        pool = _Ranked(taken, score)
+        pool.add(neighbourhood.candidates(anchors, rng, is_local=is_local))
         for _ in range(_ROUNDS):
             pool.add(neighbourhood.around(pool.best(_CLIMBERS), _STEPS, rng))
         chosen = pool.best(1)
         if not chosen:  # hardly a pipeline is left
             return (*batch, *uniform_design(encoding, neighbourhood.kinds, size - len(batch), taken, rng))
         batch += chosen
+        uses.update(c.prediction.algorithm for c in chosen)
         if len(batch) < size:
             mixture.believe(encoding.encode(chosen))
     return tuple(batch)
@@ -125,22 +124,19 @@ def young_prices(
 
 
 class _Ranked:
-    """Candidates with their scores, each once, without those that are taken or whose predictor is used."""
+    """Candidates with their scores, each once, without those that are taken."""
 
     def __init__(
         self,
         taken: Collection[Configuration],
-        used: Collection[str],
         score: Callable[[Sequence[Configuration]], NDArray[np.float64]],
     ) -> None:
         self._taken = taken
-        self._used = used
         self._score = score
         self._values: dict[Configuration, float] = {}
 
     def add(self, candidates: Sequence[Configuration]) -> None:
-        open_ = (c for c in dict.fromkeys(candidates) if c.prediction.algorithm not in self._used)
-        new = [c for c in open_ if c not in self._taken and c not in self._values]
+        new = [c for c in dict.fromkeys(candidates) if c not in self._taken and c not in self._values]
         if new:
             self._values.update(zip(new, self._score(new).tolist(), strict=True))
 

@@ -27,6 +27,7 @@ from scipy.special import softmax
 from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.encoding import Points
 from autoprog.optimizer.surrogate import Surrogate, cholesky
+from autoprog.space import Configuration
 
 
 class Mixture:
@@ -59,6 +60,38 @@ class Mixture:
         if by_likelihood:
             log_weights = np.log(self._weights) + [surrogate.log_likelihood for surrogate in self.surrogates]
             self._weights = softmax(log_weights)
+
+    def incumbents(self) -> tuple[list[Configuration], float]:
+        """The evaluated pipelines that succeeded, the greatest posterior mean first.
+
+        Returns
+        -------
+        configurations : list of Configuration
+            At least 1.
+        best : float
+            Posterior mean of the first: what an evaluation has to improve on.
+        """
+        evaluations, succeeded = self.belief.observations.evaluations, self.belief.observations.succeeded
+        mean, _ = self.marginal(self.belief.points)
+        order = [i for i in np.argsort(-mean, kind="stable").tolist() if succeeded[i]]
+        return [evaluations[i].configuration for i in order], float(mean[order[0]])
+
+    def resampled(self, n: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
+        """Draw decompositions by their weights.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        list of ndarray of int
+            Labels, shape = (n_alg,) each.
+        """
+        return [self._labels[s] for s in rng.choice(len(self._labels), size=n, p=self._weights)]
 
     def marginal(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior mean and standard deviation of each true gain.

@@ -7,7 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.space import STAGES, Algorithm, Configuration, PipelineKind, Space, StageName, Step
+from autoprog.space import STAGES, Algorithm, Choice, Configuration, PipelineKind, Space, Step
+
+_IMPUTATION, _PREDICTION = STAGES.index("imputation"), STAGES.index("prediction")
 
 # Candidates over the whole space, those made from the best pipelines, and how many of these.
 _RANDOM, _CHANGED, _ANCHORS = 400, 400, 8
@@ -21,7 +23,7 @@ class Neighbourhood:
     """Draws candidates among the valid kinds of pipeline.
 
     Steps that a change does not concern stay the same to the last digit, so that what was fitted for them can be
-    shared.
+    shared. Where another algorithm does not go with the imputation, that changes too.
 
     Parameters
     ----------
@@ -35,13 +37,13 @@ class Neighbourhood:
         self.kinds = kinds
         self._space = space
         self._by_predictor: dict[str, list[PipelineKind]] = {}
-        # For a kind with one stage left open, the algorithms that may fill it.
-        self._fillers: dict[tuple[int, tuple[str, ...]], list[Algorithm]] = {}
+        # For a kind with one stage and the imputation left open, the kinds that fill them.
+        self._filled: dict[tuple[int, tuple[str, ...]], list[PipelineKind]] = {}
         for kind in kinds:
-            self._by_predictor.setdefault(kind[STAGES.index("prediction")].name, []).append(kind)
-            for place, algorithm in enumerate(kind):
-                self._fillers.setdefault((place, _without(kind, place)), []).append(algorithm)
-        self._swaps_of: dict[tuple[str, ...], dict[int, list[Algorithm]]] = {}
+            self._by_predictor.setdefault(kind[_PREDICTION].name, []).append(kind)
+            for place in range(len(STAGES)):
+                self._filled.setdefault((place, _without(kind, place)), []).append(kind)
+        self._swaps_of: dict[tuple[str, ...], dict[int, list[list[PipelineKind]]]] = {}
 
     def candidates(
         self, best: Sequence[Configuration], rng: np.random.Generator, *, is_local: bool = False
@@ -119,25 +121,31 @@ class Neighbourhood:
         tunable = [place for place, algorithm in enumerate(kind) if algorithm.hyperparameters]
         swaps = self._swaps(kind)
         if swaps and (not tunable or rng.random() < _OTHER_ALGORITHM):
-            place = list(swaps)[int(rng.integers(len(swaps)))]
-            step = _new_step(swaps[place][int(rng.integers(len(swaps[place])))], rng)
-        elif tunable:
-            place = tunable[int(rng.integers(len(tunable)))]
-            step = _moved(kind[place], configuration.step(STAGES[place]), rng)
-        else:
+            options = swaps[list(swaps)[int(rng.integers(len(swaps)))]]
+            kinds = options[int(rng.integers(len(options)))]
+            other = kinds[int(rng.integers(len(kinds)))]
+            steps = zip(STAGES, kind, other, strict=True)
+            return Configuration(*(configuration.step(s) if a.key == b.key else _new_step(b, rng) for s, a, b in steps))
+        if not tunable:
             return configuration
-        steps: dict[StageName, Step] = {stage: configuration.step(stage) for stage in STAGES}
-        return Configuration(**{**steps, STAGES[place]: step})
+        place = tunable[int(rng.integers(len(tunable)))]
+        step = _moved(kind[place], configuration.step(STAGES[place]), rng)
+        return Configuration(*(step if p == place else configuration.step(s) for p, s in enumerate(STAGES)))
 
-    def _swaps(self, kind: PipelineKind) -> dict[int, list[Algorithm]]:
-        """By stage, where there are any, the other algorithms with which the kind is valid."""
+    def _swaps(self, kind: PipelineKind) -> dict[int, list[list[PipelineKind]]]:
+        """By stage, for each other algorithm the kinds with it; those with the same imputation where there are any."""
         names = tuple(algorithm.name for algorithm in kind)
         if names not in self._swaps_of:
-            others = {
-                place: [a for a in self._fillers.get((place, _without(kind, place)), ()) if a.key != algorithm.key]
-                for place, algorithm in enumerate(kind)
-            }
-            self._swaps_of[names] = {place: algorithms for place, algorithms in others.items() if algorithms}
+            swaps: dict[int, list[list[PipelineKind]]] = {}
+            for place, algorithm in enumerate(kind):
+                others: dict[str, list[PipelineKind]] = {}
+                for other in self._filled.get((place, _without(kind, place)), ()):
+                    if other[place].key != algorithm.key:
+                        others.setdefault(other[place].key, []).append(other)
+                if others:
+                    imputation = kind[_IMPUTATION].key
+                    swaps[place] = [[k for k in o if k[_IMPUTATION].key == imputation] or o for o in others.values()]
+            self._swaps_of[names] = swaps
         return self._swaps_of[names]
 
 
@@ -154,7 +162,7 @@ def _moved(algorithm: Algorithm, step: Step, rng: np.random.Generator) -> Step:
     moved = rng.random(len(units)) < 1.0 / len(units)
     moved[int(rng.integers(len(units)))] = True
     for j in np.flatnonzero(moved).tolist():
-        if hasattr(algorithm.hyperparameters[j], "choices"):
+        if isinstance(algorithm.hyperparameters[j], Choice):
             units[j] = rng.random()
         else:
             units[j] = np.clip(units[j] + rng.normal(0.0, _CHANGE_SD), 0.0, 1.0)
@@ -162,7 +170,7 @@ def _moved(algorithm: Algorithm, step: Step, rng: np.random.Generator) -> Step:
 
 
 def _without(kind: PipelineKind, place: int) -> tuple[str, ...]:
-    return tuple(a.key for p, a in enumerate(kind) if p != place)
+    return tuple(a.key for p, a in enumerate(kind) if p not in {place, _IMPUTATION})
 
 
 def _step_at(algorithm: Algorithm, units: NDArray[np.float64]) -> Step:

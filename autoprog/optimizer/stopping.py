@@ -58,17 +58,15 @@ def has_found(mixture: Mixture, neighbourhood: Neighbourhood, rule: Rule, rng: n
         Whether what is left is below the error.
     """
     belief = mixture.belief
-    evaluated, _ = mixture.marginal(belief.points)
-    order = np.argsort(-np.where(belief.observations.succeeded, evaluated, -np.inf), kind="stable")
-    best = [belief.observations.evaluations[i].configuration for i in order]
-    candidates = list(dict.fromkeys(neighbourhood.candidates(best, rng)))
+    incumbents, best = mixture.incumbents()
+    candidates = list(dict.fromkeys(neighbourhood.candidates(incumbents, rng)))
     mean, sd = mixture.marginal(belief.encoding.encode(candidates))
-    log_improvement = log_expected_improvement(mean, sd, float(evaluated[order[0]]))
+    log_improvement = log_expected_improvement(mean, sd, best)
     if rule == "improvement":
         left = float(np.exp(log_improvement.max()))
     else:
         promising = np.argsort(-log_improvement, kind="stable")[:_CANDIDATES]
-        points = belief.encoding.encode([best[0], *(candidates[i] for i in promising)])
+        points = belief.encoding.encode([incumbents[0], *(candidates[i] for i in promising)])
         f = mixture.draws(points, _DRAWS, rng)
         left = expected_regret(f)
     return left < float(np.sqrt(belief.parameters.noise))

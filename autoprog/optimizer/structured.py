@@ -2,8 +2,8 @@
 
 Each batch: fit the kernel's numbers under the last MAP decomposition, sample decompositions by Gibbs from where the
 chain stood, and take a batch. The preset `paper` is the method of AutoPrognosis: a diverse batch by the decomposed
-upper confidence bound under the new MAP decomposition. The default takes expected improvement of the whole score,
-averaged over the sampled decompositions, whose prior knows the families of algorithms.
+upper confidence bound under the new MAP decomposition. The default takes expected improvement of the whole score, under
+the surrogate averaged over the sampled decompositions, whose prior knows the families of algorithms.
 
 References
 ----------
@@ -94,22 +94,22 @@ class StructuredOptimizer:
         seen = {*(e.configuration for e in history), *pending}
         observations = observe(history, self._options.outputs)
         if observations is None or len(seen) < self._first_design:
-            design = stratified_design(self._encoding, self._first_kinds, size, seen, rng, self._first)
-            return Proposal(batch, design, state=dict(state))
+            return Proposal(batch, self._design(size, seen, rng), state=dict(state))
         options = self._options
         with one_thread():
             belief = Belief.learn(self._encoding, options, observations, state, rng, self._offsets)
             if options.decompositions == "learnt":
                 belief.sweep(int(np.clip(_SWEEP_EVALUATIONS // len(belief.points), 1, _MOST_SWEEPS)), options.averaged)
-            if options.stop != "never" and has_found(
-                self._mixture(belief, rng), self._neighbourhood, options.stop, rng
-            ):
+            mixture = self._mixture(belief, rng)
+            # Apart, so that a search which does not stop proposes what it would without the rule.
+            apart = rng.spawn(1)[0]
+            if options.stop != "never" and has_found(mixture, self._neighbourhood, options.stop, apart):
                 return Proposal(batch, (), state=belief.state)
             if options.acquisition == "ucb":
-                configurations = self._bounded(belief, size, seen, rng, pending)
+                configurations = self._bounded(mixture, size, seen, rng, pending)
             else:
                 configurations = improving_batch(
-                    self._mixture(belief, rng),
+                    mixture,
                     self._neighbourhood,
                     size,
                     seen,
@@ -128,17 +128,21 @@ class StructuredOptimizer:
         keys = self._encoding.keys
         with one_thread():
             belief = Belief.learn(self._encoding, self._options, observations, state, rng)
-            belief.sweep(_BURN_IN + _DRAWS, _DRAWS)
+            if self._options.decompositions == "learnt":
+                belief.sweep(_BURN_IN + _DRAWS, _DRAWS)
+                drawn = belief.samples
+            else:
+                drawn = self._mixture(belief, rng, _DRAWS).resampled(_DRAWS, rng)
             explored = observations.succeeded
             points = belief.points[explored]
-            surrogates = [belief.surrogate(labels) for labels in belief.samples]
+            surrogates = [belief.surrogate(labels) for labels in drawn]
             moments = [surrogate.joint(points) for surrogate in surrogates]
             smoothers = np.array([surrogate.smoother(points) for surrogate in surrogates])
         return Posterior(
             numbers=tuple(e.number for e, s in zip(observations.evaluations, explored, strict=True) if s),
             means=np.array([mean for mean, _ in moments]),
             covariances=np.array([covariance for _, covariance in moments]),
-            decompositions=tuple(Decomposition.from_labels(keys, labels) for labels in belief.samples),
+            decompositions=tuple(Decomposition.from_labels(keys, labels) for labels in drawn),
             best=Decomposition.from_labels(keys, belief.chain.best),
             keys=keys,
             observations=observations,
@@ -149,28 +153,37 @@ class StructuredOptimizer:
     def _neighbourhood(self) -> Neighbourhood:
         return Neighbourhood(self._encoding.space, self._kinds)
 
-    def _mixture(self, belief: Belief, rng: np.random.Generator) -> Mixture:
-        """What expected improvement is averaged over."""
+    def _design(self, size: int, seen: set[Configuration], rng: np.random.Generator) -> tuple[Configuration, ...]:
+        """Of the cheaper kinds; of all, where those hold no more."""
+        design = stratified_design(self._encoding, self._first_kinds, size, seen, rng, self._first)
+        rest = stratified_design(self._encoding, self._kinds, size - len(design), {*seen, *design}, rng)
+        return (*design, *rest)
+
+    def _mixture(self, belief: Belief, rng: np.random.Generator, averaged: int | None = None) -> Mixture:
+        """The surrogate averaged over decompositions: the latest of the chain, or draws from the prior."""
         options = self._options
+        n_draws = options.averaged if averaged is None else averaged
         if options.decompositions == "learnt":
             return Mixture(belief, belief.samples)
         n_algorithms, is_weighted = self._encoding.n_algorithms, options.decompositions == "weighted"
         drawn = [
             draw_labels(n_algorithms, options.subspaces, options.concentration, rng)
-            for _ in range(options.averaged * (_WEIGHTED_DRAWS if is_weighted else 1))
+            for _ in range(n_draws * (_WEIGHTED_DRAWS if is_weighted else 1))
         ]
         return Mixture(belief, drawn, by_likelihood=is_weighted)
 
     def _bounded(
         self,
-        belief: Belief,
+        mixture: Mixture,
         size: int,
         seen: set[Configuration],
         rng: np.random.Generator,
         pending: Sequence[Configuration],
     ) -> tuple[Configuration, ...]:
         """The source's batch."""
-        labels = belief.chain.best
+        belief = mixture.belief
+        is_learnt = self._options.decompositions == "learnt"
+        labels = belief.chain.best if is_learnt else mixture.resampled(1, rng)[0]
         per_set = _CANDIDATES // n_active_sets(self._kind_table, labels)
         per_set = int(np.clip(per_set, _LEAST_CANDIDATES, _MOST_CANDIDATES))
         pools = draw_pools(self._encoding, per_set, self._anchors(belief.observations), rng)

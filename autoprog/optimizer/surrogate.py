@@ -10,8 +10,8 @@ mu_m     posterior mean of component m: k_m(x, X) (K + S)^-1 y                  
 sd_m     posterior sd of component m: sqrt(k_m(x, x) - k_m(x, X) (K + S)^-1 k_m(X, x))          (M, p)          1
 =======  =====================================================================================  ==============  =======
 
-The component means sum to the mean of the whole, where algorithms have no effects of their own; the component sds bound
-its sd from above, because components are correlated a posteriori.
+The component means, with those of the algorithms' own effects, sum to the mean of the whole; the sds bound its sd from
+above, because components are correlated a posteriori.
 
 References
 ----------
@@ -212,10 +212,24 @@ class Surrogate:
         root_touched = np.sqrt(on.sum(axis=1))
         mean, sd = np.zeros((2, self.subspaces, len(points)))
         for m in np.unique(self.labels):
-            mean[m, on[:, m]], sd[m, on[:, m]] = self.component(
-                Points(points.used[on[:, m]], points.units[on[:, m]]), m
-            )
+            mean[m, on[:, m]], sd[m, on[:, m]] = self.component(points[on[:, m]], m)
         return mean / root_touched, sd / root_touched
+
+    def effects(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Posterior of every algorithm's own effect.
+
+        Returns
+        -------
+        mean, sd : ndarray, shape = (n_alg,)
+            Both 0 where algorithms have no effects of their own.
+        """
+        used = self._points.used
+        if not self.parameters.effects:
+            return np.zeros(used.shape[1]), np.zeros(used.shape[1])
+        own = np.array(self.parameters.effects)
+        cross = own[:, None] * used.T
+        half = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
+        return cross @ self._weights, np.sqrt(np.maximum(own - np.einsum("ij,ij->j", half, half), 0.0))
 
     def component(self, points: Points, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Posterior of one component of pipelines that all touch its subspace, as if they touched no other.

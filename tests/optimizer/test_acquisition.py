@@ -21,7 +21,12 @@ class Problem:
     """Bounds over a small space, and every candidate configuration with its acquisition, computed one by one."""
 
     def __init__(
-        self, hyperparameters: tuple[tuple[int, ...], ...], subspaces: int, candidates: int, seed: int
+        self,
+        hyperparameters: tuple[tuple[int, ...], ...],
+        subspaces: int,
+        candidates: int,
+        seed: int,
+        effect: float = 0.0,
     ) -> None:
         rng = np.random.default_rng(seed)
         self.encoding = Encoding(toy_space(hyperparameters))
@@ -35,7 +40,7 @@ class Problem:
             self.labels,
             subspaces,
             owner=self.encoding.owner,
-            parameters=KernelParameters(1.0, 0.5, 0.1, 0.75),
+            parameters=KernelParameters(1.0, 0.5, 0.1, 0.75, effects=(effect,) * self.encoding.n_algorithms),
         )
         self.pools = draw_pools(self.encoding, candidates, [[] for _ in self.encoding.keys], rng)
         self.bounds = PipelineBounds(self.surrogate, self.encoding, self.table, self.pools, BETA)
@@ -43,8 +48,10 @@ class Problem:
     def brute_force(self) -> dict[Configuration, float]:
         """Acquisition of all combinations of candidates over all kinds."""
         everything = list(dict.fromkeys(c for kind in self.table.tolist() for c in self._candidates_of(kind)))
-        mean, sd = self.surrogate.components(self.encoding.encode(everything))
-        values = (mean + np.sqrt(BETA) * sd).sum(axis=0)
+        points = self.encoding.encode(everything)
+        mean, sd = self.surrogate.components(points)
+        effect, effect_sd = self.surrogate.effects()
+        values = (mean + np.sqrt(BETA) * sd).sum(axis=0) + points.used @ (effect + np.sqrt(BETA) * effect_sd)
         return dict(zip(everything, values.tolist(), strict=True))
 
     def _candidates_of(self, kind: list[int]) -> list[Configuration]:
@@ -63,10 +70,14 @@ class Problem:
         return pool.steps[number] if len(pool) > 1 else pool.steps[0]
 
 
-@pytest.fixture(scope="module", params=[(1, 0), (3, 1), (8, 2)], ids=["1 subspace", "3 subspaces", "8 subspaces"])
+@pytest.fixture(
+    scope="module",
+    params=[(1, 0, 0.0), (3, 1, 0.0), (8, 2, 0.0), (3, 1, 0.4)],
+    ids=["1 subspace", "3 subspaces", "8 subspaces", "effects"],
+)
 def problem(request: pytest.FixtureRequest) -> Problem:
-    subspaces, seed = request.param
-    return Problem(((1, 0, 2, 0), (2, 0, 1, 3, 0), (0, 1, 2, 3, 1), (0, 0, 0)), subspaces, 4, seed)
+    subspaces, seed, effect = request.param
+    return Problem(((1, 0, 2, 0), (2, 0, 1, 3, 0), (0, 1, 2, 3, 1), (0, 0, 0)), subspaces, 4, seed, effect)
 
 
 def test_the_maximum_equals_brute_force_over_300_kinds(problem: Problem) -> None:

@@ -49,4 +49,16 @@ def test_a_change_leaves_the_other_steps_as_they_are(neighbourhood: Neighbourhoo
     assert max(changed) >= 2
 
 
+@pytest.mark.parametrize("predictor", ["xgboost", "random_forest", "logistic_regression"])
+def test_where_nothing_is_missing_changes_reach_every_predictor_and_feature_step(predictor: str) -> None:
+    """Trees there go without an imputation, which others need: it changes with them."""
+    shape = TableShape(400, 20, 150, has_missing=False)
+    kinds = SPACE.valid_kinds(shape)
+    anchor = SPACE.default(next(k for k in kinds if k[2].name == predictor and k[1].name == "none"))
+    around = Neighbourhood(SPACE, kinds).around([anchor], 4_000, np.random.default_rng(0))
+    assert {SPACE.kind_of(c) for c in around} <= set(kinds)
+    assert {c.prediction.algorithm for c in around} == {kind[2].name for kind in kinds}
+    assert {c.features.algorithm for c in around} == {kind[1].name for kind in kinds}
+
+
 _ANCHOR = ("mice", "pca", "gradient_boosting", "none")

@@ -41,6 +41,17 @@ def test_a_search_ends_where_scores_are_luck_and_goes_on_where_they_are_not(acqu
     assert goes_on(quiet, "regret", acquisition)
 
 
+@pytest.mark.parametrize("acquisition", ["log_ei", "ucb"])
+def test_a_search_that_goes_on_proposes_what_it_would_without_the_rule(acquisition: str) -> None:
+    history = history_in(SPACE, 20, 1e-4)
+    proposed = []
+    for stop in ("never", "regret"):
+        options = OptimizerOptions.of("default", {"subspaces": 4, "stop": stop, "acquisition": acquisition})
+        optimizer = make_optimizer(SPACE, SHAPE, options)
+        proposed.append(optimizer.propose(history, 5, 2, np.random.default_rng(0), {}).configurations)
+    assert proposed[0] == proposed[1]
+
+
 def test_regret_is_left_wherever_a_single_improvement_is() -> None:
     """Knowing all gains at least as much as knowing one."""
     for sd in (0.003, 0.01, 0.03, 0.1):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -39,10 +41,38 @@ def surrogate(encoding: Encoding, observed: tuple[Points, np.ndarray], labels: n
     return Surrogate(*observed, labels, 5, owner=encoding.owner, parameters=PARAMETERS)
 
 
+@pytest.fixture(scope="module")
+def with_effects(encoding: Encoding, observed: tuple[Points, np.ndarray], labels: np.ndarray) -> Surrogate:
+    effects = tuple(np.random.default_rng(6).uniform(0.05, 0.9, encoding.n_algorithms).tolist())
+    return Surrogate(*observed, labels, 5, owner=encoding.owner, parameters=replace(PARAMETERS, effects=effects))
+
+
 def test_component_means_sum_to_the_joint_mean(surrogate: Surrogate, encoding: Encoding) -> None:
     points = encoding.encode(draw(encoding.space, 50, np.random.default_rng(3)))
     mean, _ = surrogate.components(points)
     np.testing.assert_allclose(mean.sum(axis=0), surrogate.joint(points)[0], atol=1e-8, rtol=0)
+
+
+def test_with_effects_components_and_effects_sum_to_the_joint_mean_and_bound_it(
+    with_effects: Surrogate, encoding: Encoding
+) -> None:
+    points = encoding.encode(draw(encoding.space, 300, np.random.default_rng(5)))
+    mean, sd = with_effects.components(points)
+    effect, effect_sd = with_effects.effects()
+    joint, covariance = with_effects.joint(points)
+    np.testing.assert_allclose(mean.sum(axis=0) + points.used @ effect, joint, atol=1e-8, rtol=0)
+    decomposed = (mean + 2.0 * sd).sum(axis=0) + points.used @ (effect + 2.0 * effect_sd)
+    assert (decomposed - joint - 2.0 * np.sqrt(np.diag(covariance))).min() > -1e-9
+
+
+def test_the_posterior_of_effects_follows_its_formulas(with_effects: Surrogate) -> None:
+    observed, y = with_effects._points, with_effects._y
+    own = np.array(with_effects.parameters.effects)
+    precision = np.linalg.inv(with_effects.covariance(observed, observed) + 0.2 * np.eye(len(y)))
+    cross = np.diag(own) @ observed.used.T
+    mean, sd = with_effects.effects()
+    np.testing.assert_allclose(mean, cross @ precision @ y, atol=1e-9)
+    np.testing.assert_allclose(sd**2, own - np.diag(cross @ precision @ cross.T), atol=1e-9)
 
 
 def test_component_posteriors_follow_their_formulas(surrogate: Surrogate, encoding: Encoding) -> None:
