@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort, Visits, align, windowed
 from autoprog.cohort.horizons import horizon_fault
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.model.model import PrognosticModel, Table
+from autoprog.model.answer import Table
+from autoprog.model.model import PrognosticModel
 
 _POINTER = "/cohort_id"
 

@@ -1,0 +1,94 @@
+"""What a model says of patients as a client describes them: of each one risk, stratum, rules and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort import Visits, encode_patients, encode_visits
+from autoprog.interpreter import matching, stratum_indices
+from autoprog.model.answer import Answer, Table, answer_of, bounds_of
+from autoprog.model.patient_risk import HorizonRisk, PatientRisk
+
+if TYPE_CHECKING:
+    from autoprog.model.model import PrognosticModel
+
+
+def predictions(model: PrognosticModel, patients: Sequence[Mapping[str, object]]) -> list[PatientRisk]:
+    """What `PrognosticModel.predict` says of patients; raises InvalidInputError with all faults of all of them."""
+    X, warnings = _encoded(model, patients)
+    answer = answer_of(model, X)
+    bounds = bounds_of(model, answer)
+    rules = _matching(model, answer.X)
+    if not model.horizons:
+        names = _strata(model, 0, answer.risks)
+        intervals = [None] * len(rules) if bounds is None else [_ends(each) for each in bounds]
+        rows = zip(answer.risks.tolist(), names, rules, warnings, intervals, strict=True)
+        return [PatientRisk(*row) for row in rows]
+    strata = [_strata(model, k, answer.risks[:, k]) for k in range(len(model.horizons))]
+    return [
+        _at_one_horizon(_at_horizons(model, i, answer, strata, bounds), rules[i], warnings[i])
+        for i in range(len(rules))
+    ]
+
+
+def _encoded(
+    model: PrognosticModel, patients: Sequence[Mapping[str, object]]
+) -> tuple[Table, tuple[tuple[str, ...], ...]]:
+    if model.windows is None or not isinstance(model.outcome, Visits):
+        encoded = encode_patients(model.features, patients)
+        return encoded.X, encoded.warnings
+    lengths = sorted({member.window or 1 for member in model.members})
+    tables = {w: encode_visits(model.windows, model.outcome.visit_time, patients, w) for w in lengths}
+    return {w: table.X for w, table in tables.items()}, tables[lengths[-1]].warnings
+
+
+def _matching(model: PrognosticModel, X: NDArray[np.float64]) -> list[tuple[int, ...]]:
+    """Places of the rules that each patient satisfies, horizons one after another."""
+    rules = [rule for rule_set in model.rule_sets for rule in rule_set.rules]
+    matches = [matching(rule, model.features, X) for rule in rules]
+    return [tuple(k for k, matched in enumerate(matches) if matched[i]) for i in range(len(X))]
+
+
+def _strata(model: PrognosticModel, k: int, risks: NDArray[np.float64]) -> list[str]:
+    strata = model.rule_sets[k].strata
+    return [strata[place].name for place in stratum_indices(strata, risks)]
+
+
+def _at_horizons(
+    model: PrognosticModel,
+    i: int,
+    answer: Answer,
+    strata: Sequence[Sequence[str]],
+    bounds: NDArray[np.float64] | None,
+) -> tuple[HorizonRisk, ...]:
+    event, F = model.time_to_event, answer.causes
+    assert event is not None  # noqa: S101  asked for by models with horizons alone
+    assert F is not None  # noqa: S101  as above
+    return tuple(
+        HorizonRisk(
+            horizon=horizon,
+            risk=float(answer.risks[i, k]),
+            stratum=strata[k][i],
+            causes=dict(zip(event.causes, F[i, :, k].tolist(), strict=True)),
+            interval=None if bounds is None else _ends(bounds[i, k]),
+        )
+        for k, horizon in enumerate(event.horizons)
+    )
+
+
+def _at_one_horizon(
+    horizons: tuple[HorizonRisk, ...], rules: tuple[int, ...], warnings: tuple[str, ...]
+) -> PatientRisk:
+    """A patient's risks; one horizon alone is the risk as well."""
+    if len(horizons) > 1:
+        return PatientRisk(None, None, rules, warnings, horizons=horizons)
+    (only,) = horizons
+    return PatientRisk(only.risk, only.stratum, rules, warnings, only.interval, horizons)
+
+
+def _ends(interval: NDArray[np.float64]) -> tuple[float, float]:
+    return float(interval[0]), float(interval[1])
