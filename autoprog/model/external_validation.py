@@ -25,12 +25,13 @@ from autoprog.space import time_grid
 from autoprog.validation import (
     FollowedPatients,
     calibration_curve,
+    calibration_document,
     calibration_of,
     decision_curve,
     distribution_document,
     estimate_event_score,
     estimate_score,
-    horizon_document,
+    horizon_documents,
     measure_event_subgroups,
     measure_subgroups,
     overall_performance,
@@ -38,7 +39,6 @@ from autoprog.validation import (
     risk_distribution,
     usual_subgroups,
 )
-from autoprog.validation.score import LEVEL
 
 _SCORES = ("auc_roc", "auc_prc", "brier", "log_loss", "net_benefit")
 _LEAST_OF_EACH = 2
@@ -139,11 +139,7 @@ def _of_event_times(
     how = "" if cohort.groups is None else ", drawn by group"
     for score in scores.values():
         score["method"] = f"percentile interval of a bootstrap of these patients{how}"
-    horizons = [
-        horizon_document(y, F[:, k], None, horizon, thresholds)
-        for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True)
-    ]
-    last = horizons[-1]["performance"]
+    horizons = horizon_documents(y, F, None, follow_up, thresholds)
     found = measure_event_subgroups(cohort, F, follow_up, names, np.random.default_rng(seed))
     return {
         "n_events": int(((y["event"] == 1) & (y["time"] <= follow_up.horizons[-1])).sum()),
@@ -151,12 +147,7 @@ def _of_event_times(
         "scores": scores,
         "overall": overall_performance(y, F, follow_up),
         "d_calibration": distribution_document(y, F, follow_up),
-        "calibration": {
-            "slope": last["slope"],
-            "intercept": last["intercept"],
-            "expected_observed": last["expected_observed"]["estimate"],
-            "level": LEVEL,
-        },
+        "calibration": calibration_document(horizons),
         "horizons": horizons,
         "subgroups": [s.to_json() for s in found],
     }

@@ -18,16 +18,16 @@ from autoprog.search.assessment import corrected, members_document, scored_risks
 from autoprog.validation import (
     FollowedPatients,
     Recalibration,
+    calibration_document,
     corrected_event_score,
     cross_fitted_events,
     distribution_document,
     estimate_event_score,
-    horizon_document,
+    horizon_documents,
     measure_event_subgroups,
     overall_performance,
     usual_subgroups,
 )
-from autoprog.validation.score import LEVEL
 from autoprog.validation.selection import Stop, never
 
 
@@ -81,11 +81,7 @@ def event_document(
             "score": estimate_event_score(history.metric, patients, scored, np.random.default_rng(seed)).to_json(),
             "overall": overall_performance(y, simple_F, follow_up),
         }
-    horizons = [
-        horizon_document(y, F[:, k], None if simple_F is None else simple_F[:, k], horizon, thresholds)
-        for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True)
-    ]
-    last = horizons[-1]["performance"]
+    horizons = horizon_documents(y, F, simple_F, follow_up, thresholds)
     return {
         "rule": rule.name,
         "scale": ensemble.scale,
@@ -103,13 +99,7 @@ def event_document(
         "overall": overall_performance(y, F, follow_up),
         "d_calibration": distribution_document(y, F, follow_up),
         "baseline": baseline,
-        "calibration": {
-            "slope": last["slope"],
-            "intercept": last["intercept"],
-            "expected_observed": last["expected_observed"]["estimate"],
-            "level": LEVEL,
-            "recalibration": recalibration.to_json(),
-        },
+        "calibration": {**calibration_document(horizons), "recalibration": recalibration.to_json()},
         "horizons": horizons,
     }
 

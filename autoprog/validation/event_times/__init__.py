@@ -3,8 +3,10 @@
 from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.performance import (
     HorizonPerformance,
+    calibration_document,
     distribution_document,
     horizon_document,
+    horizon_documents,
     overall_performance,
     performance_at,
 )
@@ -20,6 +22,7 @@ from autoprog.validation.event_times.subgroups import measure_event_subgroups
 __all__ = [
     "FollowedPatients",
     "HorizonPerformance",
+    "calibration_document",
     "can_be_scored",
     "corrected_event_score",
     "cross_fitted_events",
@@ -27,6 +30,7 @@ __all__ = [
     "estimate_event_score",
     "fit_event_recalibration",
     "horizon_document",
+    "horizon_documents",
     "measure_event_subgroups",
     "n_event_resamples",
     "overall_performance",

@@ -12,6 +12,7 @@ c        thresholds at which a patient would be treated                         
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -31,6 +32,7 @@ from autoprog.survival import (
     net_benefit_of_all,
     scaled_brier,
 )
+from autoprog.validation.score import LEVEL
 
 _HUNDREDTHS = 99
 _GROUPS, _LEAST_OF_A_GROUP = 10, 20
@@ -209,6 +211,59 @@ def horizon_document(
         "risk_distribution": _distribution(risk),
     }
     return {name: _for_json(part) for name, part in document.items()}
+
+
+def horizon_documents(
+    y: NDArray[np.void],
+    F: NDArray[np.floating],
+    baseline: NDArray[np.floating] | None,
+    follow_up: FollowUp,
+    thresholds: tuple[float, float],
+) -> list[dict[str, Any]]:
+    """All that is told of curves of risk at every horizon.
+
+    Parameters
+    ----------
+    y : structured ndarray, shape = (n,)
+        Of dtype `EVENT_TIMES`.
+    F, baseline : ndarray, shape = (n, T)
+        Risks of the model and of the simple pipeline until the times of the search; see `horizon_document`.
+    follow_up : FollowUp
+        Of the search's cohort.
+    thresholds : tuple of float
+        Range of risks at which a patient might be treated.
+
+    Returns
+    -------
+    list of dict
+        A `horizon_document` a horizon, ascending.
+    """
+    return [
+        horizon_document(y, F[:, k], None if baseline is None else baseline[:, k], horizon, thresholds)
+        for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True)
+    ]
+
+
+def calibration_document(horizons: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Whether risks mean what they say, in short: at the last horizon.
+
+    Parameters
+    ----------
+    horizons : sequence of mapping
+        As `horizon_documents` gives them.
+
+    Returns
+    -------
+    dict
+        Ready for JSON: `slope` and `intercept` with intervals, `expected_observed` without, their `level`.
+    """
+    last = horizons[-1]["performance"]
+    return {
+        "slope": last["slope"],
+        "intercept": last["intercept"],
+        "expected_observed": last["expected_observed"]["estimate"],
+        "level": LEVEL,
+    }
 
 
 def _decision_curve(

@@ -8,8 +8,10 @@ import pytest
 from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of
 from autoprog.survival import aalen_johansen, censoring_survival, net_benefit
 from autoprog.validation.event_times import (
+    calibration_document,
     distribution_document,
     horizon_document,
+    horizon_documents,
     overall_performance,
     performance_at,
 )
@@ -102,3 +104,20 @@ def test_curves_are_straight_between_the_times_and_end_at_the_last_horizon() -> 
     expected = np.array([2 / 5] * 5 + [0, 1, 0, 1, 0]) / 4
     np.testing.assert_allclose(found["proportions"], expected, atol=1e-12)
     assert distribution_document(y, np.zeros((4, 2)), FollowUp((1.0, 3.0), (3.0,), 2, follow_up.censoring)) is None
+
+
+def test_every_horizon_has_its_document_and_the_last_tells_whether_risks_mean_what_they_say() -> None:
+    data, times = simulated(3, 300, 1), (0.3, 0.6, 1.0)
+    follow_up = FollowUp(times, times[1:], 1, censoring_survival(data.y["time"], data.y["event"]))
+    F = data.risk(np.array(times))
+    documents = horizon_documents(data.y, F, F / 2, follow_up, (0.05, 0.2))
+    assert documents == [
+        horizon_document(data.y, F[:, k], F[:, k] / 2, h, (0.05, 0.2)) for k, h in ((1, 0.6), (2, 1.0))
+    ]
+    last = performance_at(data.y, F[:, 2], 1.0).to_json()
+    assert calibration_document(documents) == {
+        "slope": last["slope"],
+        "intercept": last["intercept"],
+        "expected_observed": last["expected_observed"]["estimate"],
+        "level": 0.95,
+    }
