@@ -17,6 +17,8 @@ from autoprog.validation import (
     Patients,
     Performance,
     ScoreEstimate,
+    Stop,
+    Weighing,
     brier_skill,
     calibration_curve,
     calibration_of,
@@ -25,11 +27,11 @@ from autoprog.validation import (
     decision_curve,
     estimate_score,
     measure_subgroups,
+    never,
     performance_of,
     risk_distribution,
     usual_subgroups,
 )
-from autoprog.validation.selection import Stop, Weighing, never
 
 
 def ensemble_document(

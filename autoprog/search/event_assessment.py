@@ -18,6 +18,7 @@ from autoprog.search.assessment import corrected, members_document, scored_risks
 from autoprog.validation import (
     FollowedPatients,
     Recalibration,
+    Stop,
     calibration_document,
     corrected_event_score,
     cross_fitted_events,
@@ -25,10 +26,10 @@ from autoprog.validation import (
     estimate_event_score,
     horizon_documents,
     measure_event_subgroups,
+    never,
     overall_performance,
     usual_subgroups,
 )
-from autoprog.validation.selection import Stop, never
 
 
 def event_document(

@@ -13,7 +13,7 @@ from autoprog.errors import Fault
 from autoprog.evaluation import FollowUp, Plan, make_folds, outcomes_of
 from autoprog.search.plans import explored_patients, plan_for
 from autoprog.search.settings import SearchSettings
-from autoprog.validation.event_times import can_be_scored
+from autoprog.validation import can_be_scored
 
 DEFAULT_FOLDS, LEAST_FOLDS = 5, 2
 

@@ -5,6 +5,7 @@ from autoprog.validation.calibration import Calibration, Coefficient, calibratio
 from autoprog.validation.event_times import (
     FollowedPatients,
     calibration_document,
+    can_be_scored,
     corrected_event_score,
     cross_fitted_events,
     distribution_document,
@@ -34,7 +35,7 @@ from autoprog.validation.recalibration import (
 )
 from autoprog.validation.risk_distribution import RiskDistribution, risk_distribution
 from autoprog.validation.score import ScoreEstimate, estimate_score
-from autoprog.validation.selection import Patients, corrected_score, n_resamples
+from autoprog.validation.selection import Patients, Stop, Weighing, corrected_score, n_resamples, never
 from autoprog.validation.smooth_calibration import (
     CalibrationCurve,
     SmoothCalibration,
@@ -63,12 +64,15 @@ __all__ = [
     "RiskDistribution",
     "ScoreEstimate",
     "SmoothCalibration",
+    "Stop",
     "Subgroup",
+    "Weighing",
     "bootstrap_rows",
     "brier_skill",
     "calibration_curve",
     "calibration_document",
     "calibration_of",
+    "can_be_scored",
     "corrected_event_score",
     "corrected_score",
     "cross_fitted",
@@ -86,6 +90,7 @@ __all__ = [
     "measure_subgroups",
     "n_event_resamples",
     "n_resamples",
+    "never",
     "overall_performance",
     "performance_of",
     "recalibration_covariance",
