@@ -33,6 +33,8 @@ from autoprog.validation import (
     usual_subgroups,
 )
 
+_Risks = NDArray[np.floating]
+
 
 def ensemble_document(
     ensemble: Ensemble,
@@ -46,8 +48,7 @@ def ensemble_document(
 ) -> dict[str, Any]:
     """The ensemble, its score, calibration and net benefit, and the simple pipeline's.
 
-    The ensemble's score is corrected for having chosen the weights by the same patients. The simple pipeline was not
-    chosen.
+    The ensemble's score is corrected for having chosen the weights by the same patients.
 
     Parameters
     ----------
@@ -75,32 +76,61 @@ def ensemble_document(
     y, metric = patients.y, history.metric
     averaged = ensemble.out_of_fold_risks(history)
     risks = cross_fitted(y, averaged, np.random.default_rng(seed))
-    simple = history.evaluations[0]  # the first of every search, or what comes nearest to it in the space
-    simple_risks = None
-    baseline = None
-    if simple.risks is not None:
-        simple_risks = cross_fitted(y, simple.risks, np.random.default_rng(seed))
-        scored = scored_risks(metric, simple.risks, simple_risks)
-        baseline = {
-            "configuration": simple.configuration.to_json(),
-            "score": estimate_score(metric, y, scored, np.random.default_rng(seed), patients.groups).to_json(),
-            "performance": _performance(y, simple.risks, simple_risks, thresholds).to_json(),
-        }
+    simple = history.evaluations[0].risks
+    simple_risks = None if simple is None else cross_fitted(y, simple, np.random.default_rng(seed))
+
+    def measured(p: _Risks, recalibrated: _Risks) -> dict[str, Any]:
+        return {"performance": _performance(y, p, recalibrated, thresholds).to_json()}
+
+    def score(p: _Risks) -> ScoreEstimate:
+        return estimate_score(metric, y, p, np.random.default_rng(seed), patients.groups)
+
     scored = scored_risks(metric, averaged, risks)
     curve = calibration_curve(y, risks)
     return {
-        "rule": rule.name,
-        "scale": ensemble.scale,
-        "members": members_document(ensemble),
-        "score": corrected(
-            corrected_score, ensemble, patients, scored, candidates, rule, seed=seed, stop=stop
-        ).to_json(),
-        "performance": _performance(y, averaged, risks, thresholds).to_json(),
-        "baseline": baseline,
+        **chosen_document(corrected_score, ensemble, patients, scored, candidates, rule, seed=seed, stop=stop),
+        **measured(averaged, risks),
+        "baseline": baseline_document(history, simple_risks, score, measured),
         "calibration": calibration_of(y, risks).to_json(),
         "calibration_curve": None if curve is None else curve.to_json(),
         "risk_distribution": risk_distribution(y, risks).to_json(),
         "net_benefit": decision_curve(y, risks, simple_risks, thresholds).to_json(),
+    }
+
+
+def baseline_document(
+    history: History,
+    recalibrated: _Risks | None,
+    score: Callable[[_Risks], ScoreEstimate],
+    measured: Callable[[_Risks, _Risks], dict[str, Any]],
+) -> dict[str, Any] | None:
+    """The simple pipeline, as the API shows it beside the ensemble.
+
+    It was not chosen, so that its score needs no correction.
+
+    Parameters
+    ----------
+    history : History
+        Its first evaluation is the simple pipeline's, or that of what comes nearest to it in the space.
+    recalibrated : ndarray or None
+        Its out-of-fold risks, recalibrated by other patients; None where it could not be evaluated.
+    score : callable (risks) -> ScoreEstimate
+        Of risks as `scored_risks` gives them.
+    measured : callable (risks, recalibrated risks) -> dict
+        What is told of the ensemble too.
+
+    Returns
+    -------
+    dict or None
+        Ready for JSON; None where it could not be evaluated.
+    """
+    simple = history.evaluations[0]
+    if simple.risks is None or recalibrated is None:
+        return None
+    return {
+        "configuration": simple.configuration.to_json(),
+        "score": score(scored_risks(history.metric, simple.risks, recalibrated)).to_json(),
+        **measured(simple.risks, recalibrated),
     }
 
 
@@ -132,7 +162,7 @@ def subgroup_documents(
     return [s.to_json() for s in measure_subgroups(cohort, risks, names, np.random.default_rng(seed))]
 
 
-def scored_risks(metric: Metric, p: NDArray[np.floating], recalibrated: NDArray[np.floating]) -> NDArray[np.floating]:
+def scored_risks(metric: Metric, p: _Risks, recalibrated: _Risks) -> _Risks:
     """Which risks tell how the delivered model does by a metric.
 
     Parameters
@@ -154,10 +184,7 @@ def scored_risks(metric: Metric, p: NDArray[np.floating], recalibrated: NDArray[
 
 
 def _performance(
-    y: NDArray[np.integer],
-    p: NDArray[np.floating],
-    recalibrated: NDArray[np.floating],
-    thresholds: tuple[float, float],
+    y: NDArray[np.integer], p: _Risks, recalibrated: _Risks, thresholds: tuple[float, float]
 ) -> Performance:
     p = np.asarray(p, dtype=np.float64)
     return replace(
@@ -167,18 +194,18 @@ def _performance(
     )
 
 
-def corrected(
+def chosen_document(
     score: Callable[..., ScoreEstimate],
     ensemble: Ensemble,
     patients: Patients | FollowedPatients,
-    scored: NDArray[np.floating],
+    scored: _Risks,
     candidates: Candidates,
     rule: Rule,
     *,
     seed: int,
     stop: Stop,
-) -> ScoreEstimate:
-    """The ensemble's score, corrected for having chosen the weights by the same patients.
+) -> dict[str, Any]:
+    """What was chosen, and its score, corrected for having chosen the weights by the same patients.
 
     Parameters
     ----------
@@ -201,12 +228,12 @@ def corrected(
 
     Returns
     -------
-    ScoreEstimate
-        With its interval.
+    dict
+        Ready for JSON: `rule`, `scale`, `members`, `score`.
     """
     weights = {m.number: m.weight for m in ensemble.members}
     rng = np.random.default_rng(seed)
-    return score(
+    corrected = score(
         candidates.history.metric,
         patients,
         scored,
@@ -216,13 +243,14 @@ def corrected(
         rng=rng,
         stop=stop,
     )
-
-
-def members_document(ensemble: Ensemble) -> list[dict[str, Any]]:
-    """The members as the API shows them."""
-    return [
-        {"weight": m.weight, "configuration": m.configuration.to_json(), "score": m.score} for m in ensemble.members
-    ]
+    return {
+        "rule": rule.name,
+        "scale": ensemble.scale,
+        "members": [
+            {"weight": m.weight, "configuration": m.configuration.to_json(), "score": m.score} for m in ensemble.members
+        ],
+        "score": corrected.to_json(),
+    }
 
 
 def calibration_warnings(history: History, y: NDArray[np.integer]) -> list[str]:

@@ -10,14 +10,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
 from autoprog.ensemble import Candidates, Ensemble, Rule
 from autoprog.evaluation import FollowUp, event_metric_of
-from autoprog.search.assessment import corrected, members_document, scored_risks
+from autoprog.search.assessment import baseline_document, chosen_document, scored_risks
 from autoprog.validation import (
     FollowedPatients,
     Recalibration,
+    ScoreEstimate,
     Stop,
     calibration_document,
     corrected_event_score,
@@ -72,34 +74,22 @@ def event_document(
     history, follow_up, y = candidates.history, patients.follow_up, patients.y
     averaged = ensemble.out_of_fold_risks(history)
     F = cross_fitted_events(y, averaged, follow_up, np.random.default_rng(seed))
-    simple = history.evaluations[0]  # the first of every search, or what comes nearest to it in the space
-    baseline, simple_F = None, None
-    if simple.risks is not None:
-        simple_F = cross_fitted_events(y, simple.risks, follow_up, np.random.default_rng(seed))
-        scored = scored_risks(history.metric, simple.risks, simple_F)
-        baseline = {
-            "configuration": simple.configuration.to_json(),
-            "score": estimate_event_score(history.metric, patients, scored, np.random.default_rng(seed)).to_json(),
-            "overall": overall_performance(y, simple_F, follow_up),
-        }
+    simple = history.evaluations[0].risks
+    simple_F = None if simple is None else cross_fitted_events(y, simple, follow_up, np.random.default_rng(seed))
+
+    def measured(_: NDArray[np.floating], recalibrated: NDArray[np.floating]) -> dict[str, Any]:
+        return {"overall": overall_performance(y, recalibrated, follow_up)}
+
+    def score(risks: NDArray[np.floating]) -> ScoreEstimate:
+        return estimate_event_score(history.metric, patients, risks, np.random.default_rng(seed))
+
+    scored = scored_risks(history.metric, averaged, F)
     horizons = horizon_documents(y, F, simple_F, follow_up, thresholds)
     return {
-        "rule": rule.name,
-        "scale": ensemble.scale,
-        "members": members_document(ensemble),
-        "score": corrected(
-            corrected_event_score,
-            ensemble,
-            patients,
-            scored_risks(history.metric, averaged, F),
-            candidates,
-            rule,
-            seed=seed,
-            stop=stop,
-        ).to_json(),
-        "overall": overall_performance(y, F, follow_up),
+        **chosen_document(corrected_event_score, ensemble, patients, scored, candidates, rule, seed=seed, stop=stop),
+        **measured(averaged, F),
         "d_calibration": distribution_document(y, F, follow_up),
-        "baseline": baseline,
+        "baseline": baseline_document(history, simple_F, score, measured),
         "calibration": {**calibration_document(horizons), "recalibration": recalibration.to_json()},
         "horizons": horizons,
     }
