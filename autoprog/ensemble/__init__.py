@@ -1,7 +1,7 @@
 """Which of the explored pipelines predict together, and with what weights."""
 
 from autoprog.ensemble.ensemble import Ensemble, Member, Scale, average
-from autoprog.ensemble.model_averaging import RevisedWeights, average_models, best_probabilities
+from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities
 from autoprog.ensemble.rules import RULES, Candidates, EnsembleName, Rule
 
 __all__ = [
@@ -14,6 +14,5 @@ __all__ = [
     "Rule",
     "Scale",
     "average",
-    "average_models",
     "best_probabilities",
 ]

@@ -24,8 +24,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.ensemble.ensemble import Ensemble, Member
-from autoprog.evaluation import History
 from autoprog.optimizer import Posterior
 
 MOST_MEMBERS = 20
@@ -85,7 +83,7 @@ def thinned(weights: NDArray[np.float64], most: int = MOST_MEMBERS) -> NDArray[n
 
 
 class RevisedWeights:
-    """The weights that `average_models` would have given, had the evaluations had other gains.
+    """The weights that model averaging would have given, had the evaluations had other gains.
 
     Parameters
     ----------
@@ -126,40 +124,3 @@ class RevisedWeights:
         f = means[:, None, :] + self._deviations
         wins = np.bincount(f.argmax(axis=2).ravel(), minlength=means.shape[1])
         return thinned(wins / wins.sum(), self._most)
-
-
-def average_models(
-    history: History, posterior: Posterior, rng: np.random.Generator, most: int = MOST_MEMBERS
-) -> Ensemble:
-    """Weigh the explored pipelines by their probability to be the best.
-
-    Failed evaluations never enter. Weights below `LEAST_WEIGHT` are dropped, then all but the `most` largest, and the
-    rest is normalised.
-
-    Parameters
-    ----------
-    history : History
-        Where the posterior comes from.
-    posterior : Posterior
-        From `Optimizer.posterior`.
-    rng : numpy.random.Generator
-        Source of randomness.
-    most : int
-        The most members, at least 1.
-
-    Returns
-    -------
-    Ensemble
-        Largest weight first; earlier evaluations first among equals.
-    """
-    weights = thinned(best_probabilities(posterior.means, posterior.covariances, rng), most)
-    heaviest_first = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
-    by_number = {e.number: e for e in history.succeeded}
-    evaluations = [by_number[posterior.numbers[i]] for i in heaviest_first]
-    return Ensemble(
-        tuple(
-            Member(float(weight), e.number, e.configuration, float(e.score))
-            for weight, e in zip(weights[heaviest_first], evaluations, strict=True)
-            if e.score is not None
-        )
-    )

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from autoprog.ensemble.ensemble import Ensemble, Member, Scale
 from autoprog.ensemble.greedy import greedy_weights
-from autoprog.ensemble.model_averaging import RevisedWeights, average_models, thinned
+from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities, thinned
 from autoprog.ensemble.stacking import stacked_weights
 from autoprog.evaluation import FollowUp, History, logit_of
 from autoprog.optimizer import Posterior
@@ -129,7 +129,8 @@ class ModelAveraging:
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
         """Eq. 9."""
-        return average_models(candidates.history, candidates.posterior, rng)
+        posterior = candidates.posterior
+        return candidates.ensemble(thinned(best_probabilities(posterior.means, posterior.covariances, rng)), "risk")
 
     def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
         """Eq. 9 again, kernel and decompositions held."""

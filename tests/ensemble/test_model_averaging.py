@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
-from autoprog.ensemble import Ensemble, RevisedWeights, average_models, best_probabilities
-from autoprog.ensemble.model_averaging import LEAST_WEIGHT
+from autoprog.ensemble import RULES, Candidates, Ensemble, RevisedWeights, best_probabilities
+from autoprog.ensemble.model_averaging import LEAST_WEIGHT, MOST_MEMBERS, thinned
 from autoprog.evaluation import History
 from autoprog.optimizer import Decomposition, OptimizerOptions, Posterior, make_optimizer
 from autoprog.optimizer.observations import Observations
@@ -28,6 +28,11 @@ def posterior_of(means: np.ndarray, covariances: np.ndarray, numbers: tuple[int,
 
 def history(scores: list[float | None]) -> History:
     return history_of(draw(SPACE, len(scores), np.random.default_rng(0)), scores.__getitem__)
+
+
+def average_models(scored: History, posterior: Posterior, rng: np.random.Generator) -> Ensemble:
+    """By the rule of the table, which asks for no outcomes."""
+    return RULES["model_averaging"].weigh(Candidates(scored, posterior, np.zeros(0, dtype=np.int8)), rng)
 
 
 def test_twins_share_their_weight() -> None:
@@ -78,14 +83,32 @@ def test_small_weights_are_dropped_and_the_rest_sums_to_one() -> None:
 def test_the_largest_members_are_kept() -> None:
     scored = history([0.7] * 30)
     posterior = posterior_of(np.linspace(0.0, 1.0, 30)[None], np.eye(30)[None], tuple(range(30)))
-    ensemble = average_models(scored, posterior, np.random.default_rng(0), most=5)
-    everything = average_models(scored, posterior, np.random.default_rng(0), most=30)
-    assert len(ensemble.members) == 5
-    assert [m.number for m in ensemble.members] == [m.number for m in everything.members[:5]]
+    ensemble = average_models(scored, posterior, np.random.default_rng(0))
+    w = best_probabilities(posterior.means, posterior.covariances, np.random.default_rng(0))
+    assert [m.number for m in ensemble.members] == np.argsort(-w, kind="stable")[:MOST_MEMBERS].tolist()
     weights = [m.weight for m in ensemble.members]
     assert weights == sorted(weights, reverse=True)
     assert sum(weights) == pytest.approx(1.0, abs=1e-12)
-    assert min(m.weight for m in everything.members) >= LEAST_WEIGHT
+    everything, five = thinned(w, most=30), thinned(w, most=5)
+    assert np.flatnonzero(five).tolist() == sorted(np.argsort(-w, kind="stable")[:5].tolist())
+    assert five.sum() == pytest.approx(1.0, abs=1e-12)
+    assert everything[everything > 0].min() >= LEAST_WEIGHT
+
+
+def test_the_members_are_the_probabilities_thinned_the_heaviest_and_among_equals_the_earliest_first() -> None:
+    """By the definition, on a history with evaluations that failed and others that gained alike."""
+    scored, posterior = learnt([None if i % 5 == 3 else 0.6 + 0.02 * (i % 3) for i in range(40)])
+    ensemble = average_models(scored, posterior, np.random.default_rng(5))
+    w = best_probabilities(posterior.means, posterior.covariances, np.random.default_rng(5))
+    order = sorted(range(len(w)), key=lambda i: (-w[i], i))[:MOST_MEMBERS]
+    kept = [i for i in order if w[i] >= LEAST_WEIGHT]
+    assert 2 <= len(kept) < len(w)
+    evaluations = [scored.evaluations[posterior.numbers[i]] for i in kept]
+    assert [(m.number, m.configuration, m.score) for m in ensemble.members] == [
+        (e.number, e.configuration, e.score) for e in evaluations
+    ]
+    np.testing.assert_allclose([m.weight for m in ensemble.members], w[kept] / w[kept].sum(), rtol=1e-14)
+    assert ensemble.scale == "risk"
 
 
 def test_failed_evaluations_never_enter() -> None:
