@@ -1,18 +1,18 @@
 """Which of the explored pipelines predict together, and with what weights."""
 
-from autoprog.ensemble.ensemble import Ensemble, Member, Scale, average
+from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline, average
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities
-from autoprog.ensemble.rules import RULES, Candidates, EnsembleName, Rule
+from autoprog.ensemble.rules import WEIGHING_RULES, Candidates, EnsembleName, WeighingRule
 
 __all__ = [
-    "RULES",
+    "WEIGHING_RULES",
     "Candidates",
     "Ensemble",
     "EnsembleName",
-    "Member",
     "RevisedWeights",
-    "Rule",
     "Scale",
+    "WeighedPipeline",
+    "WeighingRule",
     "average",
     "best_probabilities",
 ]

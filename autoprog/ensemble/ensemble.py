@@ -40,7 +40,7 @@ def average(weights: NDArray[np.float64], p: NDArray[np.floating], scale: Scale)
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class WeighedPipeline:
     """One pipeline of an ensemble.
 
     Attributes
@@ -67,13 +67,13 @@ class Ensemble:
 
     Attributes
     ----------
-    members : tuple of Member, at least 1
+    members : tuple of WeighedPipeline, at least 1
         Largest weight first; weights sum to 1.
     scale : {"risk", "log_odds"}
         On which they are averaged.
     """
 
-    members: tuple[Member, ...]
+    members: tuple[WeighedPipeline, ...]
     scale: Scale = "risk"
 
     def out_of_fold_risks(self, history: History) -> NDArray[np.float64]:

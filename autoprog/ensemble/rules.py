@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.ensemble.ensemble import Ensemble, Member, Scale
+from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline
 from autoprog.ensemble.greedy import greedy_weights
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities, thinned
 from autoprog.ensemble.stacking import stacked_weights
@@ -34,7 +34,7 @@ weights, shape = (b, t)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Judged:
+class KnownRisks:
     """Risks beside what became of the patients: of event times, a row for every time at which that is known.
 
     Attributes
@@ -83,17 +83,17 @@ class Candidates:
         return np.array([by_number[number] for number in self.posterior.numbers], dtype=np.float32)
 
     @cached_property
-    def judged(self) -> Judged:
+    def known(self) -> KnownRisks:
         """What a rule that compares risks with outcomes looks at."""
         n = len(self.y)
         if self.follow_up is None:
-            return Judged(self.risks, self.y, np.arange(n), np.ones(n))
+            return KnownRisks(self.risks, self.y, np.arange(n), np.ones(n))
         t = np.array(self.follow_up.times)
         w = ipcw_weights(self.y["time"], self.y["event"], t, self.follow_up.censoring)
         seen = (self.y["event"] == 1)[:, None] & (self.y["time"][:, None] <= t)
         known = w > 0
         # Of mean 1 a patient: penalties are meant for patients who count once.
-        return Judged(self.risks[:, known], seen[known].astype(np.int8), np.nonzero(known)[0], w[known] / len(t))
+        return KnownRisks(self.risks[:, known], seen[known].astype(np.int8), np.nonzero(known)[0], w[known] / len(t))
 
     @cached_property
     def gains(self) -> _Floats:
@@ -106,11 +106,13 @@ class Candidates:
         by_number = {e.number: e for e in self.history.succeeded}
         heaviest = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
         chosen = [(float(weights[i]), by_number[self.posterior.numbers[i]]) for i in heaviest]
-        members = (Member(w, e.number, e.configuration, float(e.score)) for w, e in chosen if e.score is not None)
+        members = (
+            WeighedPipeline(w, e.number, e.configuration, float(e.score)) for w, e in chosen if e.score is not None
+        )
         return Ensemble(tuple(members), scale)
 
 
-class Rule(Protocol):
+class WeighingRule(Protocol):
     """A way to weigh pipelines."""
 
     name: EnsembleName
@@ -172,8 +174,8 @@ class Greedy:
         self, candidates: Candidates, c: NDArray[np.float32], gains: _Floats, rng: np.random.Generator
     ) -> _Floats:
         best = np.argsort(-gains, kind="stable")[:_GREEDY_FROM]
-        judged = candidates.judged
-        weights = greedy_weights(judged.p[best], judged.y, c[judged.patient] * judged.weight, rng)
+        known = candidates.known
+        weights = greedy_weights(known.p[best], known.y, c[known.patient] * known.weight, rng)
         return _placed(best, weights, len(gains))
 
 
@@ -185,25 +187,27 @@ class Stacking:
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
         """By all patients."""
         everybody = np.ones(len(candidates.y), dtype=np.float32)
-        x = logit_of(candidates.judged.p)
-        return candidates.ensemble(self._weights(x, candidates.judged, everybody, candidates.gains), "log_odds")
+        x = logit_of(candidates.known.p)
+        return candidates.ensemble(self._weights(x, candidates.known, everybody, candidates.gains), "log_odds")
 
     def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
         """The same fit to the patients drawn."""
-        x = logit_of(candidates.judged.p)
+        x = logit_of(candidates.known.p)
         return lambda c, gains: np.array(
-            [self._weights(x, candidates.judged, counts, g) for counts, g in zip(c.T, gains, strict=True)]
+            [self._weights(x, candidates.known, counts, g) for counts, g in zip(c.T, gains, strict=True)]
         )
 
-    def _weights(self, x: _Floats, judged: Judged, c: NDArray[np.float32], gains: _Floats) -> _Floats:
+    def _weights(self, x: _Floats, known: KnownRisks, c: NDArray[np.float32], gains: _Floats) -> _Floats:
         best = np.argsort(-gains, kind="stable")[:_STACKED_FROM]
-        counts = c[judged.patient] * judged.weight
+        counts = c[known.patient] * known.weight
         counted = counts > 0
-        weights = stacked_weights(x[np.ix_(best, counted)], judged.y[counted], counts[counted])
+        weights = stacked_weights(x[np.ix_(best, counted)], known.y[counted], counts[counted])
         return _placed(best, weights, len(gains))
 
 
-RULES: dict[EnsembleName, Rule] = {rule.name: rule for rule in (ModelAveraging(), Greedy(), Stacking(), Best())}
+WEIGHING_RULES: dict[EnsembleName, WeighingRule] = {
+    rule.name: rule for rule in (ModelAveraging(), Greedy(), Stacking(), Best())
+}
 
 
 def _one(gains: _Floats) -> _Floats:

@@ -32,13 +32,13 @@ from autoprog.optimizer.expected_improvement import log_expected_improvement
 from autoprog.optimizer.mixture import Mixture
 from autoprog.optimizer.neighbourhood import Neighbourhood
 
-Rule = Literal["improvement", "regret"]
+StoppingRule = Literal["improvement", "regret"]
 
 # Most promising candidates whose gains are drawn, and draws.
 _CANDIDATES, _DRAWS = 200, 256
 
 
-def has_found(mixture: Mixture, neighbourhood: Neighbourhood, rule: Rule, rng: np.random.Generator) -> bool:
+def has_found(mixture: Mixture, neighbourhood: Neighbourhood, rule: StoppingRule, rng: np.random.Generator) -> bool:
     """Whether a rule says that the search may end.
 
     Parameters

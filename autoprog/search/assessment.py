@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble import Candidates, Ensemble, Rule, average
+from autoprog.ensemble import Candidates, Ensemble, WeighingRule, average
 from autoprog.evaluation import METRICS, History, Metric
 from autoprog.validation import (
     FollowedPatients,
@@ -40,7 +40,7 @@ def ensemble_document(
     ensemble: Ensemble,
     patients: Patients,
     candidates: Candidates,
-    rule: Rule,
+    rule: WeighingRule,
     thresholds: tuple[float, float],
     seed: int,
     *,
@@ -58,7 +58,7 @@ def ensemble_document(
         Those that were evaluated on.
     candidates : Candidates
         What it was chosen from.
-    rule : Rule
+    rule : WeighingRule
         By which it was chosen.
     thresholds : tuple of float
         Range of the net benefit.
@@ -200,7 +200,7 @@ def chosen_document(
     patients: Patients | FollowedPatients,
     scored: _Risks,
     candidates: Candidates,
-    rule: Rule,
+    rule: WeighingRule,
     *,
     seed: int,
     stop: Stop,
@@ -219,7 +219,7 @@ def chosen_document(
         The ensemble's risks as `scored_risks` gives them.
     candidates : Candidates
         What it was chosen from.
-    rule : Rule
+    rule : WeighingRule
         By which it was chosen.
     seed : int
         Of the resamples.

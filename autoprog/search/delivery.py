@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from autoprog.cohort import Cohort, WindowSchema
-from autoprog.ensemble import RULES, Candidates, Ensemble
+from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble
 from autoprog.errors import SearchFailedError
 from autoprog.evaluation import FollowUp, History, Plan, Status, outcomes_of
 from autoprog.interpreter import rules_document
@@ -85,7 +85,8 @@ def deliver(
     rng = np.random.default_rng([state.settings.seed, _ENSEMBLE_STREAM])
     posterior = exploration.optimizer.posterior(history, rng, exploration.optimizer_state)
     follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
-    candidates, rule = Candidates(history, posterior, outcomes_of(cohort), follow_up), RULES[state.settings.ensemble]
+    candidates = Candidates(history, posterior, outcomes_of(cohort), follow_up)
+    rule = WEIGHING_RULES[state.settings.ensemble]
     ensemble = rule.weigh(candidates, rng)
     decomposition = posterior
     if len(history) < len(exploration.explored):  # finalists alone say little of which algorithms are alike

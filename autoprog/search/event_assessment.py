@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble import Candidates, Ensemble, Rule
+from autoprog.ensemble import Candidates, Ensemble, WeighingRule
 from autoprog.evaluation import FollowUp, event_metric_of
 from autoprog.search.assessment import baseline_document, chosen_document, scored_risks
 from autoprog.validation import (
@@ -38,7 +38,7 @@ def event_document(
     ensemble: Ensemble,
     patients: FollowedPatients,
     candidates: Candidates,
-    rule: Rule,
+    rule: WeighingRule,
     recalibration: Recalibration,
     *,
     thresholds: tuple[float, float],
@@ -55,7 +55,7 @@ def event_document(
         Those that were evaluated on.
     candidates : Candidates
         What it was chosen from.
-    rule : Rule
+    rule : WeighingRule
         By which it was chosen.
     recalibration : Recalibration
         Of the delivered model.

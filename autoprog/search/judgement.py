@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble import Candidates, Ensemble, Rule
+from autoprog.ensemble import Candidates, Ensemble, WeighingRule
 from autoprog.evaluation import Plan
 from autoprog.interpreter import (
     IncidenceOutcome,
@@ -50,7 +50,7 @@ class Judged:
         The members that are delivered.
     candidates : Candidates
         What it was chosen from.
-    rule : Rule
+    rule : WeighingRule
         By which it was chosen.
     cohort : Cohort
         The patients that were evaluated on.
@@ -60,7 +60,7 @@ class Judged:
 
     ensemble: Ensemble
     candidates: Candidates
-    rule: Rule
+    rule: WeighingRule
     cohort: Cohort
     plan: Plan
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from sklearn.model_selection import RepeatedStratifiedKFold
 
 from autoprog.cohort import Cohort, to_parquet
-from autoprog.ensemble import RULES, Ensemble, average
+from autoprog.ensemble import WEIGHING_RULES, Ensemble, average
 from autoprog.model import load_estimator
 from autoprog.search.ports import Call, CallLimits, CallStatus
 from autoprog.search.work import fit
@@ -130,7 +130,9 @@ def _others(
     lab: Laboratory, inner: Cohort, search: Search, X: _Floats, seed: int
 ) -> Iterator[tuple[str, NDArray[np.floating]]]:
     """Risks of the test patients by what else could have been made of the training patients."""
-    ensembles = {name: rule.weigh(search.candidates, np.random.default_rng(seed)) for name, rule in RULES.items()}
+    ensembles = {
+        name: rule.weigh(search.candidates, np.random.default_rng(seed)) for name, rule in WEIGHING_RULES.items()
+    }
     best = search.history.best()
     assert best is not None
     simple = search.history.evaluations[0]

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
-from autoprog.ensemble import RULES, Candidates, Ensemble, RevisedWeights, best_probabilities
+from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, RevisedWeights, best_probabilities
 from autoprog.ensemble.model_averaging import LEAST_WEIGHT, MOST_MEMBERS, thinned
 from autoprog.evaluation import History
 from autoprog.optimizer import Decomposition, OptimizerOptions, Posterior, make_optimizer
@@ -32,7 +32,7 @@ def history(scores: list[float | None]) -> History:
 
 def average_models(scored: History, posterior: Posterior, rng: np.random.Generator) -> Ensemble:
     """By the rule of the table, which asks for no outcomes."""
-    return RULES["model_averaging"].weigh(Candidates(scored, posterior, np.zeros(0, dtype=np.int8)), rng)
+    return WEIGHING_RULES["model_averaging"].weigh(Candidates(scored, posterior, np.zeros(0, dtype=np.int8)), rng)
 
 
 def test_twins_share_their_weight() -> None:

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import expit
 from scipy.stats import norm
 
-from autoprog.ensemble import RULES, Candidates, average
+from autoprog.ensemble import WEIGHING_RULES, Candidates, average
 from autoprog.ensemble import greedy as greedy_module
 from autoprog.ensemble.greedy import greedy_weights, select
 from autoprog.ensemble.stacking import KAPPA, stacked_weights
@@ -45,9 +45,9 @@ def candidates() -> Candidates:
     return Candidates(history, optimizer.posterior(history, np.random.default_rng(0), {}), y)
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", WEIGHING_RULES)
 def test_weights_sum_to_one_and_fall(name: str, candidates: Candidates) -> None:
-    ensemble = RULES[name].weigh(candidates, np.random.default_rng(0))  # type: ignore[index]
+    ensemble = WEIGHING_RULES[name].weigh(candidates, np.random.default_rng(0))  # type: ignore[index]
     weights = [m.weight for m in ensemble.members]
     assert sum(weights) == pytest.approx(1.0, abs=1e-12)
     assert weights == sorted(weights, reverse=True)
@@ -58,9 +58,9 @@ def test_weights_sum_to_one_and_fall(name: str, candidates: Candidates) -> None:
     assert METRICS["auc_roc"].score(candidates.y, risks) > best - 0.05
 
 
-@pytest.mark.parametrize("name", RULES)
+@pytest.mark.parametrize("name", WEIGHING_RULES)
 def test_with_every_patient_drawn_once_the_rule_chooses_as_it_did(name: str, candidates: Candidates) -> None:
-    rule = RULES[name]  # type: ignore[index]
+    rule = WEIGHING_RULES[name]  # type: ignore[index]
     ensemble = rule.weigh(candidates, np.random.default_rng(0))
     weights = {m.number: m.weight for m in ensemble.members}
     everybody = np.ones((N, 2), dtype=np.float32)
@@ -78,7 +78,7 @@ def test_who_was_not_drawn_has_no_say(name: str, candidates: Candidates) -> None
     y = candidates.y.copy()
     y[: N // 2] = 1 - y[: N // 2]
     other = Candidates(candidates.history, candidates.posterior, y)
-    rule, gains = RULES[name], candidates.gains[None]  # type: ignore[index]
+    rule, gains = WEIGHING_RULES[name], candidates.gains[None]  # type: ignore[index]
     found = [rule.revise(each, np.random.default_rng(0))(c, gains) for each in (candidates, other)]
     np.testing.assert_array_equal(*found)
 

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit, logit
 
 from api.searches.schemas import EnsembleDocument
-from autoprog.ensemble import RULES, Candidates, Ensemble, Member
+from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, WeighedPipeline
 from autoprog.evaluation import METRICS, Evaluation, History, Status, metric_of, net_benefit
 from autoprog.optimizer import Decomposition, Posterior
 from autoprog.optimizer.observations import observe
@@ -42,7 +42,7 @@ def history_of(y: np.ndarray, *risks: np.ndarray | None, metric: str = "auc_roc"
 
 
 def ensemble_of(*numbers: int) -> Ensemble:
-    return Ensemble(tuple(Member(1 / len(numbers), n, SIMPLE, 0.8) for n in numbers))
+    return Ensemble(tuple(WeighedPipeline(1 / len(numbers), n, SIMPLE, 0.8) for n in numbers))
 
 
 def posterior_of(history: History) -> Posterior:
@@ -66,7 +66,7 @@ def posterior_of(history: History) -> Posterior:
 
 def document_of(ensemble: Ensemble, y: np.ndarray, history: History, seed: int = 3) -> dict[str, Any]:
     candidates = Candidates(history, posterior_of(history), y)
-    return ensemble_document(ensemble, Patients(y), candidates, RULES["model_averaging"], RANGE, seed)
+    return ensemble_document(ensemble, Patients(y), candidates, WEIGHING_RULES["model_averaging"], RANGE, seed)
 
 
 def measured(y: np.ndarray, p: np.ndarray, seed: int = 3) -> dict[str, Any]:
