@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -13,9 +14,10 @@ from autoprog.errors import SearchFailedError
 from autoprog.evaluation import FollowUp, History, Plan, Status, outcomes_of
 from autoprog.interpreter import rules_document
 from autoprog.model import Member, ModelMetadata, PrognosticModel
+from autoprog.optimizer import Posterior
 from autoprog.search.calls import run_calls
 from autoprog.search.clock import Clock, refit_s
-from autoprog.search.judgement import Judged, Means, judge, judge_events
+from autoprog.search.judgement import Judgement, Means, Weighed, judge, judge_events
 from autoprog.search.loop import Exploration
 from autoprog.search.ports import (
     Call,
@@ -80,41 +82,53 @@ def deliver(
     if not exploration.history.succeeded:
         raise SearchFailedError(_why_nothing(exploration.history))
     history, plan, warnings = exploration.outcome()
-    everybody, cohort = cohort, plan.sample(cohort)
     store.record_phase(claim, Phase.ENSEMBLE)
-    rng = np.random.default_rng([state.settings.seed, _ENSEMBLE_STREAM])
-    posterior = exploration.optimizer.posterior(history, rng, exploration.optimizer_state)
-    follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
-    candidates = Candidates(history, posterior, outcomes_of(cohort), follow_up)
-    rule = WEIGHING_RULES[state.settings.ensemble]
-    ensemble = rule.weigh(candidates, rng)
-    decomposition = posterior
-    if len(history) < len(exploration.explored):  # finalists alone say little of which algorithms are alike
-        decomposition = exploration.optimizer.posterior(exploration.explored, rng, exploration.optimizer_state)
-    ensemble, too_late = _in_time(ensemble, history, exploration.clock)
+    weighed, posterior = _weighed(exploration, history, plan)
+    ensemble, too_late = _in_time(weighed.ensemble, history, exploration.clock)
     members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
-
-    if everybody.visits is not None:
-        lengths = [m.configuration.window or plan.window for m in ensemble.members]
-        members = tuple(replace(m, window=length) for m, length in zip(members, lengths, strict=True))
+    weighed = replace(weighed, ensemble=ensemble)
     means = Means(dispatcher, state, exploration.clock, signals, lambda phase: store.record_phase(claim, phase))
-    told = (judge_events if cohort.has_times else judge)(Judged(ensemble, candidates, rule, cohort, plan), means)
-    model = PrognosticModel(
-        cohort.features,
-        cohort.outcome,
-        members,
-        told.rule_sets,
-        ModelMetadata.of(cohort),
-        told.recalibration,
-        scale=ensemble.scale,
-        intervals=told.intervals.intervals,
-        interval_method=told.intervals.method,
-        windows=None if everybody.visits is None else WindowSchema.of(everybody),
-    )
+    told = (judge_events if weighed.cohort.has_times else judge)(weighed, means)
+    model = _model_of(weighed, members, told, None if cohort.visits is None else WindowSchema.of(cohort))
     told.document["interval"] = model.interval_document
     warnings = [*warnings, *too_late, *left_out, *told.warnings, *_losses(exploration.history)]
     rules = rules_document(told.rule_sets, model.horizons)
-    return SearchResult(model, told.document, rules, decomposition.to_json(), tuple(warnings))
+    return SearchResult(model, told.document, rules, posterior.to_json(), tuple(warnings))
+
+
+def _weighed(exploration: Exploration, history: History, plan: Plan) -> tuple[Weighed, Posterior]:
+    """The ensemble of a history, and the posterior that tells which algorithms are alike."""
+    settings, optimizer = exploration.state.settings, exploration.optimizer
+    cohort = plan.sample(exploration.cohort)
+    rng = np.random.default_rng([settings.seed, _ENSEMBLE_STREAM])
+    posterior = optimizer.posterior(history, rng, exploration.optimizer_state)
+    follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
+    candidates, rule = Candidates(history, posterior, outcomes_of(cohort), follow_up), WEIGHING_RULES[settings.ensemble]
+    weighed = Weighed(rule.weigh(candidates, rng), candidates, rule, cohort, plan)
+    if len(history) < len(exploration.explored):  # finalists alone say little of which algorithms are alike
+        posterior = optimizer.posterior(exploration.explored, rng, exploration.optimizer_state)
+    return weighed, posterior
+
+
+def _model_of(
+    weighed: Weighed, members: Sequence[Member], told: Judgement, windows: WindowSchema | None
+) -> PrognosticModel:
+    """The model of refitted members and of what is told of them."""
+    if windows is not None:
+        lengths = [m.configuration.window or weighed.plan.window for m in weighed.ensemble.members]
+        members = [replace(m, window=length) for m, length in zip(members, lengths, strict=True)]
+    return PrognosticModel(
+        weighed.cohort.features,
+        weighed.cohort.outcome,
+        tuple(members),
+        told.rule_sets,
+        ModelMetadata.of(weighed.cohort),
+        told.recalibration,
+        scale=weighed.ensemble.scale,
+        intervals=told.intervals.intervals,
+        interval_method=told.intervals.method,
+        windows=windows,
+    )
 
 
 def _why_nothing(history: History) -> str:

@@ -41,13 +41,13 @@ from autoprog.validation import (
 
 
 @dataclass(frozen=True)
-class Judged:
-    """An ensemble that was refitted, and what it was made from.
+class Weighed:
+    """An ensemble, and what it was made from.
 
     Attributes
     ----------
     ensemble : Ensemble
-        The members that are delivered.
+        Some of the candidates; of what is judged, those that were refitted.
     candidates : Candidates
         What it was chosen from.
     rule : WeighingRule
@@ -115,12 +115,12 @@ class Means:
     phase: Callable[[Phase], None]
 
 
-def judge(judged: Judged, means: Means) -> Judgement:
+def judge(weighed: Weighed, means: Means) -> Judgement:
     """Tell of a model for an outcome without a time.
 
     Parameters
     ----------
-    judged : Judged
+    weighed : Weighed
         The ensemble.
     means : Means
         What it takes.
@@ -136,14 +136,14 @@ def judge(judged: Judged, means: Means) -> Judgement:
         If the search must be left.
     """
     means.phase(Phase.VALIDATION)
-    ensemble, candidates, cohort, settings = judged.ensemble, judged.candidates, judged.cohort, means.state.settings
+    ensemble, candidates, cohort, settings = weighed.ensemble, weighed.candidates, weighed.cohort, means.state.settings
     history, seed = candidates.history, settings.seed
     averaged = ensemble.out_of_fold_risks(history)
     recalibration = fit_recalibration(cohort.y, averaged)
-    intervals = _intervals(judged, means, recalibration)
+    intervals = _intervals(weighed, means, recalibration)
     patients = Patients(cohort.y, cohort.groups)
     document = ensemble_document(
-        ensemble, patients, candidates, judged.rule, settings.thresholds, seed, stop=means.clock.correction_ends
+        ensemble, patients, candidates, weighed.rule, settings.thresholds, seed, stop=means.clock.correction_ends
     )
     document["subgroups"] = subgroup_documents(ensemble, cohort, history, settings.subgroups, seed)
     document["calibration"]["recalibration"] = recalibration.to_json()
@@ -154,12 +154,12 @@ def judge(judged: Judged, means: Means) -> Judgement:
     return Judgement(document, recalibration, intervals, (rules,), warnings)
 
 
-def judge_events(judged: Judged, means: Means) -> Judgement:
+def judge_events(weighed: Weighed, means: Means) -> Judgement:
     """Tell of a model for event times.
 
     Parameters
     ----------
-    judged : Judged
+    weighed : Weighed
         The ensemble; its candidates know the follow-up.
     means : Means
         What it takes.
@@ -175,18 +175,18 @@ def judge_events(judged: Judged, means: Means) -> Judgement:
         If the search must be left.
     """
     means.phase(Phase.VALIDATION)
-    ensemble, candidates, cohort, settings = judged.ensemble, judged.candidates, judged.cohort, means.state.settings
+    ensemble, candidates, cohort, settings = weighed.ensemble, weighed.candidates, weighed.cohort, means.state.settings
     follow_up = candidates.follow_up
     assert follow_up is not None  # noqa: S101  of event times
     assert cohort.time is not None  # noqa: S101  as above
     averaged = ensemble.out_of_fold_risks(candidates.history)
     recalibration = fit_event_recalibration(candidates.y, averaged, follow_up)
-    intervals = _intervals(judged, means, recalibration)
+    intervals = _intervals(weighed, means, recalibration)
     document = event_document(
         ensemble,
         FollowedPatients(candidates.y, follow_up, cohort.groups),
         candidates,
-        judged.rule,
+        weighed.rule,
         recalibration,
         thresholds=settings.thresholds,
         seed=settings.seed,
@@ -206,8 +206,8 @@ def judge_events(judged: Judged, means: Means) -> Judgement:
     return Judgement(document, recalibration, intervals, rule_sets, tuple(warnings))
 
 
-def _intervals(judged: Judged, means: Means, recalibration: Recalibration) -> IntervalEstimate:
-    delivered = Delivered(judged.ensemble, judged.candidates.history, judged.cohort, judged.plan, recalibration)
+def _intervals(weighed: Weighed, means: Means, recalibration: Recalibration) -> IntervalEstimate:
+    delivered = Delivered(weighed.ensemble, weighed.candidates.history, weighed.cohort, weighed.plan, recalibration)
     return estimate_intervals(means.dispatcher, means.state, delivered, means.clock, means.signals)
 
 
