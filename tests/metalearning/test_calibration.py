@@ -11,7 +11,7 @@ import pytest
 
 from autoprog.evaluation import Evaluation, History, Status
 from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features
-from autoprog.metalearning.calibration import algorithm_effects
+from autoprog.metalearning.gains import algorithm_effects
 from autoprog.metalearning.partition_prior import learn_partition_prior
 from autoprog.optimizer import OptimizerOptions
 from autoprog.optimizer import observations as observations_module

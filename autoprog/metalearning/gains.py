@@ -1,0 +1,175 @@
+"""What a search has gained over the simple pipeline, by the posterior of the optimizer's own surrogate.
+
+=======  ====================================================================================  ==========  ======
+symbol   meaning                                                                               shape       unit
+=======  ====================================================================================  ==========  ======
+y        standardised gains of the n observations                                              (n,)        1
+H        whether observation i uses algorithm a                                                (n, a)      bool
+K, S     covariance of y, effects of algorithms in it; the noise's                             (n, n)      1
+e        variance of the effect of each algorithm                                              (a,)        1
+b        the effects, a priori N(0, diag e)                                                    (a,)        1
+=======  ====================================================================================  ==========  ======
+
+    E[b | y] = diag(e) H' (K + S)^-1 y
+
+for each sampled decomposition, averaged over them: the kernel's term "effect of the algorithm" on its own.
+
+References
+----------
+Robinson 1991, Statistical Science 6:15 (best linear unbiased predictions); Rasmussen & Williams 2006, section 2.7.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_solve
+
+from autoprog.metalearning.cohort_statistics import AlgorithmGain, TriedConfiguration
+from autoprog.space import STAGES, Configuration
+
+if TYPE_CHECKING:
+    from autoprog.optimizer.belief import Belief
+    from autoprog.optimizer.observations import Observations
+
+MOST_BEST = 10
+"""Configurations that are kept: so many of all, and of so many prediction algorithms one."""
+
+
+class Gains(NamedTuple):
+    """What was gained over the simple pipeline; every field is that of `CohortStatistics`.
+
+    Attributes
+    ----------
+    scale : float
+        Units of the score that one standardised unit of the surrogate is.
+    offsets : mapping
+        By algorithm, against the simple pipeline's in its stage.
+    algorithms : tuple of AlgorithmGain
+        By prediction algorithm.
+    best : tuple of TriedConfiguration
+        The best first.
+    elsewhere : mapping
+        Of pipelines that did well on other cohorts.
+    """
+
+    scale: float
+    offsets: Mapping[str, float]
+    algorithms: tuple[AlgorithmGain, ...]
+    best: tuple[TriedConfiguration, ...]
+    elsewhere: Mapping[str, float]
+
+
+def gains_over(simple: Configuration, belief: Belief, references: Mapping[str, Configuration]) -> Gains:
+    """Read off a belief what was gained.
+
+    Parameters
+    ----------
+    simple : Configuration
+        The simple pipeline, which was observed.
+    belief : Belief
+        With effects in its kernel, sampled decompositions, and all observations.
+    references : mapping of str to Configuration
+        Pipelines of other cohorts, as they would be here.
+
+    Returns
+    -------
+    Gains
+        In units of the score, more is better.
+    """
+    scale = _unit_of(belief.observations)
+    algorithms, best = _gains(belief, scale, simple)
+    elsewhere = _gains_elsewhere(belief, scale, simple, references)
+    return Gains(scale, _offsets(belief, scale, simple), algorithms, best, elsewhere)
+
+
+def _unit_of(observations: Observations) -> float:
+    """Units of the score that 1 of y is; 1 where all gains are equal."""
+    gains = observations.gains[observations.succeeded]
+    best, middle = int(np.argmax(gains)), int(np.argsort(gains, kind="stable")[len(gains) // 2])
+    y = observations.y[observations.succeeded]
+    # Neither lies below the clip, so that y is linear between them.
+    return float((gains[best] - gains[middle]) / (y[best] - y[middle])) if y[best] > y[middle] else 1.0
+
+
+def _gains(
+    belief: Belief, scale: float, simple: Configuration
+) -> tuple[tuple[AlgorithmGain, ...], tuple[TriedConfiguration, ...]]:
+    """By prediction algorithm, and of the best pipeline of each, against the simple pipeline."""
+    succeeded = belief.observations.succeeded
+    configurations = [e.configuration for e, s in zip(belief.observations.evaluations, succeeded, strict=True) if s]
+    mean, sd = _posterior_gains(belief, configurations, simple)
+    names = np.array([c.prediction.algorithm for c in configurations])
+    algorithms, best = [], []
+    for name in sorted(set(names.tolist())):
+        rows = np.flatnonzero(names == name)
+        top = int(rows[np.argmax(mean[rows])])
+        algorithms.append(AlgorithmGain(name, scale * float(mean[top]), scale * float(sd[top]), len(rows)))
+        best.append(TriedConfiguration(configurations[top], scale * float(mean[top])))
+    of_algorithms = sorted(best, key=lambda tried: -tried.gain)[:MOST_BEST]
+    of_all = [TriedConfiguration(configurations[i], scale * float(mean[i])) for i in np.argsort(-mean)[:MOST_BEST]]
+    kept = dict.fromkeys([*of_algorithms, *of_all])
+    return tuple(algorithms), tuple(sorted(kept, key=lambda tried: -tried.gain))
+
+
+def _gains_elsewhere(
+    belief: Belief, scale: float, simple: Configuration, references: Mapping[str, Configuration]
+) -> dict[str, float]:
+    """Of pipelines that did well on other cohorts, against the simple pipeline."""
+    if not references:
+        return {}
+    points = belief.encoding.encode([*references.values(), simple])
+    mean = np.mean([belief.surrogate(labels).marginal(points)[0] for labels in belief.samples], axis=0)
+    return dict(zip(references, (scale * (mean[:-1] - mean[-1])).tolist(), strict=True))
+
+
+def _posterior_gains(
+    belief: Belief, configurations: Sequence[Configuration], simple: Configuration
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and sd of true standardised gains, less the simple pipeline's, over the sampled decompositions."""
+    points = belief.encoding.encode([*configurations, simple])
+    means, variances = [], []
+    for labels in belief.samples:
+        mean, covariance = belief.surrogate(labels).joint(points)
+        variance = np.diag(covariance)
+        means.append(mean[:-1] - mean[-1])
+        variances.append((variance + variance[-1] - 2.0 * covariance[-1])[:-1])
+    spread = np.maximum(np.mean(variances, axis=0), 0.0) + np.var(means, axis=0)
+    return np.mean(means, axis=0), np.sqrt(spread)
+
+
+def _offsets(belief: Belief, scale: float, simple: Configuration) -> dict[str, float]:
+    """Of every algorithm that was observed, against that of the simple pipeline in its stage."""
+    effects = algorithm_effects(belief)
+    of_simple = {stage: effects[f"{stage}/{simple.step(stage).algorithm}"] for stage in STAGES}
+    observed = np.flatnonzero(belief.points.used.any(axis=0)).tolist()
+    algorithms = (belief.encoding.algorithms[i] for i in observed)
+    return {a.key: scale * (effects[a.key] - of_simple[a.stage]) for a in algorithms}
+
+
+def algorithm_effects(belief: Belief) -> dict[str, float]:
+    """Posterior mean of every algorithm's own effect.
+
+    Parameters
+    ----------
+    belief : Belief
+        With effects in its kernel, and sampled decompositions.
+
+    Returns
+    -------
+    dict
+        Key of an algorithm in play -> E[b], standardised gain; 0 for one that was not observed.
+    """
+    from autoprog.optimizer.surrogate import cholesky  # noqa: PLC0415  imports as in calibration.py
+
+    parameters, y = belief.parameters, belief.y
+    sums = np.zeros(belief.encoding.n_algorithms)
+    for labels in belief.samples:
+        covariance = belief.surrogate(labels).covariance(belief.points, belief.points)
+        factor = cholesky(covariance + parameters.noise * np.eye(len(y)))
+        sums += belief.points.used.T @ cho_solve((factor, True), y)
+    effects = np.array(parameters.effects) * sums / len(belief.samples)
+    return dict(zip(belief.encoding.keys, effects.tolist(), strict=True))
