@@ -15,6 +15,10 @@ from autoprog.errors import AutoprogError, Fault, InvalidInputError
 MEDIA_TYPE = "application/problem+json"
 
 _MOST_FAULTS = 200
+_HEADERS: Mapping[int, Mapping[str, str]] = {
+    HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"},
+    HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "5"},
+}
 
 
 class UnauthorizedError(AutoprogError):
@@ -63,6 +67,7 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
     "internal": ProblemType(500, "Something went wrong on the server", "The fault is recorded in the server's log."),
     "artifact": ProblemType(500, "A stored file cannot be used", "The stored file is missing or was altered."),
     "engine-unavailable": ProblemType(503, "No worker can be reached"),
+    "store-unavailable": ProblemType(503, "The database cannot be used", "It is away or too busy; try again shortly."),
     "not-ready": ProblemType(503, "The server is not ready"),
 }
 
@@ -136,7 +141,7 @@ class ProblemResponse(JSONResponse):
     media_type = MEDIA_TYPE
 
     def __init__(self, document: Problem, headers: dict[str, str] | None = None) -> None:
-        extra = {"WWW-Authenticate": "Bearer"} if document.status == HTTPStatus.UNAUTHORIZED else {}
+        extra = _HEADERS.get(document.status, {})
         content = document.model_dump(mode="json", exclude_none=True)
         super().__init__(content, status_code=document.status, headers={**extra, **(headers or {})})
 

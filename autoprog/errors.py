@@ -77,6 +77,12 @@ class LeaseLostError(AutoprogError):
     code = "lease-lost"
 
 
+class StoreUnavailableError(AutoprogError):
+    """The database cannot be reached, or is too busy, at the moment: the same may succeed when it is tried again."""
+
+    code = "store-unavailable"
+
+
 class EngineUnavailableError(AutoprogError):
     """No worker can be reached to run evaluations."""
 

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
+from functools import partial
 
 import structlog
 
-from autoprog.errors import AutoprogError, EngineUnavailableError, JobFailedError, LeaseLostError
+from autoprog.errors import JobFailedError
 from autoprog.jobs import JobKind
 from autoprog.jobs.ports import Job, JobClaim, JobResult, JobStore, Work
 from autoprog.search.calls import run_calls
+from autoprog.search.carrying import MOST_LOSSES, carry_out
 from autoprog.search.polling import poll
 from autoprog.search.ports import Call, CallOutcome, CallStatus, Dispatcher
-from autoprog.search.runner import MOST_LOSSES
-from autoprog.search.signals import ShutdownError, Signals, heartbeat
+from autoprog.search.signals import Signals
 
 _log = structlog.get_logger()
 
@@ -80,24 +81,15 @@ class JobRunner:
             return False
         signals = Signals(self._shutdown)
         log = _log.bind(job_id=claim.job_id, token=claim.token)
-        log.info("job_claimed")
+        work = partial(self._work_on, claim, signals, log)
+        return carry_out("job", work, self._store, claim, signals=signals, lease_s=self._lease_s, log=log)
+
+    def _work_on(self, claim: JobClaim, signals: Signals, log: structlog.stdlib.BoundLogger) -> None:
         try:
-            with heartbeat(self._store, claim, signals, self._lease_s):
-                self._store.finish(claim, self._result(claim, signals))
-        except LeaseLostError:
-            log.warning("lease_lost")
-        except (ShutdownError, EngineUnavailableError) as error:
-            self._store.release(claim)
-            log.warning("job_released", reason=type(error).__name__)
-            return False
+            self._store.finish(claim, self._result(claim, signals))
         except JobFailedError as error:
-            self._fail(claim, error.code, str(error))
-            log.info("job_failed", reason=str(error))
-        except Exception as error:
-            log.exception("job_crashed")
-            code = error.code if isinstance(error, AutoprogError) else AutoprogError.code
-            self._fail(claim, code, "the job ended by an error of this server; its log tells more")
-        return True
+            self._store.fail(claim, error.code, str(error))
+            log.info("failed", reason=str(error))
 
     def _result(self, claim: JobClaim, signals: Signals) -> JobResult:
         if claim.losses >= MOST_LOSSES:
@@ -115,9 +107,3 @@ class JobRunner:
         call = Call(claim.job_id, work.function, (job,))
         (outcome,) = run_calls(self._dispatcher, [call], work.limits, signals.leave)
         return outcome
-
-    def _fail(self, claim: JobClaim, code: str, detail: str) -> None:
-        try:
-            self._store.fail(claim, code, detail)
-        except LeaseLostError:
-            _log.warning("lease_lost", job_id=claim.job_id, token=claim.token)

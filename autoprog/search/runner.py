@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import structlog
 
-from autoprog.errors import AutoprogError, EngineUnavailableError, LeaseLostError, SearchFailedError
+from autoprog.errors import SearchFailedError
+from autoprog.search.carrying import MOST_LOSSES, carry_out
 from autoprog.search.delivery import deliver
 from autoprog.search.learning import statistics_of
 from autoprog.search.loop import Exploration
 from autoprog.search.polling import poll
 from autoprog.search.ports import Claim, Dispatcher, Store
-from autoprog.search.signals import ShutdownError, Signals, heartbeat
+from autoprog.search.signals import Signals
 from autoprog.search.warm_start import teaching_statistics, with_start
 from autoprog.search.work import load_cohort
 
 _log = structlog.get_logger()
-
-# A search that ends its runner every time (its posterior exhausts the memory, say) must not do so for ever.
-MOST_LOSSES = 5
-"""Runners in a row that may end over a piece of work before it is given up."""
 
 
 class Runner:
@@ -74,25 +72,17 @@ class Runner:
             return False
         signals = Signals(self._shutdown)
         log = _log.bind(search_id=claim.search_id, token=claim.token)
-        log.info("search_claimed")
+        work = partial(self._work_on, claim, signals, log)
+        return carry_out("search", work, self._store, claim, signals=signals, lease_s=self._lease_s, log=log)
+
+    def _work_on(self, claim: Claim, signals: Signals, log: structlog.stdlib.BoundLogger) -> None:
         try:
-            with heartbeat(self._store, claim, signals, self._lease_s):
-                exploration = self._run(claim, signals)
-            self._learn(claim, exploration, log)
-        except LeaseLostError:
-            log.warning("lease_lost")
-        except (ShutdownError, EngineUnavailableError) as error:
-            self._store.release(claim)
-            log.warning("search_released", reason=type(error).__name__)
-            return False
+            exploration = self._run(claim, signals)
         except SearchFailedError as error:
             self._store.fail(claim, error.code, str(error), cancelled=signals.cancel.is_set())
-            log.info("search_failed", reason=str(error))
-        except Exception as error:
-            log.exception("search_crashed")
-            code = error.code if isinstance(error, AutoprogError) else AutoprogError.code
-            self._store.fail(claim, code, "the search ended by an error of this server; its log tells more")
-        return True
+            log.info("failed", reason=str(error))
+        else:
+            self._learn(claim, exploration, log)
 
     def _run(self, claim: Claim, signals: Signals) -> Exploration:
         if claim.losses >= MOST_LOSSES:

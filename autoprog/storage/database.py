@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -18,13 +19,19 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, NullPool, Pool, create_engine, event, func, literal, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.exc import InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from autoprog.errors import StoreUnavailableError
 from autoprog.storage.tables import Base
 
 _BUSY_TIMEOUT_MS = 10_000
 _TURN_TIMEOUT_S = 30.0
+# SQLite counts these among the faults of its operation too: no such table; a write in a session that only reads.
+_STATEMENT_FAULTS = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY})
+_PRIMARY = 0xFF  # the bits of SQLite's extended codes that hold the primary one
 _MIGRATION_LOCK = 7_242_001  # the number of an advisory lock that nobody else takes
 
 
@@ -58,13 +65,26 @@ class Database:
         ------
         Session
             Its rows stay readable after the block.
+
+        Raises
+        ------
+        StoreUnavailableError
+            Where the database cannot be reached, a connection or a lock cannot be had in time, or a deadlock was
+            broken: nothing of the block is written, unless the connection broke off while that was committed.
         """
         engine = self._reader if read_only else self._writer
-        with Session(engine, expire_on_commit=False) as session, session.begin():
-            yield session
+        try:
+            with Session(engine, expire_on_commit=False) as session, session.begin():
+                yield session
+        except (InterfaceError, OperationalError, PoolTimeoutError) as error:
+            cause = getattr(error, "orig", error)
+            if getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_OK) & _PRIMARY in _STATEMENT_FAULTS:
+                raise
+            msg = f"the database cannot be used: {' '.join(str(cause).split())}"
+            raise StoreUnavailableError(msg) from error
 
     def now(self) -> datetime:
-        """The database's time; raises SQLAlchemy's OperationalError when it cannot be reached."""
+        """The database's time. Raises StoreUnavailableError."""
         with self.session(read_only=True) as session:
             return database_now(session)
 

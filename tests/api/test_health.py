@@ -56,7 +56,10 @@ def test_a_database_that_cannot_be_reached_is_not_ready(tmp_path: Path, files: F
     assert "reached" in response.json()["detail"]
     assert str(tmp_path) not in response.text
     assert client.get("/livez").status_code == 200
-    assert client.get("/v1/cohorts").status_code == 500
+    response = client.get("/v1/cohorts")
+    assert (response.status_code, response.json()["type"]) == (503, "/problems/store-unavailable")
+    assert response.headers["Retry-After"] == "5"
+    assert "open" not in response.text  # SQLite's own words: they are for the operator
 
 
 def test_metrics_name_routes_and_no_resources(client_of: MakeClient) -> None:

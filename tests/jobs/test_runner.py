@@ -8,9 +8,9 @@ from collections.abc import Callable
 
 import pytest
 
-from autoprog.errors import EngineUnavailableError
+from autoprog.errors import EngineUnavailableError, StoreUnavailableError
 from autoprog.jobs.files import read_file
-from autoprog.jobs.ports import Job, JobResult, Work
+from autoprog.jobs.ports import Job, JobClaim, JobResult, Work
 from autoprog.jobs.runner import JobRunner
 from autoprog.search.ports import CallLimits, CallStatus
 from autoprog.storage.database import Database
@@ -115,6 +115,24 @@ def test_a_job_waits_for_an_engine_that_is_away(database: Database, files: Files
     assert not runner_of(store, InlineDispatcher(before=away)).run_one()
     assert runner_of(store).run_one()
     assert read_job(database, job_id).losses == 0
+
+
+def test_a_job_is_done_again_after_its_database_was_away(
+    database: Database, files: Files, store: DatabaseJobStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(claim: JobClaim, result: JobResult) -> None:
+        raise StoreUnavailableError("deadlock detected")
+
+    (job_id,) = queue_jobs(database, files)
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "finish", away)
+        assert not runner_of(store).run_one()
+    job = read_job(database, job_id)
+    assert (job.status, job.error, job.runner_id) == ("running", None, "one")
+    expire(database, job_id)
+    assert runner_of(store).run_one()
+    job = read_job(database, job_id)
+    assert (job.status, job.losses) == ("succeeded", 1)
 
 
 def test_another_runner_takes_over_and_the_first_writes_nothing(

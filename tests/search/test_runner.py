@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autoprog.search.ports import CallStatus, SearchState
+from autoprog.errors import StoreUnavailableError
+from autoprog.evaluation import Evaluation
+from autoprog.search.ports import CallStatus, Claim, SearchState
 from autoprog.search.runner import Runner
 from autoprog.search.work import load_cohort
 from autoprog.storage.database import Database
@@ -177,9 +179,7 @@ def test_another_runner_takes_over_and_the_first_one_writes_nothing_more(bench: 
 
     def take_over(call: int) -> CallStatus | None:
         if call == 6:
-            with bench.database.session() as session:
-                row = SearchRepository(session).get(bench.owner, search_id)
-                row.lease_until = row.created_at
+            expire(bench, search_id)
             claim = bench.store.claim("thief", lease_s=60)
             assert claim is not None
             taken.append(bench.store.load(claim))
@@ -192,12 +192,66 @@ def test_another_runner_takes_over_and_the_first_one_writes_nothing_more(bench: 
     assert np.isfinite([e.score for e in taken[0].evaluations if e.score is not None]).all()
 
 
-def lose(bench: Bench, search_id: str) -> None:
-    """A runner takes the search and dies."""
-    assert bench.store.claim("doomed", lease_s=60) is not None
+def expire(bench: Bench, search_id: str) -> None:
     with bench.database.session() as session:
         row = SearchRepository(session).get(bench.owner, search_id)
         row.lease_until = row.created_at
+
+
+def lose(bench: Bench, search_id: str) -> None:
+    """A runner takes the search and dies."""
+    assert bench.store.claim("doomed", lease_s=60) is not None
+    expire(bench, search_id)
+
+
+def test_a_search_goes_on_after_its_database_was_away(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    unbroken = bench.queue(seed=3)
+    bench.runner(InlineDispatcher()).run_one()
+    broken = bench.queue(seed=3)
+    record = bench.store.record_evaluation
+
+    def away(claim: Claim, evaluation: Evaluation) -> None:
+        if evaluation.number == 5:
+            raise StoreUnavailableError("database is locked")
+        record(claim, evaluation)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(bench.store, "record_evaluation", away)
+        assert not bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(broken)
+    assert (search.status, search.error, search.runner_id) == ("running", None, "one")
+    assert not bench.runner(InlineDispatcher()).run_one()  # the lease has still to run out
+    expire(bench, broken)
+    assert bench.runner(InlineDispatcher(), "two").run_one()
+    assert bench.search(broken).status == "succeeded"
+    assert bench.evaluations(broken) == bench.evaluations(unbroken)
+
+
+def test_a_search_whose_database_is_always_away_is_given_up(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def away(claim: Claim) -> SearchState:
+        raise StoreUnavailableError("disk I/O error")
+
+    search_id = bench.queue()
+    monkeypatch.setattr(bench.store, "load", away)
+    for _ in range(5):
+        assert not bench.runner(InlineDispatcher()).run_one()
+        expire(bench, search_id)
+    assert bench.runner(InlineDispatcher()).run_one()
+    error = bench.search(search_id).error
+    assert error is not None
+    assert error["detail"].startswith("given up: 5 runners")
+
+
+def test_a_crash_of_a_runner_that_was_taken_over_is_not_the_searchs(bench: Bench) -> None:
+    def crash(_: int) -> None:
+        expire(bench, search_id)
+        assert bench.store.claim("thief", lease_s=60) is not None
+        raise ZeroDivisionError
+
+    search_id = bench.queue()
+    assert bench.runner(InlineDispatcher(before=crash)).run_one()
+    search = bench.search(search_id)
+    assert (search.status, search.runner_id, search.error) == ("running", "thief", None)
 
 
 def test_a_search_that_ends_its_runners_is_given_up(bench: Bench) -> None:

@@ -11,9 +11,11 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import create_engine, func, inspect, select, text
-from sqlalchemy.exc import DBAPIError, IntegrityError
+from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
 
+from autoprog.errors import StoreUnavailableError
 from autoprog.metalearning import meta_features
+from autoprog.storage import database as database_module
 from autoprog.storage.database import Database, database_now, insert_if_absent
 from autoprog.storage.ids import is_id, new_id
 from autoprog.storage.repositories import CohortStatisticsRepository
@@ -60,6 +62,55 @@ def test_a_write_in_a_session_that_only_reads_is_an_error(database: Database) ->
     with database.session() as session:
         add_owner(session, "b")
     assert owner_names(database) == ["b"]
+
+
+def test_a_statement_that_is_wrong_is_no_matter_of_time(database: Database) -> None:
+    with pytest.raises(DBAPIError, match="nowhere"), database.session() as session:
+        session.execute(text("SELECT * FROM nowhere"))
+
+
+def test_a_lock_that_cannot_be_had_in_time_is_no_fault_of_the_work(
+    database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two processes on one database."""
+    monkeypatch.setattr(database_module, "_BUSY_TIMEOUT_MS", 0)
+    other = Database(database.url)
+
+    def wait_in_vain() -> None:
+        with other.session() as session:
+            if database.url.startswith("postgresql"):
+                session.execute(text("SET LOCAL lock_timeout = '50ms'"))
+            add_owner(session, "a")
+
+    with database.session() as session:
+        add_owner(session, "a")
+        with pytest.raises(StoreUnavailableError, match="lock") as caught:
+            wait_in_vain()
+    assert isinstance(caught.value.__cause__, OperationalError)
+    other.close()
+    assert owner_names(database) == ["a"]
+
+
+def test_a_connection_that_breaks_off_is_made_anew(database: Database) -> None:
+    def break_off() -> None:
+        with database.session() as session:
+            add_owner(session, "a")
+            session.execute(text("SELECT pg_terminate_backend(pg_backend_pid())"))
+
+    if database.url.startswith("sqlite"):
+        pytest.skip("no connection leads to SQLite")
+    with pytest.raises(StoreUnavailableError):
+        break_off()
+    with database.session() as session:
+        add_owner(session, "b")
+    assert owner_names(database) == ["b"]
+
+
+@pytest.mark.parametrize("url", ["sqlite:////no/such/folder/a.db", "postgresql+psycopg://root@127.0.0.1:1/none"])
+def test_a_database_that_is_not_there_is_unavailable(url: str) -> None:
+    database = Database(url)
+    with pytest.raises(StoreUnavailableError, match="the database cannot be used: "), database.session() as session:
+        session.scalar(select(1))
 
 
 def test_a_reader_goes_on_beside_a_writer(database: Database) -> None:
