@@ -135,6 +135,8 @@ class DatabaseStore:
         # stays, since the runner that took over may deliver the very same bytes.
         sha256 = self._files.put("models", result.model.to_bytes())
         with self._database.session() as session:
+            # The cohort is locked before the search, as in a deletion: the two must not wait for each other.
+            _lock_cohort(session, claim)
             search = _hold(session, claim)
             model = ModelRepository(session).add(search, sha256=sha256, document=_model_document(result))
             search.ensemble = dict(result.ensemble)
@@ -163,6 +165,14 @@ class DatabaseStore:
 def _hold(session: Session, claim: Claim) -> SearchRow:
     """The claimed search, locked until the transaction ends. Raises LeaseLostError."""
     return lock_held(session, SearchRow, claim.search_id, claim.token)
+
+
+def _lock_cohort(session: Session, claim: Claim) -> None:
+    """Keep the cohort of a search from being deleted, as a row that refers to it does, until the transaction ends."""
+    of_search = select(CohortRow.id).join(SearchRow, SearchRow.cohort_id == CohortRow.id)
+    session.execute(
+        of_search.where(SearchRow.id == claim.search_id).with_for_update(read=True, key_share=True, of=CohortRow)
+    )
 
 
 def _end(session: Session, search: SearchRow, status: SearchStatus, *, model_id: str | None) -> None:

@@ -1,22 +1,23 @@
 from __future__ import annotations
 
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select, text, update
 from sqlalchemy.orm import undefer
 
-from autoprog.errors import LeaseLostError
+from autoprog.errors import ConflictError, LeaseLostError
 from autoprog.evaluation import Evaluation, Status
 from autoprog.optimizer import Start
 from autoprog.search.ports import Claim, Phase
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
-from autoprog.storage.repositories import SearchRepository
+from autoprog.storage.repositories import CohortRepository, SearchRepository
 from autoprog.storage.store import DatabaseStore
-from autoprog.storage.tables import EvaluationRow, ModelRow, ProposalRow, SearchEventRow, SearchRow
+from autoprog.storage.tables import CohortRow, EvaluationRow, ModelRow, ProposalRow, SearchEventRow, SearchRow
 from tests.storage.support import (
     SHA256,
     make_configuration,
@@ -341,3 +342,31 @@ def test_a_deleted_search_is_lost_to_its_runner(database: Database, store: Datab
         session.delete(session.get_one(SearchRow, search_id))
     with pytest.raises(LeaseLostError):
         store.record_evaluation(claim, make_evaluation(0))
+
+
+def wait_until_someone_waits(database: Database) -> None:
+    """For a lock; on SQLite whoever writes waits for whoever has begun to write, whatever they do."""
+    deadline = time.monotonic() + 60
+    while database.url.startswith("postgresql"):
+        with database.session(read_only=True) as session:
+            if session.scalar(text("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")):
+                return
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_the_end_of_a_search_and_the_deletion_of_its_cohort_do_not_lock_each_other(
+    database: Database, store: DatabaseStore
+) -> None:
+    (search_id,) = queue_searches(database)
+    claim = take(store)
+    with ThreadPoolExecutor() as pool, database.session() as session:
+        # Stopped half-way, where a deletion holds the cohort and has not yet looked at the searches.
+        cohort = session.scalars(select(CohortRow).with_for_update()).one()
+        finishing = pool.submit(store.finish, claim, make_result(), cancelled=False)
+        wait_until_someone_waits(database)
+        with pytest.raises(ConflictError, match="are running"):
+            CohortRepository(session).delete(cohort.owner_id, cohort.id, models="delete")
+        session.rollback()
+        finishing.result(60)
+    assert read_search(database, search_id).status == "succeeded"
