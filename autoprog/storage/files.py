@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import hmac
 import os
@@ -165,3 +166,16 @@ def _write_durably(path: Path, content: bytes) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
+    for folder in path.parents[:3]:  # the file's, which may be new like that of its kind, and like that of all files
+        _make_names_durable(folder)
+
+
+def _make_names_durable(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno != errno.EINVAL:  # a file system that knows no such thing of folders
+            raise
+    finally:
+        os.close(descriptor)

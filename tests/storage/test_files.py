@@ -3,6 +3,7 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import stat
 import uuid
 from collections.abc import Iterator
 from pathlib import Path
@@ -105,6 +106,39 @@ def test_the_signature_is_an_hmac_of_the_digest(url: str) -> None:
     files.put("models", CONTENT)
     with fsspec.open(files.url("models", SHA256) + ".hmac", "rb") as file:
         assert file.read() == SIGNATURE
+
+
+def test_a_file_and_its_name_survive_a_power_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[tuple[Path, bool]] = []
+    fsync, root = os.fsync, tmp_path / "files"
+    path = root / "models" / SHA256[:2] / SHA256
+
+    def watch(descriptor: int) -> None:
+        synced.append((Path(f"/proc/self/fd/{descriptor}").readlink(), path.exists()))
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", watch)
+    Files(str(root)).put("models", CONTENT)
+    (first, *then) = synced
+    assert first[0].parent == path.parent
+    assert then == [(path.parent, True), (path.parents[1], True), (root, True)]
+    assert not first[1]
+
+
+def test_a_folder_that_cannot_be_synced_takes_files_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fsync = os.fsync
+
+    def refuse_folders(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "invalid argument")
+        fsync(descriptor)
+
+    monkeypatch.setattr(os, "fsync", refuse_folders)
+    files = Files(str(tmp_path))
+    files.put("models", CONTENT)
+    assert files.get("models", SHA256) == CONTENT
 
 
 def test_a_write_that_breaks_off_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
