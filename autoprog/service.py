@@ -14,12 +14,16 @@ from autoprog.engine import DaskEngine
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
+from autoprog.search.polling import poll
 from autoprog.search.runner import Runner
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.storage.store import DatabaseStore
+from autoprog.storage.stored_files import sweep
+
+_SWEEP_S = 3_600.0
 
 
 class Service:
@@ -75,18 +79,25 @@ class Service:
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run searches in a thread, and jobs in another that waits for no search, for as long as the block runs."""
+        """Run searches, jobs and sweeps for as long as the block runs, each in a thread that waits for no other."""
+        ended = threading.Event()
         runners: dict[str, Runner | JobRunner] = {"runner": self.runner(), "job-runner": self.job_runner()}
         threads = [threading.Thread(target=runner.run_forever, name=name) for name, runner in runners.items()]
+        threads.append(threading.Thread(target=poll, args=(self._sweep, ended, _SWEEP_S), name="sweeper"))
         for thread in threads:
             thread.start()
         try:
             yield
         finally:
+            ended.set()
             for runner in runners.values():
                 runner.stop()
             for thread in threads:
                 thread.join()
+
+    def _sweep(self) -> bool:
+        sweep(self.database, self.files)
+        return False  # there is nothing more to do now
 
     def close(self) -> None:
         """End what was made of it: the engine's workers, the database's connections."""

@@ -13,7 +13,7 @@ from sqlalchemy import NullPool, create_engine, delete, make_url, text
 
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
-from autoprog.storage.tables import OwnerRow
+from autoprog.storage.tables import OwnerRow, StoredFileRow
 
 _SERVER = os.environ.get("AUTOPROG_TEST_POSTGRES")
 _BACKENDS = ("sqlite", "postgresql") if _SERVER else ("sqlite",)
@@ -61,7 +61,8 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
     shared: Database = request.getfixturevalue("_postgres")
     yield shared
     with shared.session() as session:
-        session.execute(delete(OwnerRow))  # every other row belongs to an owner and goes with it
+        session.execute(delete(OwnerRow))  # every other row belongs to an owner and goes with it, but for a file's
+        session.execute(delete(StoredFileRow))
 
 
 @pytest.fixture(params=_BACKENDS)

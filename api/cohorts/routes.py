@@ -18,6 +18,7 @@ from api.uploads import Upload, receive_upload
 from autoprog.cohort import CohortSpec
 from autoprog.search.settings import MetricName
 from autoprog.storage.repositories import CohortRepository, StoredAnswer
+from autoprog.storage.stored_files import remove_unreferenced
 
 router = APIRouter(prefix="/v1/cohorts", tags=["cohorts"], responses=problems(401, 403))
 
@@ -105,6 +106,5 @@ def delete_cohort(
 ) -> None:
     """Erase the patients and all that was learnt of single ones; refused while a search on it is running."""
     with context.database.session() as session:
-        orphans = CohortRepository(session).delete(principal.owner_id, cohort_id, models=models)
-    for file in orphans:
-        context.files.delete(file)
+        freed = CohortRepository(session).delete(principal.owner_id, cohort_id, models=models)
+    remove_unreferenced(context.database, context.files, freed)

@@ -36,6 +36,7 @@ from autoprog.metalearning.outlook import LEVEL
 from autoprog.search import SearchSettings, plan_search
 from autoprog.search.settings import MetricName
 from autoprog.storage.repositories import CohortRepository, CohortStatisticsRepository
+from autoprog.storage.stored_files import store_file
 from autoprog.storage.tables import CohortRow
 
 _MIB = 2**20
@@ -121,7 +122,7 @@ def store_cohort(context: Context, session: Session, owner_id: str, spec: Cohort
         With its new identifier.
     """
     cohort = intake.cohort
-    sha256 = context.files.put("cohorts", to_parquet(cohort))
+    sha256 = store_file(context.database, context.files, session, "cohorts", to_parquet(cohort))
     body = CohortBody(
         name=cohort.name,
         mode=cohort.mode,

@@ -21,6 +21,7 @@ from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
 from api.uploads import require_json
 from autoprog.storage.repositories import ModelRepository, StoredAnswer, ValidationRepository
+from autoprog.storage.stored_files import remove_unreferenced
 
 router = APIRouter(prefix="/v1/models", tags=["models"], responses=problems(401, 403))
 
@@ -61,9 +62,8 @@ def predict_with_model(
 def delete_model(model_id: str, context: ContextDependency, principal: Writer) -> None:
     """Delete a model; its search stays, without one."""
     with context.database.session() as session:
-        orphans = ModelRepository(session).delete(principal.owner_id, model_id)
-    for file in orphans:
-        context.files.delete(file)
+        freed = ModelRepository(session).delete(principal.owner_id, model_id)
+    remove_unreferenced(context.database, context.files, [freed])
 
 
 @router.post(

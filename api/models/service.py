@@ -19,6 +19,7 @@ from api.models.schemas import (
 from api.searches.schemas import IntervalDocument
 from autoprog.cohort import Cohort, from_parquet
 from autoprog.storage.repositories import CohortRepository, ModelRepository, ValidationRepository
+from autoprog.storage.stored_files import store_file
 from autoprog.storage.tables import ModelRow, ValidationRow
 
 if TYPE_CHECKING:
@@ -100,7 +101,8 @@ def recalibrate(
     from autoprog.model import recalibrated  # noqa: PLC0415  brings the learning libraries
 
     former, cohort = _read(context, owner_id, model_id, request.cohort_id)
-    sha256 = context.files.put("models", recalibrated(former, cohort, request.method).to_bytes())
+    content = recalibrated(former, cohort, request.method).to_bytes()
+    sha256 = store_file(context.database, context.files, session, "models", content)
     parent = _still_there(session, owner_id, model_id, request.cohort_id)
     return ModelRepository(session).add_version(
         parent, sha256=sha256, cohort_id=request.cohort_id, document=parent.document

@@ -31,6 +31,7 @@ from autoprog.storage.repositories import (
     SearchRepository,
 )
 from autoprog.storage.store import DatabaseStore
+from autoprog.storage.stored_files import store_file
 
 # By slots and process: what was forked has no share in it.
 _engines: dict[tuple[int, int], DaskEngine] = {}
@@ -140,8 +141,9 @@ def _engine(slots: int) -> DaskEngine:
 
 def _queued(database: Database, files: Files, cohort: Cohort, settings: SearchSettings) -> tuple[str, str]:
     """The owner and the search, as identifiers."""
-    sha256 = files.put("cohorts", to_parquet(cohort))
+    content = to_parquet(cohort)
     with database.session() as session:
+        sha256 = store_file(database, files, session, "cohorts", content)
         owner = KeyRepository(session).ensure_owner("local").id
         stored = CohortRepository(session).add(
             owner, name=cohort.name, sha256=sha256, n_patients=cohort.n_patients, spec={}, document={}

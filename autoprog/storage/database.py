@@ -16,7 +16,19 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, Engine, NullPool, Pool, create_engine, event, func, literal, make_url, select
+from sqlalchemy import (
+    Connection,
+    Engine,
+    NullPool,
+    Pool,
+    create_engine,
+    event,
+    func,
+    inspect,
+    literal,
+    make_url,
+    select,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import InterfaceError, OperationalError
@@ -157,9 +169,28 @@ def insert_if_absent(session: Session, table: type[Base], values: Mapping[str, A
     bool
         Whether the row is new.
     """
-    insert = sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert
-    statement = insert(table).values(**values).on_conflict_do_nothing().returning(literal(1))
+    statement = _insert(session, table).values(**values).on_conflict_do_nothing().returning(literal(1))
     return session.execute(statement).one_or_none() is not None
+
+
+def insert_or_update(session: Session, table: type[Base], values: Mapping[str, Any]) -> None:
+    """Insert a row, or give these values to the one with the same key; it is locked until the transaction ends.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction to work in.
+    table : type
+        The table.
+    values : mapping
+        Column -> value, for all columns.
+    """
+    insert = _insert(session, table).values(**values)
+    session.execute(insert.on_conflict_do_update(index_elements=inspect(table).primary_key, set_=values))
+
+
+def _insert(session: Session, table: type[Base]) -> postgresql.Insert | sqlite.Insert:
+    return (sqlite.insert if session.get_bind().dialect.name == "sqlite" else postgresql.insert)(table)
 
 
 def _scripts() -> Path:

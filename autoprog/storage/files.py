@@ -54,8 +54,15 @@ class Files:
         self._root = root.rstrip("/")
         self._signing_key = signing_key
 
+    @staticmethod
+    def digest(content: bytes) -> str:
+        """The SHA-256 under which a file is found."""
+        return hashlib.sha256(content).hexdigest()
+
     def put(self, kind: Kind, content: bytes) -> str:
         """Store a file; whoever sees it sees all of it.
+
+        Rows are to refer to what `autoprog.storage.stored_files.store_files` has stored.
 
         Parameters
         ----------
@@ -69,7 +76,7 @@ class Files:
         str
             The SHA-256 under which it is found again.
         """
-        sha256 = hashlib.sha256(content).hexdigest()
+        sha256 = self.digest(content)
         path = self._path(kind, sha256)
         if self._signing_key is not None and kind in _SIGNED:
             self._write(_signature_path(path), self._sign(self._signing_key, sha256))
@@ -98,7 +105,7 @@ class Files:
         """
         path = self._path(kind, sha256)
         content = self._read(path, f"the file {sha256} of {kind} is missing from the storage")
-        if not hmac.compare_digest(hashlib.sha256(content).hexdigest(), sha256):
+        if not hmac.compare_digest(self.digest(content), sha256):
             msg = f"the file {sha256} of {kind} has been altered: its digest is another one"
             raise ArtifactError(msg)
         if self._signing_key is not None and kind in _SIGNED:
@@ -125,12 +132,29 @@ class Files:
         """
         return str(self._filesystem.unstrip_protocol(self._path(kind, sha256)))
 
-    def delete(self, file: StoredFile) -> None:
-        """Remove a file, if it is there; the caller knows that nothing refers to it any longer."""
+    def has(self, file: StoredFile) -> bool:
+        """Whether a file is there, and its signature where it needs one; what they hold is not looked at."""
+        path = self._path(file.kind, file.sha256)
+        is_signed = self._signing_key is not None and file.kind in _SIGNED
+        return all(self._filesystem.exists(each) for each in ([path, _signature_path(path)] if is_signed else [path]))
+
+    def delete(self, file: StoredFile, *, unfinished: bool = False) -> None:
+        """Remove a file, if it is there; the caller knows that nothing refers to it any longer.
+
+        Parameters
+        ----------
+        file : StoredFile
+            Its name.
+        unfinished : bool
+            Remove too what processes have left that died while they wrote it; nobody must be writing it.
+        """
         path = self._path(file.kind, file.sha256)
         for each in (path, _signature_path(path)):
             if self._filesystem.exists(each):
                 self._filesystem.rm_file(each)
+        if unfinished and isinstance(self._filesystem, LocalFileSystem):
+            for left in Path(path).parent.glob(f".{file.sha256}.*"):
+                left.unlink(missing_ok=True)
 
     def _path(self, kind: Kind, sha256: str) -> str:
         return f"{self._root}/{kind}/{sha256[:2]}/{sha256}"

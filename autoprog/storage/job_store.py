@@ -13,6 +13,7 @@ from autoprog.storage.database import Database, database_now
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.job_results import hand_over
 from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_oldest
+from autoprog.storage.stored_files import store_files
 from autoprog.storage.tables import JobRow, JobStatus
 
 
@@ -61,10 +62,8 @@ class DatabaseJobStore:
 
     def finish(self, claim: JobClaim, result: JobResult) -> None:
         """Store the result, hand it to the job's subject and end the job as succeeded. Raises LeaseLostError."""
-        # The files come first: a row must never name one that is missing. Where the lease is lost in between, they
-        # stay, since the runner that took over may store the very same bytes.
-        stored = {kind: self._files.put(kind, content) for kind, content in result.files.items()}
         with self._database.session() as session:
+            stored = store_files(self._database, self._files, session, result.files)
             # The subject is locked before the job, as in a deletion: the two must not wait for each other.
             hand_over(session, read_held(session, JobRow, claim.job_id, claim.token), result.document, stored)
             job = lock_held(session, JobRow, claim.job_id, claim.token)

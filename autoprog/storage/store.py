@@ -29,6 +29,7 @@ from autoprog.storage.serialization import (
     proposal_from_json,
     proposal_to_json,
 )
+from autoprog.storage.stored_files import store_file
 from autoprog.storage.tables import CohortRow, EvaluationRow, ProposalRow, SearchRow, SearchStatus
 
 
@@ -131,10 +132,9 @@ class DatabaseStore:
 
     def finish(self, claim: Claim, result: SearchResult, *, cancelled: bool) -> None:
         """Store the model and end the search as succeeded or cancelled. Raises LeaseLostError."""
-        # The file comes first: a row must never name one that is missing. Where the lease is lost in between, the file
-        # stays, since the runner that took over may deliver the very same bytes.
-        sha256 = self._files.put("models", result.model.to_bytes())
+        content = result.model.to_bytes()
         with self._database.session() as session:
+            sha256 = store_file(self._database, self._files, session, "models", content)
             # The cohort is locked before the search, as in a deletion: the two must not wait for each other.
             _lock_cohort(session, claim)
             search = _hold(session, claim)

@@ -25,6 +25,8 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.orm import DeclarativeBase, Mapped, column_property, mapped_column
 from sqlalchemy.types import TypeDecorator
 
+from autoprog.storage.files import Kind
+
 Document = dict[str, Any]
 
 _NAMING = {
@@ -326,6 +328,16 @@ class DiagnosisLearnerRow(Base):
     state: Mapped[Document] = mapped_column(deferred=True)  # all that was learnt
     created_at: Mapped[datetime]
     changed_at: Mapped[datetime]
+
+
+class StoredFileRow(Base):
+    """A file that may lie in the storage; see `autoprog.storage.stored_files`. It belongs to whoever refers to it."""
+
+    __tablename__ = "stored_file"
+
+    kind: Mapped[Kind] = mapped_column(_ID, primary_key=True)
+    sha256: Mapped[str] = mapped_column(_SHA256, primary_key=True)
+    put_at: Mapped[datetime]  # when it was last stored, or freed
 
 
 class IdempotencyKeyRow(Base):

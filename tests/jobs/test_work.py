@@ -12,7 +12,7 @@ from autoprog.jobs.ports import FileKind, Job
 from autoprog.jobs.work import WORK
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files, Kind, StoredFile
-from autoprog.storage.repositories._files import unreferenced
+from autoprog.storage.stored_files import remove_unreferenced, store_file
 
 
 def test_every_kind_of_job_is_done_by_something_that_a_child_can_import() -> None:
@@ -31,6 +31,8 @@ def test_jobs_and_the_storage_know_the_same_kinds_of_files() -> None:
 
 @pytest.mark.parametrize("kind", get_args(Kind))
 def test_a_file_that_no_row_names_is_found_out_whatever_its_kind(database: Database, files: Files, kind: Kind) -> None:
-    file = StoredFile(kind, files.put(kind, b"content"))
-    with database.session(read_only=True) as session:
-        assert unreferenced(session, [file, file]) == (file,)
+    with database.session() as session:
+        file = StoredFile(kind, store_file(database, files, session, kind, b"content"))
+    assert files.has(file)
+    remove_unreferenced(database, files, [file, file])
+    assert not files.has(file)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import numpy as np
+from sqlalchemy import text
 from sqlalchemy.orm import Session
 
 from autoprog.cohort import Binary, Feature
@@ -14,10 +16,12 @@ from autoprog.search.result import SearchResult
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Configuration, Step
 from autoprog.storage.database import Database
+from autoprog.storage.files import Files
 from autoprog.storage.repositories import CohortRepository, KeyRepository, SearchRepository
 from autoprog.storage.tables import CohortRow, SearchRow
 
-SHA256 = "ab" * 32
+PATIENTS = b"303 patients"
+SHA256 = Files.digest(PATIENTS)
 DIED = Binary("died", "1", "0")
 
 
@@ -87,3 +91,14 @@ def make_result(content: bytes = b"a model") -> SearchResult:
         decomposition={"subspaces": []},
         warnings=("few events",),
     )
+
+
+def wait_until_someone_waits(database: Database) -> None:
+    """For a lock; on SQLite whoever writes waits for whoever has begun to write, whatever they do."""
+    deadline = time.monotonic() + 60
+    while database.url.startswith("postgresql"):
+        with database.session(read_only=True) as session:
+            if session.scalar(text("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")):
+                return
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

@@ -18,11 +18,11 @@ from autoprog.metalearning import meta_features
 from autoprog.storage import database as database_module
 from autoprog.storage.database import Database, database_now, insert_if_absent
 from autoprog.storage.ids import is_id, new_id
-from autoprog.storage.repositories import CohortStatisticsRepository
-from autoprog.storage.tables import ApiKeyRow, Base, CohortStatisticsRow, OwnerRow
+from autoprog.storage.repositories import CohortStatisticsRepository, DiagnosisModelRepository
+from autoprog.storage.tables import ApiKeyRow, Base, CohortStatisticsRow, OwnerRow, StoredFileRow
 from tests.cohorts import mixed_cohort
 from tests.metalearning.repositories import statistics_of
-from tests.storage.support import add_cohort, add_owner, queue_searches
+from tests.storage.support import SHA256, add_cohort, add_owner, queue_searches
 
 
 def owner_names(database: Database) -> list[str]:
@@ -195,6 +195,24 @@ def test_migrations_go_up_and_down_and_up(empty_database: Database) -> None:
     assert table_names(empty_database) == {"alembic_version"}
     empty_database.migrate()
     assert owner_names(empty_database) == []
+
+
+def test_files_that_were_stored_before_there_was_a_record_are_entered(empty_database: Database) -> None:
+    empty_database.migrate("0007")
+    with empty_database.session() as session:
+        owner_id = add_owner(session)
+        add_cohort(session, owner_id)
+        add_cohort(session, owner_id)
+        DiagnosisModelRepository(session).add(owner_id, name="a", sha256="a" * 64, document={})
+        DiagnosisModelRepository(session).add(owner_id, name="b", sha256="a" * 64, document={}, tree=("c" * 64, {}))
+    empty_database.migrate()
+    with empty_database.session(read_only=True) as session:
+        entered = session.scalars(select(StoredFileRow).order_by(StoredFileRow.kind)).all()
+        assert [(row.kind, row.sha256) for row in entered] == [
+            ("cohorts", SHA256), ("diagnosis_models", "a" * 64), ("diagnosis_trees", "c" * 64)
+        ]  # fmt: skip
+        assert all(abs(row.put_at - database_now(session)) < timedelta(hours=1) for row in entered)
+    empty_database.migrate("base")
 
 
 def test_statistics_of_searches_before_the_warm_start_are_read(empty_database: Database) -> None:

@@ -141,6 +141,14 @@ def test_a_folder_that_cannot_be_synced_takes_files_all_the_same(
     assert files.get("models", SHA256) == CONTENT
 
 
+def test_a_model_without_its_signature_is_not_there(url: str) -> None:
+    Files(url).put("models", CONTENT)
+    assert Files(url).has(StoredFile("models", SHA256))
+    assert not Files(url, b"key").has(StoredFile("models", SHA256))
+    Files(url, b"key").put("models", CONTENT)
+    assert Files(url, b"key").has(StoredFile("models", SHA256))
+
+
 def test_a_write_that_breaks_off_leaves_what_was_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     files = Files(str(tmp_path))
     files.put("models", CONTENT)

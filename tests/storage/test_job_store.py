@@ -11,6 +11,7 @@ from autoprog.storage.database import Database
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.storage.repositories import DiagnosisModelRepository
+from autoprog.storage.stored_files import remove_unreferenced
 from autoprog.storage.tables import JobRow
 from tests.storage.jobs import MATRIX, TREE, make_result, queue_jobs, read_job, read_subject
 
@@ -150,9 +151,11 @@ def test_deleting_the_subject_ends_its_job(
 def test_a_file_stays_as_long_as_another_model_is_the_same(
     database: Database, files: Files, store: DatabaseJobStore
 ) -> None:
-    first, second = queue_jobs(database, files, 2)
-    store.finish(take(store), make_result())
-    store.finish(take(store), make_result())
-    assert delete_subject(database, first) == ()
-    kinds = [file.kind for file in delete_subject(database, second)]
-    assert kinds == ["diagnosis_models", "diagnosis_trees"]
+    ids = queue_jobs(database, files, 2)
+    for _ in ids:
+        store.finish(take(store), make_result())
+    for job_id, stay in zip(ids, (True, False), strict=True):
+        freed = delete_subject(database, job_id)
+        assert [file.kind for file in freed] == ["diagnosis_models", "diagnosis_trees"]
+        remove_unreferenced(database, files, freed)
+        assert [files.has(file) for file in freed] == [stay] * 2

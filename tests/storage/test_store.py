@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from sqlalchemy import select, text, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import undefer
 
 from autoprog.errors import ConflictError, LeaseLostError
@@ -25,6 +25,7 @@ from tests.storage.support import (
     make_proposal,
     make_result,
     queue_searches,
+    wait_until_someone_waits,
 )
 
 LONG = 60.0
@@ -342,17 +343,6 @@ def test_a_deleted_search_is_lost_to_its_runner(database: Database, store: Datab
         session.delete(session.get_one(SearchRow, search_id))
     with pytest.raises(LeaseLostError):
         store.record_evaluation(claim, make_evaluation(0))
-
-
-def wait_until_someone_waits(database: Database) -> None:
-    """For a lock; on SQLite whoever writes waits for whoever has begun to write, whatever they do."""
-    deadline = time.monotonic() + 60
-    while database.url.startswith("postgresql"):
-        with database.session(read_only=True) as session:
-            if session.scalar(text("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted)")):
-                return
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_the_end_of_a_search_and_the_deletion_of_its_cohort_do_not_lock_each_other(

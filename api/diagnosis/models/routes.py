@@ -26,6 +26,7 @@ from api.uploads import Upload, content_type_of, receive_upload
 from autoprog.diagnosis import Objective
 from autoprog.errors import UnsupportedMediaError
 from autoprog.storage.repositories import DiagnosisModelRepository, StoredAnswer
+from autoprog.storage.stored_files import remove_unreferenced
 
 router = APIRouter(prefix="/v1/diagnosis/models", tags=["diagnosis"], responses=problems(401, 403))
 
@@ -99,9 +100,8 @@ def get_model(model_id: str, session: ReadSession, principal: Reader) -> Diagnos
 def delete_model(model_id: str, context: ContextDependency, principal: Writer) -> None:
     """Delete it with its tree and its sessions; a tree that is being built is given up."""
     with context.database.session() as session:
-        orphans = DiagnosisModelRepository(session).delete(principal.owner_id, model_id)
-    for file in orphans:
-        context.files.delete(file)
+        freed = DiagnosisModelRepository(session).delete(principal.owner_id, model_id)
+    remove_unreferenced(context.database, context.files, freed)
 
 
 @router.post(

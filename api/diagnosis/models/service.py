@@ -22,7 +22,9 @@ from api.uploads import Upload, load_json, validate_document
 from autoprog.cohort import from_parquet
 from autoprog.diagnosis import DiagnosisModel, cost_bounds, grow_tree, model_to_bytes, tree_report, tree_to_bytes
 from autoprog.jobs import JobKind
+from autoprog.storage.files import Kind
 from autoprog.storage.repositories import CohortRepository, DiagnosisModelRepository, JobRepository
+from autoprog.storage.stored_files import store_files
 from autoprog.storage.tables import DiagnosisModelRow, JobRow, JobStatus
 
 MAX_CELLS_AT_ONCE = 10_000_000
@@ -115,13 +117,19 @@ def keep_model(
         With its new identifier.
     """
     document = _body_of(model) | {"thresholds": thresholds or {}}
-    tree = None
+    contents: dict[Kind, bytes] = {"diagnosis_models": model_to_bytes(model)}
+    report = None
     if not model.is_noisy and model.n_cells <= MAX_CELLS_AT_ONCE:
         grown = grow_tree(model)
-        tree = context.files.put("diagnosis_trees", tree_to_bytes(grown)), asdict(tree_report(grown))
-    sha256 = context.files.put("diagnosis_models", model_to_bytes(model))
+        contents["diagnosis_trees"], report = tree_to_bytes(grown), asdict(tree_report(grown))
+    stored = store_files(context.database, context.files, session, contents)
     return DiagnosisModelRepository(session).add(
-        owner_id, name=name, sha256=sha256, document=document, cohort_id=cohort_id, tree=tree
+        owner_id,
+        name=name,
+        sha256=stored["diagnosis_models"],
+        document=document,
+        cohort_id=cohort_id,
+        tree=None if report is None else (stored["diagnosis_trees"], report),
     )
 
 

@@ -19,6 +19,7 @@ from api.test_selection.problems.schemas import (
 )
 from api.uploads import require_json
 from autoprog.storage.repositories import SelectionProblemRepository, StoredAnswer
+from autoprog.storage.stored_files import remove_unreferenced
 
 router = APIRouter(prefix="/v1/test-selection/problems", tags=["test selection"], responses=problems(401, 403))
 
@@ -99,6 +100,5 @@ def list_disagreements(
 def delete_problem(problem_id: str, context: ContextDependency, principal: Writer) -> None:
     """Delete it with its rounds, its replays and its classifiers; a training that is running is given up."""
     with context.database.session() as session:
-        orphans = SelectionProblemRepository(session).delete(principal.owner_id, problem_id)
-    for file in orphans:
-        context.files.delete(file)
+        freed = SelectionProblemRepository(session).delete(principal.owner_id, problem_id)
+    remove_unreferenced(context.database, context.files, freed)

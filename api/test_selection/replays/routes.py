@@ -14,6 +14,7 @@ from api.test_selection.replays import service
 from api.test_selection.replays.schemas import ReplayDocument, ReplayRequest, ReplayResult
 from api.uploads import require_json
 from autoprog.storage.repositories import SelectionReplayRepository, StoredAnswer
+from autoprog.storage.stored_files import remove_unreferenced
 
 _PATH = "/v1/test-selection/problems/{problem_id}/replays"
 _QUEUED: Responses = {202: {"model": ReplayDocument, "description": "it takes a job: its address tells how far it is"}}
@@ -79,6 +80,5 @@ def get_replay(problem_id: str, replay_id: str, session: ReadSession, principal:
 def delete_replay(problem_id: str, replay_id: str, context: ContextDependency, principal: Writer) -> None:
     """Delete it; one that is running is given up."""
     with context.database.session() as session:
-        orphans = SelectionReplayRepository(session).delete(principal.owner_id, problem_id, replay_id)
-    for file in orphans:
-        context.files.delete(file)
+        freed = SelectionReplayRepository(session).delete(principal.owner_id, problem_id, replay_id)
+    remove_unreferenced(context.database, context.files, [freed])

@@ -20,6 +20,7 @@ from api.test_selection.replays.schemas import (
 )
 from autoprog.errors import Fault, InvalidInputError, TooLargeError
 from autoprog.storage.repositories import SelectionProblemRepository, SelectionReplayRepository
+from autoprog.storage.stored_files import store_file
 from autoprog.storage.tables import JobRow, JobStatus
 from autoprog.storage.test_selection_tables import SelectionProblemRow, SelectionReplayRow
 from autoprog.test_selection import PredictionTable, checked_table, problem_from_json, replay
@@ -195,7 +196,8 @@ def queue_replay(context: Context, session: Session, asked: AskedReplay) -> Repl
     NotFoundError
         If the problem was deleted in the meantime.
     """
-    sha256 = context.files.put("test_selection_tables", asked.table.to_bytes())
+    table = asked.table.to_bytes()
+    sha256 = store_file(context.database, context.files, session, "test_selection_tables", table)
     problem = SelectionProblemRepository(session).lock(asked.problem.owner_id, asked.problem.id)
     replays = SelectionReplayRepository(session)
     row = replays.add(problem, document=asked.document(), table_sha256=sha256)

@@ -11,7 +11,6 @@ from autoprog.errors import ConflictError
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
-from autoprog.storage.repositories._files import unreferenced
 from autoprog.storage.repositories._owned import OwnedRepository, get_owned
 from autoprog.storage.repositories.diagnosis import files_of
 from autoprog.storage.repositories.frontiers import delete_frontier_jobs
@@ -88,7 +87,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         Returns
         -------
         tuple of StoredFile
-            Files that nothing refers to any longer, to be removed once the transaction is committed.
+            Files that they referred to, for `remove_unreferenced` once the transaction is committed.
 
         Raises
         ------
@@ -109,7 +108,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
             files += self._delete_selection_problems(cohort_id)
         delete_frontier_jobs(self._session, SearchRow.cohort_id == cohort_id)
         self._session.execute(delete(CohortRow).where(CohortRow.id == cohort_id))
-        return unreferenced(self._session, files)
+        return tuple(files)
 
     def _delete_diagnosis_models(self, cohort_id: str) -> list[StoredFile]:
         made_of_it = select(DiagnosisModelRow).where(DiagnosisModelRow.cohort_id == cohort_id).with_for_update()

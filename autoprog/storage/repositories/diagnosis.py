@@ -12,7 +12,6 @@ from autoprog.errors import ConflictError, NotFoundError
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import is_id, new_id
-from autoprog.storage.repositories._files import unreferenced
 from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, DiagnosisLearnerRow, DiagnosisModelRow, DiagnosisSessionRow
@@ -96,7 +95,7 @@ class DiagnosisModelRepository(OwnedRepository[DiagnosisModelRow]):
         Returns
         -------
         tuple of StoredFile
-            Files that nothing refers to any longer, to be removed once the transaction is committed.
+            Files that it referred to, for `remove_unreferenced` once the transaction is committed.
 
         Raises
         ------
@@ -106,7 +105,7 @@ class DiagnosisModelRepository(OwnedRepository[DiagnosisModelRow]):
         model = self.lock(owner_id, model_id)
         JobRepository(self._session).delete_of(model_id)
         self._session.execute(delete(DiagnosisModelRow).where(DiagnosisModelRow.id == model_id))
-        return unreferenced(self._session, files_of(model))
+        return files_of(model)
 
 
 def files_of(model: DiagnosisModelRow) -> tuple[StoredFile, ...]:

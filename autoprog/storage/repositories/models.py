@@ -10,7 +10,6 @@ from sqlalchemy import delete
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
-from autoprog.storage.repositories._files import unreferenced
 from autoprog.storage.repositories._owned import OwnedRepository, get_owned
 from autoprog.storage.tables import ModelRow, SearchRow
 
@@ -85,7 +84,7 @@ class ModelRepository(OwnedRepository[ModelRow]):
         self._session.flush()
         return row
 
-    def delete(self, owner_id: str, model_id: str) -> tuple[StoredFile, ...]:
+    def delete(self, owner_id: str, model_id: str) -> StoredFile:
         """Delete a model; its search stays, without one.
 
         Parameters
@@ -97,9 +96,8 @@ class ModelRepository(OwnedRepository[ModelRow]):
 
         Returns
         -------
-        tuple of StoredFile
-            The model's file, unless another model is the same to the byte; to be removed once the transaction is
-            committed.
+        StoredFile
+            The model's file, for `remove_unreferenced` once the transaction is committed.
 
         Raises
         ------
@@ -108,4 +106,4 @@ class ModelRepository(OwnedRepository[ModelRow]):
         """
         model = get_owned(self._session, ModelRow, owner_id, model_id, lock=True)
         self._session.execute(delete(ModelRow).where(ModelRow.id == model_id))
-        return unreferenced(self._session, [StoredFile("models", model.sha256)])
+        return StoredFile("models", model.sha256)

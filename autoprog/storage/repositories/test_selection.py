@@ -12,7 +12,6 @@ from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
-from autoprog.storage.repositories._files import unreferenced
 from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, JobRow
@@ -95,7 +94,7 @@ class SelectionProblemRepository(OwnedRepository[SelectionProblemRow]):
         self._session.flush()
         return row
 
-    def delete(self, owner_id: str, problem_id: str) -> tuple[StoredFile, ...]:
+    def delete(self, owner_id: str, problem_id: str) -> list[StoredFile]:
         """Delete a problem with its rounds, their feedback, its replays, and the jobs for all of them.
 
         Parameters
@@ -107,19 +106,19 @@ class SelectionProblemRepository(OwnedRepository[SelectionProblemRow]):
 
         Returns
         -------
-        tuple of StoredFile
-            Files that nothing refers to any longer, to be removed once the transaction is committed.
+        list of StoredFile
+            Files that they referred to, for `remove_unreferenced` once the transaction is committed.
 
         Raises
         ------
         NotFoundError
             If there is none, or it is another owner's.
         """
-        return unreferenced(self._session, delete_problem(self._session, self.lock(owner_id, problem_id)))
+        return delete_problem(self._session, self.lock(owner_id, problem_id))
 
 
 def delete_problem(session: Session, problem: SelectionProblemRow) -> list[StoredFile]:
-    """Delete a problem, which the transaction has locked, with all that belongs to it; its files may be unreferenced.
+    """Delete a problem, which the transaction has locked, with all that belongs to it.
 
     Parameters
     ----------
@@ -194,7 +193,7 @@ class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
         """The job of a replay that the owner may see."""
         return JobRepository(self._session).latest_of(JobKind.TEST_SELECTION_REPLAY, [replay_id])[replay_id]
 
-    def delete(self, owner_id: str, problem_id: str, replay_id: str) -> tuple[StoredFile, ...]:
+    def delete(self, owner_id: str, problem_id: str, replay_id: str) -> StoredFile:
         """Delete one of a problem's with its job.
 
         Parameters
@@ -206,8 +205,8 @@ class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
 
         Returns
         -------
-        tuple of StoredFile
-            Its table, unless something else refers to it; to be removed once the transaction is committed.
+        StoredFile
+            Its table, for `remove_unreferenced` once the transaction is committed.
 
         Raises
         ------
@@ -217,4 +216,4 @@ class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
         row = self.of(owner_id, problem_id, replay_id)
         JobRepository(self._session).delete_of(row.id)
         self._session.execute(delete(SelectionReplayRow).where(SelectionReplayRow.id == row.id))
-        return unreferenced(self._session, [StoredFile("test_selection_tables", row.table_sha256)])
+        return StoredFile("test_selection_tables", row.table_sha256)

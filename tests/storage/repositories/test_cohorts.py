@@ -8,8 +8,9 @@ from autoprog.storage.database import Database
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.repositories import CohortRepository, ModelRepository, SearchRepository
 from autoprog.storage.store import DatabaseStore
+from autoprog.storage.stored_files import remove_unreferenced
 from autoprog.storage.tables import Base, EvaluationRow, ModelRow, SearchRow
-from tests.storage.support import SHA256, add_cohort, add_owner, add_search, make_evaluation, make_result
+from tests.storage.support import PATIENTS, SHA256, add_cohort, add_owner, add_search, make_evaluation, make_result
 
 COHORT_FILE = StoredFile("cohorts", SHA256)
 
@@ -93,17 +94,19 @@ def test_models_of_a_deleted_search_go_with_the_cohort_too(
         assert session.scalars(select(ModelRow)).all() == []
 
 
-def test_files_that_others_need_are_not_freed(database: Database, files: Files, cohort_ids: tuple[str, str]) -> None:
+def test_files_that_others_need_are_not_removed(database: Database, files: Files, cohort_ids: tuple[str, str]) -> None:
+    assert files.put("cohorts", PATIENTS) == SHA256
     with database.session() as session:
         stranger = add_owner(session, "ward-4")
         same = add_cohort(session, stranger)
         add_search(session, stranger, same.id)
     run_search(database, files)
     run_search(database, files)
-    with database.session() as session:
-        assert CohortRepository(session).delete(*cohort_ids, models="delete") == ()
-    with database.session() as session:
-        assert len(CohortRepository(session).delete(stranger, same.id, models="delete")) == 2
+    for ids, stay in ((cohort_ids, True), ((stranger, same.id), False)):
+        with database.session() as session:
+            freed = CohortRepository(session).delete(*ids, models="delete")
+        remove_unreferenced(database, files, freed)
+        assert [files.has(file) for file in freed] == [stay] * 2
 
 
 def test_a_cohort_with_a_running_search_stays(database: Database, files: Files, cohort_ids: tuple[str, str]) -> None:

@@ -8,6 +8,7 @@ from autoprog.storage.database import Database
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.repositories import ModelRepository, SearchRepository
 from autoprog.storage.store import DatabaseStore
+from autoprog.storage.stored_files import remove_unreferenced
 from autoprog.storage.tables import ModelRow
 from tests.storage.support import add_owner, make_result, queue_searches
 
@@ -41,12 +42,13 @@ def test_models_are_listed_for_their_owner_alone(database: Database, files: File
 
 
 def test_a_deleted_model_frees_its_file_when_no_twin_needs_it(database: Database, files: Files) -> None:
-    first, second = deliver(database, files, b"twin", b"twin")
-    assert first.sha256 == second.sha256
-    with database.session() as session:
-        assert ModelRepository(session).delete(first.owner_id, first.id) == ()
-    with database.session() as session:
-        assert ModelRepository(session).delete(first.owner_id, second.id) == (StoredFile("models", second.sha256),)
+    models = deliver(database, files, b"twin", b"twin")
+    for model, stays in zip(models, (True, False), strict=True):
+        with database.session() as session:
+            freed = ModelRepository(session).delete(model.owner_id, model.id)
+        assert freed == StoredFile("models", models[0].sha256)
+        remove_unreferenced(database, files, [freed])
+        assert files.has(freed) == stays
 
 
 def test_a_search_outlives_its_model(database: Database, files: Files) -> None:

@@ -17,6 +17,7 @@ from autoprog.storage.repositories import (
     SelectionReplayRepository,
     SelectionRoundRepository,
 )
+from autoprog.storage.stored_files import remove_unreferenced
 from autoprog.storage.test_selection_tables import SelectionProblemRow, SelectionRoundRow
 from tests.storage.support import add_owner
 
@@ -112,11 +113,15 @@ def test_a_training_is_handed_over_and_files_go_with_the_last_row(database: Data
         (replay,) = SelectionReplayRepository(session).page_of(problem.owner_id, problem.id).items
     assert (trained.training, trained.table_sha256) == ({"notes": []}, table)
     with database.session() as session:
-        assert SelectionReplayRepository(session).delete(problem.owner_id, problem.id, replay.id) == ()
+        freed = SelectionReplayRepository(session).delete(problem.owner_id, problem.id, replay.id)
+    assert freed == StoredFile("test_selection_tables", table)
+    remove_unreferenced(database, files, [freed])
+    assert files.has(freed)
     with database.session() as session:
         orphans = SelectionProblemRepository(session).delete(problem.owner_id, problem.id)
     assert {file.kind for file in orphans} == {"test_selection_arms", "test_selection_tables"}
-    assert StoredFile("test_selection_tables", table) in orphans
+    remove_unreferenced(database, files, orphans)
+    assert not any(files.has(file) for file in (freed, *orphans))
 
 
 def test_a_training_of_a_deleted_problem_is_lost(database: Database, files: Files) -> None:
