@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import StratifiedGroupKFold
 
 from autoprog.cohort import Cohort
+from autoprog.evaluation.grouped_folds import grouped_splits
 from autoprog.evaluation.plan import Plan
 from autoprog.space import Calibrated, CalibratedIncidence, Configuration, build_pipeline, event_times
 
@@ -83,6 +83,6 @@ def fit_pipeline(
     if cohort.groups is None or not isinstance(pipeline, Calibrated | CalibratedIncidence):
         return pipeline.fit(X, y)
     inner: Any = pipeline.cv  # a number of folds, or what makes them
-    grouped = StratifiedGroupKFold(getattr(inner, "n_splits", inner), shuffle=True, random_state=seed)
-    pipeline.set_params(cv=list(grouped.split(X, cohort.y[rows], cohort.groups[rows]))).fit(X, y)
+    splits = grouped_splits(cohort.y[rows], cohort.groups[rows], getattr(inner, "n_splits", inner), seed)
+    pipeline.set_params(cv=splits).fit(X, y)
     return pipeline.set_params(cv=inner)  # rows are no part of a stored model

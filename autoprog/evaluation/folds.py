@@ -7,9 +7,10 @@ from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
+from sklearn.model_selection import StratifiedKFold
 
 from autoprog.cohort import Cohort
+from autoprog.evaluation.grouped_folds import grouped_splits
 from autoprog.evaluation.strata import outcome_strata
 
 
@@ -47,11 +48,13 @@ def make_folds(cohort: Cohort, folds: int, repeats: int, seed: int) -> tuple[tup
     tuple of tuple of Fold
         `repeats` partitions of `folds` folds each.
     """
+    strata = outcome_strata(cohort, folds)
     partitions = []
     for repeat in range(repeats):
         random_state = int(np.random.SeedSequence([seed, repeat]).generate_state(1)[0])
-        splitter_class = StratifiedKFold if cohort.groups is None else StratifiedGroupKFold
-        splitter = splitter_class(folds, shuffle=True, random_state=random_state)
-        rows = splitter.split(np.zeros(cohort.n_rows), outcome_strata(cohort, folds), cohort.groups)
+        if cohort.groups is None:
+            rows = StratifiedKFold(folds, shuffle=True, random_state=random_state).split(strata, strata)
+        else:
+            rows = grouped_splits(strata, cohort.groups, folds, random_state)
         partitions.append(tuple(Fold(train, test) for train, test in rows))
     return tuple(partitions)
