@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +10,7 @@ from sklearn.model_selection import StratifiedKFold
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation.grouped_folds import grouped_splits
+from autoprog.evaluation.kept import kept_with_cohort
 from autoprog.evaluation.strata import outcome_strata
 
 
@@ -28,7 +28,7 @@ class Fold:
     test: NDArray[np.intp]
 
 
-@lru_cache(maxsize=4)
+@kept_with_cohort
 def make_folds(cohort: Cohort, folds: int, repeats: int, seed: int) -> tuple[tuple[Fold, ...], ...]:
     """Split the patients into folds stratified by outcome, of event times by when it came; groups are never split.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
 from autoprog.cohort import Cohort, windowed
 from autoprog.evaluation.event_metrics import FollowUp, event_metric_of
 from autoprog.evaluation.folds import Fold, make_folds
+from autoprog.evaluation.kept import kept_with_cohort
 from autoprog.evaluation.metrics import Metric, metric_of
 from autoprog.evaluation.strata import outcome_strata, stratified_sample
 from autoprog.space import Configuration, Reduction, TableShape, stratified_rows
@@ -59,7 +59,9 @@ class Plan:
 
     def metric_for(self, cohort: Cohort) -> Metric:
         """The metric, as it is measured among the patients of this cohort."""
-        return _metric(self.metric, self.thresholds, self.times, cohort)
+        if cohort.has_times:
+            return _event_metric(cohort, self.metric, self.times)
+        return metric_of(self.metric, self.thresholds)
 
     def sample(self, cohort: Cohort, configuration: Configuration | None = None) -> Cohort:
         """The rows that evaluations are made on: all, or a subsample that keeps the share of events.
@@ -128,19 +130,17 @@ class Plan:
         return replace(shape, n_patients=n_patients, n_periods=n_periods, n_minority=min(holders))
 
 
-@lru_cache(maxsize=4)
-def _metric(name: str, thresholds: tuple[float, float] | None, times: tuple[float, ...], cohort: Cohort) -> Metric:
-    if cohort.has_times:
-        return event_metric_of(name, FollowUp.of(cohort, times))
-    return metric_of(name, thresholds)
+@kept_with_cohort
+def _event_metric(cohort: Cohort, name: str, times: tuple[float, ...]) -> Metric:
+    return event_metric_of(name, FollowUp.of(cohort, times))
 
 
-@lru_cache(maxsize=4)
+@kept_with_cohort
 def _windowed(cohort: Cohort, window: int) -> Cohort:
     return windowed(cohort, window)
 
 
-@lru_cache(maxsize=4)
+@kept_with_cohort
 def _sample(cohort: Cohort, size: int, folds: int, seed: int) -> Cohort:
     rng = np.random.default_rng([seed, size])
     if cohort.has_times:
