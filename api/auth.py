@@ -6,10 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
 
-from fastapi import Depends
+from fastapi import Depends, Request
+from fastapi.concurrency import run_in_threadpool
+from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from api.dependencies import ContextDependency
+from api.dependencies import ContextDependency, get_context
 from api.problems import ForbiddenError, UnauthorizedError
 from autoprog.storage.repositories import KeyRepository
 
@@ -80,6 +82,32 @@ def _requires(scope: Scope) -> Callable[[Principal], Principal]:
     return authorize
 
 
-Reader = Annotated[Principal, Depends(_requires("read"))]
-Writer = Annotated[Principal, Depends(_requires("write"))]
-Predictor = Annotated[Principal, Depends(_requires("predict"))]
+_AUTHORIZERS = {scope: _requires(scope) for scope in SCOPES}
+
+Reader = Annotated[Principal, Depends(_AUTHORIZERS["read"])]
+Writer = Annotated[Principal, Depends(_AUTHORIZERS["write"])]
+Predictor = Annotated[Principal, Depends(_AUTHORIZERS["predict"])]
+
+
+async def admit(request: Request, dependant: Dependant) -> None:
+    """Refuse whoever may not use a route, before anything else is done for the request.
+
+    Parameters
+    ----------
+    request : Request
+        Its body is not touched.
+    dependant : Dependant
+        What the route asks for: a `Reader`, a `Writer` or a `Predictor`.
+
+    Raises
+    ------
+    UnauthorizedError
+        If there is no key, or it is unknown or revoked.
+    ForbiddenError
+        If the key lacks the scope.
+    """
+    principal = await run_in_threadpool(authenticate, get_context(request), await _bearer(request))
+    asked = {dependency.call for dependency in dependant.dependencies}
+    for authorize in _AUTHORIZERS.values():
+        if authorize in asked:
+            authorize(principal)

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, NoReturn, TypeVar
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from fastapi import Request
 from fastapi.concurrency import run_in_threadpool
@@ -18,6 +18,14 @@ from autoprog.errors import Fault, InvalidInputError, TooLargeError, Unsupported
 
 _FILE = "file"
 _MIB = 2**20
+_LARGE = _MIB
+# The parser, which is written in C, keeps every other thread waiting from the first byte to the last, seconds for some
+# ten MiB. With these it comes back to Python all the time, where others get their turn.
+_YIELDING: Mapping[str, Any] = {
+    "object_hook": lambda found: found,
+    "parse_int": lambda digits: int(digits),  # noqa: PLW0108
+    "parse_float": lambda digits: float(digits),  # noqa: PLW0108
+}
 
 Document = TypeVar("Document", bound=BaseModel)
 Result = TypeVar("Result")
@@ -149,10 +157,34 @@ def parse_json(model: type[Document], text: bytes, pointer: str) -> Document:
     return validate_document(model, load_json(text, pointer), pointer)
 
 
-def load_json(text: bytes, pointer: str) -> object:
-    """Read JSON text; raises InvalidInputError, which points to where it stood."""
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+def load_json(text: bytes, pointer: str, constant: Callable[[str], object] = _refuse_constant) -> object:
+    """Read JSON text.
+
+    Parameters
+    ----------
+    text : bytes
+        UTF-8.
+    pointer : str
+        Where it stood.
+    constant : callable
+        What becomes of NaN and the infinities, which Python writes and JSON does not have; by default they are faults.
+
+    Returns
+    -------
+    object
+        What it says.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no JSON.
+    """
     try:
-        document: object = json.loads(text, parse_constant=_refuse_constant)
+        document: object = json.loads(text, parse_constant=constant, **(_YIELDING if len(text) > _LARGE else {}))
     except RecursionError:
         raise InvalidInputError([Fault(pointer, "nested too deeply")]) from None
     except ValueError as error:
@@ -168,10 +200,6 @@ def validate_document(model: type[Document], document: object, pointer: str) -> 
         raise InvalidInputError(faults_of_validation(error.errors(include_input=False), pointer)) from None
     except RecursionError:
         raise InvalidInputError([Fault(pointer, "nested too deeply")]) from None
-
-
-def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no JSON value")
 
 
 def attempt(faults: list[Fault], work: Callable[[], Result], prefix: str = "") -> Result | None:

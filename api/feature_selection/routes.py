@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
@@ -18,12 +18,17 @@ from api.feature_selection.schemas import (
     StreamRequest,
 )
 from api.idempotency import OnceDependency, answer, digest_of
+from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
-from api.uploads import require_json
 from autoprog.storage.repositories import FeatureSelectionRepository, FeatureStreamRepository, StoredAnswer
 
-router = APIRouter(prefix="/v1/feature-selection/streams", tags=["feature selection"], responses=problems(401, 403))
+router = APIRouter(
+    prefix="/v1/feature-selection/streams",
+    tags=["feature selection"],
+    responses=problems(401, 403),
+    route_class=JsonRoute,
+)
 
 
 @router.post(
@@ -32,8 +37,7 @@ router = APIRouter(prefix="/v1/feature-selection/streams", tags=["feature select
     summary="Begin to learn which few features to look at",
     status_code=201,
     response_model=StreamDocument,
-    dependencies=[Depends(require_json)],
-    responses=problems(400, 409, 413, 415, 422),
+    responses=problems(409, 413, 415, 422),
 )
 def create_stream(request: StreamRequest, principal: Writer, once: OnceDependency) -> Response:
     """Take the names of the features, how many can be looked at in a patient, and who learns."""
@@ -134,9 +138,8 @@ def delete_selection(stream_id: str, selection_id: str, session: WriteSession, p
     "/{stream_id}/observations",
     operation_id="observe_patient",
     summary="Predict a patient from the selected features, then learn the label",
-    dependencies=[Depends(require_json)],
     response_model=ObservationDocument,
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def observe_patient(stream_id: str, request: ObservationRequest, principal: Writer, once: OnceDependency) -> Response:
     """Take observations one after another, late ones too; the same again gets the same answer, and is learnt once."""

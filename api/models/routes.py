@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Predictor, Reader, Writer
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.idempotency import OnceDependency, answer
+from api.json_route import JsonRoute
 from api.models import service
 from api.models.schemas import (
     ModelDocument,
@@ -19,11 +20,10 @@ from api.models.schemas import (
 )
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
-from api.uploads import require_json
 from autoprog.storage.repositories import ModelRepository, StoredAnswer, ValidationRepository
 from autoprog.storage.stored_files import remove_unreferenced
 
-router = APIRouter(prefix="/v1/models", tags=["models"], responses=problems(401, 403))
+router = APIRouter(prefix="/v1/models", tags=["models"], responses=problems(401, 403), route_class=JsonRoute)
 
 
 @router.get("", operation_id="list_models", summary="List models, oldest first", responses=problems(422))
@@ -44,8 +44,7 @@ def get_model(model_id: str, session: ReadSession, principal: Reader) -> ModelDo
     "/{model_id}/predictions",
     operation_id="predict_with_model",
     summary="Predict the risk of patients",
-    dependencies=[Depends(require_json)],
-    responses=problems(400, 404, 413, 415, 422),
+    responses=problems(404, 413, 415, 422),
 )
 def predict_with_model(
     model_id: str, request: PredictionRequest, principal: Predictor, context: ContextDependency
@@ -72,8 +71,7 @@ def delete_model(model_id: str, context: ContextDependency, principal: Writer) -
     summary="Bring a model to another cohort, as a new version",
     status_code=201,
     response_model=ModelDocument,
-    dependencies=[Depends(require_json)],
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def recalibrate_model(
     model_id: str, request: RecalibrationRequest, context: ContextDependency, principal: Writer, once: OnceDependency
@@ -93,8 +91,7 @@ def recalibrate_model(
     summary="Measure a model in another cohort",
     status_code=201,
     response_model=ValidationDocument,
-    dependencies=[Depends(require_json)],
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def validate_model(
     model_id: str, request: ValidationRequest, context: ContextDependency, principal: Writer, once: OnceDependency

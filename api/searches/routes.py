@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlalchemy.orm import Session
@@ -13,6 +14,7 @@ from sqlalchemy.orm import Session
 from api.auth import Predictor, Reader, Writer
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.idempotency import OnceDependency, answer
+from api.json_route import JsonRoute
 from api.models.schemas import PredictionDocument, PredictionRequest
 from api.models.service import predict
 from api.openapi import json_body, multipart_body, problems, reference
@@ -28,14 +30,14 @@ from api.searches.schemas import (
     SearchDocument,
     SearchRequest,
 )
-from api.uploads import Upload, content_type_of, parse_json, receive_upload, require_json
+from api.uploads import Upload, content_type_of, parse_json, receive_upload
 from autoprog.cohort import CohortSpec
 from autoprog.errors import UnsupportedMediaError
 from autoprog.search import SearchSettings
 from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository, StoredAnswer
 from autoprog.storage.repositories.evaluations import EvaluationOrder
 
-router = APIRouter(prefix="/v1/searches", tags=["searches"], responses=problems(401, 403))
+router = APIRouter(prefix="/v1/searches", tags=["searches"], responses=problems(401, 403), route_class=JsonRoute)
 
 _RETRY_AFTER = "1"
 _MULTIPART = multipart_body({"spec": CohortSpec}, {"search": SearchSettings})
@@ -44,7 +46,7 @@ _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": json_body(
 
 async def _body(request: Request, context: ContextDependency, _: Writer) -> Upload | SearchRequest:
     if content_type_of(request) == "application/json":
-        return parse_json(SearchRequest, await request.body(), "")
+        return await run_in_threadpool(parse_json, SearchRequest, await request.body(), "")
     if content_type_of(request) == "multipart/form-data":
         return await receive_upload(request, ("spec", "search"), context.settings.upload_mb)
     raise UnsupportedMediaError("send application/json, or multipart/form-data with the parts file, spec and search")
@@ -214,8 +216,7 @@ def get_report(search_id: str, session: ReadSession, principal: Reader) -> HTMLR
     "/{search_id}/predictions",
     operation_id="predict_with_search",
     summary="Predict the risk of patients with the search's model",
-    dependencies=[Depends(require_json)],
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def predict_with_search(
     search_id: str, request: PredictionRequest, principal: Predictor, context: ContextDependency

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
@@ -21,12 +21,14 @@ from api.diagnosis.learners.schemas import (
 from api.diagnosis.models.schemas import DiagnosisModelDocument
 from api.diagnosis.models.service import model_documents
 from api.idempotency import OnceDependency, answer
+from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
-from api.uploads import require_json
 from autoprog.storage.repositories import DiagnosisLearnerRepository, StoredAnswer
 
-router = APIRouter(prefix="/v1/diagnosis/learners", tags=["diagnosis"], responses=problems(401, 403))
+router = APIRouter(
+    prefix="/v1/diagnosis/learners", tags=["diagnosis"], responses=problems(401, 403), route_class=JsonRoute
+)
 
 
 @router.post(
@@ -34,9 +36,8 @@ router = APIRouter(prefix="/v1/diagnosis/learners", tags=["diagnosis"], response
     operation_id="create_diagnosis_learner",
     summary="Begin to learn which disease shows which finding",
     status_code=201,
-    dependencies=[Depends(require_json)],
     response_model=LearnerDocument,
-    responses=problems(400, 409, 413, 415, 422),
+    responses=problems(409, 413, 415, 422),
 )
 def create_learner(request: LearnerRequest, principal: Writer, once: OnceDependency) -> Response:
     """Take the findings, each with the thresholds that it may be cut at, and the labels."""
@@ -78,9 +79,8 @@ def delete_learner(learner_id: str, session: WriteSession, principal: Writer) ->
     "/{learner_id}/cases",
     operation_id="teach_diagnosis_learner",
     summary="Learn from labelled cases",
-    dependencies=[Depends(require_json)],
     response_model=CasesDocument,
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def study_cases(
     learner_id: str, request: CasesRequest, context: ContextDependency, principal: Writer, once: OnceDependency
@@ -98,9 +98,8 @@ def study_cases(
     operation_id="create_learnt_diagnosis_model",
     summary="Make a diagnosis model of what was learnt",
     status_code=201,
-    dependencies=[Depends(require_json)],
     response_model=DiagnosisModelDocument,
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def create_model(
     learner_id: str, request: LearntModelRequest, context: ContextDependency, principal: Writer, once: OnceDependency

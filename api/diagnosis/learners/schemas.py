@@ -55,7 +55,8 @@ class LearnerRequest(_Strict):
 class CaseRequest(_Strict):
     """A patient whose label is known."""
 
-    values: dict[Name, FiniteFloat | None] = Field(
+    # Any text will do: what is no name is no finding either, and the check of names is slow for millions of them.
+    values: dict[str, FiniteFloat | None] = Field(
         description="findings by name, as they were measured; null or left out where there is none"
     )
     label: Name

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from typing import Annotated
 
-from fastapi import APIRouter, Body, Depends, Path, Query, Response
+from fastapi import APIRouter, Body, Path, Query, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
@@ -19,12 +19,12 @@ from api.diagnosis.sessions.schemas import (
     SessionSummary,
 )
 from api.idempotency import OnceDependency, answer
+from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
-from api.uploads import require_json
 from autoprog.storage.repositories import DiagnosisSessionRepository, StoredAnswer
 
-router = APIRouter(prefix="/v1/diagnosis", tags=["diagnosis"], responses=problems(401, 403))
+router = APIRouter(prefix="/v1/diagnosis", tags=["diagnosis"], responses=problems(401, 403), route_class=JsonRoute)
 
 Most = Annotated[
     int, Query(ge=0, le=MAX_REMAINING, alias="remaining", description="how many of the candidates to list at most")
@@ -37,7 +37,7 @@ Most = Annotated[
     summary="Open a session",
     status_code=201,
     response_model=SessionDocument,
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def open_session(
     model_id: str,
@@ -102,9 +102,8 @@ def delete_session(session_id: str, session: WriteSession, principal: Writer) ->
     "/sessions/{session_id}/answers",
     operation_id="answer_diagnosis_query",
     summary="Answer the question, and get the next one",
-    dependencies=[Depends(require_json)],
     response_model=SessionDocument,
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def give_answer(
     session_id: str,

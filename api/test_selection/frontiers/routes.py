@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Predictor, Reader, Writer
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.idempotency import OnceDependency, answer, digest_of
+from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
 from api.test_selection.frontiers import service
@@ -17,10 +18,14 @@ from api.test_selection.frontiers.schemas import (
     MissingTestsDocument,
     MissingTestsRequest,
 )
-from api.uploads import require_json
 from autoprog.storage.repositories import FrontierRepository, StoredAnswer
 
-router = APIRouter(prefix="/v1/searches/{search_id}/test-frontiers", tags=["searches"], responses=problems(401, 403))
+router = APIRouter(
+    prefix="/v1/searches/{search_id}/test-frontiers",
+    tags=["searches"],
+    responses=problems(401, 403),
+    route_class=JsonRoute,
+)
 
 
 @router.post(
@@ -29,8 +34,7 @@ router = APIRouter(prefix="/v1/searches/{search_id}/test-frontiers", tags=["sear
     summary="Trace performance against the cost of tests",
     status_code=202,
     response_model=FrontierDocument,
-    dependencies=[Depends(require_json)],
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def create_frontier(
     search_id: str, request: FrontierRequest, context: ContextDependency, principal: Writer, once: OnceDependency
@@ -85,8 +89,7 @@ def delete_frontier(search_id: str, frontier_id: str, session: WriteSession, pri
     "/{frontier_id}/missing-tests",
     operation_id="rank_missing_tests",
     summary="For one patient: which missing test would change the risk most for its cost?",
-    dependencies=[Depends(require_json)],
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def rank_missing_tests(
     search_id: str,

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
 from api.dependencies import ContextDependency, ReadSession
 from api.idempotency import OnceDependency, answer, digest_of
+from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
 from api.test_selection.problems import service
@@ -17,11 +18,12 @@ from api.test_selection.problems.schemas import (
     ProblemRequest,
     ProblemSummary,
 )
-from api.uploads import require_json
 from autoprog.storage.repositories import SelectionProblemRepository, StoredAnswer
 from autoprog.storage.stored_files import remove_unreferenced
 
-router = APIRouter(prefix="/v1/test-selection/problems", tags=["test selection"], responses=problems(401, 403))
+router = APIRouter(
+    prefix="/v1/test-selection/problems", tags=["test selection"], responses=problems(401, 403), route_class=JsonRoute
+)
 
 
 @router.post(
@@ -30,8 +32,7 @@ router = APIRouter(prefix="/v1/test-selection/problems", tags=["test selection"]
     summary="Make a problem: which tests are worth their cost?",
     status_code=201,
     response_model=ProblemDocument,
-    dependencies=[Depends(require_json)],
-    responses=problems(400, 404, 409, 413, 415, 422)
+    responses=problems(404, 409, 413, 415, 422)
     | {202: {"model": ProblemDocument, "description": "its classifiers are being trained: `status` tells how far"}},
 )
 def create_problem(

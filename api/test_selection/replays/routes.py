@@ -2,33 +2,32 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
 from api.dependencies import ContextDependency, ReadSession
 from api.idempotency import OnceDependency, answer, digest_of
+from api.json_route import JsonRoute
 from api.openapi import Responses, problems
 from api.pagination import ListDocument, PageParameters
 from api.test_selection.replays import service
 from api.test_selection.replays.schemas import ReplayDocument, ReplayRequest, ReplayResult
-from api.uploads import require_json
 from autoprog.storage.repositories import SelectionReplayRepository, StoredAnswer
 from autoprog.storage.stored_files import remove_unreferenced
 
 _PATH = "/v1/test-selection/problems/{problem_id}/replays"
 _QUEUED: Responses = {202: {"model": ReplayDocument, "description": "it takes a job: its address tells how far it is"}}
 
-router = APIRouter(prefix=_PATH, tags=["test selection"], responses=problems(401, 403))
+router = APIRouter(prefix=_PATH, tags=["test selection"], responses=problems(401, 403), route_class=JsonRoute)
 
 
 @router.post(
     "",
     operation_id="replay_test_selection",
     summary="Run the problem's policy over a table of predictions",
-    dependencies=[Depends(require_json)],
     response_model=ReplayResult,
-    responses=problems(400, 404, 409, 413, 415, 422) | _QUEUED,
+    responses=problems(404, 409, 413, 415, 422) | _QUEUED,
 )
 def create_replay(
     problem_id: str, request: ReplayRequest, context: ContextDependency, principal: Writer, once: OnceDependency

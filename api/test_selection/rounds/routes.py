@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import hashlib
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.idempotency import OnceDependency, answer, digest_of
+from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
 from api.test_selection.rounds import service
 from api.test_selection.rounds.schemas import FeedbackRequest, RoundDocument
-from api.uploads import require_json
 from autoprog.storage.repositories import (
     SelectionProblemRepository,
     SelectionRoundRepository,
@@ -23,7 +23,7 @@ from autoprog.storage.repositories import (
 
 _PATH = "/v1/test-selection/problems/{problem_id}/rounds"
 
-router = APIRouter(prefix=_PATH, tags=["test selection"], responses=problems(401, 403))
+router = APIRouter(prefix=_PATH, tags=["test selection"], responses=problems(401, 403), route_class=JsonRoute)
 
 
 @router.post(
@@ -87,9 +87,8 @@ def delete_round(problem_id: str, round_id: str, session: WriteSession, principa
     "/{round_id}/feedback",
     operation_id="give_test_selection_feedback",
     summary="Tell what a round has shown, and get the prediction to act on",
-    dependencies=[Depends(require_json)],
     response_model=RoundDocument,
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def give_feedback(
     problem_id: str,
