@@ -10,6 +10,7 @@ from typing import Any
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
+from autoprog.cohort.messages import HALF_A_PAIR
 from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
 MEDIA_TYPE = "application/problem+json"
@@ -176,6 +177,8 @@ def _encodable(text: str) -> str:
 
 
 def _sentence(error: Mapping[str, Any]) -> str:
+    if error["type"] == "string_unicode":
+        return HALF_A_PAIR
     if error["type"] == "value_error":
         return str(error["msg"]).removeprefix("Value error, ")
     return str(error["msg"])

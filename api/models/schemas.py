@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from api.cohorts.schemas import FeatureDocument, OutcomeDocument
+from api.idempotency import digest_of
 from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
 from api.searches.schemas import (
     CalibrationCurveDocument,
@@ -20,7 +20,7 @@ from api.searches.schemas import (
 )
 from api.searches.score_schemas import NetBenefitDocument, ScoreDocument
 from autoprog.evaluation import THRESHOLDS
-from autoprog.search.settings import Thresholds
+from autoprog.search.settings import Text, Thresholds
 
 MAX_PATIENTS = 10_000
 """Most patients of one request for predictions."""
@@ -98,7 +98,7 @@ class _OnCohort(BaseModel):
 
     def fingerprint(self) -> str:
         """Digest of what was asked: the same for the same request."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        return digest_of(self)
 
 
 class RecalibrationRequest(_OnCohort):
@@ -115,7 +115,7 @@ class ValidationRequest(_OnCohort):
     """Patients with known outcomes to measure a model on."""
 
     thresholds: Thresholds = Field(THRESHOLDS, description="range of risks that the net benefit is a mean over")
-    subgroups: list[str] | None = Field(None, description="features to measure by; default: sex and age")
+    subgroups: list[Text] | None = Field(None, description="features to measure by; default: sex and age")
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of the bootstrap")
 
 

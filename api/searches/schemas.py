@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from datetime import datetime
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
+from api.idempotency import digest_of
 from api.problems import Problem
 from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
 from api.searches.score_schemas import Interval, NetBenefitDocument, ScoreDocument
@@ -32,7 +32,7 @@ class SearchRequest(SearchSettings):
 
     def fingerprint(self) -> str:
         """SHA-256 of the request, defaults filled in."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()
+        return digest_of(self)
 
 
 class EvaluationCounts(BaseModel):

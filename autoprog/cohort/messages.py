@@ -17,6 +17,9 @@ FIRST = 5
 MOST_FAULTS = 100
 """How many faults, or warnings, an answer lists before it counts the rest."""
 
+HALF_A_PAIR = "the text holds half of a surrogate pair, which is no character"
+"""What is wrong with a text that JSON can spell and nothing can store or answer with; pydantic's own words say less."""
+
 
 def pointer(*steps: object) -> str:
     """The JSON pointer through these steps.

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
 
 from autoprog.cohort.cohort import Mode
-from autoprog.cohort.messages import capped, pointer
+from autoprog.cohort.messages import HALF_A_PAIR, capped, pointer
 from autoprog.cohort.outcome_spec import (
     BinaryOutcomeSpec,
     OutcomeSpec,
@@ -169,4 +169,4 @@ def _detail(kind: str, loc: tuple[int | str, ...], text: str, form: type[CohortS
             return f"required: the outcome of {_KEYS[form]}"
         if kind == "extra_forbidden":
             return f"unknown: the outcome of {_KEYS[form]}"
-    return text.removeprefix("Value error, ")
+    return HALF_A_PAIR if kind == "string_unicode" else text.removeprefix("Value error, ")

@@ -32,8 +32,9 @@ def _canonical(value: object) -> str:
 ColumnName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]
 CellValue = Annotated[
     str,
-    BeforeValidator(_canonical, json_schema_input_type=bool | int | float | str),
+    # Next to the type, they also refuse half a surrogate pair, which JSON can spell and no table can hold.
     StringConstraints(min_length=1, max_length=1000),
+    BeforeValidator(_canonical, json_schema_input_type=bool | int | float | str),
 ]
 ShortText = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=100)]
 Duration = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -25,6 +25,8 @@ MetricName = Literal[
     "time_dependent_auc",
     "integrated_brier",
 ]
+# Without a bound a text could hold half a surrogate pair, which JSON can spell and no answer could tell.
+Text = Annotated[str, Field(max_length=1000)]
 Window = Annotated[int, Field(ge=1, le=100)]
 Threshold = Annotated[float, Field(gt=0, lt=1)]
 
@@ -133,9 +135,9 @@ class ConditionSettings(BaseModel):
 
     model_config = _FROZEN
 
-    feature: str
+    feature: Text
     operator: Operator = Field(description="= for binary and categorical features, >= and < for the others")
-    value: bool | float | str = Field(description="a number in the feature's unit, or a level")
+    value: bool | float | Text = Field(description="a number in the feature's unit, or a level")
 
 
 class PriorRuleSettings(BaseModel):
@@ -212,7 +214,7 @@ class SearchSettings(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of folds, pipelines and proposals")
     budget: Budget = Budget()
     limits: EvaluationLimits = EvaluationLimits()
-    space: dict[StageName, list[str]] = Field(
+    space: dict[StageName, list[Text]] = Field(
         default_factory=dict,
         description="names of the algorithms to keep, stage by stage, as `GET /v1/space` shows them; default: all",
     )
@@ -233,7 +235,7 @@ class SearchSettings(BaseModel):
         description="how the model is made of what was evaluated: by probability to be the best, by greedy selection "
         "with bagging, by a stacked logistic combination, or the best configuration alone",
     )
-    subgroups: list[str] | None = Field(
+    subgroups: list[Text] | None = Field(
         None,
         description="features by whose values the model is measured too; default: sex and age, where there are any",
     )

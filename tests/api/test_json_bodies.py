@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from httpx2 import Response
 
 from api import json_route
 from api.uploads import load_json
+from autoprog.cohort.messages import HALF_A_PAIR
 from autoprog.errors import InvalidInputError
 from tests.api.conftest import MakeClient
-from tests.api.searching import pointers
+from tests.api.diagnosing import MODELS, made, make_model
+from tests.api.searching import SMALL, SMALL_SPEC, make_cohort, multipart, pointers, table
 
 JSON = {"Content-Type": "application/json"}
 
@@ -90,3 +93,66 @@ def test_constants_that_json_does_not_have(space: bytes) -> None:
     with pytest.raises(InvalidInputError, match="NaN is no JSON value"):
         load_json(b"[NaN]" + space, "")
     assert load_json(b"[-Infinity]" + space, "", float) == [-math.inf]
+
+
+HALF = "\ud800"  # of a surrogate pair: JSON can spell it, no text in UTF-8 can hold it
+_RULE = {"stratum": "high", "probability": 0.5}
+_LEARNER = {"name": "l", "findings": [{"name": "pain"}], "labels": ["a", "b"]}
+
+
+def _send(client: TestClient, path: str, body: object, key: str | None = None) -> Response:
+    headers = JSON if key is None else {**JSON, "Idempotency-Key": key}
+    return client.post(path, content=json.dumps(body), headers=headers)
+
+
+def _nested(value: object, depth: int = 300) -> object:
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("settings", "pointer"),
+    [
+        ({"space": {"prediction": [HALF]}}, "/space/prediction/0"),
+        ({"subgroups": [HALF]}, "/subgroups/0"),
+        ({"prior_rules": [_RULE | {"conditions": [{"feature": HALF, "operator": ">=", "value": 1}]}]},
+         "/prior_rules/0/conditions/0/feature"),
+        ({"prior_rules": [_RULE | {"conditions": [{"feature": "sex", "operator": "=", "value": HALF}]}]},
+         "/prior_rules/0/conditions/0/value"),
+    ],
+)  # fmt: skip
+def test_half_a_pair_in_the_settings_of_a_search_is_a_fault(
+    client: TestClient, settings: dict[str, Any], pointer: str
+) -> None:
+    response = _send(client, "/v1/searches", {"cohort_id": make_cohort(client)["id"], **settings}, key="k")
+    assert response.status_code == 422
+    assert {e["detail"] for e in response.json()["errors"] if e["pointer"].startswith(pointer)} == {HALF_A_PAIR}
+
+
+@pytest.mark.parametrize(
+    "value", [HALF, {HALF: 1}, _nested(1), _nested(HALF)], ids=["half", "key", "deep", "deep half"]
+)
+def test_what_no_text_can_hold_is_a_fault_of_any_field(client: TestClient, value: object) -> None:
+    sessions = f"{MODELS}/{make_model(client)['id']}/sessions"
+    models = f"/v1/diagnosis/learners/{made(client.post('/v1/diagnosis/learners', json=_LEARNER))['id']}/models"
+    for key in (None, "k"):
+        assert pointers(_send(client, sessions, {"certainty": value}, key)) == ["/certainty"]
+    for field in ("name", "algorithm", "exponential_cost_base", "stop", "ties", "seed"):
+        assert pointers(_send(client, models, {"name": "x", field: value}, field)) == [f"/{field}"]
+    validations = {"cohort_id": "x", "subgroups": [value]}
+    assert pointers(_send(client, "/v1/models/x/validations", validations)) == ["/subgroups/0"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer"),
+    [
+        ({"outcome": {"column": "died", "positive": HALF}}, "/spec/outcome/positive"),
+        ({"na_values": [HALF]}, "/spec/na_values/0"),
+        ({"features": {"sex": {"kind": "ordinal", "levels": ["m", "f", HALF]}}}, "/spec/features/sex/levels/2"),
+    ],
+)
+def test_half_a_pair_in_a_spec_is_a_fault(client: TestClient, changes: dict[str, Any], pointer: str) -> None:
+    response = client.post("/v1/cohorts", files=multipart({**SMALL_SPEC, **changes}, table(*SMALL)))
+    assert response.status_code == 422
+    assert [e["detail"] for e in response.json()["errors"] if e["pointer"] == pointer] == [HALF_A_PAIR]

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from fastapi import APIRouter, Response
-from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
@@ -20,7 +17,7 @@ from api.diagnosis.learners.schemas import (
 )
 from api.diagnosis.models.schemas import DiagnosisModelDocument
 from api.diagnosis.models.service import model_documents
-from api.idempotency import OnceDependency, answer
+from api.idempotency import OnceDependency, answer, digest_of
 from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
@@ -46,7 +43,7 @@ def create_learner(request: LearnerRequest, principal: Writer, once: OnceDepende
         row = service.create_learner(session, principal.owner_id, request)
         return answer(201, service.learner_document(row), Location=f"/v1/diagnosis/learners/{row.id}")
 
-    return once.run(_digest(request), work)
+    return once.run(digest_of(request), work)
 
 
 @router.get("", operation_id="list_diagnosis_learners", summary="List learners, oldest first", responses=problems(422))
@@ -90,7 +87,7 @@ def study_cases(
     def work(session: Session) -> StoredAnswer:
         return answer(200, service.study_cases(context, session, principal.owner_id, learner_id, request))
 
-    return once.run(_digest(request), work)
+    return once.run(digest_of(request), work)
 
 
 @router.post(
@@ -111,8 +108,4 @@ def create_model(
         (document,) = model_documents(session, [row])
         return answer(201, document, Location=f"/v1/diagnosis/models/{row.id}")
 
-    return once.run(_digest(request), work)
-
-
-def _digest(request: BaseModel) -> str:
-    return hashlib.sha256(request.model_dump_json().encode()).hexdigest()
+    return once.run(digest_of(request), work)

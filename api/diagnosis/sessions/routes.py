@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated
 
 from fastapi import APIRouter, Body, Path, Query, Response
@@ -18,7 +17,7 @@ from api.diagnosis.sessions.schemas import (
     SessionRequest,
     SessionSummary,
 )
-from api.idempotency import OnceDependency, answer
+from api.idempotency import OnceDependency, answer, digest_of
 from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
@@ -55,7 +54,7 @@ def open_session(
         document = service.session_document(row, opened, most)
         return answer(201, document, Location=f"/v1/diagnosis/sessions/{row.id}")
 
-    return once.run(_digest(asked), work)
+    return once.run(digest_of(asked), work)
 
 
 @router.get(
@@ -119,7 +118,7 @@ def give_answer(
         row, stands = service.give_answer(context, session, principal.owner_id, session_id, request)
         return answer(200, service.session_document(row, stands, most))
 
-    return once.run(_digest(request), work)
+    return once.run(digest_of(request), work)
 
 
 @router.delete(
@@ -138,7 +137,3 @@ def undo_answer(
 ) -> None:
     """Undo it; the session asks that question again."""
     service.undo_answer(context, session, principal.owner_id, session_id, number)
-
-
-def _digest(request: SessionRequest | AnswerRequest) -> str:
-    return hashlib.sha256(request.model_dump_json().encode()).hexdigest()
