@@ -10,8 +10,13 @@ from api.problems import ProblemResponse, problem
 
 _MIB = 2**20
 _JSON_MIB = 32
-# What the other parts of a multipart body and its boundaries may take beside the file.
-_PARTS_MIB = 2
+# Packed bits name their objects in the part `spec`: two million of them, with short names and groups, take some 100.
+_PARTS_MIB = 128
+
+
+def parts_mb(upload_mb: int) -> int:
+    """How much the parts of an upload beside its file may hold, in MiB."""
+    return min(upload_mb, _PARTS_MIB)
 
 
 class BodyLimit:
@@ -24,7 +29,8 @@ class BodyLimit:
     app : ASGI application
         What is protected.
     upload_mb : int
-        Largest upload in MiB; any other body may be as large, but not above 32 MiB.
+        Largest file in MiB; the other parts of an upload together, and any other body, may be as large, but not above
+        128 and 32 MiB.
     """
 
     def __init__(self, app: ASGIApp, upload_mb: int) -> None:
@@ -38,8 +44,8 @@ class BodyLimit:
             return
         headers = Headers(scope=scope)
         multipart = headers.get("content-type", "").lower().startswith("multipart/form-data")
-        limit_mb = self.upload_mb if multipart else min(self.upload_mb, _JSON_MIB)
-        limit = (limit_mb + (_PARTS_MIB if multipart else 0)) * _MIB
+        limit_mb = self.upload_mb + parts_mb(self.upload_mb) if multipart else min(self.upload_mb, _JSON_MIB)
+        limit = limit_mb * _MIB
         detail = f"the body exceeds {limit_mb} MiB; it was read no further"
         # The rest of the body is still under way: the connection cannot serve another request.
         close = {"Connection": "close"}

@@ -13,6 +13,7 @@ from fastapi.concurrency import run_in_threadpool
 from pydantic import BaseModel, ValidationError
 from starlette.datastructures import FormData, UploadFile
 
+from api.body_limit import parts_mb
 from api.problems import faults_of_validation
 from autoprog.errors import Fault, InvalidInputError, TooLargeError, UnsupportedMediaError
 
@@ -89,7 +90,7 @@ async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int)
     parts : sequence of str
         Names of the JSON parts that are known.
     upload_mb : int
-        Largest file in MiB.
+        Largest file in MiB; see `parts_mb` for the others.
 
     Returns
     -------
@@ -101,16 +102,21 @@ async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int)
     UnsupportedMediaError
         If the body is not `multipart/form-data`.
     TooLargeError
-        If the file exceeds the limit.
+        If the file, or another part, exceeds its limit.
     """
     if content_type_of(request) != "multipart/form-data":
         raise UnsupportedMediaError(f"send multipart/form-data with the parts {', '.join((_FILE, *parts))}")
-    async with request.form(max_files=len(parts) + 1, max_fields=len(parts) + 1) as form:
+    most, most_mb = len(parts) + 1, parts_mb(upload_mb)
+    # The form parser calls a part that is too large a bad request: it is given the bound of the whole body.
+    whole = (upload_mb + most_mb) * _MIB
+    async with request.form(max_files=most, max_fields=most, max_part_size=whole) as form:
         file = form.get(_FILE)
         if isinstance(file, UploadFile) and (file.size or 0) > upload_mb * _MIB:
             raise TooLargeError(f"the file exceeds {upload_mb} MiB")
         content = await run_in_threadpool(_read, file.file) if isinstance(file, UploadFile) else None
         texts = {name: await _text_of(form[name]) for name in parts if name in form}
+        if large := [name for name, text in texts.items() if len(text) > most_mb * _MIB]:
+            raise TooLargeError(f"the part {large[0]} exceeds {most_mb} MiB")
         return Upload(texts, content, tuple(_unexpected(form, (_FILE, *parts))))
 
 

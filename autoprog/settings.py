@@ -32,7 +32,7 @@ class Settings(BaseSettings):
         None, description="evaluations at once; default: number of cores"
     )
     plugins: tuple[str, ...] = Field((), description="modules that register algorithms of your own")
-    upload_mb: Annotated[int, Field(ge=1)] = Field(256, description="largest upload")
+    upload_mb: Annotated[int, Field(ge=1)] = Field(256, description="largest file of an upload")
     decompressed_mb: Annotated[int, Field(ge=1)] = Field(512, description="largest size of a file once decompressed")
     model_key: SecretStr | None = Field(None, description="HMAC key that signs stored models where storage is shared")
     log_json: bool = Field(default=False, description="structured logs as JSON lines")

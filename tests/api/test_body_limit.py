@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import select
 import socket
 from collections.abc import Iterator
@@ -10,6 +11,7 @@ from contextlib import suppress
 import pytest
 from fastapi.testclient import TestClient
 
+from tests.api.diagnosing import packed
 from tests.api.searching import multipart
 
 MIB = 2**20
@@ -84,6 +86,19 @@ def test_a_file_above_the_limit_is_too_large(client: TestClient) -> None:
     response = client.post("/v1/cohorts", files=multipart(content=b"x" * (MIB + 1)))
     assert response.status_code == 413
     assert response.json()["type"] == "/problems/too-large"
+
+
+def test_a_part_may_be_as_large_as_a_file(client: TestClient) -> None:
+    names = [{"name": f"object {i} " + "x" * 16, "group": f"g{i % 3}"} for i in range(15_000)]
+    spec = {"name": "packed", "objects": names, "queries": [{"name": f"q{i}"} for i in range(3)]}
+    part = json.dumps(spec).ljust(MIB)
+    matrix = packed([[i % 2, i % 3 == 0, i % 5 == 0] for i in range(15_000)])
+    for text, status in ((part, 201), (part + " ", 413)):
+        parts = [("file", ("m", matrix)), ("spec", (None, text, "application/json"))]
+        response = client.post("/v1/diagnosis/models", files=parts)
+        assert response.status_code == status, response.text
+    assert response.json()["type"] == "/problems/too-large"
+    assert "the part spec exceeds 1 MiB" in response.json()["detail"]
 
 
 def test_other_bodies_have_a_limit_too(client: TestClient) -> None:
