@@ -20,8 +20,8 @@ class Fault:
     pointer : str
         JSON pointer (RFC 6901) to the place: `/spec/outcome/column`, `/file/columns/age`, `/patients/3/age`.
     detail : str
-        What is wrong, in words: the column, the count, the bound that was broken. Never a patient's value
-        beside that of a cell which could not be read.
+        What is wrong, in words: the column, the rows, the count, the bound that was broken. Never a patient's value:
+        a cell that could not be read is told by its place, and by what was expected there.
     """
 
     pointer: str

@@ -9,13 +9,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import canonical_text, short
+from autoprog.cohort.canonical import canonical_text
 from autoprog.cohort.cohort import Cohort
 from autoprog.cohort.messages import count_text
 from autoprog.cohort.schema import Feature
 from autoprog.errors import Fault, InvalidInputError
-
-_SHOWN = 5
 
 
 def align(features: Sequence[Feature], cohort: Cohort, pointer: str) -> NDArray[np.float64]:
@@ -66,9 +64,10 @@ def _numbers(feature: Feature, other: Feature, values: NDArray[np.float64]) -> t
     if other.kind == "numeric":
         return values, None
     numbers = [_number(level) for level in other.levels]
-    if any(math.isnan(number) for number in numbers):
-        levels = ", ".join(short(level) for level in other.levels[:_SHOWN])
-        return values, f"{feature.name} is a number in the model and has the categories {levels} here"
+    n_words = sum(math.isnan(number) for number in numbers)
+    if n_words:
+        categories = count_text(len(numbers), "category", "categories")
+        return values, f"{feature.name} is a number in the model; of its {categories} here {n_words:,} write no number"
     return _looked_up(np.array(numbers), values), None
 
 
@@ -80,10 +79,9 @@ def _codes(feature: Feature, other: Feature, values: NDArray[np.float64]) -> tup
         texts = [None if math.isnan(value) else other.levels[int(value)] for value in values.tolist()]
     unseen = Counter(text for text in texts if text is not None and text not in codes)
     if unseen:
-        shown = ", ".join(f"{short(text)} ({count_text(n, 'patient')})" for text, n in unseen.most_common(_SHOWN))
-        more = f" and {len(unseen) - _SHOWN} more" if len(unseen) > _SHOWN else ""
-        known = ", ".join(short(level) for level in feature.levels[:_SHOWN])
-        return values, f"{feature.name} has values that the model has never seen: {shown}{more}; it knows {known}"
+        found = f"{count_text(len(unseen), 'value')} ({count_text(unseen.total(), 'patient')})"
+        known = f"compare with the {count_text(len(feature.levels), 'level')} that the model shows"
+        return values, f"{feature.name} has {found} that the model has never seen; {known}"
     return np.array([math.nan if text is None else codes[text] for text in texts]), None
 
 

@@ -98,10 +98,6 @@ class Cells:
         """
         return np.flatnonzero(texts[self.column.codes])
 
-    def text_at(self, row: int) -> str:
-        """The cell of a row as it was written."""
-        return str(self.column.texts[int(self.column.codes[row])].as_py())
-
     def canonical(self) -> list[str]:
         """The canonical text of every distinct text, length n_distinct."""
         texts = self.column.texts.to_pylist()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import Cells, read_cells
-from autoprog.cohort.inference import sort_levels
+from autoprog.cohort.inference import places_of_values
 from autoprog.cohort.messages import column_pointer, count_text, listed, pointer
 from autoprog.cohort.outcome_column import missing_faults
 from autoprog.cohort.outcome_spec import EventSpec
@@ -63,14 +63,11 @@ def read_events(table: Table, spec: EventSpec, na_values: Sequence[str]) -> Even
     named = [spec.censored, *spec.competing, *([spec.event_of_interest] if spec.event_of_interest else [])]
     cells = read_cells(table.columns[spec.event], na_values=na_values, levels=named, decimal_comma=table.decimal_comma)
     texts = cells.canonical()
-    counts: dict[str, int] = {}
-    for text, missing, count in zip(texts, cells.missing, cells.counts.tolist(), strict=True):
-        if not missing:
-            counts[text] = counts.get(text, 0) + count
+    places = places_of_values(cells, table.lines)
     unknown = np.full(len(cells.column.codes), UNKNOWN, dtype=np.int8)
-    plain = counts.keys() <= {"0", "1"} and spec.censored == "0" and "1" not in spec.competing
+    plain = places.keys() <= {"0", "1"} and spec.censored == "0" and "1" not in spec.competing
     interest = spec.event_of_interest or ("1" if plain else None)
-    faults = _faults(cells, spec, interest, counts)
+    faults = _faults(cells, spec, interest, places)
     if faults or interest is None:
         return Events((), unknown, tuple(faults))
     causes = (interest, *spec.competing)
@@ -79,30 +76,35 @@ def read_events(table: Table, spec: EventSpec, na_values: Sequence[str]) -> Even
     return Events(causes, np.array(by_text, dtype=np.int8)[cells.column.codes], ())
 
 
-def _faults(cells: Cells, spec: EventSpec, interest: str | None, counts: dict[str, int]) -> list[Fault]:
+def _faults(cells: Cells, spec: EventSpec, interest: str | None, places: Mapping[str, tuple[int, int]]) -> list[Fault]:
     place = column_pointer(spec.event)
-    if not counts:
+    if not places:
         return [Fault(place, "the event has no value in any row")]
-    values = sort_levels(counts)
-    found = listed((f"{short(value)} ({count_text(counts[value], 'row')})" for value in values), len(values))
+    found = _values_text(places.values())
     column = short(spec.event, 60)
     faults = missing_faults(cells, "the event")
     if interest is None:
-        faults.append(Fault(_INTEREST, f"must be given: the values of column {column} are {found}"))
+        faults.append(Fault(_INTEREST, f"must be given: column {column} has {found}"))
         return faults
     competing = [(pointer("spec", "outcome", "competing", i), cause) for i, cause in enumerate(spec.competing)]
     faults += [
-        Fault(at, f"no row has {short(cause)} in column {column}; its values are {found}")
+        Fault(at, f"no row has {short(cause)} in column {column}, which has {found}")
         for at, cause in [(_INTEREST, interest), *competing]
-        if cause not in counts
+        if cause not in places
     ]
-    unexplained = [value for value in values if value not in {spec.censored, interest, *spec.competing}]
+    explained = {spec.censored, interest, *spec.competing}
+    unexplained = [places[value] for value in places if value not in explained]
     if unexplained:
-        which = listed((f"{short(v)} ({count_text(counts[v], 'row')})" for v in unexplained), len(unexplained))
         detail = (
-            f"column {column} holds {which} beside {short(spec.censored)} (censored) and the events that are named: "
-            "name what may come before the event of interest here, what means censored in censored, and what is "
-            "unknown in na_values"
+            f"beside {short(spec.censored)} (censored) and the events that are named, column {column} has "
+            f"{_values_text(unexplained)}: name what may come before the event of interest here, what means censored "
+            "in censored, and what is unknown in na_values"
         )
         faults.append(Fault("/spec/outcome/competing", detail))
     return faults
+
+
+def _values_text(places: Collection[tuple[int, int]]) -> str:
+    """How many values, each by its first row: `2 values, that of row 2 (30 rows), that of row 5 (1 row)`."""
+    each = (f"that of row {line} ({count_text(count, 'row')})" for line, count in sorted(places))
+    return f"{count_text(len(places), 'value')}, {listed(each, len(places))}"

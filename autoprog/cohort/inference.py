@@ -13,9 +13,9 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import number_of, short
+from autoprog.cohort.canonical import number_of
 from autoprog.cohort.cells import Cells
-from autoprog.cohort.messages import column_pointer, count_text, listed, pointer, rows_text
+from autoprog.cohort.messages import column_pointer, count_text, pointer, rows_text
 from autoprog.cohort.schema import Feature, FeatureKind
 from autoprog.cohort.spec import FeatureSpec
 from autoprog.errors import Fault
@@ -48,7 +48,7 @@ def encode_column(
     if kind == "numeric":
         return _numeric(cells, declared)
     values = observed_values(cells)
-    faults = _kind_faults(cells, kind, declared, values)
+    faults = _kind_faults(cells, lines, kind, declared, values)
     if faults:
         return faults
     levels = declared.levels or sort_levels(values)
@@ -98,6 +98,39 @@ def observed_values(cells: Cells) -> set[str]:
     return {text for missing, text in zip(cells.missing, cells.canonical(), strict=True) if not missing}
 
 
+def values_text(cells: Cells, lines: NDArray[np.int64], values: Collection[str]) -> str:
+    """How many values, and where each stands first: a text of faults repeats no patient's value.
+
+    Parameters
+    ----------
+    cells : Cells
+        The column.
+    lines : ndarray, shape = (n_rows,)
+        Where each row stands in the file.
+    values : collection of str
+        Canonical texts, some of those that occur in the column.
+
+    Returns
+    -------
+    str
+        `3 values, first in rows 2, 3, 17`.
+    """
+    first = sorted(line for value, (line, _) in places_of_values(cells, lines).items() if value in values)
+    return f"{count_text(len(first), 'value')}, first in {rows_text(first)}"
+
+
+def places_of_values(cells: Cells, lines: NDArray[np.int64]) -> dict[str, tuple[int, int]]:
+    """The first line and the number of rows of every value of a column, by its canonical text."""
+    codes, rows = np.unique(cells.column.codes, return_index=True)
+    texts = cells.canonical()
+    places: dict[str, tuple[int, int]] = {}
+    for code, line in zip(codes.tolist(), lines[rows].tolist(), strict=True):
+        if not cells.missing[code]:
+            first, count = places.get(texts[code], (line, 0))
+            places[texts[code]] = min(first, line), count + int(cells.counts[code])
+    return places
+
+
 def sort_levels(values: Collection[str]) -> tuple[str, ...]:
     """Levels in the order of their codes.
 
@@ -129,16 +162,15 @@ def number_faults(cells: Cells, lines: NDArray[np.int64]) -> list[Fault]:
     Returns
     -------
     list of Fault
-        Words, with the first few rows and texts; infinite numbers, with the first few rows.
+        Words and infinite numbers, with the first few rows of each.
     """
     faults: list[Fault] = []
     place = column_pointer(cells.name)
     rows = cells.rows_with(cells.words)
     if len(rows):
-        found = listed((f"{short(cells.text_at(row))} in row {lines[row]}" for row in rows), len(rows))
         cells_are = "1 cell is no number" if len(rows) == 1 else f"{len(rows):,} cells are no numbers"
-        detail = f"{cells_are}: {found}; correct them, name them in na_values, or declare the column categorical"
-        faults.append(Fault(place, detail))
+        advice = "correct them, name them in na_values, or declare the column categorical"
+        faults.append(Fault(place, f"{cells_are}: {rows_text(lines[rows])}; {advice}"))
     rows = cells.rows_with(cells.infinite)
     if len(rows):
         cells_are = "1 cell is" if len(rows) == 1 else f"{len(rows):,} cells are"
@@ -161,25 +193,28 @@ def _numeric(cells: Cells, declared: FeatureSpec) -> tuple[Feature, NDArray[np.f
     return feature, by_text[cells.column.codes]
 
 
-def _kind_faults(cells: Cells, kind: FeatureKind, declared: FeatureSpec, values: Collection[str]) -> list[Fault]:
+def _kind_faults(
+    cells: Cells, lines: NDArray[np.int64], kind: FeatureKind, declared: FeatureSpec, values: Collection[str]
+) -> list[Fault]:
     place = pointer("spec", "features", cells.name)
     if not values and not declared.levels:
         return [Fault(place + "/kind", f"the column has no value, so the levels of kind {kind!r} cannot be known")]
     if kind == "binary" and len(values) != 2:
-        found = listed(map(short, sort_levels(values)), len(values))
-        return [Fault(place + "/kind", f"a binary column has two values; this one has {len(values):,}: {found}")]
+        found = values_text(cells, lines, values)
+        return [Fault(place + "/kind", f"a binary column has two values; this one has {found}")]
     if kind == "ordinal":
-        return _order_faults(place + "/levels", declared, values)
+        return _order_faults(place + "/levels", cells, lines, declared, values)
     return []
 
 
-def _order_faults(place: str, declared: FeatureSpec, values: Collection[str]) -> list[Fault]:
+def _order_faults(
+    place: str, cells: Cells, lines: NDArray[np.int64], declared: FeatureSpec, values: Collection[str]
+) -> list[Fault]:
     if declared.levels is None:
         if all(math.isfinite(number_of(value)) for value in values):
             return []
         return [Fault(place, "an ordinal column of words needs its levels in order, lowest first")]
-    uncovered = sort_levels(set(values) - set(declared.levels))
+    uncovered = set(values) - set(declared.levels)
     if not uncovered:
         return []
-    found = listed(map(short, uncovered), len(uncovered))
-    return [Fault(place, f"the levels do not name {count_text(len(uncovered), 'value')} of the column: {found}")]
+    return [Fault(place, f"the levels do not name {values_text(cells, lines, uncovered)}")]

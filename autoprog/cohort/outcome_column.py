@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import Cells, read_cells
-from autoprog.cohort.inference import observed_values, sort_levels
+from autoprog.cohort.inference import observed_values, values_text
 from autoprog.cohort.messages import column_pointer, count_text, listed
 from autoprog.cohort.outcome import Binary
 from autoprog.cohort.outcome_rows import FEWEST_OF_A_CLASS, MOST_MISSING, OutcomeRows
@@ -89,8 +89,8 @@ def read_labels(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str])
     cells = read_cells(
         table.columns[spec.column], na_values=na_values, levels=(spec.positive,), decimal_comma=table.decimal_comma
     )
-    values = sort_levels(observed_values(cells))
-    faults = tuple(_faults(cells, spec, values))
+    values = observed_values(cells)
+    faults = tuple(_faults(cells, table.lines, spec, values))
     by_text = np.array([text == spec.positive for text in cells.canonical()], dtype=np.int8)
     known = ~cells.missing[cells.column.codes]
     positive = np.where(known, by_text[cells.column.codes], 0).astype(np.int8)
@@ -121,20 +121,20 @@ def dropped_warning(column: str, labels: Labels) -> tuple[str, ...]:
     return (f"{n_dropped:,} of {count_text(n_rows, 'row')} {verb} dropped: the outcome {short(column, 60)} is missing",)
 
 
-def _faults(cells: Cells, spec: BinaryOutcomeSpec, values: Sequence[str]) -> list[Fault]:
+def _faults(cells: Cells, lines: NDArray[np.int64], spec: BinaryOutcomeSpec, values: Collection[str]) -> list[Fault]:
     place = column_pointer(spec.column)
     tokens = cells.missing_words()
     read_as = f" ({listed(map(short, tokens), len(tokens))} read as missing)" if tokens else ""
     if not values:
         return [Fault(place, f"the outcome has no value in any row{read_as}")]
-    found = listed(map(short, values), len(values))
     faults = missing_faults(cells, "the outcome", read_as)
     if len(values) == 1:
-        faults.append(Fault(place, f"the outcome is {found} in every row that has one{read_as}; it needs two values"))
+        faults.append(Fault(place, f"the outcome is the same in every row that has one{read_as}; it needs two values"))
     elif len(values) > 2:
-        faults.append(Fault(place, f"the outcome has {len(values):,} values: {found}; classification needs two"))
+        faults.append(Fault(place, f"the outcome has {values_text(cells, lines, values)}; classification needs two"))
     if spec.positive not in values:
-        detail = f"{short(spec.positive)} is not a value of column {short(spec.column)}; its values are {found}"
+        found = values_text(cells, lines, values)
+        detail = f"{short(spec.positive)} is not a value of column {short(spec.column)}, which has {found}"
         faults.append(Fault("/spec/outcome/positive", detail))
     return faults
 

@@ -163,7 +163,7 @@ def encode_number(feature: Feature, value: object, expected: str = "a number or 
         raise UnusableValueError(msg)
     number = number_of(value.strip()) if isinstance(value, str) else _float(value)
     if math.isnan(number):
-        msg = f"expected {expected}, got {short(str(value))}"
+        msg = f"expected {expected}, got a text that is no number"
         raise UnusableValueError(msg)
     if math.isinf(number):
         msg = "expected a finite number"

@@ -110,6 +110,29 @@ def test_all_faults_of_file_and_spec_come_in_one_answer(client: TestClient) -> N
     assert {"/spec/ignore/0", "/spec/features/height", "/file/columns/age"} <= set(pointers(response))
 
 
+@pytest.mark.parametrize(
+    ("spec", "content"),
+    [
+        (SMALL_SPEC, table(*SMALL, "secret,m,1")),
+        (SMALL_SPEC, table(*SMALL, "50,m,secret")),
+        ({**SMALL_SPEC, "features": {"sex": {"kind": "binary"}}}, table(*SMALL, "50,secret,1")),
+        ({**SMALL_SPEC, "features": {"sex": {"kind": "ordinal", "levels": ["f", "m"]}}}, table(*SMALL, "5,secret,1")),
+        (
+            {"name": "times", "mode": "survival", "outcome": {"time": "age", "event": "died"}},
+            table(*SMALL, "50,m,secret"),
+        ),
+    ],
+    ids=["number", "outcome", "binary", "ordinal", "event"],
+)
+def test_a_fault_tells_the_row_of_a_cell_and_not_what_stands_in_it(
+    client: TestClient, spec: dict[str, object], content: bytes
+) -> None:
+    response = client.post("/v1/cohorts", files=multipart(spec, content))
+    assert response.status_code == 422
+    assert "secret" not in response.text
+    assert f"row {len(SMALL) + 1}" in response.text or f", {len(SMALL) + 1}" in response.text
+
+
 def test_all_faults_of_the_parts_come_in_one_answer(client: TestClient) -> None:
     parts = [("spec", (None, json.dumps({"name": "", "mode": "regression"}))), ("extra", (None, "1"))]
     response = client.post("/v1/cohorts", files=parts)

@@ -75,6 +75,13 @@ def test_a_bad_request_for_predictions_is_a_fault(
     assert pointer in pointers(response)
 
 
+def test_a_fault_does_not_repeat_what_was_sent_of_a_patient(client: TestClient, model_id: str) -> None:
+    response = client.post(f"/v1/models/{model_id}/predictions", json={"patients": [patient(age="secret")]})
+    assert response.json()["errors"] == [
+        {"pointer": "/patients/0/age", "detail": "expected a number or null, got a text that is no number"}
+    ]
+
+
 @pytest.mark.parametrize("content", [b"", b"{", b"\xff", b"null"])
 def test_a_body_that_is_no_document_is_refused(client: TestClient, model_id: str, content: bytes) -> None:
     headers = {"Content-Type": "application/json"}

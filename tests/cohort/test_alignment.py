@@ -49,7 +49,7 @@ def test_every_difference_is_named_at_once() -> None:
     details = [f.detail for f in caught.value.faults]
     assert details == [
         "age is in months here and in years in the model",
-        "sex has values that the model has never seen: 'x' (2 patients); it knows 'f', 'm'",
+        "sex has 1 value (2 patients) that the model has never seen; compare with the 2 levels that the model shows",
         "the cohort has no feature 'grade', which the model needs",
-        "dose is a number in the model and has the categories 'high', 'low' here",
+        "dose is a number in the model; of its 2 categories here 2 write no number",
     ]

@@ -33,9 +33,9 @@ def test_the_positive_value_is_coded_one(values: tuple[object, object], positive
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ([1] * 20, "the outcome is '1' in every row that has one; it needs two values"),
+        ([1] * 20, "the outcome is the same in every row that has one; it needs two values"),
         ([""] * 20, "the outcome has no value in any row"),
-        ([0, 1] * 9 + [2, 3], "the outcome has 4 values: '0', '1', '2', '3'; classification needs two"),
+        ([0, 1] * 9 + [2, 3], "the outcome has 4 values, first in rows 2, 3, 20, 21; classification needs two"),
         ([*[0, 1] * 4, *["NA"] * 12], "missing in 12 of 20 rows ('NA' read as missing); at most half may lack it"),
         ([0] * 16 + [1] * 4, "4 patients with the outcome; at least 5 are needed"),
         ([1] * 19 + [0], "1 patient without the outcome; at least 5 are needed"),
@@ -55,4 +55,4 @@ def test_exactly_half_may_be_missing_and_five_of_a_class_are_enough() -> None:
 
 def test_a_positive_value_that_does_not_occur_is_a_fault() -> None:
     detail = the_fault(twenty(), "/spec/outcome/positive", outcome={"column": "died", "positive": "yes"})
-    assert detail == "'yes' is not a value of column 'died'; its values are '0', '1'"
+    assert detail == "'yes' is not a value of column 'died', which has 2 values, first in rows 2, 3"

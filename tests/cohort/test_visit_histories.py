@@ -103,7 +103,11 @@ def test_what_never_changes_is_carried_forward_from_any_visit() -> None:
             "/patients/0/visits/0/day",
             "the time of the visit is missing",
         ),
-        ({"visits": [{**VISIT, "day": "May"}]}, "/patients/0/visits/0/day", "expected a number, got 'May'"),
+        (
+            {"visits": [{**VISIT, "day": "May"}]},
+            "/patients/0/visits/0/day",
+            "expected a number, got a text that is no number",
+        ),
         ({"visits": [{**VISIT, "day": math.inf}]}, "/patients/0/visits/0/day", "expected a finite number"),
         ({"visits": [VISIT, VISIT, {**VISIT, "day": 2}]}, "/patients/0/visits", "2 visits at one time: numbers 0, 1"),
         ({"visits": [VISIT, {"day": 1, "sex": "f", "stage": "a"}]}, "/patients/0/visits/1/bili", "missing; send null"),

@@ -121,7 +121,7 @@ def test_what_tells_patients_and_visits_apart_must_be_there() -> None:
     detail = refused(changed(visits(), month={3: ""}), "/file/columns/month")
     assert detail == "1 row without a time of the visit: row 5"
     detail = refused(changed(visits(), month={3: "May"}), "/file/columns/month")
-    assert detail.startswith("1 cell is no number: 'May' in row 5")
+    assert detail.startswith("1 cell is no number: row 5;")
     detail = refused(changed(visits(), month={2: 3, 5: 0}), "/file/columns/month")
     assert detail == "2 visits have the time of an earlier row of the same patient: rows 4, 7"
 
