@@ -19,6 +19,7 @@ from autoprog.cohort import Feature
 
 MAX_DUMMIES = 50
 _LEAST_RANGE = 2.0**-7
+_LARGEST_POWER = 1023  # 2 to a larger one is no number
 
 
 def n_columns(feature: Feature) -> int:
@@ -135,7 +136,9 @@ class DesignMatrix(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _scale(column: NDArray[np.float64]) -> float:
     observed = column[~np.isnan(column)]
     spread = float(np.ptp(observed)) if len(observed) else 0.0
-    return 2.0 ** -np.floor(np.log2(spread)) if 0 < spread < _LEAST_RANGE else 1.0
+    if not 0 < spread < _LEAST_RANGE:
+        return 1.0
+    return float(2.0 ** min(-np.floor(np.log2(spread)), _LARGEST_POWER))
 
 
 def _frequent_levels(codes: NDArray[np.float64], n_levels: int) -> list[int]:

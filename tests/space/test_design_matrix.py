@@ -59,3 +59,11 @@ def test_a_column_of_tiny_range_is_scaled_by_a_power_of_two() -> None:
     y = hormone > 12e-12
     tree = DecisionTreeClassifier(max_depth=1).fit(scaled[1:], y[1:])
     assert tree.score(scaled[1:], y[1:]) == 1
+
+
+def test_no_range_is_too_small_to_be_scaled() -> None:
+    """The power of 2 that would make it 1 may be none."""
+    X = np.random.default_rng(0).normal(0, 1e-310, (50, 1))
+    scaled = DesignMatrix.for_features([Feature("hormone", "numeric")]).fit_transform(X)
+    assert np.isfinite(scaled).all()
+    assert len(np.unique(scaled)) == 50

@@ -8,7 +8,8 @@ AUC     area under the ROC curve on a fold's held-out patients; mean of 3 folds 
 ======  =======================================================================  ======  =======
 
 As many patients of the rarer outcome are taken as there are, up to one half: the AUC does not depend on how many of
-either there are, and its standard error does. Each learner sees medians for missing cells, standardised columns.
+either there are, and its standard error does. Each learner sees medians for missing cells, standardised columns, and
+nothing of columns that are constant among the patients whom it learns from. Where none is left, it has 0.5.
 
 References
 ----------
@@ -44,6 +45,9 @@ MOST_FEATURES = 200
 FOLDS = 3
 
 CHANCE = 0.5
+# Standard deviations from the mean: more of a patient held out is a wrong unit or a code, and none of the learners
+# could tell it from this much.
+_FARTHEST = 1e6
 # Scores that differ by less are equal but for the rounding of one machine or another.
 _DECIMALS = 9
 
@@ -83,7 +87,8 @@ def landmark_features(
     kept = evenly_spaced(len(features), MOST_FEATURES)
     scores: dict[str, list[float]] = {name: [] for name in _learners()}
     if len(kept) and min(labels.sum(), len(labels) - labels.sum()) >= FOLDS:
-        table, columns = X[np.ix_(rows, kept)], [features[j] for j in kept]
+        columns = [features[j] for j in kept]
+        table = _in_a_unit(columns, X[np.ix_(rows, kept)])
         folds = _stratified_folds(labels, rng)
         with threadpool_limits(1):
             for number in range(FOLDS):
@@ -98,19 +103,45 @@ def _score_fold(
     labels: NDArray[np.int8],
     held_out: NDArray[np.bool_],
 ) -> None:
-    train, test = table[~held_out], table[held_out]
-    for step in (
-        DesignMatrix.for_features(columns),
-        SimpleImputer(strategy="median", keep_empty_features=True),
-        StandardScaler(),
-    ):
-        train = step.fit_transform(train)
-        test = step.transform(test)
+    train, test = _standardised(columns, table[~held_out], table[held_out])
     for name, learner in _learners().items():
-        learner.fit(train, labels[~held_out])
-        classifies = hasattr(learner, "predict_proba")
-        risk = learner.predict_proba(test)[:, 1] if classifies else learner.predict(test)
-        scores[name].append(float(roc_auc_score(labels[held_out], np.round(risk, _DECIMALS))))
+        risk = _predicted(learner, train, labels[~held_out], test) if train.any() else np.zeros(len(test))
+        known = np.isfinite(risk).all()
+        scores[name].append(float(roc_auc_score(labels[held_out], np.round(risk, _DECIMALS))) if known else CHANCE)
+
+
+def _in_a_unit(columns: Sequence[Feature], table: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Numbers in units that make the largest of each column about 1: the square of 1e200 is no number."""
+    largest = np.fmax.reduce(np.abs(table), axis=0, initial=0.0)
+    # A power of 2 rounds nothing.
+    exponents = np.where([f.kind == "numeric" for f in columns], np.frexp(largest)[1], 0)
+    return np.ldexp(table, -exponents)
+
+
+def _standardised(
+    columns: Sequence[Feature], train: NDArray[np.float64], test: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Design matrices of both, in standard deviations of `train`; columns that are constant there are 0."""
+    with np.errstate(over="ignore"):  # of what is clipped below
+        for step in (
+            DesignMatrix.for_features(columns),
+            SimpleImputer(strategy="median", keep_empty_features=True),
+            StandardScaler(),
+        ):
+            train = step.fit_transform(train)
+            test = step.transform(test)
+    varies = np.ptp(train, axis=0) > 0
+    return np.where(varies, train, 0.0), np.where(varies, np.clip(test, -_FARTHEST, _FARTHEST), 0.0)
+
+
+def _predicted(
+    learner: BaseEstimator, train: NDArray[np.float64], labels: NDArray[np.int8], test: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    learner.fit(train, labels)
+    risk: NDArray[np.float64] = (
+        learner.predict_proba(test)[:, 1] if hasattr(learner, "predict_proba") else learner.predict(test)
+    )
+    return risk
 
 
 def _balanced_rows(y: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:

@@ -20,6 +20,7 @@ Schemper & Smith 1996, Control. Clin. Trials 17:343-346 (median follow-up).
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,14 +57,20 @@ class ObservedTimes:
         of_interest = self.event == OF_INTEREST
         if not of_interest.any():
             return np.where(self.event == CENSORED, np.nan, 0.0)
-        median = np.median(self.time[of_interest])
+        median = 2.0 * np.median(self.time[of_interest] / 2.0)  # the sum of two halves is a number
         early = self.time <= median
         y = np.where(of_interest & early, 1.0, 0.0)
         y[(self.event == CENSORED) & (self.time < median)] = np.nan
         return y
 
     def median_days(self) -> float:
-        """Median time under observation by reverse Kaplan-Meier; the longest one where G stays above one half."""
+        """Median time under observation by reverse Kaplan-Meier; the longest one where G stays above one half.
+
+        Returns
+        -------
+        float
+            In days, at most the largest number that there is.
+        """
         times, place = np.unique(self.time, return_inverse=True)
         ended = np.bincount(place, weights=self.event == CENSORED, minlength=len(times))
         events = np.bincount(place, weights=self.event != CENSORED, minlength=len(times))
@@ -71,7 +78,8 @@ class ObservedTimes:
         left = np.cumsum((ended + events)[::-1])[::-1]
         G = np.cumprod(1.0 - ended / np.maximum(left - events, 1.0))
         reached = np.flatnonzero(G <= 0.5)
-        return float(times[reached[0] if len(reached) else -1]) * self.unit_days
+        median = float(times[reached[0] if len(reached) else -1])
+        return min(median * self.unit_days, sys.float_info.max)
 
 
 def days_per_unit(column: str) -> float | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Cohort, Feature, TimeToEvent
+from autoprog.cohort.schema import FeatureKind
 from autoprog.metalearning.meta_features import (
     META_FEATURES,
     MetaFeatures,
@@ -21,6 +23,8 @@ from autoprog.metalearning.meta_features import (
 from tests.cohorts import mixed_cohort, real_cohort
 
 REAL = ("cleveland", "hepatitis", "pima_missing", "ckd", "stroke")
+LEVELS = {"numeric": (), "binary": ("0", "1"), "categorical": ("a", "b", "c")}
+LARGEST = sys.float_info.max
 TIMED = ("visits_per_patient", "follow_up_days", "censored_share", "competing_share")
 
 
@@ -29,13 +33,60 @@ def test_there_are_40_statistical_and_15_clinical_ones() -> None:
     assert len({m.name for m in META_FEATURES}) == 55
 
 
+def assert_in_range(found: MetaFeatures) -> None:
+    for m, value in zip(META_FEATURES, found.values, strict=True):
+        assert math.isfinite(value), m.name
+        assert 0 <= value <= (1 if m.scale == "share" else math.inf), m.name
+
+
 @pytest.mark.parametrize("name", REAL)
 def test_values_keep_to_their_ranges(name: str) -> None:
-    values = meta_features(real_cohort(name)).to_dict()
-    for m in META_FEATURES:
-        assert math.isfinite(values[m.name]), m.name
-        assert 0 <= values[m.name] <= (1 if m.scale == "share" else math.inf), m.name
-    assert [values[name] for name in TIMED] == [0] * 4
+    found = meta_features(real_cohort(name))
+    assert_in_range(found)
+    assert [found.to_dict()[name] for name in TIMED] == [0] * 4
+
+
+@pytest.mark.parametrize("n", [30, 200, 3_000])
+@pytest.mark.parametrize("observed", [1.0, 0.02])
+@pytest.mark.parametrize("kinds", [("binary",), ("binary", "binary"), ("categorical",), ("binary", "numeric")])
+def test_flags_that_few_patients_have_are_described(n: int, observed: float, kinds: tuple[FeatureKind, ...]) -> None:
+    """Among the patients that a landmark learns from, nobody may have any of them."""
+    rng = np.random.default_rng(n)
+    features = [Feature(f"x{j}", kind, LEVELS[kind]) for j, kind in enumerate(kinds)]
+    X = np.where(rng.random((n, len(kinds))) < observed, 0.0, np.nan)
+    X[[3, 7], :] = [[0.0], [1.0]]
+    X[:, [j for j, kind in enumerate(kinds) if kind == "numeric"]] = 4.0
+    assert_in_range(describe(features, X, (np.arange(n) % 2).astype(np.int8)))
+
+
+@pytest.mark.parametrize("number", [1e40, 9.99e99, 1e150, 1e160, 1e200, LARGEST, -LARGEST, 1e-300, 1e-310, 5e-324])
+@pytest.mark.parametrize("of", ["a cell", "a column", "all that is known"])
+def test_no_number_of_a_cohort_is_too_large_or_too_small(number: float, of: str) -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 2)), rng.integers(0, 2, 200).astype(np.int8)
+    if of == "a cell":
+        X[3, 1] = number
+    elif of == "a column":
+        X[:, 1] *= number / np.abs(X[:, 1]).max()
+    else:
+        X[:, 1] = np.where(np.arange(200) == 3, number, np.nan)
+        X[7, 1] = 1.0
+    assert_in_range(describe([Feature("a", "numeric"), Feature("b", "numeric")], X, y))
+
+
+@pytest.mark.parametrize("unit", [2.0**-900, 2.0**300, 2.0**900])
+def test_the_unit_of_a_column_changes_nothing(unit: float) -> None:
+    cohort = real_cohort("pima_missing")
+    assert describe(cohort.features, cohort.X * unit, cohort.y) == meta_features(cohort)
+
+
+def test_no_time_is_too_long() -> None:
+    rng = np.random.default_rng(0)
+    time = np.where(np.arange(100) < 60, LARGEST, rng.exponential(1.0, 100) + 0.1)
+    outcome = ObservedTimes(time, rng.integers(0, 3, 100), 365.25)
+    found = describe([Feature("a", "numeric")], rng.standard_normal((100, 1)), outcome)
+    assert_in_range(found)
+    assert found.to_dict()["follow_up_days"] > 1e308
 
 
 def test_a_cohort_has_one_set_whatever_the_number_of_threads() -> None:
