@@ -104,7 +104,7 @@ def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None) -> Foun
         try:
             database.migrate()
             owner, search_id = _queued(database, files, cohort, planned)
-            Runner(DatabaseStore(database, files), engine, runner_id="estimator").run_one()
+            Runner(DatabaseStore(database, files), engine, runner_id="estimator", teaches=False).run_one()
             found = _found(database, files, owner, search_id)
             return found._replace(warnings=(*warnings, *found.warnings))
         finally:

@@ -10,7 +10,7 @@ Alaa & van der Schaar 2018, ICML, section 4.2.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from autoprog.cohort import Mode
 from autoprog.evaluation import History
 from autoprog.metalearning.cohort_statistics import CohortStatistics
-from autoprog.metalearning.gains import gains_over
+from autoprog.metalearning.gains import MOST_BEST, gains_over
 from autoprog.metalearning.meta_features.vector import MetaFeatures
 from autoprog.metalearning.partition_prior import learn_partition_prior
 from autoprog.optimizer.options import OptimizerOptions
@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 
 LEAST_SUCCEEDED = 5
 """Evaluations with a score below which a search teaches nothing."""
+
+MOST_JUDGED = 1_000
+"""Evaluations that gains and effects are judged by, but for the best; the algebra is of dense matrices."""
 
 # Sweeps before the kernel is fitted again, and before draws count; draws, fewer of a long history, which costs more.
 _BURN_IN, _MOST_DRAWS, _LEAST_DRAWS, _DRAWN_EVALUATIONS = 3, 10, 4, 1_000
@@ -47,7 +50,7 @@ def learn_statistics(
     meta_features: MetaFeatures,
     mode: Mode,
     references: Mapping[str, Configuration] | None = None,
-    shared: bool = False,
+    check: Callable[[], None] = lambda: None,
 ) -> CohortStatistics | None:
     """Learn what can be carried over to other cohorts.
 
@@ -67,8 +70,8 @@ def learn_statistics(
         Of its outcome.
     references : mapping or None
         `reference_pipelines` of other cohorts, as they would be here.
-    shared : bool
-        Whether other owners may learn from it.
+    check : callable () -> None
+        Called every few seconds; what it raises ends the learning.
 
     Returns
     -------
@@ -87,8 +90,8 @@ def learn_statistics(
     if simple.score is None:
         return None
     with one_thread():
-        belief, hyperparameters = _believed(Encoding(space), observations, rng)
-        gains = gains_over(simple.configuration, belief, references or {})
+        belief, hyperparameters = _believed(Encoding(space), observations, rng, check)
+        gains = gains_over(simple.configuration, belief, history, references or {}, check)
     return CohortStatistics(
         cohort_id=cohort_id,
         meta_features=meta_features,
@@ -97,7 +100,6 @@ def learn_statistics(
         simple_algorithm=simple.configuration.prediction.algorithm,
         simple_score=simple.score,
         n_evaluations=len(history.succeeded),
-        shared=shared,
         **hyperparameters._asdict(),
         **gains._asdict(),
     )
@@ -114,11 +116,15 @@ class _Hyperparameters(NamedTuple):
 
 
 def _believed(
-    encoding: Encoding, observations: Observations, rng: np.random.Generator
+    encoding: Encoding, observations: Observations, rng: np.random.Generator, check: Callable[[], None]
 ) -> tuple[Belief, _Hyperparameters]:
-    """What is believed of all observations; the chains that learn it see a part of very many."""
-    belief = _settled(encoding, observations.take(_part_of(observations, rng)), rng)
+    """What is believed of all observations, or of very many of a part; the chains that learn it see fewer."""
+    from autoprog.optimizer.observations import MOST_OBSERVATIONS  # noqa: PLC0415  as above
+
+    belief = _settled(encoding, observations.take(_part_of(observations, MOST_OBSERVATIONS, rng)), rng)
+    check()
     subspaces, log_concentration = learn_partition_prior(belief, rng)
+    check()
     hyperparameters = _Hyperparameters(
         subspaces,
         log_concentration,
@@ -126,24 +132,33 @@ def _believed(
         log_variance=float(np.log(belief.parameters.variance)),
         log_noise=float(np.log(belief.parameters.noise)),
     )
-    return _of_all(belief, observations), hyperparameters
+    return _seeing(belief, observations.take(_judged(observations, rng))), hyperparameters
 
 
-def _part_of(observations: Observations, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Those that the chains see: all, or of very many as many of every prediction algorithm, whatever they scored."""
-    from autoprog.optimizer.observations import MOST_OBSERVATIONS  # noqa: PLC0415  as above
-
+def _part_of(observations: Observations, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """All, or of more than `most` as many of every prediction algorithm, whatever they scored."""
     turns: dict[str, int] = {}
     order = []
     for i in rng.permutation(len(observations.evaluations)).tolist():
         name = observations.evaluations[i].configuration.prediction.algorithm
         turns[name] = turns.get(name, -1) + 1
         order.append((turns[name], i))
-    return np.array(sorted(i for _, i in sorted(order)[:MOST_OBSERVATIONS]), dtype=np.intp)
+    return np.array(sorted(i for _, i in sorted(order)[:most]), dtype=np.intp)
 
 
-def _of_all(belief: Belief, observations: Observations) -> Belief:
-    """The same decompositions and numbers, with all observations."""
+def _judged(observations: Observations, rng: np.random.Generator) -> NDArray[np.intp]:
+    """All, or of very many a part, and those that did best: of all, and of every prediction algorithm."""
+    scored = np.flatnonzero(observations.succeeded)
+    best_first = scored[np.argsort(-observations.gains[scored], kind="stable")].tolist()
+    first: dict[str, int] = {}
+    for i in best_first:
+        first.setdefault(observations.evaluations[i].configuration.prediction.algorithm, i)
+    tops = [*best_first[:MOST_BEST], *first.values()]
+    return np.union1d(_part_of(observations, MOST_JUDGED, rng), np.array(tops, dtype=np.intp))
+
+
+def _seeing(belief: Belief, observations: Observations) -> Belief:
+    """The same decompositions and numbers, with other observations."""
     points = belief.encoding.encode([e.configuration for e in observations.evaluations])
     return replace(belief, observations=observations, points=points, y=observations.y)
 

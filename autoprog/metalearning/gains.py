@@ -21,13 +21,15 @@ Robinson 1991, Statistical Science 6:15 (best linear unbiased predictions); Rasm
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve
 
+from autoprog.evaluation import History
 from autoprog.metalearning.cohort_statistics import AlgorithmGain, TriedConfiguration
 from autoprog.space import STAGES, Configuration
 
@@ -63,7 +65,13 @@ class Gains(NamedTuple):
     elsewhere: Mapping[str, float]
 
 
-def gains_over(simple: Configuration, belief: Belief, references: Mapping[str, Configuration]) -> Gains:
+def gains_over(
+    simple: Configuration,
+    belief: Belief,
+    history: History,
+    references: Mapping[str, Configuration],
+    check: Callable[[], None],
+) -> Gains:
     """Read off a belief what was gained.
 
     Parameters
@@ -71,18 +79,25 @@ def gains_over(simple: Configuration, belief: Belief, references: Mapping[str, C
     simple : Configuration
         The simple pipeline, which was observed.
     belief : Belief
-        With effects in its kernel, sampled decompositions, and all observations.
+        With effects in its kernel, sampled decompositions, and the best observations among its own.
+    history : History
+        All evaluations, which are counted.
     references : mapping of str to Configuration
         Pipelines of other cohorts, as they would be here.
+    check : callable () -> None
+        Called every few seconds; what it raises ends the reading.
 
     Returns
     -------
     Gains
         In units of the score, more is better.
     """
+    counts = Counter(e.configuration.prediction.algorithm for e in history.succeeded)
     scale = _unit_of(belief.observations)
-    algorithms, best = _gains(belief, scale, simple)
+    algorithms, best = _gains(belief, scale, simple, counts)
+    check()
     elsewhere = _gains_elsewhere(belief, scale, simple, references)
+    check()
     return Gains(scale, _offsets(belief, scale, simple), algorithms, best, elsewhere)
 
 
@@ -96,9 +111,9 @@ def _unit_of(observations: Observations) -> float:
 
 
 def _gains(
-    belief: Belief, scale: float, simple: Configuration
+    belief: Belief, scale: float, simple: Configuration, counts: Mapping[str, int]
 ) -> tuple[tuple[AlgorithmGain, ...], tuple[TriedConfiguration, ...]]:
-    """By prediction algorithm, and of the best pipeline of each, against the simple pipeline."""
+    """By prediction algorithm, with how many were tried, and of the best pipeline of each, against the simple one."""
     succeeded = belief.observations.succeeded
     configurations = [e.configuration for e, s in zip(belief.observations.evaluations, succeeded, strict=True) if s]
     mean, sd = _posterior_gains(belief, configurations, simple)
@@ -107,7 +122,7 @@ def _gains(
     for name in sorted(set(names.tolist())):
         rows = np.flatnonzero(names == name)
         top = int(rows[np.argmax(mean[rows])])
-        algorithms.append(AlgorithmGain(name, scale * float(mean[top]), scale * float(sd[top]), len(rows)))
+        algorithms.append(AlgorithmGain(name, scale * float(mean[top]), scale * float(sd[top]), counts[name]))
         best.append(TriedConfiguration(configurations[top], scale * float(mean[top])))
     of_algorithms = sorted(best, key=lambda tried: -tried.gain)[:MOST_BEST]
     of_all = [TriedConfiguration(configurations[i], scale * float(mean[i])) for i in np.argsort(-mean)[:MOST_BEST]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,7 +15,9 @@ from autoprog.search.plans import space_for
 _LEARNING_STREAM = 2**32 - 2
 
 
-def statistics_of(exploration: Exploration, teachers: Sequence[CohortStatistics]) -> CohortStatistics | None:
+def statistics_of(
+    exploration: Exploration, teachers: Sequence[CohortStatistics], check: Callable[[], None]
+) -> CohortStatistics | None:
     """Learn from a finished exploration.
 
     Parameters
@@ -24,6 +26,8 @@ def statistics_of(exploration: Exploration, teachers: Sequence[CohortStatistics]
         Finished.
     teachers : sequence of CohortStatistics
         Of comparable cohorts: what did well on them is judged here too.
+    check : callable () -> None
+        Called every few seconds; raises where the learning is to be given up.
 
     Returns
     -------
@@ -46,4 +50,5 @@ def statistics_of(exploration: Exploration, teachers: Sequence[CohortStatistics]
         meta_features=here,
         mode=cohort.mode,
         references=reference_pipelines(here, teachers, explored.valid_kinds(shape)),
+        check=check,
     )

@@ -14,7 +14,7 @@ from autoprog.search.learning import statistics_of
 from autoprog.search.loop import Exploration
 from autoprog.search.polling import poll
 from autoprog.search.ports import Claim, Dispatcher, Store
-from autoprog.search.signals import Signals
+from autoprog.search.signals import ShutdownError, Signals
 from autoprog.search.warm_start import teaching_statistics, with_start
 from autoprog.search.work import load_cohort
 
@@ -39,16 +39,26 @@ class Runner:
         Seconds without a heartbeat after which another runner may take a search over.
     poll_s : float
         Seconds between looks at an empty queue.
+    teaches : bool
+        Whether it leaves to later searches what a search has taught, which takes some seconds after its end.
     """
 
     def __init__(
-        self, store: Store, dispatcher: Dispatcher, *, runner_id: str, lease_s: float = 10.0, poll_s: float = 0.5
+        self,
+        store: Store,
+        dispatcher: Dispatcher,
+        *,
+        runner_id: str,
+        lease_s: float = 10.0,
+        poll_s: float = 0.5,
+        teaches: bool = True,
     ) -> None:
         self._store = store
         self._dispatcher = dispatcher
         self._runner_id = runner_id
         self._lease_s = lease_s
         self._poll_s = poll_s
+        self._teaches = teaches
         self._shutdown = threading.Event()
 
     def stop(self) -> None:
@@ -82,7 +92,8 @@ class Runner:
             self._store.fail(claim, error.code, str(error), cancelled=signals.cancel.is_set())
             log.info("failed", reason=str(error))
         else:
-            self._learn(claim, exploration, log)
+            if self._teaches:
+                self._learn(claim, exploration, log)
 
     def _run(self, claim: Claim, signals: Signals) -> Exploration:
         if claim.losses >= MOST_LOSSES:
@@ -104,7 +115,9 @@ class Runner:
         try:
             metric, cohort = exploration.state.settings.metric, exploration.cohort
             teachers = teaching_statistics(self._store, claim.search_id, metric, cohort)
-            if (statistics := statistics_of(exploration, teachers)) is not None:
+            if (statistics := statistics_of(exploration, teachers, Signals(self._shutdown).check)) is not None:
                 self._store.record_statistics(claim.search_id, statistics)
+        except ShutdownError:
+            log.info("statistics_left")
         except Exception:
             log.exception("statistics_not_learnt")

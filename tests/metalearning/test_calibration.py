@@ -8,13 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from autoprog.evaluation import Evaluation, History, Status
-from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features
+from autoprog.metalearning import CohortStatistics, calibration, learn_statistics, meta_features
 from autoprog.metalearning.gains import algorithm_effects
 from autoprog.metalearning.partition_prior import learn_partition_prior
 from autoprog.optimizer import OptimizerOptions
 from autoprog.optimizer import observations as observations_module
+from autoprog.optimizer import surrogate as surrogate_module
 from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.observations import observe
@@ -186,3 +188,46 @@ def test_a_long_history_teaches_the_same_whatever_the_order_of_its_algorithms(mo
     assert sum(g.n for g in found.algorithms) == len(drawn) == found.n_evaluations
     offsets = [found.offsets[f"prediction/{name}"] for name in EFFECTS]
     assert max(map(abs, offsets)) < 0.01  # half a standard deviation; the best half and the latest gave 0.02
+
+
+def test_a_very_long_history_is_judged_by_a_part_of_it_and_by_its_best(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Dense algebra of 10,000 evaluations would take hours; the best pipelines are known all the same."""
+    history = history_with_effects(150)
+    whole = learnt(history)
+    monkeypatch.setattr(observations_module, "MOST_OBSERVATIONS", 30)
+    monkeypatch.setattr(calibration, "MOST_JUDGED", 40)
+    sizes, plain = [], surrogate_module.cholesky
+
+    def cholesky(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
+        sizes.append(len(covariance))
+        return plain(covariance)
+
+    monkeypatch.setattr(surrogate_module, "cholesky", cholesky)
+    part = learnt(history)
+    tops = calibration.MOST_BEST + len(EFFECTS)
+    assert 40 < max(sizes) <= 40 + tops < len(history)
+    assert [(g.algorithm, g.n) for g in part.algorithms] == [(g.algorithm, g.n) for g in whole.algorithms]
+    assert part.n_evaluations == whole.n_evaluations
+    assert part.scale == pytest.approx(whole.scale)
+    best = max(history.succeeded, key=lambda e: e.score or 0.0).configuration
+    assert best in {tried.configuration for tried in part.best}
+    for gain in part.algorithms:
+        assert gain.best == pytest.approx(EFFECTS[gain.algorithm], abs=0.012)
+
+
+def test_learning_can_be_given_up() -> None:
+    class LeaveError(Exception):
+        pass
+
+    calls = []
+
+    def leave() -> None:
+        calls.append(len(calls))
+        if len(calls) == 2:
+            raise LeaveError
+
+    with pytest.raises(LeaveError):
+        learn_statistics(
+            history_with_effects(), SPACE, np.random.default_rng(0), cohort_id="c", meta_features=META,
+            mode="classification", check=leave,
+        )  # fmt: skip

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
-from autoprog.metalearning import meta_features
+import pytest
+
+from autoprog.metalearning import CohortStatistics, meta_features
+from autoprog.search import runner as runner_module
+from autoprog.search.runner import Runner
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import CohortStatisticsRepository
@@ -12,6 +17,16 @@ from autoprog.storage.tables import SearchRow
 from tests.cohorts import cleveland_cohort
 from tests.search.inline import InlineDispatcher
 from tests.search.test_runner import FastBench
+
+
+def taught_by(database: Database, search_id: str) -> list[CohortStatistics]:
+    """What its owner may learn of an ended search, and all others."""
+    with database.session(read_only=True) as session:
+        search = session.get_one(SearchRow, search_id)
+        assert search.status == "succeeded"
+        metric = search.settings["metric"]
+        earlier = CohortStatisticsRepository(session).earlier(search.owner_id, metric, but_sha256="")
+        return [e.statistics for e in earlier]
 
 
 def test_a_search_leaves_its_statistics(database: Database, tmp_path: Path) -> None:
@@ -37,7 +52,27 @@ def test_a_search_that_was_kept_from_the_simple_model_leaves_nothing(database: D
     bench = FastBench(database, Files(str(tmp_path / "files")), cleveland_cohort())
     search_id = bench.queue(space={"imputation": ["median"], "features": ["none"], "prediction": ["lda"]})
     assert bench.runner(InlineDispatcher()).run_one()
-    with database.session(read_only=True) as session:
-        search = session.get_one(SearchRow, search_id)
-        assert search.status == "succeeded"
-        assert CohortStatisticsRepository(session).earlier(search.owner_id, "auc_roc", but_sha256="") == ()
+    assert taught_by(database, search_id) == []
+
+
+def test_a_runner_that_is_asked_to_end_gives_up_learning(
+    database: Database, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = FastBench(database, Files(str(tmp_path / "files")), cleveland_cohort())
+    search_id, runner = bench.queue(), bench.runner(InlineDispatcher())
+    learn = runner_module.statistics_of
+
+    def stopped(*arguments: Any) -> CohortStatistics | None:
+        runner.stop()
+        return learn(*arguments)
+
+    monkeypatch.setattr(runner_module, "statistics_of", stopped)
+    assert runner.run_one()
+    assert taught_by(database, search_id) == []
+
+
+def test_a_runner_may_leave_learning_out(database: Database, tmp_path: Path) -> None:
+    bench = FastBench(database, Files(str(tmp_path / "files")), cleveland_cohort())
+    search_id = bench.queue()
+    assert Runner(bench.store, InlineDispatcher(), runner_id="one", teaches=False).run_one()
+    assert taught_by(database, search_id) == []
