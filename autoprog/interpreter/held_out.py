@@ -3,15 +3,17 @@
     n, n_r       patients held out; those of them in stratum r
     n_A, n_Ar    of these, who satisfy a rule                              (n_rules,)
     p_k          P(N >= n_Ar), N hypergeometric: n_A drawn from n, n_r of them in the stratum
+    D            design effect of the rule and its stratum: with groups n, n_r, n_A and n_Ar are divided by it
     m            mined rules tested, of all strata together
     h_m          1 + 1/2 + .. + 1/m
 
     adjusted p_(k) = min over j >= k of p_(j) m h_m / j, at most 1
 
 A rule was chosen because it did well on the patients it was mined from; on those held out nothing favours it, so that
-under "the rule tells nothing of the stratum" p is uniform or larger, exactly (Fisher's test, one-sided). Rules overlap
-and strata exclude each other, so the tests depend on each other in either direction: Benjamini and Yekutieli's factor
-h_m holds the expected share of false rules among those kept whatever the dependence.
+under "the rule tells nothing of the stratum" p is uniform or larger, exactly (Fisher's test, one-sided). Rows of one
+group are alike, and count as the fewer independent ones that they are worth (`clusters`): p is approximate then. Rules
+overlap and strata exclude each other, so the tests depend on each other in either direction: Benjamini and Yekutieli's
+factor h_m holds the expected share of false rules among those kept whatever the dependence.
 
 References
 ----------
@@ -64,7 +66,11 @@ def hold_out(
 
 
 def p_values(
-    n_A: NDArray[np.integer], n_Ar: NDArray[np.integer], n: int, n_r: NDArray[np.integer]
+    n_A: NDArray[np.integer],
+    n_Ar: NDArray[np.integer],
+    n: int,
+    n_r: NDArray[np.integer],
+    D: NDArray[np.float64] | float = 1.0,
 ) -> NDArray[np.float64]:
     """Probability of so many matching patients in the stratum, were the rule to tell nothing.
 
@@ -76,13 +82,16 @@ def p_values(
         Patients held out.
     n_r : ndarray, shape = (n_rules,)
         Those of them in the rule's stratum.
+    D : ndarray, shape = (n_rules,), or float
+        Design effects, at least 1.
 
     Returns
     -------
     ndarray, shape = (n_rules,)
         One-sided, in (0, 1].
     """
-    p: NDArray[np.float64] = hypergeom.sf(n_Ar - 1, n, n_r, n_A)
+    matching, in_both, rows, in_stratum = (np.rint(count / D).astype(np.int64) for count in (n_A, n_Ar, n, n_r))
+    p: NDArray[np.float64] = hypergeom.sf(in_both - 1, rows, in_stratum, matching)
     return p
 
 

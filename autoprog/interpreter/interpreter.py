@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort
 from autoprog.interpreter.association import STRENGTH, posterior
 from autoprog.interpreter.candidates import Candidates
+from autoprog.interpreter.clusters import Clusters
 from autoprog.interpreter.conditions import all_satisfied
 from autoprog.interpreter.fidelity import fidelity_of, strata_by_rules
 from autoprog.interpreter.held_out import FALSE_DISCOVERY_RATE, adjusted, hold_out, p_values
@@ -121,7 +122,7 @@ def explain(
     matches = np.zeros((len(proposals), len(r)), dtype=np.bool_)
     for k, proposal in enumerate(proposals):
         matches[k] = all_satisfied(proposal.conditions, cohort.features, cohort.X)
-    checks = _checks(proposals, matches[:, held_out], r[held_out])
+    checks = _checks(proposals, matches[:, held_out], r[held_out], Clusters.of(cohort).take(held_out))
     kept = [k for k, proposal in enumerate(proposals) if proposal.prior or _stands(checks[k])]
     outcome = observed or BinaryOutcome(cohort.y)
     rules = tuple(
@@ -194,13 +195,15 @@ def _stands(check: HeldOut | None) -> bool:
     return check is not None and check.adjusted_p_value <= FALSE_DISCOVERY_RATE
 
 
-def _checks(proposals: Sequence[_Proposal], matches: NDArray[np.bool_], r: NDArray[np.int64]) -> list[HeldOut | None]:
+def _checks(
+    proposals: Sequence[_Proposal], matches: NDArray[np.bool_], r: NDArray[np.int64], clusters: Clusters
+) -> list[HeldOut | None]:
     """Each rule among the patients held out; None where too few match to tell."""
     n_A = np.count_nonzero(matches, axis=1)
     strata = np.array([proposal.stratum for proposal in proposals], dtype=np.int64)
-    n_Ar = np.count_nonzero(matches & (r == strata[:, None]), axis=1)
-    n_r = np.count_nonzero(r == strata[:, None], axis=1)
-    p = p_values(n_A, n_Ar, len(r), n_r)
+    in_stratum = r == strata[:, None]
+    n_Ar, n_r = np.count_nonzero(matches & in_stratum, axis=1), np.count_nonzero(in_stratum, axis=1)
+    p = p_values(n_A, n_Ar, len(r), n_r, clusters.design_effect(matches, in_stratum))
     # A clinician's rules are shown whatever comes of them: among the others they would raise what passes.
     own = np.array([proposal.prior is None for proposal in proposals], dtype=np.bool_)
     q = np.ones(len(p))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -18,6 +20,7 @@ from autoprog.interpreter.association import posterior
 from autoprog.interpreter.held_out import FALSE_DISCOVERY_RATE, hold_out
 from autoprog.interpreter.rules import MAX_LENGTH, MAX_RULES
 from tests.cohorts import cleveland_cohort
+from tests.interpreter.groups import alike, cohort_of
 
 
 def _cleveland_risks() -> np.ndarray:
@@ -186,6 +189,23 @@ def test_risks_that_have_nothing_to_do_with_the_features_give_no_rules() -> None
         risks = np.random.default_rng(1000 + seed).random(400)
         shown += bool(explain(_noise(seed), risks, make_strata(risks), seed).rules)
     assert shown <= 7
+
+
+def test_nor_do_they_where_the_rows_of_a_group_are_the_same() -> None:
+    # As above: in 6 of 12 with probability below 6e-4. More in tests/slow.
+    group, shown = np.repeat(np.arange(60), 6), 0
+    for seed in range(12):
+        rng = np.random.default_rng(3000 + seed)
+        X, z = alike(rng, group, 8, 1.0), alike(rng, group, 1, 1.0)[0]
+        risks = 1 / (1 + np.exp(-z))
+        shown += bool(explain(cohort_of(X, group, rng), risks, make_strata(risks), seed).rules)
+    assert shown <= 5
+
+
+def test_groups_of_one_row_are_none() -> None:
+    cohort, risks = cleveland_cohort(), _cleveland_risks()
+    alone = replace(cohort, groups=np.arange(cohort.n_rows))
+    assert explain(alone, risks, make_strata(risks)).rules == explain(cohort, risks, make_strata(risks)).rules
 
 
 def test_equal_risks_have_one_stratum_and_no_rule() -> None:

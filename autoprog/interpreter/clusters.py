@@ -1,0 +1,112 @@
+"""Rows of one patient or of one group are alike: how many independent rows they are worth.
+
+    n            rows
+    a_i, b_i     deviations of two values of row i from their means                                   (n,)
+    d            class of a pair of rows of one group: how many rows two of one patient lie apart, up to 20; and one for
+                 all that lie further apart or are of different patients
+    n_d          pairs of class d
+    c            mean of a_i a_j over the pairs of different groups
+    rho_d(a)     (mean of a_i a_j over the pairs of class d - c) / (mean of a_i^2 - c), at most 1
+    D            design effect, 1 + 2/n sum_d n_d rho_d(a) rho_d(b)
+
+D is the variance of sum a_i b_i over that of independent rows where a tells nothing of b; of a alone, without b, it is
+that of sum a_i. Counts divided by D are about as sure as those of independent rows. Both correlations are of a and b
+each by itself, so that an association of the two does not pass for likeness. Visits that follow each other are more
+alike than distant ones: with one correlation for all pairs D would be too small, since the mean of the products is
+larger than the product of the means.
+
+References
+----------
+Scott & Holt 1982, JASA 77:848 (the product of two correlations); Rao & Scott 1992, Biometrics 48:577 (counts divided by
+the design effect).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort import Cohort
+
+_FURTHEST = 20
+_ROUNDING = 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class Clusters:
+    """Which rows of a cohort are alike.
+
+    Attributes
+    ----------
+    patient : ndarray, shape = (n_rows,), or None
+        Whose visit each row is; None where every row is a patient.
+    group : ndarray, shape = (n_rows,), or None
+        The patients, or what is coarser; None where all rows are independent.
+    """
+
+    patient: NDArray[np.int64] | None = None
+    group: NDArray[np.int64] | None = None
+
+    @classmethod
+    def of(cls, cohort: Cohort) -> Self:
+        """Those of a cohort's rows."""
+        return cls(None if cohort.visits is None else cohort.visits.patient, cohort.groups)
+
+    def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Clusters:
+        """Those of some of the rows."""
+        return Clusters(*(None if codes is None else codes[rows] for codes in (self.patient, self.group)))
+
+    def design_effect(self, *values: NDArray[np.generic]) -> NDArray[np.float64]:
+        """How many rows it takes to tell what one independent row tells.
+
+        Parameters
+        ----------
+        *values : ndarray, shape = (n_rows,) or (m, n_rows)
+            One, whose mean is in question, or two, whose association is.
+
+        Returns
+        -------
+        ndarray, shape = () or (m,)
+            D, at least 1; of a value that is the same in all rows as if rows of a group told the same.
+        """
+        if self.group is None or len(self.group) == 0:
+            return np.ones(values[0].shape[:-1])
+        unit = self.group if self.patient is None else self.patient
+        order = np.lexsort((unit, self.group))  # stable: a patient's visits stay in order
+        pairs = _Pairs(unit[order], self.group[order])
+        rho = np.prod([pairs.correlations(value[..., order].astype(np.float64)) for value in values], axis=0)
+        return np.asarray(np.maximum(1.0, 1 + 2 / len(order) * rho @ pairs.counts))
+
+
+class _Pairs:
+    """The pairs of rows of one group, by class."""
+
+    def __init__(self, unit: NDArray[np.int64], group: NDArray[np.int64]) -> None:
+        self._unit = unit
+        self._starts = np.flatnonzero(np.diff(group, prepend=group[0] - 1))
+        self.counts = self._sums(np.ones(len(group)))  # n_d
+        self._n_between = len(group) * (len(group) - 1) / 2 - self.counts.sum()
+
+    def correlations(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """rho_d, shape = (n_classes,) or (m, n_classes)."""
+        a = x - x.mean(axis=-1, keepdims=True)
+        sums, square = self._sums(a), (a**2).sum(axis=-1, keepdims=True)
+        within = sums.sum(axis=-1, keepdims=True)
+        # Of one group alone there is nothing to differ from.
+        c = (-square / 2 - within) / self._n_between if self._n_between else within / max(self.counts.sum(), 1.0)
+        excess, variance = sums / np.maximum(self.counts, 1) - c, square / x.shape[-1] - c
+        rho = np.divide(excess, variance, out=np.ones_like(excess), where=variance > _ROUNDING)
+        return np.asarray(np.minimum(rho, 1.0))
+
+    def _sums(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Sum over the pairs of each class of the product of their values, shape = (n_classes,) or (m, n_classes)."""
+        of_groups = np.add.reduceat(x, self._starts, axis=-1)
+        pairs = ((of_groups**2).sum(axis=-1) - (x**2).sum(axis=-1)) / 2
+        near = [
+            (x[..., d:] * x[..., :-d])[..., self._unit[d:] == self._unit[:-d]].sum(axis=-1)
+            for d in range(1, _FURTHEST + 1)
+        ]
+        return np.stack([*near, pairs - np.sum(near, axis=0)], axis=-1)
