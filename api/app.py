@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 
-from api import error_handlers, health, openapi, problem_types
+from api import docs_page, error_handlers, health, openapi, problem_types
 from api.body_limit import BodyLimit
 from api.cohorts.routes import router as cohorts
 from api.dependencies import Context
@@ -82,6 +82,8 @@ def create_app(
         title="autoprog",
         version=version("autoprog"),
         description="Prognostic models from patient cohorts. Not a medical device.",
+        docs_url=None,
+        redoc_url=None,
     )
     load_diagnosis = diagnosis_loader(files)
     app.state.context = Context(
@@ -96,7 +98,7 @@ def create_app(
         load_arms=arms_loader(files),
         live_problems=LiveProblems(),
     )
-    for router in (*_ROUTERS, health.router, problem_types.router):
+    for router in (*_ROUTERS, health.router, problem_types.router, docs_page.router):
         app.include_router(router)
     error_handlers.install(app)
     # The last one added is the first one that a request meets.

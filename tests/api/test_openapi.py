@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from fastapi.testclient import TestClient
@@ -61,5 +63,24 @@ def test_bodies_that_are_read_by_hand_are_described(document: dict[str, Any]) ->
     assert "budget" in settings["properties"]
 
 
-def test_the_page_to_browse_it_is_there(client: TestClient) -> None:
-    assert "swagger" in client.get("/docs").text
+def test_the_page_to_browse_it_needs_no_other_server(client: TestClient) -> None:
+    page = client.get("/docs")
+    assert page.headers["content-type"].startswith("text/html")
+    parts = re.findall(r'(?:src|href)="([^"]*)"', page.text)
+    parts.remove("data:,")
+    types = {client.get(urljoin("/docs", part)).headers["content-type"].split(";")[0] for part in parts}
+    assert types == {"text/css", "text/javascript"}
+    assert "SwaggerUIBundle" in client.get("/docs/swagger-ui-bundle.js").text
+    (shown,) = re.findall(r'url: "([^"]*)"', client.get("/docs/start.js").text)
+    assert client.get(urljoin("/docs", shown)).json()["info"]["title"] == "autoprog"
+    assert "://" not in page.text + client.get("/docs/start.js").text
+
+
+def test_no_foreign_script_runs_where_keys_are_typed_in(client: TestClient) -> None:
+    page = client.get("/docs")
+    policy = dict(part.strip().split(" ", 1) for part in page.headers["content-security-policy"].split(";"))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["connect-src"] == "'self'"
+    assert re.search(r"<script(?! src=)|\bon\w+=", page.text) is None
+    for path in ("/redoc", "/docs/redoc.standalone.js", "/docs/../api/app.py"):
+        assert client.get(path).status_code == 404
