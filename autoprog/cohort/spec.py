@@ -72,7 +72,13 @@ class CohortSpec(BaseModel):
         tuple[CellValue, ...],
         Field(max_length=100, description="cells that mean missing, beside the usual ones (NA, ?, ., -, null, ...)"),
     ] = ()
-    share_statistics: bool = False
+    share_statistics: Annotated[
+        bool,
+        Field(
+            description="let other owners learn from searches on this cohort, without its name or identifier; these "
+            "searches learn from shared and open cohorts alone, lest they pass on what others have taught"
+        ),
+    ] = False
 
 
 class ClassificationSpec(CohortSpec):

@@ -117,7 +117,7 @@ class Store(Protocol):
         """Enter a phase. Raises LeaseLostError."""
 
     def earlier_statistics(self, search_id: str, metric: str) -> tuple[CohortStatistics, ...]:
-        """What a search's owner may learn from: other cohorts, theirs or shared; nothing where the search is gone."""
+        """What a search may learn from: shared cohorts and, unless its own is one, its owner's; nothing once gone."""
 
     def record_start(self, claim: Claim, start: Start) -> None:
         """Keep where the search begins. Raises LeaseLostError."""

@@ -23,6 +23,7 @@ from autoprog.storage.events import append_event, evaluation_payload, finished_p
 from autoprog.storage.files import Files
 from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_oldest
 from autoprog.storage.repositories import CohortStatisticsRepository, ModelRepository
+from autoprog.storage.repositories.cohort_statistics import shares
 from autoprog.storage.serialization import (
     evaluation_from_row,
     evaluation_to_row,
@@ -98,13 +99,16 @@ class DatabaseStore:
             append_event(session, search.id, "phase", {"phase": phase})
 
     def earlier_statistics(self, search_id: str, metric: str) -> tuple[CohortStatistics, ...]:
-        """What a search's owner may learn from: other cohorts, theirs or shared; nothing where the search is gone."""
+        """What a search may learn from: shared cohorts and, unless its own is one, its owner's; nothing once gone."""
         with self._database.session(read_only=True) as session:
             search = session.get(SearchRow, search_id)
             cohort = None if search is None else session.get(CohortRow, search.cohort_id)
             if search is None or cohort is None:
                 return ()
-            earlier = CohortStatisticsRepository(session).earlier(search.owner_id, metric, but_sha256=cohort.sha256)
+            # What does well on a shared cohort others are told: it must not have come from one that is not shared.
+            earlier = CohortStatisticsRepository(session).earlier(
+                search.owner_id, metric, but_sha256=cohort.sha256, shared_alone=shares(cohort)
+            )
             return tuple(e.statistics for e in earlier)
 
     def record_start(self, claim: Claim, start: Start) -> None:

@@ -104,6 +104,20 @@ def test_another_owner_learns_from_what_is_shared_alone(bench: FastBench, shared
     assert start.n_cohorts == int(shared)
 
 
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_shared_cohort_passes_nothing_on_from_one_that_is_not(bench: FastBench, shared: bool) -> None:
+    """What did well on the one is evaluated on the other, and would be among its best."""
+    move_to(bench, cleveland_cohort(), share_statistics=shared)
+    start_of(bench)
+    move_to(bench, other_cohort(), share_statistics=True)
+    start = start_of(bench)
+    assert start is not None
+    assert start.n_cohorts == int(shared)
+    with bench.database.session(read_only=True) as session:
+        taught = session.get_one(CohortStatisticsRow, (bench.cohort, "auc_roc")).document
+    assert bool(taught["elsewhere"]) == shared
+
+
 def test_what_was_taught_goes_with_the_cohort(bench: FastBench) -> None:
     start_of(bench)
     with bench.database.session() as session:

@@ -31,6 +31,11 @@ class EarlierCohort:
     is_own: bool
 
 
+def shares(cohort: CohortRow) -> bool:
+    """Whether other owners may learn from what is learnt on a cohort."""
+    return bool(cohort.spec.get("share_statistics", False))
+
+
 class CohortStatisticsRepository:
     """Statistics of all owners' cohorts, one a cohort and metric.
 
@@ -56,7 +61,7 @@ class CohortStatisticsRepository:
         found = self._session.get(CohortStatisticsRow, (cohort.id, statistics.metric), with_for_update=True)
         if found is not None and found.n_evaluations > statistics.n_evaluations:
             return
-        shared = bool(cohort.spec.get("share_statistics", False))
+        shared = shares(cohort)
         row = CohortStatisticsRow(
             cohort_id=cohort.id,
             metric=statistics.metric,
@@ -68,7 +73,9 @@ class CohortStatisticsRepository:
         )
         self._session.merge(row)
 
-    def earlier(self, owner_id: str, metric: str, *, but_sha256: str) -> tuple[EarlierCohort, ...]:
+    def earlier(
+        self, owner_id: str, metric: str, *, but_sha256: str, shared_alone: bool = False
+    ) -> tuple[EarlierCohort, ...]:
         """What an owner may learn from: their own cohorts, and those of others that are shared.
 
         Parameters
@@ -79,19 +86,22 @@ class CohortStatisticsRepository:
             Of the searches.
         but_sha256 : str
             Digest of the cohort that is asked about: it, and copies of it, are no evidence on itself.
+        shared_alone : bool
+            Leave out the owner's cohorts that are not shared either.
 
         Returns
         -------
         tuple of EarlierCohort
             At most `MOST`: the owner's own, then the others', the latest first.
         """
+        is_own = CohortStatisticsRow.owner_id == owner_id
         rows = self._session.scalars(
             select(CohortStatisticsRow)
             .join(CohortRow, CohortRow.id == CohortStatisticsRow.cohort_id)
             .where(CohortStatisticsRow.metric == metric, CohortRow.sha256 != but_sha256)
-            .where(or_(CohortStatisticsRow.owner_id == owner_id, CohortStatisticsRow.shared))
+            .where(CohortStatisticsRow.shared if shared_alone else or_(is_own, CohortStatisticsRow.shared))
             .order_by(
-                (CohortStatisticsRow.owner_id == owner_id).desc(),
+                is_own.desc(),
                 CohortStatisticsRow.created_at.desc(),
                 CohortStatisticsRow.cohort_id.desc(),
             )

@@ -52,7 +52,11 @@ def test_another_owner_learns_from_what_is_shared_alone(database: Database) -> N
     with database.session(read_only=True) as session:
         assert set(ids_of(session, a)) == {private, public}
         assert ids_of(session, b) == [public]
-        (earlier,) = CohortStatisticsRepository(session).earlier(b, "auc_roc", but_sha256="-" * 64)
+        repository = CohortStatisticsRepository(session)
+        for owner in (a, b):
+            (earlier,) = repository.earlier(owner, "auc_roc", but_sha256="-" * 64, shared_alone=True)
+            assert earlier.statistics.cohort_id == public
+        (earlier,) = repository.earlier(b, "auc_roc", but_sha256="-" * 64)
         assert (earlier.is_own, earlier.statistics.shared) == (False, True)
 
 
