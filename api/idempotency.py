@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from http import HTTPStatus
 from typing import Annotated
 
@@ -14,8 +15,10 @@ from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
 from api.auth import Writer
+from api.collecting import Collecting
 from api.dependencies import ContextDependency
 from api.problems import MEDIA_TYPE, problem_of
+from autoprog.errors import Fault
 from autoprog.storage.database import Database
 from autoprog.storage.repositories import IdempotencyRepository, StoredAnswer
 
@@ -43,7 +46,10 @@ def answer(status: int, document: BaseModel, **headers: str) -> StoredAnswer:
 
 def digest_of(document: BaseModel) -> str:
     """SHA-256 of a body; one that no text in UTF-8 could hold has one too."""
-    return hashlib.sha256(json.dumps(document.model_dump(), sort_keys=True).encode()).hexdigest()
+    content: object = document.model_dump()
+    if isinstance(document, Collecting) and document.faults:
+        content = [content, [astuple(fault) for fault in document.faults]]
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,8 @@ class Once:
         Path.
     key : str or None
         The `Idempotency-Key`; without one the work is done every time.
+    faults : tuple of Fault
+        Of the key; whoever reads the body tells them with those of the body.
     """
 
     database: Database
@@ -69,6 +77,7 @@ class Once:
     route: str
     path: str
     key: str | None
+    faults: tuple[Fault, ...] = ()
 
     def run(self, body_sha256: str, work: Callable[[Session], StoredAnswer]) -> Response:
         """Answer a request.
@@ -125,20 +134,35 @@ def _response(stored: StoredAnswer, headers: Mapping[str, str] | None = None) ->
     return Response(stored.body, stored.status, {**stored.headers, **(headers or {})})
 
 
+_PATTERN = r"^[\x21-\x7e]{1,255}$"
+_DESCRIPTION = "a new text for each request; sent again with the same body, the first answer comes again"
+
+
 def _once(
     request: Request,
     context: ContextDependency,
     principal: Writer,
-    idempotency_key: Annotated[
-        str | None,
-        Header(
-            pattern=r"^[\x21-\x7e]{1,255}$",
-            description="a new text for each request; sent again with the same body, the first answer comes again",
-        ),
-    ] = None,
+    idempotency_key: Annotated[str | None, Header(pattern=_PATTERN, description=_DESCRIPTION)] = None,
 ) -> Once:
     path = request.url.path
     return Once(context.database, principal.owner_id, f"{request.method} {path}", path, idempotency_key)
 
 
+def _collecting_once(
+    request: Request,
+    context: ContextDependency,
+    principal: Writer,
+    idempotency_key: Annotated[
+        str | None, Header(description=_DESCRIPTION, json_schema_extra={"pattern": _PATTERN})
+    ] = None,
+) -> Once:
+    """For bodies that the service judges: the framework, which has found nothing there, would tell of the key alone."""
+    once = _once(request, context, principal, idempotency_key)
+    if idempotency_key is None or re.fullmatch(_PATTERN, idempotency_key):
+        return once
+    fault = Fault("/headers/idempotency-key", "must be 1 to 255 visible characters of ASCII")
+    return replace(once, key=None, faults=(fault,))
+
+
 OnceDependency = Annotated[Once, Depends(_once)]
+CollectingOnceDependency = Annotated[Once, Depends(_collecting_once)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
@@ -43,12 +43,15 @@ class Upload:
     file : bytes or None
         The part `file`.
     faults : tuple of Fault
-        What is wrong with the parts as such.
+        What is wrong with the parts as such, and with the request around them.
+    json : bytes or None
+        The whole body, where it is JSON and has no parts.
     """
 
     parts: Mapping[str, bytes]
     file: bytes | None = None
     faults: tuple[Fault, ...] = ()
+    json: bytes | None = None
 
     def text(self, name: str) -> bytes:
         """The JSON text of a part; raises InvalidInputError where it is missing."""
@@ -64,6 +67,8 @@ class Upload:
 
     def fingerprint(self) -> str:
         """SHA-256 of everything that was sent."""
+        if self.json is not None:
+            return hashlib.sha256(self.json).hexdigest()
         content = None if self.file is None else hashlib.sha256(self.file).hexdigest()
         texts = {name: text.decode("latin-1") for name, text in self.parts.items()}
         return hashlib.sha256(json.dumps([content, texts], sort_keys=True).encode()).hexdigest()
@@ -80,7 +85,16 @@ def require_json(request: Request) -> None:
         raise UnsupportedMediaError("send application/json")
 
 
-async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int) -> Upload:
+async def receive_body(request: Request, parts: Sequence[str], upload_mb: int, faults: Sequence[Fault]) -> Upload:
+    """Read a body of JSON or, as `receive_upload` does, of several parts; raises as that does."""
+    if content_type_of(request) == "application/json":
+        return Upload({}, faults=tuple(faults), json=await request.body())
+    if content_type_of(request) == "multipart/form-data":
+        return await receive_upload(request, parts, upload_mb, faults)
+    raise UnsupportedMediaError(f"send application/json, or multipart/form-data with the parts {_listed(parts)}")
+
+
+async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int, faults: Sequence[Fault]) -> Upload:
     """Read a multipart body.
 
     Parameters
@@ -91,6 +105,9 @@ async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int)
         Names of the JSON parts that are known.
     upload_mb : int
         Largest file in MiB; see `parts_mb` for the others.
+        Largest file in MiB.
+    faults : sequence of Fault
+        What is wrong with the request's headers, to be told with what is wrong here.
 
     Returns
     -------
@@ -105,7 +122,7 @@ async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int)
         If the file, or another part, exceeds its limit.
     """
     if content_type_of(request) != "multipart/form-data":
-        raise UnsupportedMediaError(f"send multipart/form-data with the parts {', '.join((_FILE, *parts))}")
+        raise UnsupportedMediaError(f"send multipart/form-data with the parts {_listed(parts)}")
     most, most_mb = len(parts) + 1, parts_mb(upload_mb)
     # The form parser calls a part that is too large a bad request: it is given the bound of the whole body.
     whole = (upload_mb + most_mb) * _MIB
@@ -117,7 +134,11 @@ async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int)
         texts = {name: await _text_of(form[name]) for name in parts if name in form}
         if large := [name for name, text in texts.items() if len(text) > most_mb * _MIB]:
             raise TooLargeError(f"the part {large[0]} exceeds {most_mb} MiB")
-        return Upload(texts, content, tuple(_unexpected(form, (_FILE, *parts))))
+        return Upload(texts, content, (*faults, *_unexpected(form, (_FILE, *parts))))
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return ", ".join((_FILE, *parts))
 
 
 def _read(file: BinaryIO) -> bytes:
@@ -138,8 +159,10 @@ def _unexpected(form: FormData, expected: Sequence[str]) -> Iterator[Fault]:
             yield Fault(f"/{name}", f"sent {times} times; send it once")
 
 
-def parse_json(model: type[Document], text: bytes, pointer: str) -> Document:
-    """Read a model from JSON text.
+def parse_json(
+    model: type[Document], text: bytes, pointer: str, faults: list[Fault], needed: Collection[str] = ()
+) -> Document | None:
+    """Read a model from JSON text, as far as it can be judged.
 
     Parameters
     ----------
@@ -149,18 +172,22 @@ def parse_json(model: type[Document], text: bytes, pointer: str) -> Document:
         UTF-8.
     pointer : str
         Where it stood.
+    faults : list of Fault
+        Collects what is wrong.
+    needed : collection of str
+        Keys that the rest cannot be judged without.
 
     Returns
     -------
-    BaseModel
-        The document.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no JSON or not such a document; names all faults.
+    BaseModel or None
+        The document, without those keys that have faults; None where there is none, or one of them is needed.
     """
-    return validate_document(model, load_json(text, pointer), pointer)
+    try:
+        document = load_json(text, pointer)
+    except InvalidInputError as error:
+        faults += error.faults
+        return None
+    return validate_document(model, document, pointer, faults, needed)
 
 
 def _refuse_constant(name: str) -> NoReturn:
@@ -198,14 +225,48 @@ def load_json(text: bytes, pointer: str, constant: Callable[[str], object] = _re
     return document
 
 
-def validate_document(model: type[Document], document: object, pointer: str) -> Document:
-    """Make a model of what JSON text held; raises InvalidInputError with all faults."""
+def validate_document(
+    model: type[Document], document: object, pointer: str, faults: list[Fault], needed: Collection[str] = ()
+) -> Document | None:
+    """Make a model of what JSON text held, as `parse_json` does."""
     try:
         return model.model_validate(document)
-    except ValidationError as error:
-        raise InvalidInputError(faults_of_validation(error.errors(include_input=False), pointer)) from None
     except RecursionError:
-        raise InvalidInputError([Fault(pointer, "nested too deeply")]) from None
+        faults.append(Fault(pointer, "nested too deeply"))
+        return None
+    except ValidationError as error:
+        faults += faults_of_validation(error.errors(include_input=False), pointer)
+        return rest_of(model.model_validate, document, error, needed)
+
+
+def rest_of(
+    validate: Callable[[object], Document], document: object, error: ValidationError, needed: Collection[str] = ()
+) -> Document | None:
+    """What is left of a document without the keys that have faults: the same answer can tell what is wrong there.
+
+    Parameters
+    ----------
+    validate : callable
+        Makes the model; may raise ValidationError.
+    document : object
+        What was refused.
+    error : ValidationError
+        Why.
+    needed : collection of str
+        Keys that the rest cannot be judged without.
+
+    Returns
+    -------
+    BaseModel or None
+        None where there is no rest.
+    """
+    wrong = {str(place) for fault in error.errors(include_input=False) for place in fault["loc"][:1]}
+    if not isinstance(document, dict) or not wrong.isdisjoint(needed):
+        return None
+    try:
+        return validate({key: value for key, value in document.items() if key not in wrong})
+    except ValidationError:
+        return None
 
 
 def attempt(faults: list[Fault], work: Callable[[], Result], prefix: str = "") -> Result | None:

@@ -11,7 +11,7 @@ from api.auth import Reader, Writer
 from api.cohorts import service
 from api.cohorts.schemas import CohortDocument, MetaFeaturesDocument, OutlookDocument
 from api.dependencies import ContextDependency, ReadSession
-from api.idempotency import OnceDependency, answer
+from api.idempotency import CollectingOnceDependency, answer
 from api.openapi import multipart_body, problems
 from api.pagination import ListDocument, PageParameters
 from api.uploads import Upload, receive_upload
@@ -25,8 +25,8 @@ router = APIRouter(prefix="/v1/cohorts", tags=["cohorts"], responses=problems(40
 _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": multipart_body({"spec": CohortSpec})}}
 
 
-async def _upload(request: Request, context: ContextDependency, _: Writer) -> Upload:
-    return await receive_upload(request, ("spec",), context.settings.upload_mb)
+async def _upload(request: Request, context: ContextDependency, once: CollectingOnceDependency) -> Upload:
+    return await receive_upload(request, ("spec",), context.settings.upload_mb, once.faults)
 
 
 @router.post(
@@ -39,7 +39,10 @@ async def _upload(request: Request, context: ContextDependency, _: Writer) -> Up
     openapi_extra=_BODY,
 )
 def create_cohort(
-    upload: Annotated[Upload, Depends(_upload)], context: ContextDependency, principal: Writer, once: OnceDependency
+    upload: Annotated[Upload, Depends(_upload)],
+    context: ContextDependency,
+    principal: Writer,
+    once: CollectingOnceDependency,
 ) -> Response:
     """Take `file` and `spec`; every fault of both is named in one answer."""
 

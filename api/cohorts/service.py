@@ -21,8 +21,17 @@ from api.cohorts.schemas import (
 )
 from api.dependencies import Context
 from api.uploads import Upload, attempt
-from autoprog.cohort import CohortSpec, Intake, ReadLimits, from_parquet, parse_spec, read_cohort, to_parquet
-from autoprog.errors import Fault, InvalidInputError
+from autoprog.cohort import (
+    CohortSpec,
+    Intake,
+    ReadLimits,
+    file_faults,
+    from_parquet,
+    judge_spec,
+    read_cohort,
+    to_parquet,
+)
+from autoprog.errors import Fault, InvalidInputError, TooLargeError, UnsupportedMediaError
 from autoprog.metalearning import (
     META_FEATURES,
     clinical_groups,
@@ -47,25 +56,46 @@ def read_limits(context: Context) -> ReadLimits:
     return ReadLimits(decompressed_bytes=context.settings.decompressed_mb * _MIB)
 
 
-def parse_upload(upload: Upload, faults: list[Fault]) -> tuple[bytes, CohortSpec] | None:
-    """Find file and spec in an upload.
+def read_upload(context: Context, upload: Upload, faults: list[Fault]) -> tuple[CohortSpec, Intake] | None:
+    """Read the cohort of an upload.
 
     Parameters
     ----------
+    context : Context
+        The server's parts.
     upload : Upload
         With the parts `file` and `spec`.
     faults : list of Fault
-        Collects what is wrong with them.
+        Collects what is wrong with them: with the file too where the spec cannot be used.
 
     Returns
     -------
-    (bytes, CohortSpec) or None
-        None where either cannot be used.
+    (CohortSpec, Intake) or None
+        None where there is no cohort; where there are faults, good only for judging what else was sent.
+
+    Raises
+    ------
+    TooLargeError, UnsupportedMediaError
+        If the file cannot be read here, and nothing else is wrong.
     """
     faults += upload.faults
-    spec = attempt(faults, lambda: parse_spec(upload.text("spec")))
+    text = attempt(faults, lambda: upload.text("spec"))
+    spec, found = (None, ()) if text is None else judge_spec(text)
+    faults += found
     file = attempt(faults, upload.content)
-    return None if spec is None or file is None else (file, spec)
+    if file is None:
+        return None
+    try:
+        if spec is None:
+            faults += attempt(faults, lambda: file_faults(file, read_limits(context))) or ()
+            return None
+        intake = attempt(faults, lambda: read_cohort(file, spec, read_limits(context)))
+    except (TooLargeError, UnsupportedMediaError) as error:
+        if not faults:
+            raise
+        faults.append(Fault("/file", str(error)))
+        return None
+    return None if intake is None else (spec, intake)
 
 
 def create_cohort(context: Context, session: Session, owner_id: str, upload: Upload) -> CohortRow:
@@ -91,13 +121,14 @@ def create_cohort(context: Context, session: Session, owner_id: str, upload: Upl
     ------
     InvalidInputError
         With every fault of file and spec.
+    TooLargeError, UnsupportedMediaError
+        If the file cannot be read here, and nothing else is wrong.
     """
     faults: list[Fault] = []
-    parsed = parse_upload(upload, faults)
-    if parsed is None or faults:
+    read = read_upload(context, upload, faults)
+    if read is None or faults:
         raise InvalidInputError(faults)
-    file, spec = parsed
-    return store_cohort(context, session, owner_id, spec, read_cohort(file, spec, read_limits(context)))
+    return store_cohort(context, session, owner_id, *read)
 
 
 def store_cohort(context: Context, session: Session, owner_id: str, spec: CohortSpec, intake: Intake) -> CohortRow:

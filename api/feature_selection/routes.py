@@ -17,7 +17,7 @@ from api.feature_selection.schemas import (
     StreamDocument,
     StreamRequest,
 )
-from api.idempotency import OnceDependency, answer, digest_of
+from api.idempotency import CollectingOnceDependency, OnceDependency, answer, digest_of
 from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
@@ -39,11 +39,11 @@ router = APIRouter(
     response_model=StreamDocument,
     responses=problems(409, 413, 415, 422),
 )
-def create_stream(request: StreamRequest, principal: Writer, once: OnceDependency) -> Response:
+def create_stream(request: StreamRequest, principal: Writer, once: CollectingOnceDependency) -> Response:
     """Take the names of the features, how many can be looked at in a patient, and who learns."""
 
     def work(session: Session) -> StoredAnswer:
-        row = service.create_stream(session, principal.owner_id, request)
+        row = service.create_stream(session, principal.owner_id, request.beside(once.faults))
         return answer(201, service.stream_document(row), Location=f"/v1/feature-selection/streams/{row.id}")
 
     return once.run(digest_of(request), work)
@@ -141,10 +141,13 @@ def delete_selection(stream_id: str, selection_id: str, session: WriteSession, p
     response_model=ObservationDocument,
     responses=problems(404, 409, 413, 415, 422),
 )
-def observe_patient(stream_id: str, request: ObservationRequest, principal: Writer, once: OnceDependency) -> Response:
+def observe_patient(
+    stream_id: str, request: ObservationRequest, principal: Writer, once: CollectingOnceDependency
+) -> Response:
     """Take observations one after another, late ones too; the same again gets the same answer, and is learnt once."""
 
     def work(session: Session) -> StoredAnswer:
-        return answer(200, service.observe_patient(session, principal.owner_id, stream_id, request))
+        observed = service.observe_patient(session, principal.owner_id, stream_id, request.beside(once.faults))
+        return answer(200, observed)
 
     return once.run(digest_of(request), work)

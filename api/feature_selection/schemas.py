@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
+from api.collecting import Collecting
 from api.diagnosis.names import MAX_NAME
 
 MAX_FEATURES = 10_000
@@ -19,12 +20,10 @@ _NUMBERS = {"type": "array", "items": {"type": "number"}}
 _ALGORITHMS = ["thompson", "random", "all", "ofs", "epsilon_greedy"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class MomentsRequest(_Strict):
+class MomentsRequest(BaseModel):
     """Means and standard deviations that are known beforehand, in the order of the features."""
+
+    model_config = ConfigDict(extra="forbid")
 
     mean: Annotated[Any, WithJsonSchema(_NUMBERS)]
     sd: Annotated[Any, WithJsonSchema(_NUMBERS)]
@@ -39,10 +38,10 @@ _EXAMPLE: JsonDict = {
 }
 
 
-class StreamRequest(_Strict):
+class StreamRequest(Collecting):
     """Features of which a few can be looked at in each patient; what is out of range is told all at once."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
+    model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     name: Annotated[Any, WithJsonSchema(_NAME)] = "stream"
     features: Annotated[Any, WithJsonSchema({"type": "array", "items": _NAME, "minItems": 1, "maxItems": MAX_FEATURES})]
@@ -103,11 +102,10 @@ class StreamDocument(PerformanceDocument):
     changed_at: datetime
 
 
-class ObservationRequest(_Strict):
+class ObservationRequest(Collecting):
     """A patient's values of the selected features, and the label."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={"examples": [{"selection_id": "0123", "values": {"glucose": 148, "bmi": 33.6}, "label": 1}]},
     )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -62,13 +62,17 @@ def create_stream(session: Session, owner_id: str, request: StreamRequest) -> Fe
     InvalidInputError
         With every fault.
     """
-    faults: list[Fault] = []
+    faults = request.faults
     if not is_name(request.name):
         faults.append(Fault("/name", NAME_FAULT))
     features = _features(request.features, faults)
     options = _options(request, faults)
     moments = attempt(faults, lambda: _moments(request.standardisation))
-    stream = attempt(faults, lambda: FeatureStream(features, options, standardisation=moments)) if features else None
+    stream = None
+    if features:
+        stream = attempt(faults, lambda: FeatureStream(features, options, standardisation=moments))
+    else:
+        faults += options.faults(None)
     if faults or stream is None:
         raise InvalidInputError(faults)
     document = _document_of(stream)
@@ -186,15 +190,19 @@ def observe_patient(
     streams, selections = FeatureStreamRepository(session), FeatureSelectionRepository(session)
     row = streams.lock(owner_id, stream_id)
     selection = selections.of(owner_id, stream_id, request.selection_id)
-    values = _bounded(request.values)
+    faults = request.faults
+    values = _bounded(request.values, selection.features, faults)
+    stream = FeatureStream.from_json(row.state)
+    place = {name: j for j, name in enumerate(stream.features)}
+    subset = np.array([place[name] for name in selection.features], dtype=np.intp)
+    faults += stream.faults_of(subset, values, request.label)
+    if faults:
+        raise InvalidInputError(faults)
     digest = _digest(values, request.label)
     if selection.observed is not None:
         if selection.observed["digest"] != digest:
             raise ConflictError("the selection was observed before, with other values or another label")
         return ObservationDocument.model_validate(selection.observed["answer"])
-    stream = FeatureStream.from_json(row.state)
-    place = {name: j for j, name in enumerate(stream.features)}
-    subset = np.array([place[name] for name in selection.features], dtype=np.intp)
     document = _observation(stream.observe(subset, values, request.label))
     streams.change(row, document=_document_of(stream), state=stream.to_json())
     selections.observe(selection, {"digest": digest, "answer": document.model_dump()})
@@ -221,19 +229,18 @@ def _is_bounded(number: float | None) -> bool:
     return number is not None and abs(number) < _LARGEST
 
 
-def _bounded(values: object) -> dict[str, object]:
-    """Numbers as floats; raises InvalidInputError where there are none, or so large that their squares overflow."""
+def _bounded(values: object, selected: Sequence[str], faults: list[Fault]) -> dict[str, object]:
+    """Numbers as floats; what is none, or so large that its square overflows, is put down, and None."""
     if not isinstance(values, dict):
-        raise InvalidInputError([Fault("/values", "must be an object")])
-    numbers = {name: number_of(value) for name, value in values.items()}
-    faults = [
-        Fault(pointer_of(("values", name)), "must be a finite number or null, below 1e100 in size")
-        for name, value in values.items()
-        if value is not None and not _is_bounded(numbers[name])
-    ]
-    if faults:
-        raise InvalidInputError(faults)
-    return dict(numbers)
+        faults.append(Fault("/values", "must be an object"))
+        return dict.fromkeys(selected)
+    numbers: dict[str, object] = {}
+    for name, value in values.items():
+        number = number_of(value)
+        numbers[name] = number if _is_bounded(number) else None
+        if value is not None and numbers[name] is None:
+            faults.append(Fault(pointer_of(("values", name)), "must be a finite number or null, below 1e100 in size"))
+    return numbers
 
 
 def _document_of(stream: FeatureStream) -> dict[str, Any]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from api.cohorts.schemas import FeatureDocument, OutcomeDocument
+from api.collecting import Collecting
 from api.idempotency import digest_of
 from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
 from api.searches.schemas import (
@@ -41,21 +42,22 @@ class ModelDocument(BaseModel):
     created_at: datetime
 
 
-class PredictionRequest(BaseModel):
+_PATIENTS = {
+    "type": "array",
+    "items": {"type": "object", "additionalProperties": True},
+    "minItems": 1,
+    "maxItems": MAX_PATIENTS,
+}
+
+
+class PredictionRequest(Collecting):
     """Patients to predict for."""
 
-    model_config = ConfigDict(extra="forbid")
-
     # Cells are checked against the model's features, all at once; a closed type here would stop at its own faults.
-    patients: Annotated[
-        list[dict[str, Any]],
-        Field(
-            min_length=1,
-            max_length=MAX_PATIENTS,
-            description="every feature of the model by name: number, text, boolean, or null when it is not known",
-            examples=[[{"age": 63, "sex": "1", "chol": None}]],
-        ),
-    ]
+    patients: Annotated[Any, WithJsonSchema(_PATIENTS)] = Field(
+        description="every feature of the model by name: number, text, boolean, or null when it is not known",
+        examples=[[{"age": 63, "sex": "1", "chol": None}]],
+    )
 
 
 class HorizonPrediction(BaseModel):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from sqlalchemy.orm import Session
 
 from api.dependencies import Context
 from api.models.schemas import (
+    MAX_PATIENTS,
     ModelDocument,
     PatientPrediction,
     PredictionDocument,
@@ -17,13 +19,15 @@ from api.models.schemas import (
     ValidationRequest,
 )
 from api.searches.schemas import IntervalDocument
+from api.uploads import attempt
 from autoprog.cohort import Cohort, from_parquet
+from autoprog.errors import Fault, InvalidInputError
 from autoprog.storage.repositories import CohortRepository, ModelRepository, ValidationRepository
 from autoprog.storage.stored_files import store_file
 from autoprog.storage.tables import ModelRow, ValidationRow
 
 if TYPE_CHECKING:
-    from autoprog.model import PrognosticModel
+    from autoprog.model import PatientRisk, PrognosticModel
 
 
 def model_document(row: ModelRow) -> ModelDocument:
@@ -60,14 +64,37 @@ def predict(context: Context, row: ModelRow, request: PredictionRequest) -> Pred
     Raises
     ------
     InvalidInputError
-        With every cell of every patient that cannot be used.
+        With every fault of the request, and every cell of every patient that cannot be used.
     ArtifactError
         If the model's file is missing or was altered.
     """
     model = context.load_model(row.sha256)
-    items = [PatientPrediction.model_validate(risk.to_json()) for risk in model.predict(request.patients)]
+    items = [PatientPrediction.model_validate(risk.to_json()) for risk in _risks(model, request)]
     interval = IntervalDocument.model_validate(model.interval_document)
     return PredictionDocument(items=items, interval=interval, model_id=row.id)
+
+
+def _risks(model: PrognosticModel, request: PredictionRequest) -> list[PatientRisk]:
+    """Risks of all patients; raises InvalidInputError with the faults of the request and of their cells."""
+    faults, given = request.faults, request.patients
+    if not isinstance(given, list) or not 1 <= len(given) <= MAX_PATIENTS:
+        raise InvalidInputError([*faults, Fault("/patients", f"must be a list of 1 to {MAX_PATIENTS:,} patients")])
+    places = [i for i, patient in enumerate(given) if isinstance(patient, dict)]
+    faults += [Fault(f"/patients/{i}", "must be an object") for i in sorted(set(range(len(given))) - set(places))]
+    found: list[Fault] = []
+    risks = attempt(found, lambda: model.predict([given[i] for i in places])) if places else None
+    faults += [_placed(fault, places) for fault in found]
+    if risks is None or faults:
+        raise InvalidInputError(faults)
+    return risks
+
+
+def _placed(fault: Fault, places: Sequence[int]) -> Fault:
+    """A fault of one of the patients who were judged, at their place among all."""
+    _, root, *below = fault.pointer.split("/", 3)
+    if not below:
+        return fault
+    return Fault("/".join(("", root, str(places[int(below[0])]), *below[1:])), fault.detail)
 
 
 def recalibrate(

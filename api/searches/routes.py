@@ -6,14 +6,13 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
-from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import HTMLResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlalchemy.orm import Session
 
 from api.auth import Predictor, Reader, Writer
 from api.dependencies import ContextDependency, ReadSession, WriteSession
-from api.idempotency import OnceDependency, answer
+from api.idempotency import CollectingOnceDependency, answer
 from api.json_route import JsonRoute
 from api.models.schemas import PredictionDocument, PredictionRequest
 from api.models.service import predict
@@ -30,9 +29,8 @@ from api.searches.schemas import (
     SearchDocument,
     SearchRequest,
 )
-from api.uploads import Upload, content_type_of, parse_json, receive_upload
+from api.uploads import Upload, receive_body
 from autoprog.cohort import CohortSpec
-from autoprog.errors import UnsupportedMediaError
 from autoprog.search import SearchSettings
 from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository, StoredAnswer
 from autoprog.storage.repositories.evaluations import EvaluationOrder
@@ -44,12 +42,8 @@ _MULTIPART = multipart_body({"spec": CohortSpec}, {"search": SearchSettings})
 _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": json_body(reference(SearchRequest)) | _MULTIPART}}
 
 
-async def _body(request: Request, context: ContextDependency, _: Writer) -> Upload | SearchRequest:
-    if content_type_of(request) == "application/json":
-        return await run_in_threadpool(parse_json, SearchRequest, await request.body(), "")
-    if content_type_of(request) == "multipart/form-data":
-        return await receive_upload(request, ("spec", "search"), context.settings.upload_mb)
-    raise UnsupportedMediaError("send application/json, or multipart/form-data with the parts file, spec and search")
+async def _body(request: Request, context: ContextDependency, once: CollectingOnceDependency) -> Upload:
+    return await receive_body(request, ("spec", "search"), context.settings.upload_mb, once.faults)
 
 
 @router.post(
@@ -62,10 +56,10 @@ async def _body(request: Request, context: ContextDependency, _: Writer) -> Uplo
     openapi_extra=_BODY,
 )
 def start_search(
-    body: Annotated[Upload | SearchRequest, Depends(_body)],
+    body: Annotated[Upload, Depends(_body)],
     context: ContextDependency,
     principal: Writer,
-    once: OnceDependency,
+    once: CollectingOnceDependency,
 ) -> Response:
     """Queue it; follow it at its `Location` or by its events."""
 

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, Field
 
-from api.idempotency import digest_of
 from api.problems import Problem
 from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
 from api.searches.score_schemas import Interval, NetBenefitDocument, ScoreDocument
@@ -29,10 +28,6 @@ class SearchRequest(SearchSettings):
     def settings(self) -> SearchSettings:
         """The settings alone."""
         return SearchSettings.model_validate(self.model_dump(exclude={"cohort_id"}, exclude_unset=True))
-
-    def fingerprint(self) -> str:
-        """SHA-256 of the request, defaults filled in."""
-        return digest_of(self)
 
 
 class EvaluationCounts(BaseModel):

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy.orm import Session
 
-from api.cohorts.service import parse_upload, read_limits, store_cohort
+from api.cohorts.service import read_upload, store_cohort
 from api.dependencies import Context
 from api.problems import Problem, problem
 from api.searches.schemas import (
@@ -21,7 +21,7 @@ from api.searches.schemas import (
     StartDocument,
 )
 from api.uploads import Upload, attempt, parse_json
-from autoprog.cohort import Cohort, from_parquet, read_cohort
+from autoprog.cohort import Cohort, from_parquet
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.search import SearchSettings, plan_search
 from autoprog.storage.database import database_now
@@ -31,14 +31,20 @@ from autoprog.storage.tables import EvaluationRow, SearchRow, SearchStatus
 FINISHED = frozenset({SearchStatus.SUCCEEDED, SearchStatus.FAILED, SearchStatus.CANCELLED})
 
 
-def start_search(context: Context, session: Session, owner_id: str, body: SearchRequest | Upload) -> SearchRow:
+# What says which table is learnt from, and so which algorithms can be chosen.
+_SHAPING = frozenset({"reduction", "window", "missing_indicators"})
+
+
+def start_search(context: Context, session: Session, owner_id: str, body: Upload) -> SearchRow:
     """Queue a search on a stored cohort or on an upload; raises as those two do."""
-    if isinstance(body, Upload):
+    if body.json is None:
         return _start_on_upload(context, session, owner_id, body)
-    return _start_on_cohort(context, session, owner_id, body)
+    return _start_on_cohort(context, session, owner_id, body.json, body.faults)
 
 
-def _start_on_cohort(context: Context, session: Session, owner_id: str, request: SearchRequest) -> SearchRow:
+def _start_on_cohort(
+    context: Context, session: Session, owner_id: str, text: bytes, found: Sequence[Fault]
+) -> SearchRow:
     """Queue a search on a stored cohort.
 
     Parameters
@@ -49,8 +55,10 @@ def _start_on_cohort(context: Context, session: Session, owner_id: str, request:
         The transaction that the search is queued in.
     owner_id : str
         Whom it belongs to.
-    request : SearchRequest
-        The cohort and the settings.
+    text : bytes
+        JSON text: the cohort and the settings.
+    found : sequence of Fault
+        What is wrong with the request around it.
 
     Returns
     -------
@@ -62,13 +70,20 @@ def _start_on_cohort(context: Context, session: Session, owner_id: str, request:
     NotFoundError
         If there is no such cohort, or it is another owner's.
     InvalidInputError
-        With everything that the cohort cannot bear.
+        With every fault of the request, and everything that the cohort cannot bear.
     """
+    faults = list(found)
+    request = parse_json(SearchRequest, text, "", faults, _SHAPING)
+    if request is None:
+        raise InvalidInputError(faults)
     # Read apart: the transaction that writes must not be held open for as long as a large file takes.
     with context.database.session(read_only=True) as reading:
         sha256 = CohortRepository(reading).get(owner_id, request.cohort_id).sha256
-    settings, warnings = plan_search(request.settings(), from_parquet(context.files.get("cohorts", sha256)))
-    return _queue(session, owner_id, request.cohort_id, settings, warnings)
+    cohort = from_parquet(context.files.get("cohorts", sha256))
+    planned = attempt(faults, lambda: plan_search(request.settings(), cohort))
+    if planned is None or faults:
+        raise InvalidInputError(faults)
+    return _queue(session, owner_id, request.cohort_id, *planned)
 
 
 def _start_on_upload(context: Context, session: Session, owner_id: str, upload: Upload) -> SearchRow:
@@ -94,20 +109,18 @@ def _start_on_upload(context: Context, session: Session, owner_id: str, upload: 
     ------
     InvalidInputError
         With every fault of the three parts.
+    TooLargeError, UnsupportedMediaError
+        If the file cannot be read here, and nothing else is wrong.
     """
     faults: list[Fault] = []
-    parsed = parse_upload(upload, faults)
-    asked = attempt(faults, lambda: parse_json(SearchSettings, upload.parts.get("search", b"{}"), "/search"))
-    if parsed is None:
-        raise InvalidInputError(faults)
-    file, spec = parsed
-    intake = attempt(faults, lambda: read_cohort(file, spec, read_limits(context)))
+    asked = parse_json(SearchSettings, upload.parts.get("search", b"{}"), "/search", faults, _SHAPING)
+    read = read_upload(context, upload, faults)
     planned = None
-    if intake is not None and asked is not None:
-        planned = attempt(faults, _planning(asked, intake.cohort), "/search")
-    if intake is None or planned is None or faults:
+    if read is not None and asked is not None:
+        planned = attempt(faults, _planning(asked, read[1].cohort), "/search")
+    if read is None or planned is None or faults:
         raise InvalidInputError(faults)
-    cohort = store_cohort(context, session, owner_id, spec, intake)
+    cohort = store_cohort(context, session, owner_id, *read)
     return _queue(session, owner_id, cohort.id, *planned)
 
 

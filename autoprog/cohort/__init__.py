@@ -9,11 +9,11 @@ from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcom
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec, TimeToEventSpec, VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.parquet import from_parquet, to_parquet
 from autoprog.cohort.patients import EncodedPatients, encode_patients, read_patients, read_visits
-from autoprog.cohort.reading import Intake, read_cohort
+from autoprog.cohort.reading import Intake, file_faults, read_cohort
 from autoprog.cohort.requirements import classified
 from autoprog.cohort.sample_size import SampleSize, riley_minimum, riley_minimum_of_times, sample_size
 from autoprog.cohort.schema import Feature, FeatureKind
-from autoprog.cohort.spec import CohortSpec, FeatureSpec, parse_spec
+from autoprog.cohort.spec import CohortSpec, FeatureSpec, judge_spec, parse_spec
 from autoprog.cohort.table import ReadLimits
 from autoprog.cohort.visit_histories import encode_visits
 from autoprog.cohort.visits import VisitTable
@@ -47,8 +47,10 @@ __all__ = [
     "cleveland",
     "encode_patients",
     "encode_visits",
+    "file_faults",
     "follow_up",
     "from_parquet",
+    "judge_spec",
     "outcome_from_json",
     "parse_spec",
     "read_cohort",

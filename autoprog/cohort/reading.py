@@ -117,6 +117,11 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     return Intake(cohort, table.n_rows, n_dropped, capped_warnings(warnings), sample_size(cohort), follow_up(cohort))
 
 
+def file_faults(source: Path | bytes, limits: ReadLimits = _NO_LIMITS_GIVEN) -> tuple[Fault, ...]:
+    """What is wrong with a file whatever its columns mean; raises as `read_cohort` does."""
+    return capped(read_table(source, limits).faults, "/file")
+
+
 def _read_outcome(table: Table, spec: CohortSpec) -> OutcomeRows | None:
     """What the outcome's columns say; None where one of them is not there, which `spec_faults` has named."""
     outcome, na_values = spec.outcome, spec.na_values

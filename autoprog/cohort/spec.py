@@ -127,13 +127,33 @@ def parse_spec(spec: str | bytes | Mapping[str, Any]) -> CohortSpec:
     InvalidInputError
         If it is no JSON, or says what a spec cannot say; names every such place below `/spec`.
     """
+    parsed, faults = judge_spec(spec)
+    if parsed is None or faults:
+        raise InvalidInputError(faults)
+    return parsed
+
+
+def judge_spec(spec: str | bytes | Mapping[str, Any]) -> tuple[CohortSpec | None, tuple[Fault, ...]]:
+    """Read a spec as far as a file can be held against it.
+
+    Parameters
+    ----------
+    spec : str, bytes or mapping
+        JSON text, or what was decoded from it.
+
+    Returns
+    -------
+    (CohortSpec or None, tuple of Fault)
+        The spec, without keys that have faults; None where one of these says how the columns are to be read. And every
+        fault, below `/spec`.
+    """
     try:
         decoded = json.loads(spec) if isinstance(spec, str | bytes) else spec
     except (ValueError, RecursionError) as error:
-        raise InvalidInputError([Fault("/spec", f"this is no JSON: {error}")]) from None
+        return None, (Fault("/spec", f"this is no JSON: {error}"),)
     form = _form(decoded)
     try:
-        return form.model_validate(decoded)
+        return form.model_validate(decoded), ()
     except ValidationError as error:
         faults = [
             Fault(pointer("spec", *fault["loc"]), _detail(fault["type"], fault["loc"], fault["msg"], form))
@@ -141,7 +161,18 @@ def parse_spec(spec: str | bytes | Mapping[str, Any]) -> CohortSpec:
             # of an unknown mode nobody can say what its outcome takes
             if form is not CohortSpec or fault["loc"][:1] != ("outcome",) or len(fault["loc"]) == 1
         ]
-        raise InvalidInputError(capped(faults, "/spec")) from None
+        wrong = {str(fault["loc"][0]) if fault["loc"] else "" for fault in error.errors(include_input=False)}
+        return _without(form, decoded, wrong), capped(faults, "/spec")
+
+
+_OF_COLUMNS = frozenset({"", "mode", "outcome", "features", "ignore", "groups", "na_values"})
+
+
+def _without(form: type[CohortSpec], decoded: object, wrong: set[str]) -> CohortSpec | None:
+    """The spec without keys that do not say how columns are read; None where others are wrong."""
+    if not isinstance(decoded, Mapping) or not wrong.isdisjoint(_OF_COLUMNS):
+        return None
+    return form.model_validate({"name": "cohort", **{k: v for k, v in decoded.items() if k not in wrong}})
 
 
 def _form(decoded: object) -> type[CohortSpec]:

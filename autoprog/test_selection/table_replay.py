@@ -270,7 +270,7 @@ def _one_by_one(
 
 def checked_table(
     arms: Arms,
-    predictions: Sequence[Any] | NDArray[Any],
+    predictions: Sequence[Any] | NDArray[Any] | None,
     truth: Sequence[Any] | NDArray[Any] | None = None,
     *,
     rounds: int | None = None,
@@ -284,7 +284,7 @@ def checked_table(
     arms : Arms
         Of the problem.
     predictions, truth, rounds, repetitions, order
-        As for `replay`.
+        As for `replay`; None in place of predictions that are no table, so that all else is checked.
 
     Returns
     -------
@@ -301,15 +301,12 @@ def checked_table(
     faults: list[Fault] = []
     Y = _binary(predictions, "/predictions", faults)
     y = None if truth is None else _binary(truth, "/truth", faults)
-    n_rows = len(predictions)
     if Y is not None and (Y.ndim != 2 or Y.shape[1:] != (len(arms),) or not len(Y)):
         faults.append(Fault("/predictions", f"must have at least one row, and a column for each of {len(arms)} arms"))
-    if y is not None and y.shape != (n_rows,):
-        faults.append(Fault("/truth", f"must have one value for each of {n_rows} rows"))
     if rounds is not None and rounds < 1:
         faults.append(Fault("/rounds", f"must be at least 1, not {rounds}"))
-    if order == "as_given" and rounds is not None and rounds > n_rows:
-        faults.append(Fault("/rounds", f"{rounds} rounds are more than {n_rows} rows; resampled rows may be more"))
+    if predictions is not None:
+        faults += _length_faults(len(predictions), y, rounds, order)
     if repetitions < 1:
         faults.append(Fault("/repetitions", f"must be at least 1, not {repetitions}"))
     if order not in {"as_given", "resampled"}:
@@ -317,6 +314,13 @@ def checked_table(
     if faults or Y is None:
         raise InvalidInputError(faults)
     return Y, y
+
+
+def _length_faults(n_rows: int, y: NDArray[np.int8] | None, rounds: int | None, order: str) -> Iterator[Fault]:
+    if y is not None and y.shape != (n_rows,):
+        yield Fault("/truth", f"must have one value for each of {n_rows} rows")
+    if order == "as_given" and rounds is not None and rounds > n_rows:
+        yield Fault("/rounds", f"{rounds} rounds are more than {n_rows} rows; resampled rows may be more")
 
 
 def _binary(values: object, place: str, faults: list[Fault]) -> NDArray[np.int8] | None:

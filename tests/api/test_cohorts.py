@@ -140,6 +140,29 @@ def test_all_faults_of_the_parts_come_in_one_answer(client: TestClient) -> None:
     assert {"/file", "/extra", "/spec/name", "/spec/mode", "/spec/outcome"} <= set(pointers(response))
 
 
+@pytest.mark.parametrize(
+    ("changes", "content", "expected"),
+    [
+        ({"zz": 1}, table(*SMALL, "old,m,1"), {"/spec/zz", "/file/columns/age"}),
+        ({"name": "", "ignore": ["weight"]}, table(*SMALL), {"/spec/name", "/spec/ignore/0"}),
+        ({"na_values": 5}, table(*SMALL, "old,m,1", "1"), {"/spec/na_values", "/file"}),
+        ({"mode": "regression"}, gzip.compress(table(*SMALL))[:-9], {"/spec/mode", "/file"}),
+        ({"outcome": 1}, b"PK\x03\x04", {"/spec/outcome", "/file"}),
+        ({"zz": 1}, b"PK\x03\x04", {"/spec/zz", "/file"}),
+    ],
+)
+def test_a_spec_with_faults_does_not_hide_those_of_the_file(
+    client: TestClient, changes: dict[str, object], content: bytes, expected: set[str]
+) -> None:
+    response = client.post("/v1/cohorts", files=multipart({**SMALL_SPEC, **changes}, content))
+    assert response.status_code == 422
+    assert set(pointers(response)) == expected
+
+
+def test_a_file_that_cannot_be_read_is_told_as_such_where_all_else_is_right(client: TestClient) -> None:
+    assert client.post("/v1/cohorts", files=multipart(SMALL_SPEC, b"PK\x03\x04")).status_code == 415
+
+
 @pytest.mark.parametrize("text", ["{", "[1]", '"x"', '{"name": "\\ud800"}', "[" * 100_000], ids=str.__len__)
 def test_a_spec_that_is_no_spec_is_a_fault(client: TestClient, text: str) -> None:
     response = client.post("/v1/cohorts", files=[("file", ("x", FILE)), ("spec", (None, text))])

@@ -141,7 +141,8 @@ def test_every_fault_of_file_and_spec_is_named_in_one_answer(client: TestClient)
         (FILES["csv"], {"group_column": "ward", "queries": [{"name": "q9"}]}, {
             "/spec/group_column", "/spec/queries/0/name"}),
         (FILES["csv"], {"objects": TOY["objects"]}, {"/spec/objects"}),
-        (FILES["csv"], {"queries": [{"name": "q1", "cost": -1}], "color": 1}, {"/spec/color"}),
+        (FILES["csv"], {"queries": [{"name": "q1", "cost": -1}], "color": 1}, {"/spec/color", "/spec/queries/0/cost"}),
+            (FILES["csv"], {"group_column": 5, "color": 1}, {"/spec/color", "/spec/group_column"}),
         (FILES["csv"], {"queries": [{"name": "q1", "cost": -1}]}, {"/spec/queries/0/cost"}),
         (packed(RESPONSES), {}, {"/spec/queries"}),
         (packed(RESPONSES), {"queries": [{"name": f"q{i}"} for i in range(9)]}, {"/file"}),

@@ -98,6 +98,10 @@ def test_all_that_is_wrong_is_told(client: TestClient) -> None:
     }  # fmt: skip
     assert set(faults_of(client.post(STREAMS, json={"features": ["a", "a"]}))) == {"/features/1"}
     assert set(faults_of(client.post(STREAMS, json={"features": []}))) == {"/features"}
+    twice = {"features": ["a", "a"], "step": -1, "standardisation": "x", "zz": 1}
+    assert set(faults_of(client.post(STREAMS, json=twice))) == {"/features/1", "/step", "/standardisation", "/zz"}
+    none = {"features": "x", "step": -1, "subset_size": 0, "algorithm": "z"}
+    assert set(faults_of(client.post(STREAMS, json=none))) == {"/features", "/step", "/subset_size", "/algorithm"}
     stream = make_stream(client)
     selection = select(client, stream)
     chosen, other = selection["features"], next(name for name in FEATURES if name not in selection["features"])
@@ -105,8 +109,11 @@ def test_all_that_is_wrong_is_told(client: TestClient) -> None:
     wrong = {"selection_id": selection["id"], "values": {chosen[0]: 1, other: 2}, "label": 2}
     assert set(faults_of(client.post(url, json=wrong))) == {f"/values/{chosen[1]}", f"/values/{other}", "/label"}
     wrong["values"] = {chosen[0]: True, chosen[1]: 1e200}
-    assert set(faults_of(client.post(url, json=wrong))) == {f"/values/{name}" for name in chosen}
-    assert set(faults_of(client.post(url, json={**wrong, "values": []}))) == {"/values"}
+    assert set(faults_of(client.post(url, json=wrong))) == {"/label"} | {f"/values/{name}" for name in chosen}
+    words = {**wrong, "values": {chosen[0]: "x", "a/b": 1}, "label": 7, "zz": 1}
+    expected = {f"/values/{chosen[0]}", f"/values/{chosen[1]}", "/values/a~1b", "/label", "/zz"}
+    assert set(faults_of(client.post(url, json=words))) == expected
+    assert set(faults_of(client.post(url, json={**wrong, "values": []}))) == {"/values", "/label"}
     assert client.post(url, json={**wrong, "selection_id": "0" * 32}).status_code == 404
     assert made(client.get(f"{STREAMS}/{stream['id']}"), 200)["n_observations"] == 0
 

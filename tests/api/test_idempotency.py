@@ -109,6 +109,54 @@ def test_a_second_request_does_not_overtake_the_first(client: TestClient, monkey
     assert len(client.get("/v1/cohorts").json()["items"]) == 1
 
 
+@pytest.mark.parametrize(
+    ("url", "parts", "expected"),
+    [
+        ("/v1/cohorts", {"spec": {**SMALL_SPEC, "zz": 1}}, {"/spec/zz", "/file"}),
+        ("/v1/searches", {"spec": SMALL_SPEC, "search": {"seed": -1}}, {"/search/seed", "/file"}),
+        ("/v1/diagnosis/models", {"spec": {"name": ""}}, {"/spec/name", "/file"}),
+    ],
+)
+def test_a_key_that_cannot_be_kept_does_not_hide_what_is_wrong_with_an_upload(
+    client: TestClient, url: str, parts: dict[str, object], expected: set[str]
+) -> None:
+    response = client.post(url, files=multipart(content=b"", **parts), headers={"Idempotency-Key": "a b"})
+    assert response.status_code == 422
+    assert {fault["pointer"] for fault in response.json()["errors"]} == {"/headers/idempotency-key", *expected}
+
+
+@pytest.mark.parametrize(
+    ("url", "body", "expected"),
+    [
+        ("/v1/searches", {"seed": -1}, {"/seed", "/cohort_id"}),
+        ("/v1/diagnosis/models", {"name": "x", "zz": 1}, {"/zz", "/objects", "/queries", "/responses"}),
+        ("/v1/feature-selection/streams", {"features": ["a", "a"], "zz": 1}, {"/zz", "/features/1"}),
+    ],
+)
+def test_a_key_that_cannot_be_kept_does_not_hide_what_is_wrong_with_a_body(
+    client: TestClient, url: str, body: object, expected: set[str]
+) -> None:
+    response = client.post(url, json=body, headers={"Idempotency-Key": "a b"})
+    assert response.status_code == 422
+    assert {fault["pointer"] for fault in response.json()["errors"]} == {"/headers/idempotency-key", *expected}
+
+
+@pytest.mark.parametrize("parts", [multipart(), multipart(SPEC, search={})])
+def test_nothing_is_kept_of_a_request_whose_key_is_its_only_fault(client: TestClient, parts: list[object]) -> None:
+    url = f"/v1/{'searches' if len(parts) > 2 else 'cohorts'}"
+    response = client.post(url, files=parts, headers={"Idempotency-Key": "a b"})  # type: ignore[arg-type]
+    assert [fault["pointer"] for fault in response.json()["errors"]] == ["/headers/idempotency-key"]
+    assert client.get("/v1/cohorts").json()["items"] == []
+
+
+def test_an_unknown_key_makes_another_body(client: TestClient) -> None:
+    url, body = "/v1/feature-selection/streams", {"features": ["a"]}
+    first = client.post(url, json={**body, "zz": 1}, headers=KEY)
+    assert [fault["pointer"] for fault in first.json()["errors"]] == ["/zz"]
+    second = client.post(url, json=body, headers=KEY)
+    assert [fault["pointer"] for fault in second.json()["errors"]] == ["/headers/idempotency-key"]
+
+
 @pytest.mark.parametrize("key", ["", "a b", "x" * 256])
 def test_a_key_that_cannot_be_kept_is_a_fault(client: TestClient, key: str) -> None:
     response = client.post("/v1/cohorts", files=multipart(), headers={"Idempotency-Key": key})

@@ -75,6 +75,20 @@ def test_a_bad_request_for_predictions_is_a_fault(
     assert pointer in pointers(response)
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"patients": [patient(age="x")], "horizon": 365}, {"/horizon", "/patients/0/age"}),
+        ({"patients": [1, patient(age="x"), None]}, {"/patients/0", "/patients/1/age", "/patients/2"}),
+        ({"patients": {}, "horizon": 365}, {"/horizon", "/patients"}),
+    ],
+)
+def test_a_request_with_faults_does_not_hide_those_of_its_cells(
+    client: TestClient, model_id: str, body: object, expected: set[str]
+) -> None:
+    assert set(pointers(client.post(f"/v1/models/{model_id}/predictions", json=body))) == expected
+
+
 def test_a_fault_does_not_repeat_what_was_sent_of_a_patient(client: TestClient, model_id: str) -> None:
     response = client.post(f"/v1/models/{model_id}/predictions", json={"patients": [patient(age="secret")]})
     assert response.json()["errors"] == [

@@ -93,6 +93,24 @@ def test_the_faults_of_all_parts_come_in_one_answer(client: TestClient) -> None:
     assert client.get("/v1/cohorts").json()["items"] == []
 
 
+@pytest.mark.parametrize("uploaded", [True, False])
+def test_a_setting_that_cannot_be_does_not_hide_what_the_cohort_cannot_bear(client: TestClient, uploaded: bool) -> None:
+    settings = {"seed": -1, "sead": 0, "space": {"prediction": ["oracle"]}, "metric": "uno_c"}
+    if uploaded:
+        response = client.post("/v1/searches", files=multipart(search=settings))
+    else:
+        response = client.post("/v1/searches", json={"cohort_id": make_cohort(client)["id"], **settings})
+    assert response.status_code == 422
+    prefix = "/search" if uploaded else ""
+    assert set(pointers(response)) == {f"{prefix}/{key}" for key in ("seed", "sead", "space/prediction", "metric")}
+
+
+def test_what_an_unusable_setting_would_decide_is_not_judged_by_its_default(client: TestClient) -> None:
+    settings = {"reduction": "none", "space": {"prediction": ["oracle"]}}
+    response = client.post("/v1/searches", files=multipart(search=settings))
+    assert pointers(response) == ["/search/reduction"]
+
+
 def test_what_the_cohort_cannot_bear_is_a_fault_of_the_settings(client: TestClient) -> None:
     settings = {"folds": 8, "space": {"prediction": ["oracle"]}, "strata": {"high": 0.1, "medium": 0.3}}
     response = client.post("/v1/searches", files=multipart(RARE_SPEC, RARE, search=settings))

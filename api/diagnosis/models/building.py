@@ -12,6 +12,7 @@ from api.diagnosis.matrix_columns import Matrix
 from api.diagnosis.matrix_file import MatrixLayout, read_matrix
 from api.diagnosis.models.schemas import (
     MAX_INLINE_CELLS,
+    ROLES_OF_UPLOAD,
     CohortModelRequest,
     DiagnosisModelRequest,
     DiagnosisModelSpec,
@@ -35,13 +36,15 @@ from autoprog.errors import Fault, InvalidInputError, TooLargeError
 _MIB = 2**20
 
 
-def model_of_request(request: DiagnosisModelRequest) -> DiagnosisModel:
+def model_of_request(request: DiagnosisModelRequest, faults: list[Fault]) -> DiagnosisModel:
     """Make the model that a JSON body describes.
 
     Parameters
     ----------
     request : DiagnosisModelRequest
         Names, responses and choices.
+    faults : list of Fault
+        What is wrong already; collects the rest.
 
     Returns
     -------
@@ -60,7 +63,7 @@ def model_of_request(request: DiagnosisModelRequest) -> DiagnosisModel:
     if cells > MAX_INLINE_CELLS:
         detail = f"{cells:,} responses; a body of JSON may hold {MAX_INLINE_CELLS:,}: upload the matrix as a file"
         raise TooLargeError(f"{detail} (multipart/form-data with the parts file and spec)")
-    faults = name_faults(request)
+    faults += name_faults(request)
     model = attempt(faults, lambda: _built(request, request.responses, request.objects, request.queries))
     if model is None or faults:
         raise InvalidInputError(faults)
@@ -90,7 +93,8 @@ def model_of_upload(upload: Upload, decompressed_mb: int) -> tuple[DiagnosisMode
         With every fault of both parts.
     """
     faults = list(upload.faults)
-    spec = attempt(faults, lambda: parse_json(DiagnosisModelSpec, upload.text("spec"), "/spec"))
+    text = attempt(faults, lambda: upload.text("spec"))
+    spec = None if text is None else parse_json(DiagnosisModelSpec, text, "/spec", faults, ROLES_OF_UPLOAD)
     content = attempt(faults, upload.content)
     if spec is None or content is None:
         raise InvalidInputError(faults)
@@ -105,7 +109,7 @@ def model_of_upload(upload: Upload, decompressed_mb: int) -> tuple[DiagnosisMode
     return spec, model
 
 
-def model_of_cohort(request: CohortModelRequest, cohort: Cohort) -> CohortModel:
+def model_of_cohort(request: CohortModelRequest, cohort: Cohort, faults: list[Fault]) -> CohortModel:
     """Make a model of a cohort's patients.
 
     Parameters
@@ -114,6 +118,8 @@ def model_of_cohort(request: CohortModelRequest, cohort: Cohort) -> CohortModel:
         Which columns, where to cut them, and the choices.
     cohort : Cohort
         The patients.
+    faults : list of Fault
+        What is wrong already; collects the rest.
 
     Returns
     -------
@@ -125,7 +131,8 @@ def model_of_cohort(request: CohortModelRequest, cohort: Cohort) -> CohortModel:
     InvalidInputError
         With every fault.
     """
-    faults = name_faults(request) + _option_faults(request)
+    wrong = name_faults(request) + _option_faults(request)
+    faults += wrong
     choice = CohortChoice(
         group=request.group,
         findings=None if request.findings is None else tuple(request.findings),
@@ -133,8 +140,8 @@ def model_of_cohort(request: CohortModelRequest, cohort: Cohort) -> CohortModel:
         false_positive_rate=request.false_positive_rate,
         false_negative_rate=request.false_negative_rate,
     )
-    rng = np.random.default_rng(0 if faults else request.seed)
-    options = ModelOptions() if faults else options_of(request)
+    rng = np.random.default_rng(0 if wrong else request.seed)
+    options = ModelOptions() if wrong else options_of(request)
     made = attempt(faults, lambda: model_from_cohort(cohort, choice, options=options, rng=rng))
     if made is None or faults:
         raise InvalidInputError(faults)

@@ -19,12 +19,11 @@ from api.diagnosis.models.schemas import (
     OptimumDocument,
     TreeDocument,
 )
-from api.idempotency import OnceDependency, answer
+from api.idempotency import CollectingOnceDependency, OnceDependency, answer
 from api.openapi import json_body, multipart_body, problems, reference
 from api.pagination import ListDocument, PageParameters
-from api.uploads import Upload, content_type_of, receive_upload
+from api.uploads import Upload, receive_body
 from autoprog.diagnosis import Objective
-from autoprog.errors import UnsupportedMediaError
 from autoprog.storage.repositories import DiagnosisModelRepository, StoredAnswer
 from autoprog.storage.stored_files import remove_unreferenced
 
@@ -42,12 +41,8 @@ _PICTURES: dict[int | str, dict[str, Any]] = {
 }
 
 
-async def _body(request: Request, context: ContextDependency, _: Writer) -> Upload | bytes:
-    if content_type_of(request) == "application/json":
-        return await request.body()
-    if content_type_of(request) == "multipart/form-data":
-        return await receive_upload(request, ("spec",), context.settings.upload_mb)
-    raise UnsupportedMediaError("send application/json, or multipart/form-data with the parts file and spec")
+async def _body(request: Request, context: ContextDependency, once: CollectingOnceDependency) -> Upload:
+    return await receive_body(request, ("spec",), context.settings.upload_mb, once.faults)
 
 
 @router.post(
@@ -60,10 +55,10 @@ async def _body(request: Request, context: ContextDependency, _: Writer) -> Uplo
     openapi_extra=_BODY,
 )
 def create_model(
-    body: Annotated[Upload | bytes, Depends(_body)],
+    body: Annotated[Upload, Depends(_body)],
     context: ContextDependency,
     principal: Writer,
-    once: OnceDependency,
+    once: CollectingOnceDependency,
 ) -> Response:
     """Take the responses within JSON, up to 10^6 of them, as a file, or from a cohort; all faults are named at once."""
 
@@ -72,7 +67,7 @@ def create_model(
         (document,) = service.model_documents(session, [row])
         return answer(201, document, Location=f"/v1/diagnosis/models/{row.id}")
 
-    return once.run(body.fingerprint() if isinstance(body, Upload) else hashlib.sha256(body).hexdigest(), work)
+    return once.run(body.fingerprint(), work)
 
 
 @router.get("", operation_id="list_diagnosis_models", summary="List models, oldest first", responses=problems(422))

@@ -128,6 +128,13 @@ class DiagnosisModelSpec(ModelChoices):
     prior_column: str | None = Field(None, description="column of their priors or counts; by default `prior` if there")
 
 
+CHOICES_OF_COHORT = CohortModelRequest.model_fields.keys() - ModelChoices.model_fields.keys()
+"""What a cohort cannot be read without as it was meant."""
+
+ROLES_OF_UPLOAD = DiagnosisModelSpec.model_fields.keys() - ModelChoices.model_fields.keys()
+"""What a file cannot be read without as it was meant."""
+
+
 class TreeState(BaseModel):
     """Whether the tree is there."""
 

@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 from api.dependencies import Context
 from api.diagnosis.models.building import model_of_cohort, model_of_request, model_of_upload
 from api.diagnosis.models.schemas import (
+    CHOICES_OF_COHORT,
     CohortModelRequest,
     DiagnosisModelDocument,
     DiagnosisModelRequest,
@@ -21,6 +22,7 @@ from api.jobs.service import error_of
 from api.uploads import Upload, load_json, validate_document
 from autoprog.cohort import from_parquet
 from autoprog.diagnosis import DiagnosisModel, cost_bounds, grow_tree, model_to_bytes, tree_report, tree_to_bytes
+from autoprog.errors import Fault, InvalidInputError
 from autoprog.jobs import JobKind
 from autoprog.storage.files import Kind
 from autoprog.storage.repositories import CohortRepository, DiagnosisModelRepository, JobRepository
@@ -33,7 +35,7 @@ MAX_CELLS_AT_ONCE = 10_000_000
 _MOST_SETS, _MOST_IN_A_SET, _MOST_NAMES = 1000, 1000, 10_000
 
 
-def create_model(context: Context, session: Session, owner_id: str, body: bytes | Upload) -> DiagnosisModelRow:
+def create_model(context: Context, session: Session, owner_id: str, body: Upload) -> DiagnosisModelRow:
     """Make a model and keep it; with its tree, unless that would take long or there is none.
 
     Parameters
@@ -44,7 +46,7 @@ def create_model(context: Context, session: Session, owner_id: str, body: bytes 
         The transaction that the row belongs to; nothing is written before all is computed.
     owner_id : str
         Whom it belongs to.
-    body : bytes or Upload
+    body : Upload
         JSON text, which says `cohort_id` where the model is to be made of a cohort; or the parts `file` and `spec`.
 
     Returns
@@ -61,23 +63,36 @@ def create_model(context: Context, session: Session, owner_id: str, body: bytes 
     TooLargeError
         If it exceeds a limit.
     """
-    if isinstance(body, Upload):
+    if body.json is None:
         spec, model = model_of_upload(body, context.settings.decompressed_mb)
         return keep_model(context, session, owner_id, spec.name, model)
-    document = load_json(body, "")
+    faults = list(body.faults)
+    document = _json_of(body.json, faults)
     if isinstance(document, dict) and "cohort_id" in document:
-        asked = validate_document(CohortModelRequest, document, "")
-        return _create_of_cohort(context, session, owner_id, asked)
-    request = validate_document(DiagnosisModelRequest, document, "")
-    return keep_model(context, session, owner_id, request.name, model_of_request(request))
+        return _create_of_cohort(context, session, owner_id, document, faults)
+    request = validate_document(DiagnosisModelRequest, document, "", faults)
+    if request is None:
+        raise InvalidInputError(faults)
+    return keep_model(context, session, owner_id, request.name, model_of_request(request, faults))
+
+
+def _json_of(text: bytes, faults: list[Fault]) -> object:
+    """What JSON text holds; raises InvalidInputError with what was found before."""
+    try:
+        return load_json(text, "")
+    except InvalidInputError as error:
+        raise InvalidInputError([*faults, *error.faults]) from None
 
 
 def _create_of_cohort(
-    context: Context, session: Session, owner_id: str, request: CohortModelRequest
+    context: Context, session: Session, owner_id: str, document: object, faults: list[Fault]
 ) -> DiagnosisModelRow:
+    request = validate_document(CohortModelRequest, document, "", faults, CHOICES_OF_COHORT)
+    if request is None:
+        raise InvalidInputError(faults)
     with context.database.session(read_only=True) as reading:
         cohort = CohortRepository(reading).get(owner_id, request.cohort_id)
-    made = model_of_cohort(request, from_parquet(context.files.get("cohorts", cohort.sha256)))
+    made = model_of_cohort(request, from_parquet(context.files.get("cohorts", cohort.sha256)), faults)
     thresholds = {name: list(cuts) for name, cuts in made.thresholds.items()}
     return keep_model(context, session, owner_id, request.name, made.model, cohort_id=cohort.id, thresholds=thresholds)
 

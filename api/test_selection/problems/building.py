@@ -67,7 +67,7 @@ def problem_of(request: ProblemRequest, cohort: Cohort | None) -> tuple[Selectio
     InvalidInputError
         With every fault.
     """
-    faults: list[Fault] = []
+    faults = request.faults
     if not is_name(request.name):
         faults.append(Fault("/name", NAME_FAULT))
     if not is_integer(request.seed, 0, MAX_SEED - 1):

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
 from api.dependencies import ContextDependency, ReadSession
-from api.idempotency import OnceDependency, answer, digest_of
+from api.idempotency import CollectingOnceDependency, answer, digest_of
 from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
@@ -36,12 +36,12 @@ router = APIRouter(
     | {202: {"model": ProblemDocument, "description": "its classifiers are being trained: `status` tells how far"}},
 )
 def create_problem(
-    request: ProblemRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+    request: ProblemRequest, context: ContextDependency, principal: Writer, once: CollectingOnceDependency
 ) -> Response:
     """Take tests with costs; with a cohort, train a classifier for every arm, so that rounds take measurements."""
 
     def work(session: Session) -> StoredAnswer:
-        row = service.create_problem(context, session, principal.owner_id, request)
+        row = service.create_problem(context, session, principal.owner_id, request.beside(once.faults))
         document = service.problem_document(context, session, row)
         location = f"/v1/test-selection/problems/{row.id}"
         if document.status == "ready":

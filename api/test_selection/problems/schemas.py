@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
+from api.collecting import Collecting
 from api.diagnosis.names import MAX_NAME
 from api.problems import Problem
 
@@ -25,12 +26,10 @@ _STEP = {
 Number = float | Literal["inf"]
 
 
-class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-
-class DiagnosticTestRequest(_Strict):
+class DiagnosticTestRequest(BaseModel):
     """Something that can be ordered for a patient."""
+
+    model_config = ConfigDict(extra="forbid")
 
     name: Annotated[Any, WithJsonSchema(_NAME)]
     cost: Annotated[Any, WithJsonSchema(_COST)] = Field(description="in money, time or harm")
@@ -58,10 +57,10 @@ _TRAINED: JsonDict = {
 }
 
 
-class ProblemRequest(_Strict):
+class ProblemRequest(Collecting):
     """Tests to choose among; with `cohort_id` a classifier an arm is trained, so that rounds take measurements."""
 
-    model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_CASCADE, _TRAINED]})
+    model_config = ConfigDict(json_schema_extra={"examples": [_CASCADE, _TRAINED]})
 
     name: Annotated[Any, WithJsonSchema(_NAME)]
     structure: Annotated[Any, WithJsonSchema({"enum": ["cascade", "subset"]})] = Field(

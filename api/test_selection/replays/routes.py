@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
 from api.dependencies import ContextDependency, ReadSession
-from api.idempotency import OnceDependency, answer, digest_of
+from api.idempotency import CollectingOnceDependency, answer, digest_of
 from api.json_route import JsonRoute
 from api.openapi import Responses, problems
 from api.pagination import ListDocument, PageParameters
@@ -30,12 +30,16 @@ router = APIRouter(prefix=_PATH, tags=["test selection"], responses=problems(401
     responses=problems(404, 409, 413, 415, 422) | _QUEUED,
 )
 def create_replay(
-    problem_id: str, request: ReplayRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+    problem_id: str,
+    request: ReplayRequest,
+    context: ContextDependency,
+    principal: Writer,
+    once: CollectingOnceDependency,
 ) -> Response:
     """Run it afresh; above 10^7 rounds, fewer where arms are many, a job does it. The problem stays as it is."""
 
     def work(session: Session) -> StoredAnswer:
-        asked = service.asked_replay(context, principal.owner_id, problem_id, request)
+        asked = service.asked_replay(context, principal.owner_id, problem_id, request.beside(once.faults))
         if asked.weight <= service.MAX_STEPS_AT_ONCE:
             return answer(200, service.run_replay(asked))
         document = service.queue_replay(context, session, asked)

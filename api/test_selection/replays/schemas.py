@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+from api.collecting import Collecting
 from api.problems import Problem
 from autoprog.storage.tables import JobStatus
 
@@ -19,11 +20,10 @@ MAX_STEPS = 1_000_000_000
 _BITS = {"type": "array", "items": {"enum": [0, 1]}}
 
 
-class ReplayRequest(BaseModel):
+class ReplayRequest(Collecting):
     """A table of predictions that the problem's policy is run over, from nothing."""
 
     model_config = ConfigDict(
-        extra="forbid",
         json_schema_extra={
             "examples": [
                 {"predictions": [[0, 1], [1, 1], [0, 0]], "truth": [1, 1, 0], "rounds": 10000, "repetitions": 100,

@@ -102,7 +102,8 @@ def asked_replay(context: Context, owner_id: str, problem_id: str, request: Repl
     with context.database.session(read_only=True) as reading:
         problem = SelectionProblemRepository(reading).get(owner_id, problem_id)
     arms = context.live_problems.arms(problem)
-    faults, numbers = _numbers(request)
+    faults = request.faults
+    numbers = _numbers(request, faults)
     predictions, truth = _given_table(context, problem, request, faults)
     table = None
     try:
@@ -127,36 +128,36 @@ def asked_replay(context: Context, owner_id: str, problem_id: str, request: Repl
     return AskedReplay(problem, table, rounds, repetitions, request.order, seed)
 
 
-def _numbers(request: ReplayRequest) -> tuple[list[Fault], dict[str, int | None]]:
+def _numbers(request: ReplayRequest, faults: list[Fault]) -> dict[str, int | None]:
     """The whole numbers of a request; those that cannot be are None, and faults."""
-    faults, numbers = [], {}
+    numbers = {}
     for name, (low, high) in _INTEGERS.items():
         value = getattr(request, name)
         numbers[name] = value if is_integer(value, low, high) else None
         if numbers[name] is None and not (name == "rounds" and value is None):
             faults.append(Fault(f"/{name}", f"must be a whole number from {low} to {high:,}"))
-    return faults, numbers
+    return numbers
 
 
 def _given_table(
     context: Context, problem: SelectionProblemRow, request: ReplayRequest, faults: list[Fault]
 ) -> tuple[Any, Any]:
-    """Predictions and truth that were sent, or those of the problem's own classifiers."""
+    """Predictions and truth that were sent, or those of the problem's own classifiers; None for what cannot be one."""
     if request.predictions is None and problem.table_sha256 is not None:
         if request.truth is not None:
             faults.append(Fault("/truth", "the truth of the problem's cohort is known: send predictions with another"))
         own = PredictionTable.from_bytes(context.files.get("test_selection_tables", problem.table_sha256))
         return own.predictions, own.truth
-    if not isinstance(request.predictions, list):
+    predictions = request.predictions if isinstance(request.predictions, list) else None
+    truth = request.truth if isinstance(request.truth, list) else None
+    if predictions is None:
         faults.append(Fault("/predictions", "must be a list of a row a patient, 0 or 1 for every arm"))
-    if request.truth is not None and not isinstance(request.truth, list):
+    if truth is None and request.truth is not None:
         faults.append(Fault("/truth", "must be a list of 0 or 1, one a patient"))
-    if faults and any(fault.pointer in {"/predictions", "/truth"} for fault in faults):
-        raise InvalidInputError(faults)
-    cells = sum(len(row) if isinstance(row, list) else 1 for row in request.predictions)
+    cells = sum(len(row) if isinstance(row, list) else 1 for row in predictions or ())
     if cells > _MAX_CELLS:
         raise TooLargeError(f"{cells:,} predictions, at most {_MAX_CELLS:,} are allowed")
-    return request.predictions, request.truth
+    return predictions, truth
 
 
 def run_replay(asked: AskedReplay) -> ReplayResult:

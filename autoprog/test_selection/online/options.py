@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, Self, get_args
 
 import numpy as np
 
-from autoprog.errors import Fault, InvalidInputError
+from autoprog.errors import Fault
 
 Algorithm = Literal["thompson", "random", "all", "ofs", "epsilon_greedy"]
 ClassifierName = Literal["mlp", "perceptron"]
@@ -63,24 +64,20 @@ class StreamOptions:
             return n_features
         return default_subset_size(n_features) if self.subset_size is None else self.subset_size
 
-    def check(self, n_features: int) -> None:
-        """Refuse what cannot be.
+    def faults(self, n_features: int | None) -> Iterator[Fault]:
+        """What cannot be.
 
         Parameters
         ----------
-        n_features : int
-            Number of features, d.
+        n_features : int or None
+            Number of features, d; None where it is not known.
 
-        Raises
+        Yields
         ------
-        InvalidInputError
-            With every fault.
+        Fault
+            Every one.
         """
-        if faults := list(self._faults(n_features)):
-            raise InvalidInputError(faults)
-
-    def _faults(self, n_features: int) -> Iterator[Fault]:
-        if n_features < 1:
+        if n_features is not None and n_features < 1:
             yield Fault("/features", "at least one feature is needed")
         for name, value, allowed in (
             ("algorithm", self.algorithm, get_args(Algorithm)),
@@ -88,8 +85,10 @@ class StreamOptions:
         ):
             if value not in allowed:
                 yield Fault(f"/{name}", f"must be one of {', '.join(allowed)}, not {value!r}")
-        if self.subset_size is not None and not 1 <= self.subset_size <= max(1, n_features):
-            yield Fault("/subset_size", f"must be between 1 and the {n_features} features, not {self.subset_size}")
+        most = math.inf if n_features is None else max(1, n_features)
+        if self.subset_size is not None and not 1 <= self.subset_size <= most:
+            features = "number of features" if n_features is None else f"{n_features} features"
+            yield Fault("/subset_size", f"must be between 1 and the {features}, not {self.subset_size}")
         for name, positive in (("step", self.step), ("cap", self.cap)):
             if not (np.isfinite(positive) and positive > 0):
                 yield Fault(f"/{name}", f"must be finite and above 0, not {positive}")

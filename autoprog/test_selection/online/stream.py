@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.cohort.messages import pointer
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.test_selection.online.algorithms import make_algorithm, predicted_label
 from autoprog.test_selection.online.moments import GivenMoments, RunningMoments, moments_from_json
@@ -81,11 +82,10 @@ class FeatureStream:
         standardisation: GivenMoments | None = None,
         constraint: Constraint | None = None,
     ) -> None:
-        options.check(len(features))
+        first = {name: j for j, name in reversed(list(enumerate(features)))}
         faults = [
-            Fault(f"/features/{j}", f"{name} is there already")
-            for j, name in enumerate(features)
-            if name in features[:j]
+            *options.faults(len(features)),
+            *(Fault(f"/features/{j}", f"{n} is there already") for j, n in enumerate(features) if first[n] != j),
         ]
         if standardisation is not None and len(standardisation.mean) != len(features):
             detail = f"{len(standardisation.mean)} moments for {len(features)} features"
@@ -138,25 +138,29 @@ class FeatureStream:
             With every fault: a feature that is missing or was not selected, a value that is no finite number, a label
             other than 0 and 1.
         """
-        wanted = {self.features[j] for j in subset}
-        faults = [
-            Fault(f"/values/{name}", "missing; send null if it could not be had")
-            for name in sorted(wanted - values.keys())
-        ]
-        for name, value in values.items():
-            if name not in wanted:
-                faults.append(Fault(f"/values/{name}", "was not selected"))
-            elif value is not None and not _is_number(value):
-                faults.append(Fault(f"/values/{name}", "must be a finite number or null"))
-        if not (isinstance(label, bool | Real | np.bool_) and label in {0, 1}):
-            faults.append(Fault("/label", "must be 0 or 1"))
-        if faults:
+        if faults := self.faults_of(subset, values, label):
             raise InvalidInputError(faults)
         row = np.full(len(self.features), np.nan)
         for j in subset:
             value = values[self.features[j]]
             row[j] = np.nan if value is None else float(value)  # type: ignore[arg-type]
         return self._step(subset, row, int(label))  # type: ignore[call-overload]
+
+    def faults_of(self, subset: Subset, values: Mapping[str, object], label: object) -> list[Fault]:
+        """What `observe`, given the same, would refuse; nothing is learnt."""
+        wanted = {self.features[j] for j in subset}
+        faults = [
+            Fault(pointer("values", name), "missing; send null if it could not be had")
+            for name in sorted(wanted - values.keys())
+        ]
+        for name, value in values.items():
+            if name not in wanted:
+                faults.append(Fault(pointer("values", name), "was not selected"))
+            elif value is not None and not _is_number(value):
+                faults.append(Fault(pointer("values", name), "must be a finite number or null"))
+        if not (isinstance(label, bool | Real | np.bool_) and label in {0, 1}):
+            faults.append(Fault("/label", "must be 0 or 1"))
+        return faults
 
     def partial_fit(self, X: _Floats, y: Sequence[int] | NDArray[np.integer], classes: object = None) -> Self:  # noqa: ARG002  scikit-learn's
         """Take patients in their order: select, predict, learn.
