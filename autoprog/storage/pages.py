@@ -14,43 +14,10 @@ from sqlalchemy.orm import Session
 
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.storage.ids import is_id
-from autoprog.storage.tables import (
-    CohortRow,
-    DiagnosisLearnerRow,
-    DiagnosisModelRow,
-    DiagnosisSessionRow,
-    JobRow,
-    ModelRow,
-    SearchRow,
-    ValidationRow,
-)
-from autoprog.storage.test_selection_tables import (
-    FeatureSelectionRow,
-    FeatureStreamRow,
-    FrontierRow,
-    SelectionProblemRow,
-    SelectionReplayRow,
-    SelectionRoundRow,
-)
+from autoprog.storage.tables import OwnedRow
 
 Item = TypeVar("Item")
-Row = TypeVar(
-    "Row",
-    CohortRow,
-    SearchRow,
-    ModelRow,
-    ValidationRow,
-    JobRow,
-    DiagnosisModelRow,
-    DiagnosisSessionRow,
-    DiagnosisLearnerRow,
-    SelectionProblemRow,
-    SelectionRoundRow,
-    SelectionReplayRow,
-    FrontierRow,
-    FeatureStreamRow,
-    FeatureSelectionRow,
-)
+Row = TypeVar("Row", bound=OwnedRow)
 Position = TypeVar("Position")
 
 DEFAULT_LIMIT = 50

@@ -91,6 +91,16 @@ class Base(DeclarativeBase):
     }
 
 
+class OwnedRow(Base):
+    """A row of a resource of its own, which belongs to an owner and is listed by age."""
+
+    __abstract__ = True
+
+    id: Mapped[str]
+    owner_id: Mapped[str]
+    created_at: Mapped[datetime]
+
+
 _ID = String(32)
 _SHA256 = String(64)
 _SHORT = String(16)
@@ -119,7 +129,7 @@ class ApiKeyRow(Base):
     revoked_at: Mapped[datetime | None]
 
 
-class CohortRow(Base):
+class CohortRow(OwnedRow):
     """A stored cohort; its patients lie in the Parquet file `sha256`."""
 
     __tablename__ = "cohort"
@@ -132,7 +142,6 @@ class CohortRow(Base):
     n_patients: Mapped[int]
     spec: Mapped[Document]
     document: Mapped[Document]  # what the API shows beside `id` and `created_at`
-    created_at: Mapped[datetime]
 
 
 class CohortStatisticsRow(Base):
@@ -149,7 +158,7 @@ class CohortStatisticsRow(Base):
     created_at: Mapped[datetime]
 
 
-class ModelRow(Base):
+class ModelRow(OwnedRow):
     """A fitted model; its bytes lie in the file `sha256`. It outlives its search and, where asked, its cohort."""
 
     __tablename__ = "model"
@@ -163,10 +172,9 @@ class ModelRow(Base):
     parent_id: Mapped[str | None] = mapped_column(_ID, ForeignKey("model.id", ondelete="SET NULL"), index=True)
     sha256: Mapped[str] = mapped_column(_SHA256, index=True)
     document: Mapped[Document]  # features and outcome
-    created_at: Mapped[datetime]
 
 
-class ValidationRow(Base):
+class ValidationRow(OwnedRow):
     """What a model was worth in another cohort."""
 
     __tablename__ = "validation"
@@ -177,10 +185,9 @@ class ValidationRow(Base):
     model_id: Mapped[str] = mapped_column(_ID, ForeignKey("model.id", ondelete="CASCADE"))
     cohort_id: Mapped[str | None] = mapped_column(_ID, ForeignKey("cohort.id", ondelete="SET NULL"), index=True)
     document: Mapped[Document]  # what was asked and what was found, as the API shows it
-    created_at: Mapped[datetime]
 
 
-class SearchRow(Base):
+class SearchRow(OwnedRow):
     """A search: what was asked, who works on it, and what came of it."""
 
     __tablename__ = "search"
@@ -203,7 +210,6 @@ class SearchRow(Base):
     ensemble: Mapped[Document | None] = mapped_column(deferred=True)
     rules: Mapped[Document | None] = mapped_column(deferred=True)
     decomposition: Mapped[Document | None] = mapped_column(deferred=True)
-    created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
     # Computed, so that `model.search_id` is the one truth and the two tables do not refer to each other in a circle.
@@ -257,7 +263,7 @@ class SearchEventRow(Base):
     payload: Mapped[Document]
 
 
-class JobRow(Base):
+class JobRow(OwnedRow):
     """Work that takes longer than a request, for a resource that tells of it; deleting that resource deletes it."""
 
     __tablename__ = "job"
@@ -275,12 +281,11 @@ class JobRow(Base):
     losses: Mapped[int] = mapped_column(default=0)  # leases that ran out
     error: Mapped[Document | None]  # {"code", "detail"}
     result: Mapped[Document | None]
-    created_at: Mapped[datetime]
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
 
 
-class DiagnosisModelRow(Base):
+class DiagnosisModelRow(OwnedRow):
     """Objects, queries and responses, which lie in the file `sha256`, and the tree once it is built."""
 
     __tablename__ = "diagnosis_model"
@@ -294,10 +299,9 @@ class DiagnosisModelRow(Base):
     tree_sha256: Mapped[str | None] = mapped_column(_SHA256, index=True)
     document: Mapped[Document]  # what the API shows beside the columns
     tree: Mapped[Document | None]  # costs and sizes of the tree
-    created_at: Mapped[datetime]
 
 
-class DiagnosisSessionRow(Base):
+class DiagnosisSessionRow(OwnedRow):
     """The questions put about one patient, and the answers."""
 
     __tablename__ = "diagnosis_session"
@@ -308,11 +312,10 @@ class DiagnosisSessionRow(Base):
     model_id: Mapped[str] = mapped_column(_ID, ForeignKey("diagnosis_model.id", ondelete="CASCADE"), index=True)
     state: Mapped[Document]  # the answers so far, and what else the session was opened with
     version: Mapped[int] = mapped_column(default=1)  # grows with every change: of two changes at once one is refused
-    created_at: Mapped[datetime]
     changed_at: Mapped[datetime]
 
 
-class DiagnosisLearnerRow(Base):
+class DiagnosisLearnerRow(OwnedRow):
     """What labelled cases have taught of which disease shows which finding."""
 
     __tablename__ = "diagnosis_learner"
@@ -326,7 +329,6 @@ class DiagnosisLearnerRow(Base):
     version: Mapped[int] = mapped_column(default=1)  # as of a session
     document: Mapped[Document]  # what the API shows beside the columns
     state: Mapped[Document] = mapped_column(deferred=True)  # all that was learnt
-    created_at: Mapped[datetime]
     changed_at: Mapped[datetime]
 
 

@@ -7,13 +7,13 @@ from datetime import datetime
 from sqlalchemy import ForeignKey, Index, String
 from sqlalchemy.orm import Mapped, mapped_column
 
-from autoprog.storage.tables import Base, Document
+from autoprog.storage.tables import Base, Document, OwnedRow
 
 _ID = String(32)
 _SHA256 = String(64)
 
 
-class SelectionProblemRow(Base):
+class SelectionProblemRow(OwnedRow):
     """Which tests to order: the arms, the policy, and how far its rounds have come."""
 
     __tablename__ = "test_selection_problem"
@@ -29,10 +29,9 @@ class SelectionProblemRow(Base):
     table_sha256: Mapped[str | None] = mapped_column(_SHA256, index=True)  # their out-of-sample predictions
     n_rounds: Mapped[int] = mapped_column(default=0)  # opened so far: the last number
     n_feedback: Mapped[int] = mapped_column(default=0)  # rows of feedback: the last sequence number
-    created_at: Mapped[datetime]
 
 
-class SelectionRoundRow(Base):
+class SelectionRoundRow(OwnedRow):
     """One patient: the arm that was chosen, what was measured, the prediction."""
 
     __tablename__ = "test_selection_round"
@@ -47,7 +46,6 @@ class SelectionRoundRow(Base):
     version: Mapped[int] = mapped_column(default=1)  # grows with every change of the measurements
     cost: Mapped[float]  # of the tests that were done
     outcome: Mapped[Document | None]  # the prediction and what it rests on; None while the round is open
-    created_at: Mapped[datetime]
     closed_at: Mapped[datetime | None]
 
 
@@ -81,7 +79,7 @@ class SelectionSnapshotRow(Base):
     counts: Mapped[bytes]
 
 
-class SelectionReplayRow(Base):
+class SelectionReplayRow(OwnedRow):
     """A policy run over a table of predictions, where that takes a job; its result lies in the job's row."""
 
     __tablename__ = "test_selection_replay"
@@ -92,10 +90,9 @@ class SelectionReplayRow(Base):
     problem_id: Mapped[str] = mapped_column(_ID, ForeignKey("test_selection_problem.id", ondelete="CASCADE"))
     document: Mapped[Document]  # rounds, repetitions, order, seed
     table_sha256: Mapped[str] = mapped_column(_SHA256, index=True)
-    created_at: Mapped[datetime]
 
 
-class FrontierRow(Base):
+class FrontierRow(OwnedRow):
     """Performance against cost for the best pipeline of a search; its result lies in the job's row."""
 
     __tablename__ = "test_frontier"
@@ -105,10 +102,9 @@ class FrontierRow(Base):
     owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), index=True)
     search_id: Mapped[str] = mapped_column(_ID, ForeignKey("search.id", ondelete="CASCADE"))
     document: Mapped[Document]  # the tests, and the pipeline
-    created_at: Mapped[datetime]
 
 
-class FeatureStreamRow(Base):
+class FeatureStreamRow(OwnedRow):
     """Which few features to look at, learnt from labelled patients one after another."""
 
     __tablename__ = "feature_stream"
@@ -119,11 +115,10 @@ class FeatureStreamRow(Base):
     name: Mapped[str]
     document: Mapped[Document]  # what the API shows beside the columns
     state: Mapped[Document] = mapped_column(deferred=True)  # all that was learnt
-    created_at: Mapped[datetime]
     changed_at: Mapped[datetime]
 
 
-class FeatureSelectionRow(Base):
+class FeatureSelectionRow(OwnedRow):
     """The features to look at in one patient, and what became of it."""
 
     __tablename__ = "feature_selection"
@@ -135,5 +130,4 @@ class FeatureSelectionRow(Base):
     number: Mapped[int]  # from 1
     features: Mapped[list[str]]
     observed: Mapped[Document | None]  # digest of the observation, and the answer to it
-    created_at: Mapped[datetime]
     observed_at: Mapped[datetime | None]

@@ -2,53 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, TypeVar
+from collections.abc import Sequence
+from typing import Any, Generic
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session
+from sqlalchemy.orm.interfaces import ORMOption
 
 from autoprog.errors import NotFoundError
 from autoprog.storage.ids import is_id
-from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
-from autoprog.storage.tables import (
-    CohortRow,
-    DiagnosisLearnerRow,
-    DiagnosisModelRow,
-    DiagnosisSessionRow,
-    JobRow,
-    ModelRow,
-    SearchRow,
-    ValidationRow,
-)
-from autoprog.storage.test_selection_tables import (
-    FeatureSelectionRow,
-    FeatureStreamRow,
-    FrontierRow,
-    SelectionProblemRow,
-    SelectionReplayRow,
-    SelectionRoundRow,
-)
-
-Row = TypeVar(
-    "Row",
-    CohortRow,
-    SearchRow,
-    ModelRow,
-    ValidationRow,
-    JobRow,
-    DiagnosisModelRow,
-    DiagnosisSessionRow,
-    DiagnosisLearnerRow,
-    SelectionProblemRow,
-    SelectionRoundRow,
-    SelectionReplayRow,
-    FrontierRow,
-    FeatureStreamRow,
-    FeatureSelectionRow,
-)
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, Row, page_by_creation
 
 
-def get_owned(session: Session, table: type[Row], owner_id: str, row_id: str, *, lock: bool = False) -> Row:
+def get_owned(
+    session: Session,
+    table: type[Row],
+    owner_id: str,
+    row_id: str,
+    *,
+    lock: bool = False,
+    options: Sequence[ORMOption] = (),
+) -> Row:
     """Read a row by its identifier.
 
     Parameters
@@ -63,6 +37,8 @@ def get_owned(session: Session, table: type[Row], owner_id: str, row_id: str, *,
         As the client sent it.
     lock : bool
         Keep others from changing the row until the transaction ends.
+    options : sequence of ORMOption
+        Which columns are read at once, say.
 
     Returns
     -------
@@ -74,7 +50,7 @@ def get_owned(session: Session, table: type[Row], owner_id: str, row_id: str, *,
     NotFoundError
         If there is none, or it is another owner's.
     """
-    query = select(table).where(table.id == row_id, table.owner_id == owner_id)
+    query = select(table).where(table.id == row_id, table.owner_id == owner_id).options(*options)
     if lock:
         query = query.with_for_update(of=table).execution_options(populate_existing=True)
     row = session.scalars(query).one_or_none() if is_id(row_id) else None

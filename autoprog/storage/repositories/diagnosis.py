@@ -267,16 +267,8 @@ class DiagnosisLearnerRepository(OwnedRepository[DiagnosisLearnerRow]):
 
     def with_state(self, owner_id: str, learner_id: str) -> DiagnosisLearnerRow:
         """Read a learner with all that it has learnt. Raises NotFoundError."""
-        query = (
-            select(DiagnosisLearnerRow)
-            .where(DiagnosisLearnerRow.id == learner_id, DiagnosisLearnerRow.owner_id == owner_id)
-            .options(undefer(DiagnosisLearnerRow.state))
-        )
-        row = self._session.scalars(query).one_or_none() if is_id(learner_id) else None
-        if row is None:
-            msg = "there is no diagnosis learner with this id"
-            raise NotFoundError(msg)
-        return row
+        whole = [undefer(DiagnosisLearnerRow.state)]
+        return get_owned(self._session, DiagnosisLearnerRow, owner_id, learner_id, options=whole)
 
     def change(
         self, row: DiagnosisLearnerRow, *, n_cases: int, document: Mapping[str, Any], state: Mapping[str, Any]

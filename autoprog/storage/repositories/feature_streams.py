@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete
 from sqlalchemy.orm import undefer
 
-from autoprog.errors import NotFoundError
 from autoprog.storage.database import database_now
-from autoprog.storage.ids import is_id, new_id
+from autoprog.storage.ids import new_id
 from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, get_owned
 from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureStreamRow
 
@@ -75,18 +74,8 @@ class FeatureStreamRepository(OwnedRepository[FeatureStreamRow]):
         NotFoundError
             If there is none, or it is another owner's.
         """
-        query = (
-            select(FeatureStreamRow)
-            .where(FeatureStreamRow.id == stream_id, FeatureStreamRow.owner_id == owner_id)
-            .options(undefer(FeatureStreamRow.state))
-            .with_for_update()
-            .execution_options(populate_existing=True)
-        )
-        row = self._session.scalars(query).one_or_none() if is_id(stream_id) else None
-        if row is None:
-            msg = "there is no feature stream with this id"
-            raise NotFoundError(msg)
-        return row
+        whole = [undefer(FeatureStreamRow.state)]
+        return get_owned(self._session, FeatureStreamRow, owner_id, stream_id, lock=True, options=whole)
 
     def change(self, row: FeatureStreamRow, *, document: Mapping[str, Any], state: Mapping[str, Any]) -> None:
         """Write what a locked stream has learnt.

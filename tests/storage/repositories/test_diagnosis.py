@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlalchemy.orm import undefer
 
 from autoprog.errors import ConflictError, NotFoundError
 from autoprog.storage.database import Database
@@ -11,6 +12,7 @@ from autoprog.storage.repositories import (
     DiagnosisSessionRepository,
     JobRepository,
 )
+from autoprog.storage.repositories._owned import get_owned
 from autoprog.storage.tables import DiagnosisLearnerRow, DiagnosisSessionRow
 from tests.storage.jobs import TREE, add_diagnosis_model
 from tests.storage.support import add_owner
@@ -88,3 +90,12 @@ def test_the_latest_job_of_each_subject(database: Database, files: Files) -> Non
     with database.session(read_only=True) as session:
         found = JobRepository(session).latest_of(TREE, [first.id, second.id, third.id])
     assert {subject: job.id for subject, job in found.items()} == {first.id: ids[2], second.id: ids[1]}
+
+
+def test_a_row_is_locked_with_what_is_asked_for(database: Database) -> None:
+    added = add_learner(database)
+    with database.session() as session:
+        assert session.get(DiagnosisLearnerRow, added.id) is not None  # seen before, without its state
+        whole = [undefer(DiagnosisLearnerRow.state)]
+        row = get_owned(session, DiagnosisLearnerRow, added.owner_id, added.id, lock=True, options=whole)
+    assert row.state == {"n": 0}
