@@ -40,7 +40,6 @@ def evaluation_to_row(search_id: str, evaluation: Evaluation, created_at: dateti
         number=evaluation.number,
         batch=evaluation.batch,
         configuration=evaluation.configuration.to_json(),
-        config_key=evaluation.configuration.key,
         status=evaluation.status,
         score=evaluation.score,
         fold_scores=list(evaluation.fold_scores),

@@ -241,7 +241,6 @@ class EvaluationRow(Base):
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     batch: Mapped[int]
     configuration: Mapped[Document]
-    config_key: Mapped[str] = mapped_column(_SHORT)
     status: Mapped[str] = mapped_column(_SHORT)
     score: Mapped[float | None]
     fold_scores: Mapped[list[float]]

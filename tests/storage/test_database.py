@@ -10,19 +10,22 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine, func, inspect, select, text
+from sqlalchemy import column, create_engine, func, inspect, select, table, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
+from sqlalchemy.orm import undefer
 
 from autoprog.errors import StoreUnavailableError
+from autoprog.evaluation import Status
 from autoprog.metalearning import meta_features
 from autoprog.storage import database as database_module
 from autoprog.storage.database import Database, database_now, insert_if_absent
 from autoprog.storage.ids import is_id, new_id
 from autoprog.storage.repositories import CohortStatisticsRepository, DiagnosisModelRepository
-from autoprog.storage.tables import ApiKeyRow, Base, CohortStatisticsRow, OwnerRow, StoredFileRow
+from autoprog.storage.serialization import evaluation_from_row, evaluation_to_row
+from autoprog.storage.tables import ApiKeyRow, Base, CohortStatisticsRow, EvaluationRow, OwnerRow, StoredFileRow
 from tests.cohorts import mixed_cohort
 from tests.metalearning.repositories import statistics_of
-from tests.storage.support import SHA256, add_cohort, add_owner, queue_searches
+from tests.storage.support import SHA256, add_cohort, add_owner, make_evaluation, queue_searches
 
 
 def owner_names(database: Database) -> list[str]:
@@ -213,6 +216,26 @@ def test_files_that_were_stored_before_there_was_a_record_are_entered(empty_data
         ]  # fmt: skip
         assert all(abs(row.put_at - database_now(session)) < timedelta(hours=1) for row in entered)
     empty_database.migrate("base")
+
+
+def test_evaluations_lose_their_key_and_nothing_else(empty_database: Database) -> None:
+    empty_database.migrate("0008")
+    (search_id,) = queue_searches(empty_database)
+    columns = [column(each.name, each.type) for each in EvaluationRow.__table__.columns]
+    assert "config_key" not in {each.name for each in columns}
+    earlier = table("evaluation", *columns, column("config_key"))
+    written = [make_evaluation(0), make_evaluation(1, status=Status.TIMEOUT)]
+    with empty_database.session() as session:
+        for evaluation in written:
+            row = evaluation_to_row(search_id, evaluation, database_now(session))
+            values = {each.name: getattr(row, each.name) for each in columns}
+            session.execute(earlier.insert().values(**values, config_key=evaluation.configuration.key))
+    empty_database.migrate()
+    with empty_database.session(read_only=True) as session:
+        rows = session.scalars(select(EvaluationRow).order_by(EvaluationRow.number).options(undefer("*"))).all()
+        assert [repr(evaluation_from_row(row)) for row in rows] == [repr(evaluation) for evaluation in written]
+    empty_database.migrate("base")  # on the way the keys are made again, which were never empty
+    assert table_names(empty_database) == {"alembic_version"}
 
 
 def test_statistics_of_searches_before_the_warm_start_are_read(empty_database: Database) -> None:

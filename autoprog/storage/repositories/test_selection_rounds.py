@@ -127,11 +127,6 @@ class SelectionRoundRepository(PartRepository[SelectionRoundRow]):
         )
         self._session.flush()
 
-    def outputs_of(self, round_id: str) -> bytes | None:
-        """The feedback of a round that the owner may see; None while it is open."""
-        query = select(SelectionFeedbackRow.outputs).where(SelectionFeedbackRow.round_id == round_id)
-        return self._session.scalar(query)
-
     def delete(self, owner_id: str, problem_id: str, round_id: str) -> None:
         """Give up a round that has no feedback; its number is not used again.
 

@@ -67,7 +67,6 @@ def test_rows_hold_what_the_client_is_shown(database: Database, files: Files) ->
     rows = read_all(database, search, "created", 200)
     evaluation = make_evaluation(0, score=0.7)
     assert rows[0].configuration == evaluation.configuration.to_json()
-    assert rows[0].config_key == evaluation.configuration.key
     assert (rows[0].score, rows[0].fold_scores, rows[0].duration_s) == (0.7, [0.1 + 0.2, 1 / 3, 0.8], 1.25)
     assert (rows[1].status, rows[1].score, rows[1].fold_scores, rows[1].reason) == ("memory", None, [], "after 60 s")
 
