@@ -256,7 +256,7 @@ class StratumDocument(BaseModel):
     name: str
     lower: float
     upper: float
-    fraction: float = Field(description="share of the cohort's patients in it")
+    fraction: float = Field(description="share of the cohort's patients, or visits, in it")
     horizon: float | None = Field(None, description="null for an outcome without a time")
 
 
@@ -269,7 +269,7 @@ class ConditionDocument(BaseModel):
 
 
 class Probability(BaseModel):
-    """Posterior of the share of matching patients that the model places in the stratum."""
+    """Posterior of the share of matching patients, or visits, that the model places in the stratum."""
 
     mean: float
     lower: float
@@ -277,20 +277,23 @@ class Probability(BaseModel):
 
 
 class EventRate(BaseModel):
-    """Share of matching patients who had the outcome, by the horizon where there is one."""
+    """Share of matching patients, or visits, that had the outcome, by the horizon where there is one."""
 
     estimate: float | None = Field(description="null where none was followed to the horizon and some were lost before")
     lower: float | None
     upper: float | None
-    n: int
+    n: int = Field(description="matching patients, however many visits of theirs match")
 
 
 class HeldOutDocument(BaseModel):
     """A rule among patients who had no part in finding it."""
 
-    n: int = Field(description="matching patients")
-    in_stratum: int = Field(description="those of them whom the model places in the stratum")
-    p_value: float = Field(description="Fisher's exact test, one-sided, against the base rate")
+    n: int = Field(description="matching patients, however many visits of theirs match")
+    in_stratum: int = Field(description="those of them in the stratum by the model, of visits at a matching one")
+    p_value: float = Field(
+        description="Fisher's exact test, one-sided, against the base rate; visits of a patient, and patients of a "
+        "group, count as the fewer independent ones that they are worth"
+    )
     adjusted_p_value: float = Field(description="smallest false-discovery rate at which the rule is kept")
 
 
@@ -324,7 +327,7 @@ class FidelityDocument(BaseModel):
     kappa: float = Field(description="Cohen's kappa of the strata by rules and by the model: 1 is agreement, 0 chance")
     lower: float
     upper: float
-    agreement: float = Field(description="share of patients whom rules and model place alike")
+    agreement: float = Field(description="share of patients, or of their visits, whom rules and model place alike")
     n: int = Field(description="patients held out")
     default: str = Field(description="stratum of those whom no rule matches")
 

@@ -1,5 +1,6 @@
 """Association rules that describe who a model places in which risk stratum."""
 
+from autoprog.interpreter.clusters import Clusters
 from autoprog.interpreter.conditions import matching
 from autoprog.interpreter.horizons import rule_sets_from, rules_document
 from autoprog.interpreter.incidence import IncidenceOutcome
@@ -23,6 +24,7 @@ from autoprog.interpreter.strata import STRATUM_NAMES, empty_strata, make_strata
 __all__ = [
     "STRATUM_NAMES",
     "BinaryOutcome",
+    "Clusters",
     "Condition",
     "EventRate",
     "Fidelity",

@@ -96,13 +96,13 @@ def log_prior(n_conditions: int) -> NDArray[np.float64]:
     return np.append(0.0, log_length - log_choose)
 
 
-def posterior(n_A: int, n_Ar: int, p: float, s: float = STRENGTH) -> StratumProbability:
+def posterior(n_A: float, n_Ar: float, p: float, s: float = STRENGTH) -> StratumProbability:
     """Posterior of P(r | A).
 
     Parameters
     ----------
-    n_A, n_Ar : int
-        Matching patients, and those of them in the stratum.
+    n_A, n_Ar : float
+        Matching patients, and those of them in the stratum; of rows that are alike as many as they are worth.
     p : float
         Probability that the prior expects, in (0, 1): the base rate, or what a clinician said.
     s : float

@@ -59,6 +59,20 @@ class Clusters:
         """Those of some of the rows."""
         return Clusters(*(None if codes is None else codes[rows] for codes in (self.patient, self.group)))
 
+    @property
+    def row(self) -> str:
+        """What a row is."""
+        return "patient" if self.patient is None else "visit"
+
+    def n_patients(self, rows: NDArray[np.bool_]) -> int:
+        """Number of different patients whose rows some are."""
+        return int(np.count_nonzero(rows)) if self.patient is None else len(np.unique(self.patient[rows]))
+
+    def counted(self, rows: NDArray[np.bool_]) -> str:
+        """How many rows some are, in words, and of how many patients."""
+        told = f"{np.count_nonzero(rows):,} {self.row}s"
+        return told if self.patient is None else f"{told} of {self.n_patients(rows):,} patients"
+
     def design_effect(self, *values: NDArray[np.generic]) -> NDArray[np.float64]:
         """How many rows it takes to tell what one independent row tells.
 

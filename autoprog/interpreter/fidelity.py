@@ -1,17 +1,19 @@
 """The rules as a classifier of strata, and how well it agrees with the model.
 
-    r, s         strata of the patients by the model and by the rules               (n,)
+    r, s         strata of the rows, patients or visits, by the model and the rules  (n,)
     P            P_ij, share of patients with r = i and s = j                        (n_strata, n_strata)
     p_o, p_e     sum_i P_ii; sum_i P_i. P_.i
     kappa        (p_o - p_e) / (1 - p_e)
 
-    var kappa = [sum_i P_ii (1 - (P_i. + P_.i)(1 - kappa))^2 + (1 - kappa)^2 sum_{i != j} P_ij (P_.i + P_j.)^2
-                 - (kappa - p_e (1 - kappa))^2] / (n (1 - p_e)^2)
+    w            1{r = s} - (1 - kappa)(P_.r + P_s.)                                 (n,)
+    D            design effect of w: 1 where rows are independent
+
+    var kappa = D var w / (n (1 - p_e)^2)
 
 References
 ----------
 Cohen 1960, Educational and Psychological Measurement 20:37; Fleiss, Cohen & Everitt 1969, Psychological Bulletin
-72:323, eq. 13; Li, Han & Pei 2001, ICDM, 369 (classification by several rules).
+72:323, eq. 13, by row; Li, Han & Pei 2001, ICDM, 369 (classification by several rules).
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from autoprog.interpreter.clusters import Clusters
 from autoprog.interpreter.rules import LEVEL, Fidelity, Rule, Stratum
 
 
@@ -53,17 +56,21 @@ def strata_by_rules(
     return placed
 
 
-def fidelity_of(r: NDArray[np.integer], s: NDArray[np.integer], strata: Sequence[Stratum], default: int) -> Fidelity:
+def fidelity_of(
+    r: NDArray[np.integer], s: NDArray[np.integer], strata: Sequence[Stratum], default: int, clusters: Clusters
+) -> Fidelity:
     """Agreement of the strata by rules with those by the model.
 
     Parameters
     ----------
-    r, s : ndarray, shape = (n_patients,)
+    r, s : ndarray, shape = (n_rows,)
         Strata by the model, of at least two kinds, and by the rules, as indices into `strata`.
     strata : sequence of Stratum
         From the highest to the lowest.
     default : int
         Index of the stratum of patients whom no rule matches.
+    clusters : Clusters
+        Which of the rows are alike.
 
     Returns
     -------
@@ -75,9 +82,8 @@ def fidelity_of(r: NDArray[np.integer], s: NDArray[np.integer], strata: Sequence
     by_model, by_rules = P.sum(axis=1), P.sum(axis=0)
     p_o, p_e = float(np.trace(P)), float(by_model @ by_rules)
     kappa = (p_o - p_e) / (1 - p_e)
-    diagonal = np.diag(P) @ (1 - (by_model + by_rules) * (1 - kappa)) ** 2
-    weights = (by_rules[:, None] + by_model) ** 2
-    beside = (1 - kappa) ** 2 * (np.sum(P * weights) - np.diag(P) @ np.diag(weights))
-    variance = (diagonal + beside - (kappa - p_e * (1 - kappa)) ** 2) / (n * (1 - p_e) ** 2)
-    half = float(ndtri((1 + LEVEL) / 2)) * max(0.0, float(variance)) ** 0.5
-    return Fidelity(kappa, max(-1.0, kappa - half), min(1.0, kappa + half), p_o, n, strata[default].name)
+    w = (r == s) - (1 - kappa) * (by_rules[r] + by_model[s])
+    variance = float(clusters.design_effect(w) * w.var() / (n * (1 - p_e) ** 2))
+    half = float(ndtri((1 + LEVEL) / 2)) * variance**0.5
+    n_patients = clusters.n_patients(np.ones(n, dtype=np.bool_))
+    return Fidelity(kappa, max(-1.0, kappa - half), min(1.0, kappa + half), p_o, n_patients, strata[default].name)

@@ -7,57 +7,69 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.interpreter.clusters import Clusters
 from autoprog.interpreter.observed import score_interval
 from autoprog.interpreter.rules import LEVEL, EventRate
-from autoprog.survival import aalen_johansen
+from autoprog.survival import aalen_johansen, pseudo_values
 
 
 @dataclass(frozen=True, eq=False)
 class IncidenceOutcome:
-    """What became of patients until a horizon; an `ObservedOutcome`.
+    """What became of patients, or after visits, until a horizon; an `ObservedOutcome`.
 
     Attributes
     ----------
-    time : ndarray, shape = (n_patients,)
+    time : ndarray, shape = (n_rows,)
         Follow-up.
-    event : ndarray, shape = (n_patients,)
+    event : ndarray, shape = (n_rows,)
         0 for censored, 1 for the event of interest, 2 and more for competing causes.
     horizon : float
         Until when.
+    clusters : Clusters
+        Which rows are alike.
     """
 
     time: NDArray[np.float64]
     event: NDArray[np.integer]
     horizon: float
+    clusters: Clusters
 
     @property
     def described(self) -> str:
         """What the rate and its interval are."""
         return (
-            f"the incidence of the event by {self.horizon:g} among matching patients (Aalen-Johansen), with its "
-            f"{100 * LEVEL:.0f} % interval"
+            f"the incidence of the event by {self.horizon:g} among matching {self.clusters.row}s (Aalen-Johansen), "
+            f"with its {100 * LEVEL:.0f} % interval"
         )
 
-    def event_rate(self, patients: NDArray[np.bool_]) -> EventRate:
-        """Incidence by the horizon among some patients.
+    def event_rate(self, rows: NDArray[np.bool_]) -> EventRate:
+        """Incidence by the horizon among some rows.
 
         Parameters
         ----------
-        patients : ndarray, shape = (n_patients,)
+        rows : ndarray, shape = (n_rows,)
             bool; at least one is true.
 
         Returns
         -------
         EventRate
             With the interval on the scale of log(-log), or, where no event or nothing but events was seen, Wilson's.
-            Without an estimate where the follow-up of these patients ends before the horizon and not by an event.
+            Without an estimate where the follow-up of these rows ends before the horizon and not by an event.
         """
-        n = int(np.count_nonzero(patients))
-        time, event = self.time[patients], self.event[patients]
+        n_patients, time, event = self.clusters.n_patients(rows), self.time[rows], self.event[rows]
         if time.max() < self.horizon and (event[time == time.max()] == 0).any():
-            return EventRate(None, None, None, n)
-        found = aalen_johansen(time, event).at(self.horizon, 1, LEVEL)
+            return EventRate(None, None, None, n_patients)
+        n = len(time) / self._design_effect(rows)
+        found = aalen_johansen(time, event, np.full(len(time), n / len(time))).at(self.horizon, 1, LEVEL)
         estimate, lower, upper = (float(x[0]) for x in (found.estimate, found.lower, found.upper))
         if np.isnan(lower) or np.isnan(upper):
-            lower, upper = score_interval(int(((event == 1) & (time <= self.horizon)).sum()), n)
-        return EventRate(estimate, min(lower, estimate), max(upper, estimate), n)
+            lower, upper = score_interval(float(np.mean((event == 1) & (time <= self.horizon))), n)
+        return EventRate(estimate, min(lower, estimate), max(upper, estimate), n_patients)
+
+    def _design_effect(self, rows: NDArray[np.bool_]) -> float:
+        """Of what the rows add to the incidence: censored ones have no outcome that could be alike."""
+        clusters = self.clusters.take(rows)
+        if clusters.group is None or np.count_nonzero(rows) < 2:
+            return 1.0
+        theta = pseudo_values(self.time[rows], self.event[rows], self.horizon)[:, 0]
+        return float(clusters.design_effect(theta))

@@ -34,23 +34,27 @@ from autoprog.interpreter.rules import (
     Rule,
     RuleSet,
     Stratum,
+    StratumProbability,
 )
 from autoprog.interpreter.selection import MIN_ODDS_RATIO, Target, select_rules
 from autoprog.interpreter.strata import stratum_indices
 
 MIN_SUPPORT = 0.03
 
-_MAX_MINED = 5_000  # patients: of more the rules take longer and hardly change
+_MAX_MINED = 5_000  # rows: of more the rules take longer and hardly change
 
 _NOTE = (
-    "The rules describe which patients this model places in which risk stratum, by their out-of-fold risks; they are "
+    "The rules describe which {row}s this model places in which risk stratum, by their out-of-fold risks; they are "
     "associations, not causes. stratum_probability is the posterior mean and {level:.0f} % credible interval of the "
-    "probability that a matching patient is placed in the stratum; observed_event_rate is {observed}; support is the "
-    "share of all patients who match. The rules were found on {mined:,} patients, so expect somewhat weaker figures in "
-    "others: held_out has those of {held_out:,} patients who had no part in it. Among these every rule that was found "
-    "had to stand out from the base rate, at a false-discovery rate of {rate:.0%}; {dropped} left out. "
-    "fidelity says how well the rules alone tell the model's strata there; whom no rule matches counts to one stratum."
+    "probability that a matching {row} is placed in the stratum; observed_event_rate is {observed}; support is the "
+    "share of all {row}s that match. The rules were found on {mined}, so expect somewhat weaker figures in others: "
+    "held_out has those of {held_out} who had no part in it. Among these every rule that was found had to stand out "
+    "from the base rate, at a false-discovery rate of {rate:.0%}; {dropped} left out. fidelity says how well the rules "
+    "alone tell the model's strata there; a {row} that no rule matches counts to one stratum."
 )
+_WORTH = "tests and intervals count them as the fewer independent ones that they are worth."
+_VISITS_NOTE = f" Shares are of visits, and each n counts patients. Visits of one patient are alike: {_WORTH}"
+_GROUPS_NOTE = f" Patients of one group are alike: {_WORTH}"
 _PRIOR_NOTE = " A rule with a prior was brought by a clinician, and is shown whatever the patients say of it."
 _UNSHOWN_NOTE = (
     " Of the rules that a clinician brought {n} cannot be shown: fewer than {least} patients match, or all patients or "
@@ -79,17 +83,17 @@ def explain(
 ) -> RuleSet:
     """Mine the rules that best describe the strata of a model's risks, and check them on other patients.
 
-    Three quarters of the patients, at most 5,000, are mined: conjunctions of up to three conditions that hold for at
-    least 3 % of them, of which `select_rules` makes the most probable small set a stratum, each rule doubling the
+    Three quarters of the patients, at most 5,000 rows, are mined: conjunctions of up to three conditions that hold for
+    at least 3 % of them, of which `select_rules` makes the most probable small set a stratum, each rule doubling the
     stratum's odds. The other quarter decides which rules stay: Fisher's exact test, Benjamini and Yekutieli's control
     of the false-discovery rate at 10 % over all strata. The figures of a rule are of all patients; those of the
-    patients held out stand beside them.
+    patients held out stand beside them. Where rows are visits shares are of visits, and counts of patients.
 
     Parameters
     ----------
     cohort : Cohort
-        The patients. Groups are not split between those mined and those held out.
-    risks : ndarray, shape = (n_patients,)
+        The patients, or their visits. Groups are not split between those mined and those held out.
+    risks : ndarray, shape = (n_rows,)
         Their out-of-fold risks, in [0, 1]. In-sample risks would describe what the model has memorised.
     strata : sequence of Stratum
         From the highest to the lowest.
@@ -112,58 +116,72 @@ def explain(
     r = stratum_indices(strata, risks)
     strata = [replace(stratum, fraction=float(np.mean(r == k))) for k, stratum in enumerate(strata)]
     rng = np.random.default_rng(seed)
+    clusters = Clusters.of(cohort)
     held_out = hold_out(np.asarray(risks, dtype=np.float64), cohort.groups, rng)
-    mined = np.flatnonzero(~held_out)
-    if len(mined) > _MAX_MINED:
-        mined = np.sort(rng.choice(mined, _MAX_MINED, replace=False))
+    mined = ~held_out
+    if np.count_nonzero(mined) > _MAX_MINED:
+        mined = np.isin(np.arange(len(r)), rng.choice(np.flatnonzero(mined), _MAX_MINED, replace=False))
     given = _brought(prior_rules, cohort, r, strata)
     proposals = [*given, *_mined_rules(cohort, r, mined, given, len(strata))]
     proposals.sort(key=lambda proposal: proposal.stratum)
     matches = np.zeros((len(proposals), len(r)), dtype=np.bool_)
     for k, proposal in enumerate(proposals):
         matches[k] = all_satisfied(proposal.conditions, cohort.features, cohort.X)
-    checks = _checks(proposals, matches[:, held_out], r[held_out], Clusters.of(cohort).take(held_out))
+    checks = _checks(proposals, matches[:, held_out], r[held_out], clusters.take(held_out))
     kept = [k for k, proposal in enumerate(proposals) if proposal.prior or _stands(checks[k])]
-    outcome = observed or BinaryOutcome(cohort.y)
+    outcome = observed or BinaryOutcome(cohort.y, clusters)
     rules = tuple(
-        replace(_rule(proposals[k], matches[k], r, strata, outcome), held_out=checks[k], horizon=horizon) for k in kept
+        replace(_rule(proposals[k], matches[k], r, strata, outcome, clusters), held_out=checks[k], horizon=horizon)
+        for k in kept
     )
-    dropped = len(proposals) - len(kept)
-    note = _NOTE.format(
-        level=100 * LEVEL,
-        observed=outcome.described,
-        mined=len(mined),
-        held_out=np.count_nonzero(held_out),
-        rate=FALSE_DISCOVERY_RATE,
-        dropped="1 did not and is" if dropped == 1 else f"{dropped} did not and are",
-    )
+    note = _note(clusters, mined, held_out, outcome, len(proposals) - len(kept))
     note += _PRIOR_NOTE if given else ""
     if len(given) < len(prior_rules):
         note += _UNSHOWN_NOTE.format(n=len(prior_rules) - len(given), least=MIN_PATIENTS)
-    return RuleSet(tuple(strata), rules, note, _fidelity(rules, matches[kept], r, mined, held_out, strata))
+    fidelity = _fidelity(rules, matches[kept], r, strata, mined, held_out=held_out, clusters=clusters)
+    return RuleSet(tuple(strata), rules, note, fidelity)
+
+
+def _note(
+    clusters: Clusters, mined: NDArray[np.bool_], held_out: NDArray[np.bool_], observed: ObservedOutcome, dropped: int
+) -> str:
+    """How to read the figures."""
+    note = _NOTE.format(
+        row=clusters.row,
+        level=100 * LEVEL,
+        observed=observed.described,
+        mined=clusters.counted(mined),
+        held_out=clusters.counted(held_out),
+        rate=FALSE_DISCOVERY_RATE,
+        dropped="1 did not and is" if dropped == 1 else f"{dropped} did not and are",
+    )
+    if clusters.patient is not None:
+        return note + _VISITS_NOTE
+    return note if clusters.group is None else note + _GROUPS_NOTE
 
 
 def _brought(
     prior_rules: Sequence[PriorRule], cohort: Cohort, r: NDArray[np.int64], strata: Sequence[Stratum]
 ) -> list[_Proposal]:
     """A clinician's rules of strata that some patients are in and some are not, if enough patients match."""
+    clusters = Clusters.of(cohort)
     names = [stratum.name for stratum in strata]
     given = []
     for rule in prior_rules:
         if rule.stratum not in names:
             continue
         stratum = names.index(rule.stratum)
-        matching = np.count_nonzero(all_satisfied(rule.conditions, cohort.features, cohort.X))
-        if 0 < np.count_nonzero(r == stratum) < len(r) and matching >= MIN_PATIENTS:
+        n_matching = clusters.n_patients(all_satisfied(rule.conditions, cohort.features, cohort.X))
+        if 0 < np.count_nonzero(r == stratum) < len(r) and n_matching >= MIN_PATIENTS:
             given.append(_Proposal(rule.conditions, stratum, rule.prior))
     return given
 
 
 def _mined_rules(
-    cohort: Cohort, r: NDArray[np.int64], mined: NDArray[np.intp], given: Sequence[_Proposal], n_strata: int
+    cohort: Cohort, r: NDArray[np.int64], mined: NDArray[np.bool_], given: Sequence[_Proposal], n_strata: int
 ) -> list[_Proposal]:
     """The rules that the mined patients propose beside a clinician's."""
-    X, r = cohort.X[mined], r[mined]
+    X, r, clusters = cohort.X[mined], r[mined], Clusters.of(cohort).take(mined)
     candidates = Candidates.of(cohort.features, X, r, n_strata, max(MIN_PATIENTS, ceil(MIN_SUPPORT * len(r))))
     proposals = []
     for stratum in range(n_strata):
@@ -173,7 +191,7 @@ def _mined_rules(
         own = [p for p in given if p.stratum == stratum]
         covered = np.zeros(len(r), dtype=np.bool_)
         for proposal in own:
-            covered |= _supported(proposal, all_satisfied(proposal.conditions, cohort.features, X), target)
+            covered |= _supported(proposal, all_satisfied(proposal.conditions, cohort.features, X), target, clusters)
         starts = candidates.starts(stratum, target.n, target.n_r)
         said = {frozenset(proposal.conditions) for proposal in own}
         for members in select_rules(target, starts, covered, MAX_RULES - len(own)):
@@ -183,12 +201,23 @@ def _mined_rules(
     return proposals
 
 
-def _supported(proposal: _Proposal, matches: NDArray[np.bool_], target: Target) -> NDArray[np.bool_]:
+def _supported(
+    proposal: _Proposal, matches: NDArray[np.bool_], target: Target, clusters: Clusters
+) -> NDArray[np.bool_]:
     """Whom a clinician's rule, by its prior and the patients together, places in the stratum; or nobody."""
-    n_A, n_Ar = int(np.count_nonzero(matches)), int(np.count_nonzero(matches & target.in_stratum))
-    q_r, prior = target.n_r / target.n, proposal.prior or Prior(target.n_r / target.n, STRENGTH)
-    mean = posterior(n_A, n_Ar, prior.probability, prior.strength).mean
+    q_r, mean = target.n_r / target.n, _posterior(proposal, matches, target.in_stratum, clusters).mean
     return matches & (mean * (1 - q_r) >= MIN_ODDS_RATIO * (1 - mean) * q_r)
+
+
+def _posterior(
+    proposal: _Proposal, matches: NDArray[np.bool_], in_stratum: NDArray[np.bool_], clusters: Clusters
+) -> StratumProbability:
+    """How likely matching patients are in the stratum, by as many rows as theirs are worth."""
+    prior = proposal.prior or Prior(float(in_stratum.mean()), STRENGTH)
+    of_rule = in_stratum[matches]
+    n_A, n_Ar = len(of_rule), int(np.count_nonzero(of_rule))
+    D = float(clusters.take(matches).design_effect(of_rule))
+    return posterior(n_A / D, n_Ar / D, prior.probability, prior.strength)
 
 
 def _stands(check: HeldOut | None) -> bool:
@@ -198,7 +227,7 @@ def _stands(check: HeldOut | None) -> bool:
 def _checks(
     proposals: Sequence[_Proposal], matches: NDArray[np.bool_], r: NDArray[np.int64], clusters: Clusters
 ) -> list[HeldOut | None]:
-    """Each rule among the patients held out; None where too few match to tell."""
+    """Each rule among the patients held out; None where too few match to tell, of visits those of too few."""
     n_A = np.count_nonzero(matches, axis=1)
     strata = np.array([proposal.stratum for proposal in proposals], dtype=np.int64)
     in_stratum = r == strata[:, None]
@@ -208,10 +237,11 @@ def _checks(
     own = np.array([proposal.prior is None for proposal in proposals], dtype=np.bool_)
     q = np.ones(len(p))
     q[own], q[~own] = adjusted(p[own]), adjusted(p[~own])
-    return [
-        HeldOut(int(n_A[k]), int(n_Ar[k]), float(p[k]), float(q[k])) if n_A[k] >= MIN_PATIENTS else None
-        for k in range(len(proposals))
-    ]
+    checks = (
+        HeldOut(clusters.n_patients(A), clusters.n_patients(A & in_r), float(p[k]), float(q[k]))
+        for k, (A, in_r) in enumerate(zip(matches, in_stratum, strict=True))
+    )
+    return [check if check.n >= MIN_PATIENTS else None for check in checks]
 
 
 def _rule(
@@ -220,20 +250,19 @@ def _rule(
     r: NDArray[np.int64],
     strata: Sequence[Stratum],
     observed: ObservedOutcome,
+    clusters: Clusters,
 ) -> Rule:
     """A rule with its figures among all patients."""
     in_stratum = r == proposal.stratum
     n_A, n_Ar = int(np.count_nonzero(matches)), int(np.count_nonzero(matches & in_stratum))
-    q_r = float(in_stratum.mean())
-    prior = proposal.prior or Prior(q_r, STRENGTH)
     return Rule(
         conditions=proposal.conditions,
         stratum=strata[proposal.stratum].name,
-        stratum_probability=posterior(n_A, n_Ar, prior.probability, prior.strength),
+        stratum_probability=_posterior(proposal, matches, in_stratum, clusters),
         observed_event_rate=observed.event_rate(matches),
         support=n_A / len(r),
         confidence=n_Ar / n_A,
-        lift=n_Ar / n_A / q_r,
+        lift=n_Ar / n_A / float(in_stratum.mean()),
         prior=proposal.prior,
     )
 
@@ -242,15 +271,16 @@ def _fidelity(
     rules: Sequence[Rule],
     matches: NDArray[np.bool_],
     r: NDArray[np.int64],
-    mined: NDArray[np.intp],
-    held_out: NDArray[np.bool_],
     strata: Sequence[Stratum],
+    mined: NDArray[np.bool_],
+    *,
+    held_out: NDArray[np.bool_],
+    clusters: Clusters,
 ) -> Fidelity | None:
     """Agreement of rules and model among the patients held out; None where the model places them all alike."""
     if len(np.unique(r[held_out])) < 2:
         return None
-    unmatched = np.asarray(~matches.any(axis=0), dtype=np.bool_)
-    rest = mined[unmatched[mined]]
-    default = int(np.bincount(r[rest] if len(rest) else r[mined], minlength=len(strata)).argmax())
+    rest = mined & ~matches.any(axis=0)
+    default = int(np.bincount(r[rest if rest.any() else mined], minlength=len(strata)).argmax())
     placed = strata_by_rules(rules, matches, strata, default)
-    return fidelity_of(r[held_out], placed[held_out], strata, default)
+    return fidelity_of(r[held_out], placed[held_out], strata, default, clusters.take(held_out))

@@ -10,6 +10,7 @@ import numpy as np
 
 from autoprog.cohort import Cohort, Feature, canonical_text
 from autoprog.errors import Fault
+from autoprog.interpreter.clusters import Clusters
 from autoprog.interpreter.conditions import all_satisfied
 from autoprog.interpreter.rules import MAX_LENGTH, MAX_RULES, MIN_PATIENTS, Condition, Operator, Prior
 
@@ -116,7 +117,7 @@ def _faults(
         return [*faults, Fault(f"{pointer}/conditions", detail)]
     if faults:
         return faults
-    matching = int(np.count_nonzero(all_satisfied(rule.conditions, cohort.features, cohort.X)))
+    matching = Clusters.of(cohort).n_patients(all_satisfied(rule.conditions, cohort.features, cohort.X))
     if matching == 0:
         faults.append(Fault(f"{pointer}/conditions", "no patient of the cohort satisfies all conditions"))
     elif matching < MIN_PATIENTS:

@@ -51,7 +51,7 @@ class Stratum:
     lower, upper : float
         A risk r belongs to it when lower <= r < upper, or r <= upper where upper is 1.
     fraction : float
-        Share of the cohort's patients whose out-of-fold risk lies in it, in [0, 1].
+        Share of the cohort's patients, or of their visits, whose out-of-fold risk lies in it, in [0, 1].
     """
 
     name: str
@@ -79,7 +79,7 @@ class StratumProbability:
 
 @dataclass(frozen=True, slots=True)
 class EventRate:
-    """How often the matching patients had the outcome, by the horizon where there is time.
+    """How often the matching patients, or visits, had the outcome, by the horizon where there is time.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class EventRate:
     lower, upper : float or None
         Interval of level `LEVEL`; None with the estimate.
     n : int
-        Matching patients.
+        Matching patients; those of the visits where rows are visits.
     """
 
     estimate: float | None
@@ -120,9 +120,10 @@ class HeldOut:
     Attributes
     ----------
     n, in_stratum : int
-        Matching patients, and those of them whose out-of-fold risk lies in the stratum.
+        Matching patients, and those of them whose out-of-fold risk lies in the stratum, of visits at a matching one.
     p_value : float
-        Of Fisher's one-sided test against "the rule tells nothing of the stratum", in (0, 1].
+        Of Fisher's one-sided test against "the rule tells nothing of the stratum", in (0, 1]; of visits, or with
+        groups, by as many rows as theirs are worth.
     adjusted_p_value : float
         Smallest false-discovery rate at which the rule is kept, in [0, 1].
     """
@@ -148,9 +149,9 @@ class Rule:
     observed_event_rate : EventRate
         Speaks of the patients' outcomes.
     support : float
-        Share of all patients who satisfy the conditions, in (0, 1).
+        Share of all patients, or visits, that satisfy the conditions, in (0, 1).
     confidence : float
-        Share of the matching patients whose out-of-fold risk lies in the stratum, in [0, 1].
+        Share of the matching patients, or visits, whose out-of-fold risk lies in the stratum, in [0, 1].
     lift : float
         Confidence over the share of all patients in the stratum; above 1 but for a clinician's rule.
     horizon : float or None
@@ -229,7 +230,7 @@ class Fidelity:
     lower, upper : float
         Its interval of level `LEVEL`.
     agreement : float
-        Share of patients whom rules and model place alike, in [0, 1].
+        Share of patients, or of their visits, whom rules and model place alike, in [0, 1].
     n : int
         Patients held out.
     default : str

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort
 from autoprog.errors import Fault
 from autoprog.evaluation import FollowUp, outcomes_of
-from autoprog.interpreter import IncidenceOutcome, PriorRule, RuleSet, explain
+from autoprog.interpreter import Clusters, IncidenceOutcome, PriorRule, RuleSet, explain
 from autoprog.model.model import PrognosticModel
 from autoprog.model.other_patients import OtherPatients, check_outcome, horizon_faults, other_patients
 from autoprog.space import time_grid
@@ -106,7 +106,7 @@ def _rules(former: RuleSet, cohort: Cohort, risks: NDArray[np.float64], horizon:
     brought = [PriorRule(rule.conditions, rule.stratum, rule.prior) for rule in former.rules if rule.prior]
     if horizon is None or cohort.time is None:
         return explain(cohort, risks, former.strata, seed, prior_rules=brought)
-    observed = IncidenceOutcome(cohort.time, cohort.y, horizon)
+    observed = IncidenceOutcome(cohort.time, cohort.y, horizon, Clusters.of(cohort))
     return explain(cohort, risks, former.strata, seed, prior_rules=brought, observed=observed, horizon=horizon)
 
 

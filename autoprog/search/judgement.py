@@ -16,6 +16,7 @@ from autoprog.cohort import Cohort
 from autoprog.ensemble import Candidates, Ensemble, WeighingRule
 from autoprog.evaluation import Plan
 from autoprog.interpreter import (
+    Clusters,
     IncidenceOutcome,
     ObservedOutcome,
     RuleSet,
@@ -195,9 +196,9 @@ def judge_events(weighed: Weighed, means: Means) -> Judgement:
     document["subgroups"] = event_subgroup_documents(ensemble, cohort, candidates, settings.subgroups, settings.seed)
     document["instability"] = intervals.instability
     means.phase(Phase.RULES)
-    risks = recalibration.apply(averaged)
+    risks, clusters = recalibration.apply(averaged), Clusters.of(cohort)
     rule_sets = tuple(
-        _rules(cohort, risks[:, k], settings, IncidenceOutcome(cohort.time, cohort.y, horizon), horizon)
+        _rules(cohort, risks[:, k], settings, IncidenceOutcome(cohort.time, cohort.y, horizon, clusters), horizon)
         for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True)
     )
     warnings = [*simple_warnings(candidates, follow_up)]

@@ -38,6 +38,23 @@ def test_of_no_rows_and_of_one_group_nothing_is_told() -> None:
     assert Clusters(None, np.zeros(9, dtype=np.int64)).design_effect(np.arange(9.0)) < 1.3
 
 
+def test_patients_are_counted_however_many_their_visits() -> None:
+    patient = np.array([0, 0, 0, 1, 2, 2])
+    rows = np.array([True, True, False, False, True, False])
+    visits = Clusters(patient, patient // 2)
+    assert (visits.n_patients(rows), visits.counted(rows)) == (2, "3 visits of 2 patients")
+    assert visits.take(rows).n_patients(np.ones(3, dtype=np.bool_)) == 2
+    assert (Clusters(None, patient).n_patients(rows), Clusters().counted(np.ones(1200))) == (3, "1,200 patients")
+
+
+def test_visits_are_alike_within_patients_of_a_hospital_that_are_not() -> None:
+    patient = np.repeat(np.arange(200), 6)
+    a, b = (x > 0.5 for x in alike(np.random.default_rng(4), patient, 2, 0.8))
+    by_patient = Clusters(patient, patient).design_effect(a, b)
+    assert by_patient > 2
+    assert Clusters(patient, patient // 50).design_effect(a, b) == pytest.approx(by_patient, rel=0.1)
+
+
 @pytest.mark.parametrize("draw", [alike, serial])
 def test_the_design_effect_is_that_of_dealing_the_groups_anew(draw) -> None:  # noqa: ANN001
     # The variance of 4,000 deals is known to 2.3 %; what is due to one correlation a distance, to a few more.

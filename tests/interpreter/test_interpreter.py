@@ -19,7 +19,7 @@ from autoprog.interpreter import EventRate, RuleSet, explain, make_strata, match
 from autoprog.interpreter.association import posterior
 from autoprog.interpreter.held_out import FALSE_DISCOVERY_RATE, hold_out
 from autoprog.interpreter.rules import MAX_LENGTH, MAX_RULES
-from tests.cohorts import cleveland_cohort
+from tests.cohorts import cleveland_cohort, labelled_visits
 from tests.interpreter.groups import alike, cohort_of
 
 
@@ -200,6 +200,41 @@ def test_nor_do_they_where_the_rows_of_a_group_are_the_same() -> None:
         risks = 1 / (1 + np.exp(-z))
         shown += bool(explain(cohort_of(X, group, rng), risks, make_strata(risks), seed).rules)
     assert shown <= 5
+
+
+def test_of_visits_patients_are_counted_and_alike_visits_are_worth_less() -> None:
+    cohort = labelled_visits()
+    assert cohort.visits is not None
+    patient = cohort.visits.patient
+    x = np.nan_to_num(cohort.X[:, [f.name for f in cohort.features].index("bili")])
+    risks = 1 / (1 + np.exp(-np.log1p(x) + np.random.default_rng(0).normal(size=len(x)) / 3))
+    strata = make_strata(risks)
+    rules = explain(cohort, risks, strata)
+    r, held_out = stratum_indices(strata, risks), hold_out(risks, cohort.groups, np.random.default_rng(0))
+    mined, checked = (f"{rows.sum():,} visits of {len(set(patient[rows]))} patients" for rows in (~held_out, held_out))
+    assert f"found on {mined}, so" in rules.note
+    assert f"those of {checked} who had no part" in rules.note
+    assert "which visits this model places" in rules.note
+    assert "visits that had the outcome" in rules.note
+    assert "Visits of one patient are alike" in rules.note
+    assert rules.fidelity is not None
+    assert rules.fidelity.n == len(set(patient[held_out]))
+    widened = []
+    for rule in rules.rules:
+        matches = matching(rule, cohort.features, cohort.X)
+        in_stratum = matches & (r == [s.name for s in strata].index(rule.stratum))
+        rate, check, told = rule.observed_event_rate, rule.held_out, rule.stratum_probability
+        assert check is not None
+        assert rate.n == len(set(patient[matches])) < matches.sum()
+        assert (check.n, check.in_stratum) == tuple(len(set(patient[a & held_out])) for a in (matches, in_stratum))
+        assert (rule.support, rule.confidence) == pytest.approx((matches.mean(), in_stratum.sum() / matches.sum()))
+        assert rate.estimate == pytest.approx(cohort.y[matches].mean())
+        wilson = stats.binomtest(int(cohort.y[matches].sum()), int(matches.sum())).proportion_ci(0.9, method="wilson")
+        assert rate.upper - rate.lower > 1.2 * (wilson.high - wilson.low)
+        independent = posterior(int(matches.sum()), int(in_stratum.sum()), float(np.mean(r == r[in_stratum][0])))
+        widened.append((told.upper - told.lower) / (independent.upper - independent.lower))
+    assert min(widened) >= 1
+    assert max(widened) > 1.1
 
 
 def test_groups_of_one_row_are_none() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from autoprog.cohort import VisitTable
 from autoprog.interpreter import (
     STRATUM_NAMES,
     Condition,
@@ -20,6 +21,7 @@ from autoprog.interpreter import (
     settled_prior_rules,
 )
 from tests.cohorts import cleveland_cohort
+from tests.interpreter.groups import cohort_of
 
 PRIOR = Prior(0.8, 40.0)
 
@@ -106,6 +108,21 @@ def test_a_supported_rule_leaves_mined_rules_the_others_and_an_unsupported_one_c
     doubted = PriorRule((Condition("age", "<", 45.0),), "high", Prior(0.02, 500.0))
     without = [rule for rule in explain(cohort, risks, strata, prior_rules=[doubted]).rules if not rule.prior]
     assert without == list(mined.rules)  # their adjusted p-values too
+
+
+def test_visits_of_too_few_patients_are_too_few() -> None:
+    rng, patient = np.random.default_rng(0), np.repeat(np.arange(100), 6)
+    visits = VisitTable(patient, np.tile(np.arange(6.0), 100))
+    cohort = replace(cohort_of(patient[None].astype(np.float64), patient, rng), visits=visits)
+    risks = rng.random(600)
+    of_four, of_five = (_rule(Condition("x0", ">=", bound)) for bound in (96.0, 95.0))
+    (fault,) = prior_rule_faults([of_four, of_five], cohort, STRATUM_NAMES)
+    assert (fault.pointer, "fewer than 5 patients" in fault.detail) == ("/prior_rules/0/conditions", True)
+    rules = explain(cohort, risks, make_strata(risks), prior_rules=[of_four, of_five])
+    (shown,) = [rule for rule in rules.rules if rule.prior]
+    assert (shown.conditions, shown.observed_event_rate.n) == (of_five.conditions, 5)
+    assert shown.held_out is None  # some of the 30 visits are held out, of fewer than five patients
+    assert "1 cannot be shown: fewer than 5 patients match" in rules.note
 
 
 def test_a_rule_that_too_few_match_is_not_shown_and_the_note_says_so() -> None:

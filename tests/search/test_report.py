@@ -99,6 +99,15 @@ def test_the_page_says_what_the_documents_say() -> None:
     assert "an unknown share of 60 such patients" in page
 
 
+def test_of_visits_patients_are_counted() -> None:
+    cohort = documents()["cohort"]
+    cohort |= {"n_rows": 5000, "outcome": {**cohort["outcome"], "patient": "id"}}
+    fidelity = {"kappa": 0.72, "lower": 0.6, "upper": 0.8, "agreement": 0.815, "n": 1200, "default": "low"}
+    page = render_report(**documents(cohort=cohort, rules={**documents()["rules"], "fidelity": fidelity}))
+    assert "50.0 % of such visits of 60 patients" in page
+    assert "in 81.5 % of the visits of 1,200 patients" in page
+
+
 def test_how_well_the_rules_tell_the_strata_is_told() -> None:
     fidelity = {"kappa": 0.72, "lower": 0.6, "upper": 0.8, "agreement": 0.815, "n": 1200, "default": "low"}
     rules = documents()["rules"]
