@@ -188,7 +188,7 @@ def _names(
         if not _is_name(name):
             faults.append(Fault(f"/{what}/{i}/name", _NAME))
         elif first.setdefault(name, i) != i:
-            faults.append(Fault(f"/{what}/{i}/name", f"{name!r} is the name of {kind} {first[name]} already"))
+            faults.append(Fault(f"/{what}/{i}/name", f"is the name of {kind} {first[name]} already"))
     return tuple(given)
 
 

@@ -214,3 +214,8 @@ def test_the_same_upload_twice_makes_one_model(client: TestClient) -> None:
 
 def test_a_body_of_json_is_taken_as_before(client: TestClient) -> None:
     assert client.post(MODELS, json=toy()).status_code == 201
+
+
+def test_a_name_that_comes_twice_is_told_by_its_place(client: TestClient) -> None:
+    response = post(client, b"object,q1,q2\nAnn Smith,0,1\nAnn Smith,1,1\n")
+    assert faults_of(response) == {"/file/objects/1/name": "is the name of object 0 already"}
