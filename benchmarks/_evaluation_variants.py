@@ -221,6 +221,10 @@ class WatchedQueue:
     owner: Watched
     queue: CallQueue
 
+    @property
+    def slots(self) -> int:
+        return self.queue.slots
+
     def submit(self, call: Call, limits: CallLimits) -> None:
         self.queue.submit(replace(call, function=self.owner.function), limits)
 

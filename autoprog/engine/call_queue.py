@@ -54,6 +54,14 @@ class DaskCallQueue:
         self._ended: SimpleQueue[tuple[str, Future]] = SimpleQueue()
         self._checked = self._retry = time.monotonic()
         self._away_since: float | None = None
+        self._slots = 0
+
+    @property
+    def slots(self) -> int:
+        """Calls that run at the same time, as counted when a worker last answered; 0 until one has."""
+        if not self._slots:
+            self._slots = self._counted()
+        return self._slots
 
     def submit(self, call: Call, limits: CallLimits) -> None:
         """Ask for one more call; it is sent at once, or where no scheduler answers while outcomes are waited for.
@@ -163,18 +171,21 @@ class DaskCallQueue:
 
     def _check(self) -> None:
         """See whether there is anyone to run the calls."""
-        client = self._reach()
-        try:
-            slots = 0 if client is None else count_slots(client)
-        except (OSError, ClosedClientError):
-            slots = 0
+        slots = self._counted()
         self._checked = time.monotonic()
         if slots:
-            self._away_since = None
+            self._slots, self._away_since = slots, None
         elif self._away_since is None:
             self._away_since = self._checked
         elif self._checked - self._away_since > self._patience_s:
             raise EngineUnavailableError(f"no worker could be reached for {self._patience_s:g} s")
+
+    def _counted(self) -> int:
+        client = self._reach()
+        try:
+            return 0 if client is None else count_slots(client)
+        except (OSError, ClosedClientError):
+            return 0
 
     def _send(self, client: Client, key: str) -> None:
         task, call = f"call-{uuid4().hex}", self._pending[key]

@@ -65,7 +65,7 @@ class Clock:
     elapsed_s : float
         Seconds that have passed.
     slots : int
-        Fits at once.
+        Fits at once, as far as it is known yet; see `count`.
     n_patients : int
         Of the cohort.
     """
@@ -82,6 +82,15 @@ class Clock:
     def remaining_s(self) -> float:
         """Seconds of the budget that are left; below 0 when it is overspent."""
         return self._end - time.monotonic()
+
+    def count(self, slots: int) -> None:
+        """Plan with so many fits at once from now on, 0 for as before; the time that `expect` kept stays as it was."""
+        self._slots = slots or self._slots
+
+    @property
+    def slots(self) -> int:
+        """Fits at once that are planned with, at least 1."""
+        return self._slots
 
     def expect(self, history: History) -> None:
         """Keep time for delivering what this history would deliver; at most half of the budget."""

@@ -78,12 +78,15 @@ def deliver(
         If no evaluation succeeded, or no member could be refitted.
     LeaseLostError, ShutdownError
         If the search must be left.
+    EngineUnavailableError
+        If no worker can be reached.
     """
     if not exploration.history.succeeded:
         raise SearchFailedError(_why_nothing(exploration.history))
     history, plan, warnings = exploration.outcome()
     store.record_phase(claim, Phase.ENSEMBLE)
     weighed, posterior = _weighed(exploration, history, plan)
+    exploration.clock.count(dispatcher.slots)
     ensemble, too_late = _in_time(weighed.ensemble, history, exploration.clock)
     members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
     weighed = replace(weighed, ensemble=ensemble)

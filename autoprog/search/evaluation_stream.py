@@ -102,6 +102,7 @@ class EvaluationStream:
         self._plan = plan
         self._limits = limits
         self._gain = plan.metric_for(self._cohort).gain
+        self._slots = 0
         self._open: dict[int, _Progress] = {}
         self._owner: dict[str, _Progress] = {}
 
@@ -124,6 +125,11 @@ class EvaluationStream:
     def limit(self, time_s: float) -> None:
         """Let an evaluation, all its folds together, take so long from now on; what runs keeps its own limit."""
         self._limits = replace(self._limits, time_s=time_s)
+
+    @property
+    def slots(self) -> int:
+        """Folds that ran at the same time when more were asked for last; 0 before `run`, and where nothing could."""
+        return self._slots
 
     def is_complete(self, batch: int) -> bool:
         """Whether every configuration of this batch and of those before it is decided."""
@@ -149,9 +155,8 @@ class EvaluationStream:
         EngineUnavailableError
             If no worker can be reached.
         """
-        slots = max(1, dispatcher.slots)
         with dispatcher.open(stop) as queue:
-            self._fill(queue, slots)
+            self._fill(queue)
             for outcome in queue.outcomes():
                 progress = self._owner.pop(outcome.key)
                 if outcome.status is CallStatus.CANCELLED:
@@ -164,16 +169,19 @@ class EvaluationStream:
                         del self._owner[key]
                     yield evaluation
                 if not stop():
-                    self._fill(queue, slots)
+                    self._fill(queue)
         while self._open:
             _, progress = self._open.popitem()
             yield self._evaluation(progress, Status.CANCELLED, (), None)
 
-    def _fill(self, queue: CallQueue, slots: int) -> None:
+    def _fill(self, queue: CallQueue) -> None:
         """Ask for more folds: two calls a slot, so that none waits; folds that a race may make needless, one.
 
-        One configuration after another: what the end of the time cuts off is then little.
+        One configuration after another: what the end of the time cuts off is then little. Slots are counted each time,
+        since workers may join a search that is under way.
         """
+        self._slots = queue.slots
+        slots = max(1, self._slots)
         while len(self._owner) < 2 * slots:
             waiting = [p for p in self._open.values() if p.waiting]
             if not waiting:

@@ -123,7 +123,7 @@ def estimate_intervals(
     kept, number = affordable_refits(
         np.array([m.weight for m in delivered.ensemble.members]),
         np.array([seconds[m.number] for m in delivered.ensemble.members]),
-        available * dispatcher.slots,
+        available * clock.slots,
     )
     rows = _asked(delivered)
     refits: list[Refit] = []

@@ -164,6 +164,7 @@ class Exploration:
             stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch))
         self._replenish(stream)
         for evaluation in stream.run(self._dispatcher, self._explored_enough):
+            self.clock.count(stream.slots)
             self._take(evaluation)
             stream.limit(self._exploration_s())
             self._replenish(stream)
@@ -192,6 +193,7 @@ class Exploration:
         stream = self._stream(self.plan, self.state.settings.evaluation_s)
         stream.add(self._proposals[-1].batch, self._missing(self._proposals[-1]), race=None)
         for evaluation in stream.run(self._dispatcher, self._stop):
+            self.clock.count(stream.slots)
             self._take(evaluation)
         self._signals.check()
 

@@ -213,6 +213,10 @@ class CallOutcome:
 class CallQueue(Protocol):
     """Calls on their way, of one thread; see `Dispatcher.open`."""
 
+    @property
+    def slots(self) -> int:
+        """Calls that run at the same time, as counted about a second ago; 0 until there is a worker."""
+
     def submit(self, call: Call, limits: CallLimits) -> None:
         """Ask for one more call.
 
@@ -261,7 +265,7 @@ class Dispatcher(Protocol):
 
     @property
     def slots(self) -> int:
-        """Calls that run at the same time."""
+        """Calls that run at the same time now; workers may come and go."""
 
     def open(self, stop: Callable[[], bool]) -> AbstractContextManager[CallQueue]:
         """Open a queue of calls.

@@ -138,6 +138,30 @@ def test_the_calls_of_a_worker_that_dies_run_elsewhere(
     wait_until(lambda: cluster.slots == 2, 60)
 
 
+def test_a_queue_that_is_open_sees_workers_come(
+    processes: list[subprocess.Popen[bytes]],
+) -> None:
+    """A search that is begun before there is a worker runs on all that join it."""
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    processes.append(start_scheduler(port))
+    with DaskEngine.connect(address, patience_s=60) as engine:
+        wait_until(lambda: engine.health().reachable, 60)
+        with engine.open(never) as queue:
+            queue.submit(Call("first", functions.sleep, (0.1,)), LIMITS)
+            assert queue.slots == 0
+            processes.append(start_worker(address, slots=2))
+            seen = []
+            for outcome in queue.outcomes():
+                seen.append(queue.slots)
+                if len(processes) == 2:
+                    processes.append(start_worker(address))
+                if queue.slots < 3 and len(seen) < 600:
+                    queue.submit(Call(f"{outcome.key}+", functions.sleep, (0.1,)), LIMITS)
+    assert seen[0] == 2
+    assert seen[-1] == 3
+
+
 def test_what_a_killed_client_began_is_killed(
     cluster: DaskEngine, scheduler: str, processes: list[subprocess.Popen[bytes]], tmp_path: Path
 ) -> None:

@@ -56,6 +56,13 @@ def test_values_come_back_under_their_keys(dispatcher: Dispatcher) -> None:
     assert all(o.status is CallStatus.SUCCEEDED and o.reason is None and o.duration_s > 0 for o in outcomes)
 
 
+def test_a_queue_knows_how_many_calls_run_at_once(dispatcher: Dispatcher) -> None:
+    with dispatcher.open(never) as queue:
+        assert queue.slots == dispatcher.slots
+        queue.submit(add("one"), LIMITS)
+        assert [(o.value, queue.slots) for o in queue.outcomes()] == [(3, dispatcher.slots)]
+
+
 def test_a_queue_without_calls_has_no_outcomes(dispatcher: Dispatcher) -> None:
     with dispatcher.open(never) as queue:
         assert list(queue.outcomes()) == []

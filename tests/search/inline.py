@@ -41,6 +41,10 @@ class InlineQueue:
         self._pending: dict[str, Call] = {}
         self._keys: set[str] = set()
 
+    @property
+    def slots(self) -> int:
+        return self._dispatcher.slots
+
     def submit(self, call: Call, limits: CallLimits) -> None:
         if self._closed:
             raise RuntimeError("the queue is closed")

@@ -116,6 +116,24 @@ def test_what_would_take_too_long_on_all_patients_is_no_finalist() -> None:
     assert Clock(1.0, 0.0, slots=1, n_patients=10**6).finalist_s(10, 0.0) == 1.0
 
 
+def test_workers_that_join_are_planned_with() -> None:
+    """50 s are left; four refits of 10 s and their margin take 52 on one slot, 13 on four."""
+    clock = Clock(120.0, 70.0, slots=0, n_patients=300)
+    explored = history(40.0, 40.0, 40.0, 40.0)
+    finalist_s = clock.finalist_s(100, 0.0)
+    assert clock.slots == 1
+    assert clock.affordable([45.0, 45.0]) == [True, False]
+    clock.expect(explored)
+    assert clock.evaluations_end()
+    clock.count(4)
+    clock.expect(explored)
+    assert not clock.evaluations_end()
+    assert clock.affordable([45.0, 45.0]) == [True, True]
+    assert clock.finalist_s(100, 0.0) == pytest.approx(4 * finalist_s)
+    clock.count(0)  # nobody answers for the moment
+    assert clock.slots == 4
+
+
 def test_what_takes_little_longer_than_the_simple_pipeline_may_be_a_finalist() -> None:
     """Seconds on a sample that every evaluation takes, for reading and scores, say nothing of all patients."""
     explored = tuple(replace(e, n_patients=100) for e in history(2.0, 5.9, 6.1))

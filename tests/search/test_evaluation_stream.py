@@ -34,6 +34,8 @@ class ShuffledDispatcher:
         self.run: list[str] = []
         self.limits_s: list[float] = []
         self.duration_s: float | None = None
+        self.join: dict[int, int] = {}
+        self.most_pending = 0
 
     @contextmanager
     def open(self, stop: Callable[[], bool]) -> Iterator[ShuffledDispatcher]:
@@ -49,7 +51,9 @@ class ShuffledDispatcher:
 
     def outcomes(self) -> Iterator[CallOutcome]:
         while self._pending:
-            started = list(self._pending)[: self.slots]  # the others wait
+            self.most_pending = max(self.most_pending, len(self._pending))
+            self.slots = self.join.get(len(self.run), self.slots)
+            started = list(self._pending)[: max(1, self.slots)]  # the others wait
             call, limits = self._pending.pop(started[self._rng.integers(len(started))])
             self.run.append(call.key)
             self.limits_s.append(limits.time_s)
@@ -128,6 +132,24 @@ def test_order_and_slots_change_nothing(scores: dict[float, list[float | None]],
         assert (score is None) == (expected is not Status.SUCCEEDED)
         if score is not None:
             assert score == pytest.approx(np.mean(gains))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_workers_that_join_are_given_folds_and_change_nothing(
+    scores: dict[float, list[float | None]], seed: int
+) -> None:
+    """No worker at first, eight slots after three folds, one less later."""
+    rng = np.random.default_rng(seed)
+    scores |= {float(alpha): rng.normal(0.85, 0.05, 10).tolist() for alpha in range(6)}
+    alone, joined = ShuffledDispatcher(1, seed), ShuffledDispatcher(0, seed)
+    joined.join = {3: 8, 30: 7}
+    stream = stream_of()
+    stream.add(3, {i: configuration(alpha) for i, alpha in enumerate(scores)}, RACE)
+    found = list(stream.run(joined, lambda: False))
+    assert facts(sorted(found, key=lambda e: e.number)) == facts(evaluate(scores, alone))
+    assert alone.most_pending == 2
+    assert joined.most_pending >= 8
+    assert stream.slots == joined.slots
 
 
 def test_a_lost_configuration_costs_few_folds(scores: dict[float, list[float | None]]) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from autoprog.errors import StoreUnavailableError
 from autoprog.evaluation import Evaluation
+from autoprog.search.clock import Clock
 from autoprog.search.ports import CallStatus, Claim, SearchState
 from autoprog.search.runner import Runner
 from autoprog.search.work import load_cohort
@@ -93,6 +94,26 @@ def test_a_search_that_was_left_goes_on_as_if_it_never_was(bench: Bench, after: 
     assert whole.calls - after <= second.calls <= whole.calls  # folds of undecided evaluations are begun anew
     assert bench.search(broken).ensemble == bench.search(unbroken).ensemble
     assert bench.search(broken).rules == bench.search(unbroken).rules
+
+
+class JoinedDispatcher(InlineDispatcher):
+    """Without a worker until the first call has ended; then there are four slots."""
+
+    @property
+    def slots(self) -> int:  # type: ignore[override]
+        return 4 if self.calls else 0
+
+
+def test_workers_that_join_late_are_used_and_change_no_proposal(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[int] = []
+    affordable = Clock.affordable
+    monkeypatch.setattr(Clock, "affordable", lambda self, s: (planned.append(self.slots), affordable(self, s))[1])
+    searches = []
+    for dispatcher in (InlineDispatcher(), JoinedDispatcher()):
+        searches.append(bench.queue(seed=5))
+        assert bench.runner(dispatcher).run_one()
+    assert planned == [1, 4]
+    assert bench.evaluations(searches[0]) == bench.evaluations(searches[1])
 
 
 def test_a_cancelled_search_delivers_what_it_has(bench: Bench) -> None:
