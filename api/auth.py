@@ -89,7 +89,7 @@ Writer = Annotated[Principal, Depends(_AUTHORIZERS["write"])]
 Predictor = Annotated[Principal, Depends(_AUTHORIZERS["predict"])]
 
 
-async def admit(request: Request, dependant: Dependant) -> None:
+async def admit(request: Request, dependant: Dependant) -> Principal:
     """Refuse whoever may not use a route, before anything else is done for the request.
 
     Parameters
@@ -98,6 +98,11 @@ async def admit(request: Request, dependant: Dependant) -> None:
         Its body is not touched.
     dependant : Dependant
         What the route asks for: a `Reader`, a `Writer` or a `Predictor`.
+
+    Returns
+    -------
+    Principal
+        Whoever may.
 
     Raises
     ------
@@ -111,3 +116,4 @@ async def admit(request: Request, dependant: Dependant) -> None:
     for authorize in _AUTHORIZERS.values():
         if authorize in asked:
             authorize(principal)
+    return principal

@@ -40,7 +40,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def on_validation_error(request: Request, error: RequestValidationError) -> ProblemResponse:
-        return ProblemResponse(problem_of(InvalidInputError(_faults(error)), request.url.path))
+        return ProblemResponse(problem_of(input_error(error), request.url.path))
 
     @app.exception_handler(HTTPException)
     def on_http_exception(request: Request, error: HTTPException) -> ProblemResponse:
@@ -59,15 +59,13 @@ def _methods_of(app: FastAPI, scope: Scope) -> list[str]:
     ]
 
 
-def _faults(error: RequestValidationError) -> tuple[Fault, ...]:
+def input_error(error: RequestValidationError) -> InvalidInputError:
+    """What pydantic found wrong with a request, as an error of our own."""
     faults: list[Fault] = []
     for item in error.errors():
         place, *path = item["loc"]
-        if item["type"] == "json_invalid":
-            faults.append(Fault("", f"not valid JSON at character {path[-1]}: {item['ctx']['error']}"))
-        else:
-            faults += faults_of_validation([{**item, "loc": path}], _POINTERS[place])
-    return tuple(faults)
+        faults += faults_of_validation([{**item, "loc": path}], _POINTERS[place])
+    return InvalidInputError(faults)
 
 
 def _http_problem(error: HTTPException, instance: str) -> Problem:

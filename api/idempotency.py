@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import astuple, dataclass, replace
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Annotated
 
 from fastapi import Depends, Header, Request, Response
+from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from api.auth import Writer
-from api.collecting import Collecting
-from api.dependencies import ContextDependency
+from api.auth import Principal, Writer
+from api.dependencies import ContextDependency, get_context
 from api.problems import MEDIA_TYPE, problem_of
-from autoprog.errors import Fault
+from api.uploads import digest_of
+from autoprog.errors import Fault, InvalidInputError
 from autoprog.storage.database import Database
 from autoprog.storage.repositories import IdempotencyRepository, StoredAnswer
 
@@ -44,14 +43,6 @@ def answer(status: int, document: BaseModel, **headers: str) -> StoredAnswer:
     return StoredAnswer(status, {"Content-Type": "application/json", **named}, document.model_dump_json().encode())
 
 
-def digest_of(document: BaseModel) -> str:
-    """SHA-256 of a body; one that no text in UTF-8 could hold has one too."""
-    content: object = document.model_dump()
-    if isinstance(document, Collecting) and document.faults:
-        content = [content, [astuple(fault) for fault in document.faults]]
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-
-
 @dataclass(frozen=True, slots=True)
 class Once:
     """Does the work of a request, unless it was done before.
@@ -68,6 +59,8 @@ class Once:
         Path.
     key : str or None
         The `Idempotency-Key`; without one the work is done every time.
+    fingerprint : callable
+        Gives a digest of the body that was sent, without anything that was filled in.
     faults : tuple of Fault
         Of the key; whoever reads the body tells them with those of the body.
     """
@@ -77,17 +70,18 @@ class Once:
     route: str
     path: str
     key: str | None
+    fingerprint: Callable[[], str]
     faults: tuple[Fault, ...] = ()
 
-    def run(self, body_sha256: str, work: Callable[[Session], StoredAnswer]) -> Response:
+    def run(self, work: Callable[[Session], StoredAnswer], fingerprint: Callable[[], str] | None = None) -> Response:
         """Answer a request.
 
         Parameters
         ----------
-        body_sha256 : str
-            Digest of what was sent.
         work : callable
             Does the work in a transaction and tells the answer.
+        fingerprint : callable or None
+            In place of the request's own, where the handler has read the body itself.
 
         Returns
         -------
@@ -104,6 +98,7 @@ class Once:
         if self.key is None:
             with self.database.session() as session:
                 return _response(work(session))
+        body_sha256 = (fingerprint or self.fingerprint)()
         with self.database.session() as session:
             first = self._record(session).begin(body_sha256)
         if first is not None:
@@ -134,18 +129,26 @@ def _response(stored: StoredAnswer, headers: Mapping[str, str] | None = None) ->
     return Response(stored.body, stored.status, {**stored.headers, **(headers or {})})
 
 
-_PATTERN = r"^[\x21-\x7e]{1,255}$"
-_DESCRIPTION = "a new text for each request; sent again with the same body, the first answer comes again"
+_KEY = r"^[\x21-\x7e]{1,255}$"
+_DESCRIPTION = (
+    "a new text for each request; sent again with the same body, the first answer comes again, for 24 hours. Not kept "
+    "are failures of the server (5xx) and what is refused before it is read (401, 403, 413, 415)"
+)
 
 
 def _once(
     request: Request,
     context: ContextDependency,
     principal: Writer,
-    idempotency_key: Annotated[str | None, Header(pattern=_PATTERN, description=_DESCRIPTION)] = None,
+    idempotency_key: Annotated[str | None, Header(pattern=_KEY, description=_DESCRIPTION)] = None,
 ) -> Once:
     path = request.url.path
-    return Once(context.database, principal.owner_id, f"{request.method} {path}", path, idempotency_key)
+    fingerprint = getattr(request.state, "fingerprint", _nothing_sent)
+    return Once(context.database, principal.owner_id, f"{request.method} {path}", path, idempotency_key, fingerprint)
+
+
+def _nothing_sent() -> str:
+    return digest_of(None)
 
 
 def _collecting_once(
@@ -153,12 +156,12 @@ def _collecting_once(
     context: ContextDependency,
     principal: Writer,
     idempotency_key: Annotated[
-        str | None, Header(description=_DESCRIPTION, json_schema_extra={"pattern": _PATTERN})
+        str | None, Header(description=_DESCRIPTION, json_schema_extra={"pattern": _KEY})
     ] = None,
 ) -> Once:
     """For bodies that the service judges: the framework, which has found nothing there, would tell of the key alone."""
     once = _once(request, context, principal, idempotency_key)
-    if idempotency_key is None or re.fullmatch(_PATTERN, idempotency_key):
+    if idempotency_key is None or re.fullmatch(_KEY, idempotency_key):
         return once
     fault = Fault("/headers/idempotency-key", "must be 1 to 255 visible characters of ASCII")
     return replace(once, key=None, faults=(fault,))
@@ -166,3 +169,40 @@ def _collecting_once(
 
 OnceDependency = Annotated[Once, Depends(_once)]
 CollectingOnceDependency = Annotated[Once, Depends(_collecting_once)]
+
+
+def takes_key(dependant: Dependant) -> bool:
+    """Whether a route gives its first answer again."""
+    return any(dependency.call in {_once, _collecting_once} for dependency in dependant.dependencies)
+
+
+def refuse(request: Request, principal: Principal, error: InvalidInputError) -> Response:
+    """Refuse a body that no handler has seen; the refusal is kept like any other answer.
+
+    Parameters
+    ----------
+    request : Request
+        Its state has the `fingerprint` of the body.
+    principal : Principal
+        Who sent it.
+    error : InvalidInputError
+        What is wrong with it.
+
+    Returns
+    -------
+    Response
+        The first answer, where the key was used before.
+
+    Raises
+    ------
+    InvalidInputError
+        What was given, or, where the key came with another body before, that.
+    """
+    key = request.headers.get("Idempotency-Key")
+    if key is None or not re.match(_KEY, key):
+        raise error
+
+    def work(_: Session) -> StoredAnswer:
+        raise error
+
+    return _once(request, get_context(request), principal, key).run(work)

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from fastapi import Request, Response
 from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 
 from api.auth import admit
-from api.uploads import load_json, require_json
+from api.error_handlers import input_error
+from api.idempotency import refuse, takes_key
+from api.uploads import digest_of, load_json, require_json
+from autoprog.errors import InvalidInputError
+
+Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class JsonRoute(APIRoute):
@@ -20,20 +28,25 @@ class JsonRoute(APIRoute):
     comes first, then the media type, then the body, which is parsed in a thread.
     """
 
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    def get_route_handler(self) -> Handler:
         """Put reading in front of FastAPI's own handler."""
         handle = super().get_route_handler()
         field = self.body_field
         if field is None:
             return handle
+        is_once = takes_key(self.dependant)
 
         async def admit_and_read(request: Request) -> Response:
-            await admit(request, self.dependant)
+            principal = await admit(request, self.dependant)
             if field.field_info.is_required():
                 require_json(request)
             sent = _JsonRequest(request.scope, request.receive)
-            await sent.parse()
-            return await handle(sent)
+            answer = await _read_and_handle(sent, handle)
+            if isinstance(answer, Response):
+                return answer
+            if not is_once:
+                raise answer
+            return await run_in_threadpool(refuse, sent, principal, answer)
 
         return admit_and_read
 
@@ -46,9 +59,25 @@ class _JsonRequest(Request):
     async def parse(self) -> None:
         """Read the body; raises InvalidInputError where it is no JSON."""
         if body := await self.body():
+            self.state.fingerprint = lambda: hashlib.sha256(body).hexdigest()
             # Whether NaN or an infinity can be used is said where it stands, together with all other faults.
             self._document = await run_in_threadpool(load_json, body, "", float)
+            self.state.fingerprint = partial(digest_of, self._document)
 
     async def json(self) -> Any:  # noqa: ANN401 - as it came out of JSON
         """What the body says."""
         return self._document
+
+
+async def _read_and_handle(sent: _JsonRequest, handle: Handler) -> Response | InvalidInputError:
+    """The answer, or what is wrong with the body where nothing else is wrong with the request."""
+    try:
+        await sent.parse()
+    except InvalidInputError as error:
+        return error
+    try:
+        return await handle(sent)
+    except RequestValidationError as error:
+        if any(fault["loc"][0] != "body" for fault in error.errors()):
+            raise
+        return input_error(error)

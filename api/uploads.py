@@ -66,12 +66,23 @@ class Upload:
         return self.file
 
     def fingerprint(self) -> str:
-        """SHA-256 of everything that was sent."""
+        """SHA-256 of everything that was sent; of JSON the same however it is spelt."""
         if self.json is not None:
-            return hashlib.sha256(self.json).hexdigest()
+            try:
+                return digest_of(load_json(self.json, ""))
+            except InvalidInputError:
+                return hashlib.sha256(self.json).hexdigest()
         content = None if self.file is None else hashlib.sha256(self.file).hexdigest()
         texts = {name: text.decode("latin-1") for name, text in self.parts.items()}
         return hashlib.sha256(json.dumps([content, texts], sort_keys=True).encode()).hexdigest()
+
+
+def digest_of(document: object) -> str:
+    """SHA-256 of what JSON text says, the same however it is spelt; raises InvalidInputError at thousands of levels."""
+    try:
+        return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
+    except RecursionError:
+        raise InvalidInputError([Fault("", "nested too deeply")]) from None
 
 
 def content_type_of(request: Request) -> str:

@@ -50,7 +50,7 @@ def create_cohort(
         row = service.create_cohort(context, session, principal.owner_id, upload)
         return answer(201, service.cohort_document(row), Location=f"/v1/cohorts/{row.id}")
 
-    return once.run(upload.fingerprint(), work)
+    return once.run(work, upload.fingerprint)
 
 
 @router.get("", operation_id="list_cohorts", summary="List cohorts, oldest first", responses=problems(422))

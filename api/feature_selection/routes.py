@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
@@ -17,7 +15,7 @@ from api.feature_selection.schemas import (
     StreamDocument,
     StreamRequest,
 )
-from api.idempotency import CollectingOnceDependency, OnceDependency, answer, digest_of
+from api.idempotency import CollectingOnceDependency, OnceDependency, answer
 from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
@@ -46,7 +44,7 @@ def create_stream(request: StreamRequest, principal: Writer, once: CollectingOnc
         row = service.create_stream(session, principal.owner_id, request.beside(once.faults))
         return answer(201, service.stream_document(row), Location=f"/v1/feature-selection/streams/{row.id}")
 
-    return once.run(digest_of(request), work)
+    return once.run(work)
 
 
 @router.get("", operation_id="list_feature_streams", summary="List streams, oldest first", responses=problems(422))
@@ -91,7 +89,7 @@ def create_selection(stream_id: str, principal: Writer, once: OnceDependency) ->
         location = f"/v1/feature-selection/streams/{stream_id}/selections/{row.id}"
         return answer(201, service.selection_document(row), Location=location)
 
-    return once.run(hashlib.sha256(stream_id.encode("utf-8", "replace")).hexdigest(), work)
+    return once.run(work)
 
 
 @router.get(
@@ -150,4 +148,4 @@ def observe_patient(
         observed = service.observe_patient(session, principal.owner_id, stream_id, request.beside(once.faults))
         return answer(200, observed)
 
-    return once.run(digest_of(request), work)
+    return once.run(work)

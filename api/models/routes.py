@@ -82,7 +82,7 @@ def recalibrate_model(
         row = service.recalibrate(context, session, principal.owner_id, model_id, request)
         return answer(201, service.model_document(row), Location=f"/v1/models/{row.id}")
 
-    return once.run(request.fingerprint(), work)
+    return once.run(work)
 
 
 @router.post(
@@ -102,7 +102,7 @@ def validate_model(
         row = service.validate(context, session, principal.owner_id, model_id, request)
         return answer(201, service.validation_document(row), Location=f"/v1/models/{model_id}/validations/{row.id}")
 
-    return once.run(request.fingerprint(), work)
+    return once.run(work)
 
 
 @router.get(

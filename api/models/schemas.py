@@ -9,7 +9,6 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from api.cohorts.schemas import FeatureDocument, OutcomeDocument
 from api.collecting import Collecting
-from api.idempotency import digest_of
 from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
 from api.searches.schemas import (
     CalibrationCurveDocument,
@@ -97,10 +96,6 @@ class _OnCohort(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     cohort_id: Annotated[str, Field(max_length=64)]
-
-    def fingerprint(self) -> str:
-        """Digest of what was asked: the same for the same request."""
-        return digest_of(self)
 
 
 class RecalibrationRequest(_OnCohort):

@@ -68,7 +68,7 @@ def start_search(
         (document,) = service.search_documents(session, [row])
         return answer(202, document, Location=f"/v1/searches/{row.id}", Retry_After=_RETRY_AFTER)
 
-    return once.run(body.fingerprint(), work)
+    return once.run(work, body.fingerprint)
 
 
 @router.get("", operation_id="list_searches", summary="List searches, oldest first", responses=problems(422))

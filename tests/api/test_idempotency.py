@@ -6,10 +6,12 @@ import threading
 
 import pytest
 from fastapi.testclient import TestClient
+from httpx2 import Response
 
 import api.cohorts.service
 from autoprog.errors import ArtifactError
 from tests.api.conftest import MakeClient
+from tests.api.diagnosing import MODELS, make_model
 from tests.api.searching import SMALL, SMALL_SPEC, SPEC, make_cohort, multipart, table
 
 KEY = {"Idempotency-Key": "3f9c-1"}
@@ -65,6 +67,54 @@ def test_a_refusal_comes_again_too(client: TestClient) -> None:
     assert again.json() == first.json()
     assert again.headers["content-type"] == "application/problem+json"
     assert again.headers["idempotency-replayed"] == "true"
+
+
+STREAMS = "/v1/feature-selection/streams"
+SEARCHES = "/v1/searches"
+
+
+def _post(client: TestClient, path: str, body: str) -> Response:
+    return client.post(path, content=body, headers={**KEY, "Content-Type": "application/json"})
+
+
+def _bodies(client: TestClient, path: str) -> tuple[str, str, str]:
+    """A body, the same in another spelling, and one that says a default as well."""
+    if path == STREAMS:
+        body, same = '{"features": ["a", "b"], "seed": 1}', '{"seed":1,"features":["\\u0061","b"]}'
+        return body, same, '{"features": ["a", "b"], "seed": 1, "algorithm": "thompson"}'
+    cohort = make_cohort(client)["id"]
+    body, same = f'{{"cohort_id": "{cohort}", "seed": 1}}', f'{{"seed":1,"cohort_id":"{cohort}"}}'
+    return body, same, f'{{"cohort_id": "{cohort}", "seed": 1, "metric": "auc_roc"}}'
+
+
+@pytest.mark.parametrize("path", [STREAMS, SEARCHES])
+def test_a_body_is_what_was_sent_not_what_it_is_taken_for(client: TestClient, path: str) -> None:
+    body, same, other = _bodies(client, path)
+    first, again, refused = (_post(client, path, text) for text in (body, same, other))
+    assert first.is_success
+    assert again.json() == first.json()
+    assert again.headers["idempotency-replayed"] == "true"
+    assert [fault["pointer"] for fault in refused.json()["errors"]] == ["/headers/idempotency-key"]
+    assert len(client.get(path).json()["items"]) == 1
+
+
+@pytest.mark.parametrize("path", [STREAMS, SEARCHES])
+@pytest.mark.parametrize("bad", ["{", '{"seed": [], "colour": 1}', "[1]"])
+def test_a_body_that_no_handler_sees_is_refused_again_too(client: TestClient, path: str, bad: str) -> None:
+    first, again = (_post(client, path, bad) for _ in range(2))
+    assert first.status_code == again.status_code == 422
+    assert again.content == first.content
+    assert "idempotency-replayed" not in first.headers
+    assert again.headers["idempotency-replayed"] == "true"
+    assert again.headers["content-type"] == "application/problem+json"
+    good = _post(client, path, _bodies(client, path)[0])
+    assert [fault["pointer"] for fault in good.json()["errors"]] == ["/headers/idempotency-key"]
+
+
+def test_a_fault_beside_the_body_is_not_kept(client: TestClient) -> None:
+    sessions = f"{MODELS}/{make_model(client)['id']}/sessions"
+    assert _post(client, f"{sessions}?remaining=-1", '{"certainty": 0.9}').status_code == 422
+    assert _post(client, sessions, '{"certainty": 0.9}').status_code == 201
 
 
 @pytest.mark.parametrize("error", [ArtifactError("the disk is full"), OSError("the disk is full")])

@@ -17,7 +17,7 @@ from api.diagnosis.learners.schemas import (
 )
 from api.diagnosis.models.schemas import DiagnosisModelDocument
 from api.diagnosis.models.service import model_documents
-from api.idempotency import OnceDependency, answer, digest_of
+from api.idempotency import OnceDependency, answer
 from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
@@ -43,7 +43,7 @@ def create_learner(request: LearnerRequest, principal: Writer, once: OnceDepende
         row = service.create_learner(session, principal.owner_id, request)
         return answer(201, service.learner_document(row), Location=f"/v1/diagnosis/learners/{row.id}")
 
-    return once.run(digest_of(request), work)
+    return once.run(work)
 
 
 @router.get("", operation_id="list_diagnosis_learners", summary="List learners, oldest first", responses=problems(422))
@@ -87,7 +87,7 @@ def study_cases(
     def work(session: Session) -> StoredAnswer:
         return answer(200, service.study_cases(context, session, principal.owner_id, learner_id, request))
 
-    return once.run(digest_of(request), work)
+    return once.run(work)
 
 
 @router.post(
@@ -108,4 +108,4 @@ def create_model(
         (document,) = model_documents(session, [row])
         return answer(201, document, Location=f"/v1/diagnosis/models/{row.id}")
 
-    return once.run(digest_of(request), work)
+    return once.run(work)

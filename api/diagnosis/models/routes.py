@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
@@ -67,7 +66,7 @@ def create_model(
         (document,) = service.model_documents(session, [row])
         return answer(201, document, Location=f"/v1/diagnosis/models/{row.id}")
 
-    return once.run(body.fingerprint(), work)
+    return once.run(work, body.fingerprint)
 
 
 @router.get("", operation_id="list_diagnosis_models", summary="List models, oldest first", responses=problems(422))
@@ -117,7 +116,7 @@ def build_tree(model_id: str, principal: Writer, once: OnceDependency) -> Respon
             return answer(200, document, Location=f"/v1/diagnosis/models/{row.id}/tree")
         return answer(202, document, Location=f"/v1/diagnosis/models/{row.id}", Retry_After=_RETRY_AFTER)
 
-    return once.run(hashlib.sha256(model_id.encode()).hexdigest(), work)
+    return once.run(work)
 
 
 def _format(

@@ -17,7 +17,7 @@ from api.diagnosis.sessions.schemas import (
     SessionRequest,
     SessionSummary,
 )
-from api.idempotency import OnceDependency, answer, digest_of
+from api.idempotency import OnceDependency, answer
 from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
@@ -54,7 +54,7 @@ def open_session(
         document = service.session_document(row, opened, most)
         return answer(201, document, Location=f"/v1/diagnosis/sessions/{row.id}")
 
-    return once.run(digest_of(asked), work)
+    return once.run(work)
 
 
 @router.get(
@@ -118,7 +118,7 @@ def give_answer(
         row, stands = service.give_answer(context, session, principal.owner_id, session_id, request)
         return answer(200, service.session_document(row, stands, most))
 
-    return once.run(digest_of(request), work)
+    return once.run(work)
 
 
 @router.delete(

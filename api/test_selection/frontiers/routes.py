@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from api.auth import Predictor, Reader, Writer
 from api.dependencies import ContextDependency, ReadSession, WriteSession
-from api.idempotency import OnceDependency, answer, digest_of
+from api.idempotency import OnceDependency, answer
 from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
@@ -46,7 +46,7 @@ def create_frontier(
         location = f"/v1/searches/{search_id}/test-frontiers/{document.id}"
         return answer(202, document, Location=location, Retry_After="1")
 
-    return once.run(digest_of(request), work)
+    return once.run(work)
 
 
 @router.get(

@@ -7,7 +7,7 @@ from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
 from api.dependencies import ContextDependency, ReadSession
-from api.idempotency import CollectingOnceDependency, answer, digest_of
+from api.idempotency import CollectingOnceDependency, answer
 from api.json_route import JsonRoute
 from api.openapi import Responses, problems
 from api.pagination import ListDocument, PageParameters
@@ -46,7 +46,7 @@ def create_replay(
         location = f"/v1/test-selection/problems/{problem_id}/replays/{document.id}"
         return answer(202, document, Location=location, Retry_After="1")
 
-    return once.run(digest_of(request), work)
+    return once.run(work)
 
 
 @router.get(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
 from api.dependencies import ContextDependency, ReadSession, WriteSession
-from api.idempotency import OnceDependency, answer, digest_of
+from api.idempotency import OnceDependency, answer
 from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
@@ -41,7 +39,7 @@ def open_round(problem_id: str, context: ContextDependency, principal: Writer, o
         document = service.open_round(context, session, principal.owner_id, problem_id)
         return answer(201, document, Location=f"/v1/test-selection/problems/{problem_id}/rounds/{document.id}")
 
-    return once.run(hashlib.sha256(problem_id.encode("utf-8", "replace")).hexdigest(), work)
+    return once.run(work)
 
 
 @router.get(
@@ -104,4 +102,4 @@ def give_feedback(
         document = service.give_feedback(context, session, principal.owner_id, problem_id, round_id, request)
         return answer(200, document)
 
-    return once.run(digest_of(request), work)
+    return once.run(work)
