@@ -10,8 +10,9 @@ from autoprog.search.settings import SearchSettings
 from autoprog.space import Space, TableShape, time_grid
 
 # A cohort of more patients is explored on a sample of so many, or so many more that it holds this many patients of
-# the rarer outcome, where there are as many.
+# the rarer outcome; but no more than so many, unless these would not hold a few of the rarer outcome in every fold.
 _EXPLORED_WHOLE, _EXPLORED_PATIENTS, _EXPLORED_MINORITY = 20_000, 10_000, 500
+_EXPLORED_MOST, _EXPLORED_LEAST_MINORITY_OF_A_FOLD = 50_000, 4
 
 
 def space_for(settings: SearchSettings, cohort: Cohort) -> Space:
@@ -82,15 +83,23 @@ def explored_patients(cohort: Cohort, plan: Plan) -> int | None:
     -------
     int or None
         Of a cohort of more than 20,000 patients 10,000, or as many more as it takes to hold 500 patients of the rarer
-        outcome. With event times what classifiers learn from counts in place of patients: the intervals in which each
-        is at risk, or a row a horizon.
+        outcome, but at most 50,000; of an outcome so rare that these would hold fewer than four patients a fold with
+        it, as many as hold these. The sample keeps the share of events: what calibration is scored on is not changed.
+        With event times what classifiers learn from counts in place of patients: the intervals in which each is at
+        risk, or a row a horizon.
     """
     n, rows = cohort.n_rows, _rows_of_a_patient(cohort, plan)
     if n * rows <= _EXPLORED_WHOLE:
         return None
-    minority = n_rarer(cohort)
-    wanted = max(math.ceil(_EXPLORED_PATIENTS / rows), -(-_EXPLORED_MINORITY * n // max(1, minority)))
+    least, most = math.ceil(_EXPLORED_PATIENTS / rows), math.ceil(_EXPLORED_MOST / rows)
+    wanted = min(max(least, _holding(_EXPLORED_MINORITY, cohort)), most)
+    wanted = max(wanted, _holding(_EXPLORED_LEAST_MINORITY_OF_A_FOLD * plan.folds, cohort))
     return wanted if wanted < n else None
+
+
+def _holding(minority: int, cohort: Cohort) -> int:
+    """Patients of whom so many have the rarer outcome."""
+    return -(-minority * cohort.n_rows // max(1, n_rarer(cohort)))
 
 
 def _rows_of_a_patient(cohort: Cohort, plan: Plan) -> float:

@@ -5,11 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autoprog.cohort import Cohort
+from autoprog.cohort import Binary, Cohort, Feature
 from autoprog.errors import InvalidInputError
-from autoprog.evaluation import make_folds
+from autoprog.evaluation import cross_validate, make_folds
 from autoprog.search import SearchSettings, plan_search, plans
 from autoprog.search.plans import explored_patients, plan_for
+from autoprog.space import Configuration, Step
 from tests.cohorts import cleveland_cohort, event_cohort, labelled_visits, mixed_cohort
 
 
@@ -116,6 +117,46 @@ def test_of_a_short_budget_one_evaluation_may_take_a_tenth() -> None:
     assert SearchSettings.model_validate(asked.model_dump(mode="json")) == asked
 
 
+def rare(n: int, events: int) -> Cohort:
+    """So many patients with one feature, of whom so many have the outcome."""
+    y = np.zeros(n, dtype=np.int8)
+    y[:: n // events][:events] = 1
+    x = np.random.default_rng(0).normal(size=n) + y
+    return Cohort("rare", Binary("outcome", "1", "0"), (Feature("x", "numeric"),), x[:, None], y)
+
+
+@pytest.mark.parametrize(
+    ("events", "explored"),
+    [
+        (200_000, 10_000),
+        (10_000, 25_000),
+        (5_000, 50_000),
+        (1_004, 50_000),
+        (385, 50_000),
+        (100, 100_000),  # which hold four a fold
+        (20, None),
+    ],
+)
+def test_a_rare_outcome_is_explored_on_more_patients_but_a_bounded_number(events: int, explored: int | None) -> None:
+    cohort = rare(500_000, events)
+    plan = plan_for(SearchSettings(), cohort, 5)
+    assert explored_patients(cohort, plan) == explored
+    if explored is not None:
+        sample = replace(plan, patients=explored).sample(cohort)
+        assert (sample.n_rows, sample.y.sum()) == (explored, round(events * explored / 500_000))
+
+
+def test_the_risks_that_are_kept_of_a_rare_outcome_are_bounded_too() -> None:
+    """They are 4 bytes a patient of the sample for every evaluation of a search."""
+    cohort = rare(500_000, 1_004)
+    plan = plan_for(SearchSettings(), cohort, 2)
+    plan = replace(plan, patients=explored_patients(cohort, plan))
+    simple = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("none"))
+    result = cross_validate(simple, cohort, plan)
+    assert result.risks.nbytes == 200_000
+    assert result.score > 0.7
+
+
 def test_event_times_are_explored_by_the_rows_that_classifiers_learn_from(monkeypatch: pytest.MonkeyPatch) -> None:
     cohort = event_cohort("mgus2")
     settings, _ = plan_search(SearchSettings(), cohort)
@@ -130,6 +171,8 @@ def test_event_times_are_explored_by_the_rows_that_classifiers_learn_from(monkey
     assert explored_patients(cohort, plan) == pytest.approx(4000 / at_risk, abs=2)
     monkeypatch.setattr(plans, "_EXPLORED_MINORITY", 100)
     assert explored_patients(cohort, plan) == pytest.approx(100 / cohort.event_rate, abs=1)
+    monkeypatch.setattr(plans, "_EXPLORED_MOST", 4500)
+    assert explored_patients(cohort, plan) == pytest.approx(4500 / at_risk, abs=2)
     # By horizons there is a row for each of three.
     weighted = replace(plan, reduction="ipcw")
     assert explored_patients(cohort, weighted) is None
