@@ -21,6 +21,7 @@ from scipy.linalg.blas import dgemm
 from threadpoolctl import threadpool_limits
 
 from autoprog.engine.memory import MIB, data_limit, resident_bytes
+from autoprog.evaluation import without_values
 from autoprog.search.ports import CallOutcome, CallStatus
 from autoprog.search.work import prepare
 
@@ -31,8 +32,6 @@ _PR_SET_PDEATHSIG = 1
 _BUFFERED_ORDER = 200
 _REASON_LENGTH = 300
 _ALLOCATION_FAILED = re.compile(r"(can't|cannot) allocate memory|not enough memory|bad_alloc", re.IGNORECASE)
-_QUOTED = re.compile(r"(?<!\w)(['\"]).*?\1(?!\w)")
-_BRACKETED = re.compile(r"\[.*\]")
 
 _supervisor: Connection | None = None
 
@@ -144,7 +143,6 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _describe(error: BaseException) -> str:
-    """Type and first line of an error, with quoted and bracketed parts left out: they may be a patient's values."""
-    lines = str(error).strip().splitlines()
-    text = _BRACKETED.sub("[...]", _QUOTED.sub("'...'", lines[0])) if lines else ""
-    return f"{type(error).__name__}: {text}"[:_REASON_LENGTH] if text else type(error).__name__
+    """Type and first line of an error."""
+    lines = without_values(str(error).strip()).splitlines()
+    return f"{type(error).__name__}: {lines[0]}"[:_REASON_LENGTH] if lines else type(error).__name__

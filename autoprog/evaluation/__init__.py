@@ -12,6 +12,7 @@ from autoprog.evaluation.notes import summarise
 from autoprog.evaluation.plan import Plan
 from autoprog.evaluation.prefixes import PrefixMemory
 from autoprog.evaluation.racing import LEAST_FOLDS, Race, residual_variance
+from autoprog.evaluation.redaction import without_values
 
 __all__ = [
     "EPSILON",
@@ -47,4 +48,5 @@ __all__ = [
     "residual_variance",
     "risks_of",
     "summarise",
+    "without_values",
 ]

@@ -17,6 +17,7 @@ from sklearn.pipeline import Pipeline
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation.folds import Fold
+from autoprog.evaluation.redaction import without_values
 from autoprog.space import (
     MAX_DUMMIES,
     STAGES,
@@ -28,9 +29,6 @@ from autoprog.space import (
     TableShape,
 )
 
-_QUOTED = re.compile(r"(?<!\w)(['\"]).*?\1(?!\w)")
-_BRACKETED = re.compile(r"\[.*?\]")
-_NUMBER = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?")
 _MOST = 160
 _NAMED = 5
 _ROUNDING = 1e-9
@@ -53,9 +51,7 @@ def recorded_warnings() -> Iterator[list[str]]:
 
 
 def _first_sentence(warning: warnings.WarningMessage) -> str:
-    """Without quoted and bracketed parts or decimals, which may be a patient's values."""
-    text = " ".join(str(warning.message).split())
-    text = _NUMBER.sub("...", _BRACKETED.sub("[...]", _QUOTED.sub("'...'", text)))
+    text = " ".join(without_values(str(warning.message)).split())
     sentence = re.split(r"(?<=[a-z)\]])[.:;]\s", text, maxsplit=1)[0].rstrip(".")
     return f"{warning.category.__name__}: {sentence[:_MOST]}"
 

@@ -65,6 +65,8 @@ def test_children_use_one_thread_and_have_the_plug_ins(engine: DaskEngine) -> No
         ("ValueError", "3 columns expected\nsecond line", "ValueError: 3 columns expected"),
         ("ValueError", "could not convert 'Smith' to float", "ValueError: could not convert '...' to float"),
         ("ValueError", "unseen labels: ['O''Brien', 3]", "ValueError: unseen labels: [...]"),
+        ("ValueError", "creatinine 63.71 is out of range", "ValueError: creatinine ... is out of range"),
+        ("ValueError", "unseen rows: [[1 2]\n [3 4]] of 2", "ValueError: unseen rows: [...] of 2"),
         ("RuntimeError", "can't do it, won't do it", "RuntimeError: can't do it, won't do it"),
         ("SystemExit", "", "SystemExit"),
     ],
