@@ -38,9 +38,9 @@ class JsonRoute(APIRoute):
 
         async def admit_and_read(request: Request) -> Response:
             principal = await admit(request, self.dependant)
-            if field.field_info.is_required():
-                require_json(request)
             sent = _JsonRequest(request.scope, request.receive)
+            if field.field_info.is_required() or await sent.body():
+                require_json(sent)
             answer = await _read_and_handle(sent, handle)
             if isinstance(answer, Response):
                 return answer

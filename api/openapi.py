@@ -1,4 +1,4 @@
-"""The OpenAPI document: problems under their own media type, and bodies that are read by hand."""
+"""The OpenAPI document: problems under their own media type, headers, and bodies that are read by hand."""
 
 from __future__ import annotations
 
@@ -14,6 +14,16 @@ from api.problems import MEDIA_TYPE, PROBLEM_TYPES, Problem
 
 _REF = "#/components/schemas/{model}"
 _TITLES = {kind.status: kind.title for kind in reversed(PROBLEM_TYPES.values())}
+
+
+def _header(description: str, kind: str, *, required: bool = True) -> dict[str, Any]:
+    return {"description": description, "required": required, "schema": {"type": kind}}
+
+
+_LOCATION = {"Location": _header("path of the resource", "string")}
+_RETRY_AFTER = {"Retry-After": _header("in so many seconds it is worth asking again", "integer")}
+_REPLAYED = {"Idempotency-Replayed": _header("`true` where it is the first answer again", "string", required=False)}
+_HEADERS = {"201": _LOCATION, "202": _LOCATION | _RETRY_AFTER}
 
 Responses = dict[int | str, dict[str, Any]]
 Models = dict[str, type[BaseModel]]
@@ -87,6 +97,7 @@ def install(app: FastAPI, models: Sequence[type[BaseModel]]) -> None:
             _, definitions = models_json_schema([(model, "validation") for model in models], ref_template=_REF)
             document["components"]["schemas"].update(definitions["$defs"])
             _name_problems(document)
+            _name_headers(document)
             app.openapi_schema = document
         return app.openapi_schema
 
@@ -97,10 +108,24 @@ def _name_problems(document: dict[str, Any]) -> None:
     """Put problems under their media type; FastAPI's own shape of a 422 is never sent."""
     for name in ("HTTPValidationError", "ValidationError"):
         document["components"]["schemas"].pop(name, None)
-    for operation in (operation for path in document["paths"].values() for operation in path.values()):
+    for operation in _operations(document):
         for status in [status for status in operation["responses"] if status >= "400"]:
             (content,) = operation["responses"][status]["content"].values()
             if content["schema"]["$ref"].endswith("/HTTPValidationError"):
                 del operation["responses"][status]
             else:
                 operation["responses"][status]["content"] = {MEDIA_TYPE: content}
+
+
+def _name_headers(document: dict[str, Any]) -> None:
+    """Say which headers come with what was made or queued, and with an answer that is given again."""
+    for operation in _operations(document):
+        is_once = any(each["name"].lower() == "idempotency-key" for each in operation.get("parameters", ()))
+        for status, response in operation["responses"].items():
+            headers = _HEADERS.get(status, {}) | (_REPLAYED if is_once and status < "300" else {})
+            if headers:
+                response["headers"] = headers
+
+
+def _operations(document: dict[str, Any]) -> list[dict[str, Any]]:
+    return [operation for path in document["paths"].values() for operation in path.values()]

@@ -74,6 +74,16 @@ def test_a_body_is_not_parsed_where_requests_are_accepted(client: TestClient, mo
     assert client.post("/v1/models/x/predictions", json={"patients": [{}]}).status_code == 404
 
 
+def test_the_media_type_of_a_body_that_may_be_left_out_counts_where_one_came(client: TestClient) -> None:
+    sessions = f"{MODELS}/{make_model(client)['id']}/sessions"
+    assert (
+        client.post(sessions, content=b'{"certainty": 0.5}', headers={"Content-Type": "text/plain"}).status_code == 415
+    )
+    assert client.post(sessions, content=b'{"certainty": 0.5}').status_code == 415
+    assert client.post(sessions, headers={"Content-Type": "text/plain"}).status_code == 201
+    assert client.post(sessions, content=b'{"certainty": 0.5}', headers=JSON).json()["certainty"] == 0.5
+
+
 @pytest.mark.parametrize("content", [b"{", b"\xff", b"[" * 100_000, b"1" * 5000])
 def test_what_is_no_json_is_a_fault(client: TestClient, content: bytes) -> None:
     response = client.post("/v1/models/x/predictions", content=content, headers=JSON)

@@ -9,6 +9,8 @@ from urllib.parse import urljoin
 import pytest
 from fastapi.testclient import TestClient
 
+from tests.api.searching import multipart
+
 
 @pytest.fixture
 def document(client: TestClient) -> dict[str, Any]:
@@ -50,6 +52,29 @@ def test_every_refusal_is_a_problem(document: dict[str, Any]) -> None:
             if status >= "400":
                 assert list(response["content"]) == ["application/problem+json"]
     assert "HTTPValidationError" not in document["components"]["schemas"]
+
+
+def test_headers_that_clients_act_on_are_described(document: dict[str, Any]) -> None:
+    made = [o["responses"][s] for o in _operations(document) for s in ("201", "202") if s in o["responses"]]
+    assert len(made) > 15
+    assert all(response["headers"]["Location"]["schema"] == {"type": "string"} for response in made)
+    for operation in _operations(document):
+        names = {each["name"].lower() for each in operation.get("parameters", [])}
+        for status, response in operation["responses"].items():
+            headers = response.get("headers", {})
+            assert ("Retry-After" in headers) == (status == "202")
+            assert ("Idempotency-Replayed" in headers) == ("idempotency-key" in names and status < "300")
+
+
+def test_described_headers_come(client: TestClient, document: dict[str, Any]) -> None:
+    for _ in range(2):
+        answer = client.post("/v1/cohorts", files=multipart(), headers={"Idempotency-Key": "k"})
+    described = document["paths"]["/v1/cohorts"]["post"]["responses"]["201"]["headers"]
+    assert set(described) == {"Location", "Idempotency-Replayed"} <= {name.title() for name in answer.headers}
+    search = client.post("/v1/searches", json={"cohort_id": answer.json()["id"]})
+    described = document["paths"]["/v1/searches"]["post"]["responses"]["202"]["headers"]
+    needed = {name for name, header in described.items() if header["required"]}
+    assert needed == {"Location", "Retry-After"} <= {name.title() for name in search.headers}
 
 
 def test_bodies_that_are_read_by_hand_are_described(document: dict[str, Any]) -> None:
