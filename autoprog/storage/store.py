@@ -182,6 +182,10 @@ def _lock_cohort(session: Session, claim: Claim) -> None:
 def _end(session: Session, search: SearchRow, status: SearchStatus, *, model_id: str | None) -> None:
     search.status = status
     search.phase = None
+    if search.start is not None:
+        # What earlier cohorts have taught has served: of one that is deleted nothing must be left here. The portfolio
+        # is what the search itself has evaluated.
+        search.start = {**search.start, "offsets": {}, "constants": {}}
     end_lease(session, search)
     append_event(session, search.id, "finished", finished_payload(search, model_id=model_id))
 

@@ -205,7 +205,7 @@ class SearchRow(OwnedRow):
     losses: Mapped[int] = mapped_column(default=0)  # leases that ran out since the last evaluation was written
     cancel_requested_at: Mapped[datetime | None]
     warnings: Mapped[list[str]]
-    start: Mapped[Document | None]  # what earlier cohorts had taught when it began
+    start: Mapped[Document | None]  # what earlier cohorts had taught when it began; after its end, what is shown of it
     error: Mapped[Document | None]  # {"code", "detail"}
     ensemble: Mapped[Document | None] = mapped_column(deferred=True)
     rules: Mapped[Document | None] = mapped_column(deferred=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import chain
 
-from sqlalchemy import or_, select
+from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
-from autoprog.metalearning import CohortStatistics
+from autoprog.metalearning import CohortStatistics, open_cohorts
+from autoprog.space import Configuration
 from autoprog.storage.database import database_now
 from autoprog.storage.tables import CohortRow, CohortStatisticsRow
 
@@ -61,17 +63,48 @@ class CohortStatisticsRepository:
         found = self._session.get(CohortStatisticsRow, (cohort.id, statistics.metric), with_for_update=True)
         if found is not None and found.n_evaluations > statistics.n_evaluations:
             return
-        shared = shares(cohort)
+        shared, known = shares(cohort), self._pipelines(statistics.metric)
+        # A cohort that taught the search may have been deleted since.
+        elsewhere = {key: gain for key, gain in statistics.elsewhere.items() if key in known}
         row = CohortStatisticsRow(
             cohort_id=cohort.id,
             metric=statistics.metric,
             owner_id=cohort.owner_id,
             shared=shared,
             n_evaluations=statistics.n_evaluations,
-            document=replace(statistics, cohort_id=cohort.id, shared=shared).to_json(),
+            document=replace(statistics, cohort_id=cohort.id, shared=shared, elsewhere=elsewhere).to_json(),
             created_at=database_now(self._session),
         )
         self._session.merge(row)
+
+    def delete_of(self, cohort_id: str) -> None:
+        """Delete what searches on a cohort have taught, and what others have found of pipelines known from it alone.
+
+        Parameters
+        ----------
+        cohort_id : str
+            The cohort.
+        """
+        of_cohort = delete(CohortStatisticsRow).where(CohortStatisticsRow.cohort_id == cohort_id)
+        for metric in self._session.scalars(of_cohort.returning(CohortStatisticsRow.metric)).all():
+            known, others = self._pipelines(metric), CohortStatisticsRow.metric == metric
+            # In one order, lest two deletions wait for each other.
+            rows = select(CohortStatisticsRow).where(others).order_by(CohortStatisticsRow.cohort_id).with_for_update()
+            for row in self._session.scalars(rows):
+                found = row.document.get("elsewhere", {})
+                if not found.keys() <= known:
+                    kept = {key: gain for key, gain in found.items() if key in known}
+                    row.document = {**row.document, "elsewhere": kept}
+
+    def _pipelines(self, metric: str) -> set[str]:
+        """Keys of the pipelines that some cohort is known by, open ones among them."""
+        documents = self._session.scalars(
+            select(CohortStatisticsRow.document).where(CohortStatisticsRow.metric == metric),
+            execution_options={"yield_per": 100},
+        )
+        stored = (Configuration.from_json(tried["configuration"]) for row in documents for tried in row["best"])
+        shipped = (tried.configuration for cohort in open_cohorts() for tried in cohort.statistics.best)
+        return {configuration.key for configuration in chain(stored, shipped)}
 
     def earlier(
         self, owner_id: str, metric: str, *, but_sha256: str, shared_alone: bool = False

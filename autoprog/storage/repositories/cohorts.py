@@ -12,6 +12,7 @@ from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
 from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository
 from autoprog.storage.repositories.diagnosis import files_of
 from autoprog.storage.repositories.frontiers import delete_frontier_jobs
 from autoprog.storage.repositories.jobs import JobRepository
@@ -107,6 +108,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
             files += self._delete_diagnosis_models(cohort_id)
             files += self._delete_selection_problems(cohort_id)
         delete_frontier_jobs(self._session, SearchRow.cohort_id == cohort_id)
+        CohortStatisticsRepository(self._session).delete_of(cohort_id)
         self._session.execute(delete(CohortRow).where(CohortRow.id == cohort_id))
         return tuple(files)
 

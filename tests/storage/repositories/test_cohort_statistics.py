@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 from sqlalchemy.orm import Session
 
-from autoprog.metalearning import CohortStatistics, meta_features
+from autoprog.metalearning import CohortStatistics, TriedConfiguration, meta_features, shipped_statistics
 from autoprog.storage.database import Database
 from autoprog.storage.repositories import CohortRepository, CohortStatisticsRepository
 from autoprog.storage.tables import CohortRow, CohortStatisticsRow
 from tests.cohorts import mixed_cohort
 from tests.metalearning.repositories import statistics_of
-from tests.storage.support import add_owner
+from tests.storage.support import add_owner, make_configuration
 
 STATISTICS = statistics_of("to be named", meta_features(mixed_cohort()), [0.01, 0.02])
 
@@ -109,3 +109,36 @@ def test_deleting_a_cohort_deletes_what_it_taught(database: Database) -> None:
         CohortRepository(session).delete(owner_id, cohort.id, models="keep")
     with database.session(read_only=True) as session:
         assert ids_of(session, owner_id) == []
+
+
+def test_deleting_a_cohort_deletes_what_others_have_found_of_its_pipelines(database: Database) -> None:
+    """But not of those that another cohort, or an open one, is known by too."""
+    pipelines = [make_configuration(n) for n in range(4)]
+    open_pipeline = next(s.best[0].configuration for s in shipped_statistics([]) if s.metric == "auc_roc")
+    keys = [*(c.key for c in pipelines), open_pipeline.key]
+    with database.session() as session:
+        owner_id = add_owner(session, "a")
+        gone, other, third = (add_cohort(session, owner_id, digit) for digit in "123")
+
+        def known_by(cohort: CohortRow, *which: int, metric: str = "auc_roc") -> None:
+            best = tuple(TriedConfiguration(pipelines[i], 0.1) for i in which)
+            keep(session, cohort, replace(STATISTICS, metric=metric, best=best))
+
+        known_by(gone, 0, 1)
+        known_by(other, 1)
+        known_by(gone, 0, metric="brier")
+        known_by(other, 2, metric="brier")
+        found = dict.fromkeys(keys, 0.2)
+        for metric in ("auc_roc", "brier"):
+            keep(session, third, replace(STATISTICS, metric=metric, elsewhere=found))
+        assert elsewhere_of(session, third) == [keys[0], keys[1], keys[4]]  # nobody is known by the others any longer
+        assert elsewhere_of(session, third, "brier") == [keys[0], keys[2], keys[4]]
+        CohortRepository(session).delete(owner_id, gone.id, models="keep")
+    with database.session(read_only=True) as session:
+        assert elsewhere_of(session, third) == [keys[1], keys[4]]
+        assert elsewhere_of(session, third, "brier") == [keys[2], keys[4]]
+
+
+def elsewhere_of(session: Session, cohort: CohortRow, metric: str = "auc_roc") -> list[str]:
+    session.flush()
+    return list(session.get_one(CohortStatisticsRow, (cohort.id, metric)).document["elsewhere"])
