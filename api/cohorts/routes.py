@@ -88,7 +88,10 @@ def get_outlook(
     cohort_id: str,
     context: ContextDependency,
     principal: Reader,
-    metric: Annotated[MetricName | None, Query(description="of the search; by default that of the mode")] = None,
+    metric: Annotated[
+        MetricName | None,
+        Query(description="of the search, net_benefit at its default thresholds; by default that of the mode"),
+    ] = None,
 ) -> OutlookDocument:
     """Expect it from similar cohorts that were searched before: one's own, and those that other owners share."""
     return service.outlook_document(context, principal.owner_id, cohort_id, metric)

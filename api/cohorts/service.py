@@ -253,16 +253,17 @@ def outlook_document(context: Context, owner_id: str, cohort_id: str, metric: Me
         sha256 = CohortRepository(session).get(owner_id, cohort_id).sha256
     cohort = from_parquet(context.files.get("cohorts", sha256))
     settings = SearchSettings() if metric is None else SearchSettings(metric=metric)
-    planned = plan_search(settings, cohort)[0].metric
+    planned = plan_search(settings, cohort)[0]
+    identity = planned.metric_identity
     with context.database.session(read_only=True) as session:
-        earlier = CohortStatisticsRepository(session).earlier(owner_id, planned, but_sha256=sha256)
+        earlier = CohortStatisticsRepository(session).earlier(owner_id, identity, but_sha256=sha256)
     shipped = shipped_statistics([feature.name for feature in cohort.features])
     statistics = [*(e.statistics for e in earlier), *shipped]
-    seen = outlook(meta_features(cohort), statistics, mode=cohort.mode, metric=planned)
+    seen = outlook(meta_features(cohort), statistics, mode=cohort.mode, metric=identity)
     own = {e.statistics.cohort_id for e in earlier if e.is_own}
     open_ = {s.cohort_id for s in shipped}
     return OutlookDocument(
-        metric=planned,
+        metric=planned.metric,
         level=LEVEL,
         expectation=None if seen.expectation is None else ExpectationDocument.model_validate(seen.expectation),
         n_similar=seen.n_similar,

@@ -53,6 +53,14 @@ class Metric:
     ranks_only: bool = False
     thresholds: tuple[float, float] | None = None
 
+    @property
+    def identity(self) -> str:
+        """The name and, of a mean over thresholds, these: scores of one identity mean the same."""
+        if self.thresholds is None:
+            return self.name
+        low, high = self.thresholds
+        return f"{self.name} {low:g} to {high:g}"
+
     def gain(self, score: float) -> float:
         """The score turned so that more is better."""
         return score if self.greater_is_better else -score

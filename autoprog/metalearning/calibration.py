@@ -96,7 +96,7 @@ def learn_statistics(
         cohort_id=cohort_id,
         meta_features=meta_features,
         mode=mode,
-        metric=history.metric.name,
+        metric=history.metric.identity,
         simple_algorithm=simple.configuration.prediction.algorithm,
         simple_score=simple.score,
         n_evaluations=len(history.succeeded),

@@ -63,7 +63,7 @@ class CohortStatistics:
     mode : str
         Of its outcome.
     metric : str
-        What was optimised. Statistics of another mode or metric cannot be compared.
+        `Metric.identity` of what was optimised. Statistics of another mode or metric cannot be compared.
     simple_algorithm : str
         The prediction algorithm of the simple pipeline.
     simple_score : float

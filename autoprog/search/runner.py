@@ -113,7 +113,7 @@ class Runner:
     def _learn(self, claim: Claim, exploration: Exploration, log: structlog.stdlib.BoundLogger) -> None:
         """Leave to later searches what this one teaches; the client has the model already, and must not wait for it."""
         try:
-            metric, cohort = exploration.state.settings.metric, exploration.cohort
+            metric, cohort = exploration.state.settings.metric_identity, exploration.cohort
             teachers = teaching_statistics(self._store, claim.search_id, metric, cohort)
             if (statistics := statistics_of(exploration, teachers, Signals(self._shutdown).check)) is not None:
                 self._store.record_statistics(claim.search_id, statistics)

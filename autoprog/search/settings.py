@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from autoprog.ensemble import EnsembleName
-from autoprog.evaluation import THRESHOLDS
+from autoprog.evaluation import METRICS, THRESHOLDS, metric_of
 from autoprog.interpreter import Condition, Operator, Prior, PriorRule
 from autoprog.optimizer import Acquisition, Decompositions, OptimizerOptions, Outputs, Preset, Start, Stop
 from autoprog.space import Reduction, StageName
@@ -172,6 +172,11 @@ class SearchSettings(BaseModel):
     def exploration_s(self) -> float:
         """Limit of an evaluation while configurations are looked for."""
         return self.limits.evaluation_s or min(max(self.budget.time_s / 10, 1.0), MOST_EVALUATION_S)
+
+    @property
+    def metric_identity(self) -> str:
+        """What is optimised, told apart from whatever does not compare with it; see `Metric.identity`."""
+        return metric_of(self.metric, self.thresholds).identity if self.metric in METRICS else self.metric
 
     @property
     def windows(self) -> tuple[int, ...]:

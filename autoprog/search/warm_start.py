@@ -55,7 +55,7 @@ def with_start(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -
 
 def _start_of(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -> Start:
     settings = state.settings
-    statistics = teaching_statistics(store, claim.search_id, settings.metric, cohort)
+    statistics = teaching_statistics(store, claim.search_id, settings.metric_identity, cohort)
     if not statistics:
         return Start()
     space, shape = explored_space(state, cohort)
@@ -66,7 +66,7 @@ def _start_of(store: Store, claim: Claim, state: SearchState, cohort: Cohort) ->
         statistics,
         kinds,
         mode=cohort.mode,
-        metric=settings.metric,
+        metric=settings.metric_identity,
         agnostic=settings.optimizer.options(),
     )
 
@@ -81,7 +81,7 @@ def teaching_statistics(store: Store, search_id: str, metric: str, cohort: Cohor
     search_id : str
         The search, under way or ended.
     metric : str
-        Of the search.
+        `Metric.identity`, of the search.
     cohort : Cohort
         Its patients.
 

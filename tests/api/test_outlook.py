@@ -25,7 +25,9 @@ def without_open_cohorts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("autoprog.metalearning.shipped.open_cohorts", tuple)
 
 
-def teach(client: TestClient, database: Database, gains: list[float], *, shared: bool = False) -> list[str]:
+def teach(
+    client: TestClient, database: Database, gains: list[float], *, shared: bool = False, metric: str = "auc_roc"
+) -> list[str]:
     """Cohorts that differ in their names alone, whose searches have taught these gains."""
     m, ids = meta_features(cleveland_cohort()), []
     for number, gain in enumerate(gains):
@@ -35,7 +37,7 @@ def teach(client: TestClient, database: Database, gains: list[float], *, shared:
         ids.append(response.json()["id"])
         with database.session() as session:
             cohort = session.get_one(CohortRow, ids[-1])
-            CohortStatisticsRepository(session).keep(cohort, statistics_of("", m, [gain]))
+            CohortStatisticsRepository(session).keep(cohort, statistics_of("", m, [gain], metric=metric))
     return ids
 
 
@@ -77,6 +79,14 @@ def test_a_shared_cohort_counts_and_is_not_named(client_of: MakeClient, database
     assert (own["n_comparable"], foreign["n_comparable"]) == (5, 3)
     assert {near["cohort_id"] for near in foreign["nearest"]} == {None}
     assert foreign["expectation"] is None
+
+
+@pytest.mark.usefixtures("without_open_cohorts", "copies_count")
+def test_net_benefit_is_that_over_the_default_thresholds(client: TestClient, database: Database) -> None:
+    teach(client, database, [0.01], metric="net_benefit 0.4 to 0.6")
+    teach(client, database, [0.01, 0.02], metric="net_benefit 0.05 to 0.2")
+    document = outlook_of(client, make_cohort(client)["id"], "?metric=net_benefit")
+    assert (document["metric"], document["n_comparable"]) == ("net_benefit", 2)
 
 
 def test_open_cohorts_count_and_are_named(client: TestClient) -> None:

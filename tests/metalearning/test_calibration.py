@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from autoprog.evaluation import Evaluation, History, Status
+from autoprog.evaluation import Evaluation, History, Status, metric_of
 from autoprog.metalearning import CohortStatistics, calibration, learn_statistics, meta_features
 from autoprog.metalearning.gains import algorithm_effects
 from autoprog.metalearning.partition_prior import learn_partition_prior
@@ -143,6 +143,13 @@ def test_a_search_without_its_simple_pipeline_or_with_few_scores_teaches_nothing
         meta_features=META, mode="classification",
     )  # fmt: skip
     assert found is None
+
+
+def test_net_benefit_over_other_thresholds_is_another_metric() -> None:
+    history = history_with_effects()
+    low, high = (learnt(replace(history, metric=metric_of("net_benefit", t))).metric for t in ((0.05, 0.2), (0.4, 0.6)))
+    assert (low, high) == ("net_benefit 0.05 to 0.2", "net_benefit 0.4 to 0.6")
+    assert learnt(history).metric == "auc_roc"
 
 
 def test_effects_are_the_best_linear_unbiased_predictions() -> None:

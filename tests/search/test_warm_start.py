@@ -101,6 +101,15 @@ def test_a_client_may_begin_cold(bench: FastBench) -> None:
     assert start_of(bench, warm_start=False) is None
 
 
+def test_net_benefit_is_learnt_from_searches_over_the_same_thresholds(bench: FastBench) -> None:
+    start_of(bench, metric="net_benefit", thresholds=(0.05, 0.2))
+    move_to(bench, other_cohort())
+    for thresholds, n_cohorts in (((0.4, 0.6), 0), ((0.05, 0.2), 1)):
+        start = start_of(bench, metric="net_benefit", thresholds=thresholds)
+        assert start is not None
+        assert start.n_cohorts == n_cohorts
+
+
 @pytest.mark.parametrize("shared", [True, False])
 def test_another_owner_learns_from_what_is_shared_alone(bench: FastBench, shared: bool) -> None:
     move_to(bench, cleveland_cohort(), owner="sharer", share_statistics=shared)
