@@ -112,6 +112,11 @@ class CohortStatistics:
     elsewhere: Mapping[str, float] = field(default_factory=dict)
     shared: bool = False
 
+    @property
+    def foundation(self) -> tuple[int, int]:
+        """Prediction algorithms with a score, and evaluations: of two searches on one cohort the greater counts."""
+        return len(self.algorithms), self.n_evaluations
+
     def to_json(self) -> dict[str, Any]:
         """As JSON; meta-features by name."""
         return {

@@ -148,13 +148,13 @@ def independent_statistics(
     Returns
     -------
     list of CohortStatistics
-        Of copies the one with the most evaluations; in the order given.
+        Of copies the one with the greatest `foundation`; in the order given.
     """
     here, chosen = target.of_patients, dict[tuple[float, ...], CohortStatistics]()
     for s in comparable_statistics(statistics, mode, metric):
         patients = s.meta_features.of_patients
         if patients != here:
-            chosen[patients] = max(chosen.get(patients, s), s, key=lambda c: c.n_evaluations)
+            chosen[patients] = max(chosen.get(patients, s), s, key=lambda c: c.foundation)
     return list(chosen.values())
 
 

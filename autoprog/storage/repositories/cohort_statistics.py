@@ -51,7 +51,7 @@ class CohortStatisticsRepository:
         self._session = session
 
     def keep(self, cohort: CohortRow, statistics: CohortStatistics) -> None:
-        """Keep what a search has taught, in place of what one with no more evaluations has.
+        """Keep what a search has taught, in place of what one that tried no more has.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class CohortStatisticsRepository:
             Of a search on it.
         """
         found = self._session.get(CohortStatisticsRow, (cohort.id, statistics.metric), with_for_update=True)
-        if found is not None and found.n_evaluations > statistics.n_evaluations:
+        if found is not None and CohortStatistics.from_json(found.document).foundation > statistics.foundation:
             return
         shared, known = shares(cohort), self._pipelines(statistics.metric)
         # A cohort that taught the search may have been deleted since.

@@ -70,12 +70,19 @@ def test_a_cohort_and_its_copies_are_no_evidence_on_themselves(database: Databas
         assert ids_of(session, owner_id, but="1") == [other]
 
 
-def test_the_search_with_more_evaluations_speaks_for_a_cohort(database: Database) -> None:
+def test_the_search_with_more_algorithms_and_then_evaluations_speaks_for_a_cohort(database: Database) -> None:
     with database.session() as session:
         owner_id = add_owner(session, "a")
         cohort = add_cohort(session, owner_id, "1")
-        for n, score in ((50, 0.7), (20, 0.6), (50, 0.8)):
-            keep(session, cohort, replace(STATISTICS, n_evaluations=n, simple_score=score))
+        of_two = STATISTICS.algorithms[-2:]
+        for algorithms, n, score in (
+            (of_two, 200, 0.5),
+            (STATISTICS.algorithms, 50, 0.7),
+            (STATISTICS.algorithms, 20, 0.6),
+            (of_two, 300, 0.9),
+            (STATISTICS.algorithms, 50, 0.8),
+        ):
+            keep(session, cohort, replace(STATISTICS, algorithms=algorithms, n_evaluations=n, simple_score=score))
             session.flush()
         keep(session, cohort, replace(STATISTICS, metric="brier", n_evaluations=5))
     with database.session(read_only=True) as session:
