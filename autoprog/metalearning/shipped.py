@@ -6,7 +6,8 @@ patient. `python benchmarks/optimizer prior` learns it anew.
 A new cohort may be one of these, or another copy of the same study. Its search would then begin with what was best for
 its own patients, and its score would not know of that choice. Studies whose columns it has are therefore passed over:
 those of which it shares three names, or all of the shorter list, and a third of the shorter list, whatever their
-capitals and punctuation; age and sex say nothing. It costs little to pass over a study in error.
+capitals and punctuation; age and sex say nothing. It costs little to pass over a study in error. A cohort whose columns
+were renamed cannot be told.
 """
 
 from __future__ import annotations
