@@ -44,7 +44,7 @@ MIN_SUPPORT = 0.03
 _MAX_MINED = 5_000  # rows: of more the rules take longer and hardly change
 
 _NOTE = (
-    "The rules describe which {row}s this model places in which risk stratum, by their out-of-fold risks; they are "
+    "The rules describe which {row}s this model places in which risk stratum, by {risks}; they are "
     "associations, not causes. stratum_probability is the posterior mean and {level:.0f} % credible interval of the "
     "probability that a matching {row} is placed in the stratum; observed_event_rate is {observed}; support is the "
     "share of all {row}s that match. The rules were found on {mined}, so expect somewhat weaker figures in others: "
@@ -80,6 +80,7 @@ def explain(
     prior_rules: Sequence[PriorRule] = (),
     observed: ObservedOutcome | None = None,
     horizon: float | None = None,
+    source: str = "their out-of-fold risks",
 ) -> RuleSet:
     """Mine the rules that best describe the strata of a model's risks, and check them on other patients.
 
@@ -94,7 +95,8 @@ def explain(
     cohort : Cohort
         The patients, or their visits. Groups are not split between those mined and those held out.
     risks : ndarray, shape = (n_rows,)
-        Their out-of-fold risks, in [0, 1]. In-sample risks would describe what the model has memorised.
+        Their risks out of fold, or by a model of others, in [0, 1]. In-sample risks would describe what the model has
+        memorised.
     strata : sequence of Stratum
         From the highest to the lowest.
     seed : int
@@ -107,6 +109,8 @@ def explain(
         What became of the patients; by default the cohort's binary outcome.
     horizon : float or None
         Time that the risks speak of, where the outcome has time: rules of several horizons are several calls.
+    source : str
+        What the risks are, for the note.
 
     Returns
     -------
@@ -134,7 +138,7 @@ def explain(
         replace(_rule(proposals[k], matches[k], r, strata, outcome, clusters), held_out=checks[k], horizon=horizon)
         for k in kept
     )
-    note = _note(clusters, mined, held_out, outcome, len(proposals) - len(kept))
+    note = _note(clusters, mined, held_out, outcome, len(proposals) - len(kept), source)
     note += _PRIOR_NOTE if given else ""
     if len(given) < len(prior_rules):
         note += _UNSHOWN_NOTE.format(n=len(prior_rules) - len(given), least=MIN_PATIENTS)
@@ -143,11 +147,17 @@ def explain(
 
 
 def _note(
-    clusters: Clusters, mined: NDArray[np.bool_], held_out: NDArray[np.bool_], observed: ObservedOutcome, dropped: int
+    clusters: Clusters,
+    mined: NDArray[np.bool_],
+    held_out: NDArray[np.bool_],
+    observed: ObservedOutcome,
+    dropped: int,
+    source: str,
 ) -> str:
     """How to read the figures."""
     note = _NOTE.format(
         row=clusters.row,
+        risks=source,
         level=100 * LEVEL,
         observed=observed.described,
         mined=clusters.counted(mined),

@@ -36,6 +36,8 @@ from autoprog.validation import (
 
 RecalibrationMethod = Literal["intercept", "intercept_and_slope"]
 
+_SOURCE = "the risks that it gives them, fitted to others and recalibrated to them"
+
 LEAST_EVENTS = 10
 """Patients with, and without, the outcome that a recalibration takes."""
 
@@ -104,10 +106,19 @@ def _event_step(model: PrognosticModel, others: OtherPatients, method: Recalibra
 
 def _rules(former: RuleSet, cohort: Cohort, risks: NDArray[np.float64], horizon: float | None, seed: int) -> RuleSet:
     brought = [PriorRule(rule.conditions, rule.stratum, rule.prior) for rule in former.rules if rule.prior]
-    if horizon is None or cohort.time is None:
-        return explain(cohort, risks, former.strata, seed, prior_rules=brought)
-    observed = IncidenceOutcome(cohort.time, cohort.y, horizon, Clusters.of(cohort))
-    return explain(cohort, risks, former.strata, seed, prior_rules=brought, observed=observed, horizon=horizon)
+    observed = None
+    if horizon is not None and cohort.time is not None:
+        observed = IncidenceOutcome(cohort.time, cohort.y, horizon, Clusters.of(cohort))
+    return explain(
+        cohort,
+        risks,
+        former.strata,
+        seed,
+        prior_rules=brought,
+        observed=observed,
+        horizon=horizon,
+        source=_SOURCE,
+    )
 
 
 def _faults(model: PrognosticModel, cohort: Cohort) -> list[Fault]:

@@ -163,6 +163,12 @@ def test_rules_of_a_horizon_say_so_and_ask_their_own_outcome() -> None:
     assert "observed_event_rate is half of those who match" in rules.note
 
 
+def test_the_note_says_what_the_risks_are(cleveland_rules: RuleSet) -> None:
+    cohort, risks = cleveland_cohort(), _cleveland_risks()
+    assert "risk stratum, by their out-of-fold risks; " in cleveland_rules.note
+    assert "risk stratum, by a score; " in explain(cohort, risks, make_strata(risks), source="a score").note
+
+
 def test_the_same_rules_every_time_whatever_the_order_of_the_patients(cleveland_rules: RuleSet) -> None:
     cohort, risks = cleveland_cohort(), _cleveland_risks()
     order = np.random.default_rng(3).permutation(cohort.n_patients)

@@ -111,6 +111,7 @@ def test_a_recalibrated_model_meets_the_weighted_events_of_all_times(method: str
         bands = [[(s.name, s.lower, s.upper) for s in each.strata] for each in (rules, former)]
         assert bands[0] == bands[1]
         assert sum(s.fraction for s in rules.strata) == pytest.approx(1)
+        assert "recalibrated to them" in rules.note
     again = PrognosticModel.from_bytes(moved.to_bytes())
     np.testing.assert_array_equal(again.risks(cohort.X), moved.risks(cohort.X))
 

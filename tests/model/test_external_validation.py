@@ -93,6 +93,9 @@ def test_a_recalibrated_model_is_calibrated_where_it_was_recalibrated(method: st
     # What a stratum is stays; what is told of its patients is told of these.
     strata, former = moved.rule_sets[0].strata, model().rule_sets[0].strata
     assert [(s.name, s.lower, s.upper) for s in strata] == [(s.name, s.lower, s.upper) for s in former]
+    note = moved.rule_sets[0].note
+    assert "by the risks that it gives them, fitted to others and recalibrated to them; " in note
+    assert "out-of-fold" not in note
     assert [s.fraction for s in strata] == [np.mean((s.lower <= after) & (after < s.upper)) for s in strata]
     again = PrognosticModel.from_bytes(moved.to_bytes())
     np.testing.assert_array_equal(again.risks(cohort.X), after)
