@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -47,6 +48,8 @@ def test_what_is_found_is_counted_by_the_patients_matched(planted_rules: ModuleT
     probability, rate = StratumProbability(0.5, 0.4, 0.6), EventRate(0.5, 0.4, 0.6, 10)
     broad = Rule((Condition("x0", ">=", -9.0),), "high", probability, rate, 1.0, 0.5, 1.0)
     assert planted_rules.found(planted, RuleSet(strata, (broad,), "")) == (0, 1, 1)
+    lower = replace(broad, stratum="low")  # of whom nothing was planted
+    assert planted_rules.found(planted, RuleSet(strata, (lower,), "")) == (0, 0, 0)
 
 
 def test_most_planted_rules_are_found_and_few_others(planted_rules: ModuleType) -> None:
