@@ -82,6 +82,7 @@ def create_app(
         title="autoprog",
         version=version("autoprog"),
         description="Prognostic models from patient cohorts. Not a medical device.",
+        redirect_slashes=False,
         docs_url=None,
         redoc_url=None,
     )

@@ -10,7 +10,7 @@ from typing import Any
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from autoprog.cohort.messages import HALF_A_PAIR
+from autoprog.cohort.messages import HALF_A_PAIR, place_of
 from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
 MEDIA_TYPE = "application/problem+json"
@@ -162,12 +162,12 @@ def faults_of_validation(errors: Sequence[Mapping[str, Any]], prefix: str = "") 
     tuple of Fault
         One an error.
     """
-    return tuple(Fault(prefix + pointer_of(e["loc"]), _sentence(e)) for e in errors)
+    return tuple(Fault(prefix + pointer_of(place_of(tuple(e["loc"]))), _sentence(e)) for e in errors)
 
 
 def pointer_of(location: Sequence[str | int]) -> str:
-    """JSON pointer of a pydantic location."""
-    parts = [_encodable(str(part)) for part in location if part != "[key]"]
+    """JSON pointer through keys and places."""
+    parts = [_encodable(str(part)) for part in location]
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
 
 

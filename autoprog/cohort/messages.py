@@ -39,6 +39,11 @@ def pointer(*steps: object) -> str:
     return "".join("/" + text.replace("~", "~0").replace("/", "~1") for text in texts)
 
 
+def place_of(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Where pydantic found something, without its mark `[key]` for a key that is wrong itself."""
+    return location[:-1] if location[-1:] == ("[key]",) else location
+
+
 def column_pointer(name: str) -> str:
     """The place of a column of the file."""
     return pointer("file", "columns", name)

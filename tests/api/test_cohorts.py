@@ -133,6 +133,11 @@ def test_a_fault_tells_the_row_of_a_cell_and_not_what_stands_in_it(
     assert f"row {len(SMALL) + 1}" in response.text or f", {len(SMALL) + 1}" in response.text
 
 
+def test_the_place_of_a_name_that_is_no_columns_is_the_name(client: TestClient) -> None:
+    response = client.post("/v1/cohorts", files=multipart({**SMALL_SPEC, "features": {"x" * 201: {}}}))
+    assert pointers(response) == ["/spec/features/" + "x" * 201]
+
+
 def test_all_faults_of_the_parts_come_in_one_answer(client: TestClient) -> None:
     parts = [("spec", (None, json.dumps({"name": "", "mode": "regression"}))), ("extra", (None, "1"))]
     response = client.post("/v1/cohorts", files=parts)

@@ -88,9 +88,10 @@ def test_nodes_that_are_not_there(client: TestClient) -> None:
 def test_a_leaf_of_what_nothing_tells_apart_is_ambiguous(client: TestClient) -> None:
     model = make_model(client, responses=[[0, 1, 1], [1, 1, 0], [1, 0, 0], [1, 0, 0]])
     leaves = [node for node in get_tree(client, model)["nodes"] if "objects" in node]
-    (ambiguous,) = [leaf for leaf in leaves if "group" not in leaf]
+    (ambiguous,) = [leaf for leaf in leaves if leaf["group"] is None]
     assert ambiguous["objects"] == ["o3", "o4"]
     assert ambiguous["groups"] == {"1": 0.5, "2": 0.5}
+    assert all({"objects", "group", "probability"} <= set(leaf) and "query" not in leaf for leaf in leaves)
 
 
 class TestAPicture:

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from structlog.testing import capture_logs
 
-from api.problems import PROBLEM_TYPES, faults_of_validation, problem_of
+from api.problems import PROBLEM_TYPES, faults_of_validation, pointer_of, problem_of
 from autoprog import errors
 from autoprog.errors import AutoprogError, Fault
 from tests.api.conftest import LOCAL
@@ -22,6 +22,8 @@ SECRET = "patient 4711 has 97"
     [
         ("GET", "/nowhere", 404, "not-found"),
         ("GET", "/v1/cohorts/x/y", 404, "not-found"),
+        ("GET", "/v1/cohorts/", 404, "not-found"),
+        ("POST", "/v1/searches/", 404, "not-found"),
         ("PUT", "/v1/cohorts", 405, "method-not-allowed"),
         ("GET", "/v1/cohorts/%00", 404, "not-found"),
         ("GET", "/v1/searches/../../etc/passwd", 404, "not-found"),
@@ -85,6 +87,7 @@ def test_every_error_that_a_caller_can_act_on_has_its_problem_type(error: type[A
 def test_pointers_are_escaped_and_values_are_not_repeated() -> None:
     found = [{"type": "x", "loc": ("features", "a/b~c", "[key]"), "msg": "is wrong", "input": SECRET}]
     assert faults_of_validation(found, "/spec") == (Fault("/spec/features/a~1b~0c", "is wrong"),)
+    assert pointer_of(("values", "[key]")) == "/values/[key]"
 
 
 def test_answers_carry_headers_against_misuse(client: TestClient) -> None:

@@ -142,7 +142,6 @@ def _format(
     operation_id="get_diagnosis_tree",
     summary="Show the tree of a model, or draw it",
     response_model=TreeDocument,
-    response_model_exclude_none=True,
     responses=problems(404, 409, 422) | _PICTURES,
 )
 def get_tree(
@@ -172,7 +171,6 @@ def get_tree(
     "/{model_id}/optimum",
     operation_id="get_optimal_diagnosis_tree",
     summary="Show the best tree of a small model",
-    response_model_exclude_none=True,
     responses=problems(404, 409, 413, 422),
 )
 def get_optimum(

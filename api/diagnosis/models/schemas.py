@@ -176,18 +176,26 @@ class DiagnosisModelDocument(BaseModel):
     created_at: datetime
 
 
-class TreeNode(BaseModel):
-    """A node that asks, or a leaf."""
-
+class _TreeNode(BaseModel):
     node: int
     depth: int = Field(description="questions before it")
     probability: float
-    query: str | None = Field(None, description="what is asked here")
-    no: int | None = Field(None, description="the node that follows the answer no")
-    yes: int | None = None
-    objects: list[str] | None = Field(None, description="of a leaf: what agrees with all answers")
-    group: str | None = Field(None, description="of a leaf: what is identified; null where the leaf is ambiguous")
-    groups: dict[str, float] | None = Field(None, description="of a leaf: the probability of all that is left")
+
+
+class TreeQuestion(_TreeNode):
+    """A node that asks."""
+
+    query: str
+    no: int = Field(description="the node that follows the answer no")
+    yes: int
+
+
+class TreeLeaf(_TreeNode):
+    """A node where nothing more is asked."""
+
+    objects: list[str] = Field(description="what agrees with all answers")
+    group: str | None = Field(description="what is identified; null where the leaf is ambiguous")
+    groups: dict[str, float] = Field(description="the probability of all that is left")
 
 
 class TreeDocument(BaseModel):
@@ -201,7 +209,9 @@ class TreeDocument(BaseModel):
     expected_cost: float
     exponential_cost: float
     worst_case: float
-    nodes: list[TreeNode] = Field(description="by number, the root first; children are found by their numbers")
+    nodes: list[TreeQuestion | TreeLeaf] = Field(
+        description="by number, the root first; children are found by their numbers"
+    )
 
 
 class OptimumDocument(BaseModel):
@@ -211,4 +221,4 @@ class OptimumDocument(BaseModel):
     objective: Literal["expected", "exponential", "worst_case"] = Field(description="the cost that no tree is below")
     cost: float
     grown_cost: float | None = Field(description="the same cost of the model's own tree; null until that is built")
-    nodes: list[TreeNode]
+    nodes: list[TreeQuestion | TreeLeaf]

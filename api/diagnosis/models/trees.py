@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
 from api.dependencies import Context
-from api.diagnosis.models.schemas import OptimumDocument, TreeDocument, TreeNode
+from api.diagnosis.models.schemas import OptimumDocument, TreeDocument, TreeLeaf, TreeQuestion
 from autoprog.diagnosis import Objective, Tree, optimal_tree, tree_report, tree_svg, tree_text
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.jobs import JobKind
@@ -136,7 +136,7 @@ def tree_document(row: DiagnosisModelRow, tree: Tree, node: int, depth: int | No
         expected_cost=costs["expected_cost"],
         exponential_cost=costs["exponential_cost"],
         worst_case=costs["worst_case"],
-        nodes=[TreeNode.model_validate(each) for each in tree.page(node, shown)],
+        nodes=_nodes(tree, node, shown),
     )
 
 
@@ -185,8 +185,12 @@ def optimum_document(context: Context, owner_id: str, model_id: str, objective: 
         objective=asked,
         cost=report[name],
         grown_cost=(row.tree or {}).get(name),
-        nodes=[TreeNode.model_validate(each) for each in tree.page()],
+        nodes=_nodes(tree),
     )
+
+
+def _nodes(tree: Tree, node: int = 0, depth: int | None = None) -> list[TreeQuestion | TreeLeaf]:
+    return [TreeQuestion(**each) if "query" in each else TreeLeaf(**each) for each in tree.page(node, depth)]
 
 
 def draw_tree(tree: Tree, how: Literal["svg", "text"], node: int, depth: int | None) -> str:

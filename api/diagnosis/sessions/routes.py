@@ -130,7 +130,7 @@ def give_answer(
 )
 def undo_answer(
     session_id: str,
-    number: Annotated[int, Path(ge=1, description="of the last answer; any other is refused")],
+    number: Annotated[int, Path(description="of the last answer; any other is refused")],
     context: ContextDependency,
     session: WriteSession,
     principal: Writer,
