@@ -118,7 +118,7 @@ class Once:
     def _remember_failure(self, error: Exception) -> None:
         document = problem_of(error, self.path)
         with self.database.session() as session:
-            if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR or document.status == HTTPStatus.TOO_MANY_REQUESTS:
                 self._record(session).forget()
             else:
                 body = document.model_dump_json(exclude_none=True).encode()
@@ -132,7 +132,7 @@ def _response(stored: StoredAnswer, headers: Mapping[str, str] | None = None) ->
 _KEY = r"^[\x21-\x7e]{1,255}$"
 _DESCRIPTION = (
     "a new text for each request; sent again with the same body, the first answer comes again, for 24 hours. Not kept "
-    "are failures of the server (5xx) and what is refused before it is read (401, 403, 413, 415)"
+    "are failures of the server (5xx), a full queue (429), and what is refused before it is read (401, 403, 413, 415)"
 )
 
 

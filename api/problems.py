@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from http import HTTPStatus
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi.responses import JSONResponse
@@ -16,8 +16,10 @@ from autoprog.errors import AutoprogError, Fault, InvalidInputError
 MEDIA_TYPE = "application/problem+json"
 
 _MOST_FAULTS = 200
+# A runner takes the next search when one has ended: minutes, not seconds.
 _HEADERS: Mapping[int, Mapping[str, str]] = {
     HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"},
+    HTTPStatus.TOO_MANY_REQUESTS: {"Retry-After": "60"},
     HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "5"},
 }
 
@@ -32,6 +34,12 @@ class ForbiddenError(AutoprogError):
     """The key, the host or the origin of the request does not allow this."""
 
     code = "forbidden"
+
+
+class QueueFullError(AutoprogError):
+    """Enough of the owner's searches and jobs are waiting; the same request may succeed later."""
+
+    code = "too-many-requests"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +68,15 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
     "not-found": ProblemType(404, "There is no such resource"),
     "method-not-allowed": ProblemType(405, "This resource does not take that method"),
     "conflict": ProblemType(409, "The resource is in a state that does not allow this"),
+    # The contract names 412 and 428; nothing asks for a condition yet.
+    "precondition-failed": ProblemType(412, "The resource is no longer as the request takes it to be"),
     "too-large": ProblemType(413, "What was sent exceeds a limit of this server"),
     "unsupported-media": ProblemType(415, "The content is of a kind that cannot be read"),
     "invalid-input": ProblemType(422, "What was sent cannot be used"),
     "search-failed": ProblemType(422, "The search ended without a model"),
     "job-failed": ProblemType(422, "The job ended without a result"),
+    "precondition-required": ProblemType(428, "The request must say in which state it takes the resource to be"),
+    "too-many-requests": ProblemType(429, "Too much of this owner is waiting already"),
     "internal": ProblemType(500, "Something went wrong on the server", "The fault is recorded in the server's log."),
     "artifact": ProblemType(500, "A stored file cannot be used", "The stored file is missing or was altered."),
     "engine-unavailable": ProblemType(503, "No worker can be reached"),
@@ -142,8 +154,8 @@ class ProblemResponse(JSONResponse):
     media_type = MEDIA_TYPE
 
     def __init__(self, document: Problem, headers: dict[str, str] | None = None) -> None:
-        extra = _HEADERS.get(document.status, {})
         content = document.model_dump(mode="json", exclude_none=True)
+        extra = _HEADERS.get(document.status, {})
         super().__init__(content, status_code=document.status, headers={**extra, **(headers or {})})
 
 

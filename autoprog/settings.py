@@ -34,6 +34,7 @@ class Settings(BaseSettings):
     plugins: tuple[str, ...] = Field((), description="modules that register algorithms of your own")
     upload_mb: Annotated[int, Field(ge=1)] = Field(256, description="largest file of an upload")
     decompressed_mb: Annotated[int, Field(ge=1)] = Field(512, description="largest size of a file once decompressed")
+    queued: Annotated[int, Field(ge=1)] = Field(200, description="most searches and jobs of one owner that wait")
     model_key: SecretStr | None = Field(None, description="HMAC key that signs stored models where storage is shared")
     log_json: bool = Field(default=False, description="structured logs as JSON lines")
 

@@ -52,7 +52,7 @@ async def _body(request: Request, context: ContextDependency, once: CollectingOn
     summary="Start a search, on a cohort or on a file that becomes one",
     status_code=202,
     response_model=SearchDocument,
-    responses=problems(400, 404, 409, 413, 415, 422),
+    responses=problems(400, 404, 409, 413, 415, 422, 429),
     openapi_extra=_BODY,
 )
 def start_search(

@@ -11,6 +11,7 @@ from sqlalchemy.orm import Session
 from api.cohorts.service import read_upload, store_cohort
 from api.dependencies import Context
 from api.problems import Problem, problem
+from api.queue_room import require_room
 from api.searches.schemas import (
     Account,
     EvaluationCounts,
@@ -36,7 +37,12 @@ _SHAPING = frozenset({"reduction", "window", "missing_indicators"})
 
 
 def start_search(context: Context, session: Session, owner_id: str, body: Upload) -> SearchRow:
-    """Queue a search on a stored cohort or on an upload; raises as those two do."""
+    """Queue a search on a stored cohort or on an upload.
+
+    Raises as those two do, and QueueFullError where too many are waiting.
+    """
+    with context.database.session(read_only=True) as reading:
+        require_room(context, reading, owner_id)
     if body.json is None:
         return _start_on_upload(context, session, owner_id, body)
     return _start_on_cohort(context, session, owner_id, body.json, body.faults)

@@ -44,8 +44,8 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         `uno_c`.
     settings : mapping or None
         Further settings of the search, by the names of the REST API: `{"folds": 10, "ensemble": "greedy"}`. Of a
-        `budget` in it the evaluations count; the time is `time_budget_s`. Open cohorts that autoprog has learnt from are
-        told by the names of their columns: on an array of one of them, in a benchmark say, `{"warm_start": False}`.
+        `budget` in it the evaluations count; the time is `time_budget_s`. Open cohorts that autoprog has learnt from
+        are told by the names of their columns: on an array of one of them, in a benchmark say, `{"warm_start": False}`.
     n_jobs : int or None
         Evaluations at once; None or -1 for one a core.
     random_state : int, RandomState or None

@@ -104,13 +104,14 @@ def delete_model(model_id: str, context: ContextDependency, principal: Writer) -
     summary="Build the tree of a model",
     status_code=202,
     response_model=DiagnosisModelDocument,
-    responses=problems(404, 409, 422) | {200: {"model": DiagnosisModelDocument, "description": "it is built already"}},
+    responses=problems(404, 409, 422, 429)
+    | {200: {"model": DiagnosisModelDocument, "description": "it is built already"}},
 )
-def build_tree(model_id: str, principal: Writer, once: OnceDependency) -> Response:
+def build_tree(model_id: str, context: ContextDependency, principal: Writer, once: OnceDependency) -> Response:
     """Queue it, for models of more than 10^7 responses; `tree.status` of the model tells how far it is."""
 
     def work(session: Session) -> StoredAnswer:
-        row = trees.request_tree(session, principal.owner_id, model_id)
+        row = trees.request_tree(context, session, principal.owner_id, model_id)
         (document,) = service.model_documents(session, [row])
         if row.tree is not None:
             return answer(200, document, Location=f"/v1/diagnosis/models/{row.id}/tree")

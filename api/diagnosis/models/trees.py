@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from api.dependencies import Context
 from api.diagnosis.models.schemas import OptimumDocument, TreeDocument, TreeLeaf, TreeQuestion
+from api.queue_room import require_room
 from autoprog.diagnosis import Objective, Tree, optimal_tree, tree_report, tree_svg, tree_text
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.jobs import JobKind
@@ -23,11 +24,13 @@ MAX_NODES = 10_000
 """Most nodes of one answer."""
 
 
-def request_tree(session: Session, owner_id: str, model_id: str) -> DiagnosisModelRow:
+def request_tree(context: Context, session: Session, owner_id: str, model_id: str) -> DiagnosisModelRow:
     """See to it that a model gets its tree: queue a job, unless there is one or the tree is there.
 
     Parameters
     ----------
+    context : Context
+        Says how much may wait.
     session : Session
         The transaction that the job is queued in.
     owner_id : str
@@ -46,6 +49,8 @@ def request_tree(session: Session, owner_id: str, model_id: str) -> DiagnosisMod
         If there is none, or it is another owner's.
     ConflictError
         If answers may be wrong, so that there is no tree.
+    QueueFullError
+        If too much is waiting.
     """
     row = DiagnosisModelRepository(session).lock(owner_id, model_id)
     if row.document["noisy"]:
@@ -54,6 +59,7 @@ def request_tree(session: Session, owner_id: str, model_id: str) -> DiagnosisMod
     jobs = JobRepository(session)
     latest = jobs.latest_of(JobKind.DIAGNOSIS_TREE, [model_id]).get(model_id)
     if row.tree is None and (latest is None or latest.status == JobStatus.FAILED):
+        require_room(context, session, owner_id)
         file = StoredFile("diagnosis_models", row.sha256)
         jobs.add(owner_id, JobKind.DIAGNOSIS_TREE, model_id, files={"model": file})
     return row

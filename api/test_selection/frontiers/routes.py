@@ -34,7 +34,7 @@ router = APIRouter(
     summary="Trace performance against the cost of tests",
     status_code=202,
     response_model=FrontierDocument,
-    responses=problems(404, 409, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422, 429),
 )
 def create_frontier(
     search_id: str, request: FrontierRequest, context: ContextDependency, principal: Writer, once: OnceDependency

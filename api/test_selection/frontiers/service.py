@@ -12,6 +12,7 @@ from sqlalchemy.orm import Session
 
 from api.dependencies import Context
 from api.jobs.service import error_of
+from api.queue_room import require_room
 from api.searches.service import FINISHED, missing_result
 from api.test_selection.frontiers.schemas import (
     FrontierDocument,
@@ -65,6 +66,8 @@ def create_frontier(
         If there is no such search, or it is another owner's.
     ConflictError
         If it has not ended, or none of its pipelines could be fitted.
+    QueueFullError
+        If too much is waiting.
     InvalidInputError
         With every fault of the tests.
     """
@@ -74,6 +77,7 @@ def create_frontier(
             raise ConflictError(f"the search has no best pipeline yet: it is {search.status}")
         best = EvaluationRepository(reading).page(owner_id, search_id, sort="score", limit=1).items
         sha256 = CohortRepository(reading).get(owner_id, search.cohort_id).sha256
+        require_room(context, reading, owner_id)
     if not best or best[0].score is None:
         raise ConflictError(f"the search has no best pipeline: it ended as {search.status}, and none could be fitted")
     cohort = _load_cohort(context.files, sha256)

@@ -32,7 +32,7 @@ router = APIRouter(
     summary="Make a problem: which tests are worth their cost?",
     status_code=201,
     response_model=ProblemDocument,
-    responses=problems(404, 409, 413, 415, 422)
+    responses=problems(404, 409, 413, 415, 422, 429)
     | {202: {"model": ProblemDocument, "description": "its classifiers are being trained: `status` tells how far"}},
 )
 def create_problem(

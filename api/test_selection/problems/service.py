@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from api.dependencies import Context
 from api.jobs.service import error_of
+from api.queue_room import require_room
 from api.test_selection.live import LiveProblem
 from api.test_selection.problems.building import problem_of
 from api.test_selection.problems.schemas import (
@@ -74,11 +75,14 @@ def create_problem(context: Context, session: Session, owner_id: str, request: P
         With every fault.
     NotFoundError
         If there is no such cohort, or it is another owner's.
+    QueueFullError
+        If its classifiers cannot be queued for training: too much is waiting.
     """
     sha256, cohort = None, None
     if request.cohort_id is not None:
         with context.database.session(read_only=True) as reading:
             sha256 = CohortRepository(reading).get(owner_id, request.cohort_id).sha256
+            require_room(context, reading, owner_id)
         cohort = from_parquet(context.files.get("cohorts", sha256))
         classified(cohort, "test selection")
     problem, training = problem_of(request, cohort)

@@ -27,7 +27,7 @@ router = APIRouter(prefix=_PATH, tags=["test selection"], responses=problems(401
     operation_id="replay_test_selection",
     summary="Run the problem's policy over a table of predictions",
     response_model=ReplayResult,
-    responses=problems(404, 409, 413, 415, 422) | _QUEUED,
+    responses=problems(404, 409, 413, 415, 422, 429) | _QUEUED,
 )
 def create_replay(
     problem_id: str,

@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 
 from api.dependencies import Context
 from api.jobs.service import error_of
+from api.queue_room import require_room
 from api.test_selection.numbers import MAX_SEED, is_integer
 from api.test_selection.replays.schemas import (
     MAX_ROUNDS,
@@ -196,7 +197,11 @@ def queue_replay(context: Context, session: Session, asked: AskedReplay) -> Repl
     ------
     NotFoundError
         If the problem was deleted in the meantime.
+    QueueFullError
+        If too much is waiting.
     """
+    with context.database.session(read_only=True) as reading:
+        require_room(context, reading, asked.problem.owner_id)
     table = asked.table.to_bytes()
     sha256 = store_file(context.database, context.files, session, "test_selection_tables", table)
     problem = SelectionProblemRepository(session).lock(asked.problem.owner_id, asked.problem.id)

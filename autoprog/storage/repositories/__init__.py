@@ -14,6 +14,7 @@ from autoprog.storage.repositories.idempotency import IdempotencyRepository, Sto
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.repositories.keys import KeyRepository
 from autoprog.storage.repositories.models import ModelRepository
+from autoprog.storage.repositories.queues import QueueRepository
 from autoprog.storage.repositories.searches import SearchRepository
 from autoprog.storage.repositories.test_selection import SelectionProblemRepository, SelectionReplayRepository
 from autoprog.storage.repositories.test_selection_rounds import (
@@ -39,6 +40,7 @@ __all__ = [
     "JobRepository",
     "KeyRepository",
     "ModelRepository",
+    "QueueRepository",
     "SearchRepository",
     "SelectionFeedbackRepository",
     "SelectionProblemRepository",
