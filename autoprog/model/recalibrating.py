@@ -110,14 +110,7 @@ def _rules(former: RuleSet, cohort: Cohort, risks: NDArray[np.float64], horizon:
     if horizon is not None and cohort.time is not None:
         observed = IncidenceOutcome(cohort.time, cohort.y, horizon, Clusters.of(cohort))
     return explain(
-        cohort,
-        risks,
-        former.strata,
-        seed,
-        prior_rules=brought,
-        observed=observed,
-        horizon=horizon,
-        source=_SOURCE,
+        cohort, risks, former.strata, seed, prior_rules=brought, observed=observed, horizon=horizon, source=_SOURCE
     )
 
 
