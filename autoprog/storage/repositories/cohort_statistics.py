@@ -85,16 +85,23 @@ class CohortStatisticsRepository:
         cohort_id : str
             The cohort.
         """
-        of_cohort = delete(CohortStatisticsRow).where(CohortStatisticsRow.cohort_id == cohort_id)
-        for metric in self._session.scalars(of_cohort.returning(CohortStatisticsRow.metric)).all():
-            known, others = self._pipelines(metric), CohortStatisticsRow.metric == metric
-            # In one order, lest two deletions wait for each other.
-            rows = select(CohortStatisticsRow).where(others).order_by(CohortStatisticsRow.cohort_id).with_for_update()
-            for row in self._session.scalars(rows):
-                found = row.document.get("elsewhere", {})
-                if not found.keys() <= known:
-                    kept = {key: gain for key, gain in found.items() if key in known}
-                    row.document = {**row.document, "elsewhere": kept}
+        of_cohort = CohortStatisticsRow.cohort_id == cohort_id
+        metrics = select(CohortStatisticsRow.metric).where(of_cohort).order_by(CohortStatisticsRow.metric)
+        for metric in self._session.scalars(metrics).all():
+            # All are locked, in one order, before any is deleted: of two deletions one waits for the other.
+            by_metric = CohortStatisticsRow.metric == metric
+            locked = select(CohortStatisticsRow.cohort_id).where(by_metric).order_by(CohortStatisticsRow.cohort_id)
+            self._session.execute(locked.with_for_update()).all()
+            self._session.execute(delete(CohortStatisticsRow).where(of_cohort, by_metric))
+            self._forget_unknown(metric)
+
+    def _forget_unknown(self, metric: str) -> None:
+        known = self._pipelines(metric)
+        rows = select(CohortStatisticsRow).where(CohortStatisticsRow.metric == metric)
+        for row in self._session.scalars(rows, execution_options={"yield_per": 100}):
+            found = row.document.get("elsewhere", {})
+            if not found.keys() <= known:
+                row.document = {**row.document, "elsewhere": {key: g for key, g in found.items() if key in known}}
 
     def _pipelines(self, metric: str) -> set[str]:
         """Keys of the pipelines that some cohort is known by, open ones among them."""

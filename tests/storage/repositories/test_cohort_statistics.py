@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 
@@ -144,6 +147,29 @@ def test_deleting_a_cohort_deletes_what_others_have_found_of_its_pipelines(datab
     with database.session(read_only=True) as session:
         assert elsewhere_of(session, third) == [keys[1], keys[4]]
         assert elsewhere_of(session, third, "brier") == [keys[2], keys[4]]
+
+
+def test_two_cohorts_are_deleted_at_once(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each deletion looks through what the other cohort has taught: one waits for the other, and not both."""
+    with database.session() as session:
+        owner_id = add_owner(session, "a")
+        ids = [keep(session, add_cohort(session, owner_id, digit)) for digit in "123"]
+    both, plain = threading.Barrier(2), CohortStatisticsRepository._pipelines
+
+    def meet(repository: CohortStatisticsRepository, metric: str) -> set[str]:
+        with suppress(threading.BrokenBarrierError):
+            both.wait(timeout=1)
+        return plain(repository, metric)
+
+    def deleted(cohort_id: str) -> None:
+        with database.session() as session:
+            CohortRepository(session).delete(owner_id, cohort_id, models="keep")
+
+    monkeypatch.setattr(CohortStatisticsRepository, "_pipelines", meet)
+    with ThreadPoolExecutor(2) as threads:
+        assert list(threads.map(deleted, ids[:2])) == [None, None]
+    with database.session(read_only=True) as session:
+        assert ids_of(session, owner_id) == [ids[2]]
 
 
 def elsewhere_of(session: Session, cohort: CohortRow, metric: str = "auc_roc") -> list[str]:
