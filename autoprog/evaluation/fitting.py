@@ -60,7 +60,8 @@ def fit_pipeline(
     cohort : Cohort
         The patients, as `Plan.sample` gave them.
     rows : ndarray of int
-        Those to fit to. Where the cohort has groups, the calibration's inner folds do not split them either.
+        Those to fit to. The calibration's inner folds do not split the cohort's groups either, nor the copies of a
+        patient who was drawn several times.
     plan : Plan
         Its folds give the sizes that caps go by.
     seed : int
@@ -80,9 +81,20 @@ def fit_pipeline(
     """
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), seed, memory=memory)
     X, y = cohort.X[rows], outcomes_of(cohort)[rows]
-    if cohort.groups is None or not isinstance(pipeline, Calibrated | CalibratedIncidence):
+    together = _together(cohort, rows)
+    if together is None or not isinstance(pipeline, Calibrated | CalibratedIncidence):
         return pipeline.fit(X, y)
     inner: Any = pipeline.cv  # a number of folds, or what makes them
-    splits = grouped_splits(cohort.y[rows], cohort.groups[rows], getattr(inner, "n_splits", inner), seed)
+    splits = grouped_splits(cohort.y[rows], together, getattr(inner, "n_splits", inner), seed)
     pipeline.set_params(cv=splits).fit(X, y)
     return pipeline.set_params(cv=inner)  # rows are no part of a stored model
+
+
+def _together(cohort: Cohort, rows: NDArray[np.intp]) -> NDArray[np.integer] | None:
+    """The group of every row that inner folds must not split; None where every row is one of its own.
+
+    A patient in the training part and the held-out part at once is predicted too well, and the calibration too steep.
+    """
+    if cohort.groups is not None:
+        return cohort.groups[rows]
+    return rows if len(np.unique(rows)) < len(rows) else None

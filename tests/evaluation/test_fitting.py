@@ -4,10 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
+from sklearn.linear_model import LogisticRegression
 
-from autoprog.evaluation import Plan, fit_pipeline
-from autoprog.space import Calibrated, Configuration, Step
-from tests.cohorts import mixed_cohort
+from autoprog.cohort import Binary, Cohort, Feature
+from autoprog.evaluation import Plan, fit_pipeline, risks_of
+from autoprog.space import Calibrated, CalibratedIncidence, Configuration, Reduction, Step, time_grid
+from autoprog.validation import bootstrap_rows
+from tests.cohorts import event_cohort, mixed_cohort
 
 CALIBRATED = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("sigmoid"))
 PLAN = Plan("auc_roc", folds=4, repeats=1, seed=0)
@@ -33,6 +37,46 @@ def test_inner_folds_keep_groups_whole(monkeypatch: pytest.MonkeyPatch) -> None:
         assert not set(groups[train]) & set(groups[test])
     np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(len(rows)))
     assert pipeline.cv.n_splits == 3  # no rows are stored
+
+
+@pytest.mark.parametrize("reduction", [None, "discrete_time"])
+def test_inner_folds_keep_copies_of_a_patient_together(
+    monkeypatch: pytest.MonkeyPatch, reduction: Reduction | None
+) -> None:
+    """A bootstrap sample has patients twice; none may be held out of an inner fold and be learnt from as well."""
+    if reduction is None:
+        cohort, plan = replace(mixed_cohort(), groups=None), PLAN
+    else:
+        cohort = event_cohort("veteran")
+        plan = Plan("uno_c", 4, 1, 0, times=time_grid(cohort), reduction=reduction)
+    rows = bootstrap_rows(cohort.y, None, np.random.default_rng(1))
+    seen: list[list[tuple[np.ndarray, np.ndarray]]] = []
+    for calibrated in (Calibrated, CalibratedIncidence):
+        fit = calibrated.fit
+        spy = lambda self, X, y, fit=fit: (seen.append(self.cv), fit(self, X, y))[1]  # noqa: E731
+        monkeypatch.setattr(calibrated, "fit", spy)
+    fit_pipeline(CALIBRATED, cohort, rows, plan, seed=3)
+    (splits,) = seen
+    assert len(splits) == 3
+    for train, test in splits:
+        assert not set(rows[train]) & set(rows[test])
+    np.testing.assert_array_equal(np.sort(np.concatenate([test for _, test in splits])), np.arange(len(rows)))
+
+
+def test_a_bootstrap_sample_does_not_make_the_calibration_too_steep() -> None:
+    """Slopes of calibration among new patients: 1 is right. With copies apart their mean is 0.67."""
+    slopes = []
+    for seed in range(12):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(4400, 3))
+        y = (rng.random(4400) < expit(1.5 * X.sum(axis=1) - 0.5)).astype(np.int8)
+        features = tuple(Feature(name, "numeric") for name in "abc")
+        cohort = Cohort("simulated", Binary("y", "1", "0"), features, X[:400], y[:400])
+        rows = bootstrap_rows(cohort.y, None, rng)
+        nearest = replace(CALIBRATED, prediction=Step.of("k_nearest_neighbours", {"neighbours": 3}))
+        risks = risks_of(fit_pipeline(nearest, cohort, rows, PLAN, seed), X[400:])
+        slopes.append(LogisticRegression(C=np.inf).fit(logit(risks)[:, None], y[400:]).coef_[0, 0])
+    assert np.mean(slopes) == pytest.approx(1.0, abs=0.2)
 
 
 def test_without_groups_it_is_the_pipeline_as_built() -> None:
