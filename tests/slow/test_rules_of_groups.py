@@ -15,7 +15,7 @@ KINDS = {
     "six rows each, the same": (alike, 1.0, np.full(60, 6)),
     "25 visits each, alike if near": (serial, 0.9, np.full(40, 25)),
     "1 to 20 visits": (alike, 0.8, np.resize([1, 2, 4, 9, 20], 90)),
-    "16 hospitals": (alike, 0.2, np.resize([20, 40, 90], 16)),
+    "16 hospitals": (alike, 0.6, np.resize([20, 40, 90], 16)),
 }
 
 
