@@ -10,12 +10,14 @@ from pydantic.config import JsonDict
 
 from api.collecting import Collecting
 from api.diagnosis.names import MAX_NAME
+from autoprog.test_selection.online import LARGEST_STEP
 
 MAX_FEATURES = 10_000
 """Most features of a stream."""
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
 _POSITIVE = {"type": "number", "exclusiveMinimum": 0}
+_STEP = {**_POSITIVE, "exclusiveMaximum": LARGEST_STEP}
 _NUMBERS = {"type": "array", "items": {"type": "number"}}
 _ALGORITHMS = ["thompson", "random", "all", "ofs", "epsilon_greedy"]
 
@@ -54,9 +56,9 @@ class StreamRequest(Collecting):
     classifier: Annotated[Any, WithJsonSchema({"enum": ["mlp", "perceptron"], "default": "mlp"})] = Field(
         "mlp", description="who predicts under thompson, random and all; the other two are linear"
     )
-    step: Annotated[Any, WithJsonSchema(_POSITIVE | {"default": 0.2})] = 0.2
+    step: Annotated[Any, WithJsonSchema(_STEP | {"default": 0.2})] = 0.2
     epsilon: Annotated[Any, WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1, "default": 0.2})] = 0.2
-    cap: Annotated[Any, WithJsonSchema(_POSITIVE | {"default": 0.1})] = Field(
+    cap: Annotated[Any, WithJsonSchema(_STEP | {"default": 0.1})] = Field(
         0.1, description="largest norm of the weights of ofs"
     )
     truncate: Annotated[Any, WithJsonSchema({"type": "boolean", "default": False})] = Field(

@@ -35,6 +35,9 @@ MAX_SEED = 2**63 - 1
 
 _Column = Sequence[float | None] | NDArray[np.float64]
 
+LARGEST_COST = 1e100
+"""All queries together cost less: a path may ask every one of them, and what it costs is squared."""
+
 # A prior whose sum is as near to 1 as rounding leaves it was meant to sum to 1.
 _ROUNDING = 1e-6
 
@@ -122,6 +125,7 @@ def build_model(  # noqa: PLR0913  each is a column of what a client sends
     _check_empty_cells(packed, rates, faults)
     grouped = groups is not None and any(g is not None for g in groups)
     algorithm, base, stop = _algorithm(options, faults, grouped=grouped)
+    _check_total(cost, base, faults)
     if faults or packed is None:
         raise InvalidInputError(capped(faults, ""))
     return DiagnosisModel(
@@ -152,6 +156,7 @@ def with_options(model: DiagnosisModel, options: ModelOptions) -> DiagnosisModel
     """
     faults: list[Fault] = []
     algorithm, base, stop = _algorithm(options, faults, grouped=model.grouped)
+    _check_total(model.costs, base, faults)
     if faults:
         raise InvalidInputError(faults)
     return dataclasses.replace(model, algorithm=algorithm, base=base, stop=stop, ties=options.ties, seed=options.seed)
@@ -275,6 +280,17 @@ def _per_query(
     low = np.flatnonzero(values <= 0)
     faults += [Fault(f"/queries/{i}/{field}", f"must be above 0, not {values[i]:g}") for i in low]
     return values
+
+
+def _check_total(cost: NDArray[np.float64], base: float, faults: list[Fault]) -> None:
+    """A path may ask every query, and the exponential cost takes the logarithm of the base times what they cost."""
+    with np.errstate(over="ignore"):
+        total = float(np.sum(cost))
+    if total >= LARGEST_COST:
+        faults.append(Fault("/queries", f"the costs of all queries together must be below {LARGEST_COST:g}"))
+    elif 1 < base < math.inf and total * math.log(base) >= LARGEST_COST:
+        text = f"its logarithm times the costs of all queries together must be below {LARGEST_COST:g}"
+        faults.append(Fault("/exponential_cost_base", text))
 
 
 def _rates(

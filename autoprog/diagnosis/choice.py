@@ -38,7 +38,7 @@ class Chooser:
     criterion : Criterion
         Scores and gains.
     costs : ndarray, shape = (N,), or None
-        None where all queries cost the same.
+        In multiples of the least, so that no gain per cost is too large for a number; None where all cost the same.
     keys : ndarray of uint64, shape = (M,), or None
         For random ties, a number for each object: the sum over a node's objects stands for the set, so that the same
         set draws the same query wherever it occurs. None where the lowest index is taken.
@@ -55,7 +55,9 @@ class Chooser:
         if model.ties == "random":
             rng = np.random.default_rng(model.seed)
             keys = rng.integers(2**64, size=model.n_objects, dtype=np.uint64)
-        return cls(criterion_of(model), model.costs if model.has_costs else None, keys)
+        with np.errstate(over="ignore"):
+            costs = model.costs / model.costs.min() if model.has_costs else None
+        return cls(criterion_of(model), costs, keys)
 
     def choose(self, nodes: Nodes, objects: _Ints, starts: _Ints, barred: _Ints | None = None) -> _Ints:
         """The query to ask at each node.

@@ -149,7 +149,8 @@ def group_information(nodes: Nodes) -> Scored:
 def _entropy(right: _Floats, left: _Floats, mass: _Floats) -> _Floats:
     """Mass times h(rho), bits."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        entropy = right * np.log2(mass / right) + left * np.log2(mass / left)
+        # The other way round a share near the smallest number would overflow.
+        entropy = -right * np.log2(right / mass) - left * np.log2(left / mass)
     entropy[(right == 0) | (left == 0)] = 0.0
     return entropy
 

@@ -37,6 +37,8 @@ from autoprog.errors import Fault, InvalidInputError
 Structure = Literal["cascade", "subset"]
 MAX_SUBSET_TESTS = 10
 MAX_CASCADE_TESTS = 1000
+LARGEST_COST = 1e100
+"""All tests together cost less, scaled too: a replay sums what they cost over a billion rounds, and squares that."""
 
 _Indices = NDArray[np.intp]
 
@@ -242,10 +244,15 @@ def make_arms(structure: Structure, tests: Sequence[DiagnosticTest], trade_off: 
     ------
     InvalidInputError
         With every fault: no test, too many, names that are empty or doubled, a feature in two tests, costs and
-        trade-offs that are negative or not finite, a wrong number of trade-offs.
+        trade-offs that are negative or not finite, or `LARGEST_COST` together, a wrong number of trade-offs.
     """
     n_arms = len(tests) if structure == "cascade" else 2 ** min(len(tests), 64) - 1
-    faults = [*_structure_faults(structure, tests), *_test_faults(tests), *_trade_off_faults(trade_off, n_arms)]
+    faults = [
+        *_structure_faults(structure, tests),
+        *_test_faults(tests),
+        *_trade_off_faults(trade_off, n_arms),
+        *_total_faults(tests, trade_off),
+    ]
     if faults:
         raise InvalidInputError(faults)
     K = len(tests)
@@ -290,6 +297,15 @@ def _test_faults(tests: Sequence[DiagnosticTest]) -> Iterator[Fault]:
             if feature in features:
                 yield Fault(f"/tests/{k}/features/{f}", f"{feature} is measured by {features[feature]} already")
             features.setdefault(feature, test.name)
+
+
+def _total_faults(tests: Sequence[DiagnosticTest], trade_off: float | Sequence[float]) -> Iterator[Fault]:
+    total = sum(test.cost for test in tests if np.isfinite(test.cost))
+    largest = max((scale for scale in np.atleast_1d(trade_off).tolist() if np.isfinite(scale)), default=0.0)
+    if not total < LARGEST_COST:
+        yield Fault("/tests", f"the costs of all tests together must be below {LARGEST_COST:g}")
+    elif not total * largest < LARGEST_COST:
+        yield Fault("/trade_off", f"the costs of all tests together, scaled by it, must be below {LARGEST_COST:g}")
 
 
 def _trade_off_faults(trade_off: float | Sequence[float], n_arms: int) -> Iterator[Fault]:

@@ -49,6 +49,15 @@ def test_every_fault_is_named_at_once() -> None:
     ]
 
 
+def test_costs_whose_sum_no_number_holds_are_refused() -> None:
+    with pytest.raises(InvalidInputError) as error:
+        build_model([[0, 1], [1, 0]], costs=[1e308, 1e308])
+    assert _pointers(error) == ["/queries"]
+    with pytest.raises(InvalidInputError) as error:
+        build_model([[0, 1], [1, 0]], costs=[4e99, 4e99], options=ModelOptions(exponential_cost_base=1e6))
+    assert _pointers(error) == ["/exponential_cost_base"]
+
+
 @pytest.mark.parametrize(
     ("responses", "pointer", "text"),
     [

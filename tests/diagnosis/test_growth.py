@@ -20,6 +20,17 @@ from autoprog.errors import ConflictError
 from tests.diagnosis.models import random_model, scored
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("least", [5e-324, 1e-310, 1e-200])
+def test_costs_next_to_nothing_are_asked_first_and_end(least: float) -> None:
+    """A gain for next to nothing is more than a number holds; a query that splits nothing is never asked for it."""
+    model = build_model([[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1]], costs=[least, 1.0, least])
+    tree = grow_tree(model)
+    assert len(tree.leaves) == 4
+    assert {int(tree.query[node]) for node in tree.internal} == {1, 2}
+    assert int(tree.query[0]) == 2
+
+
 def _is_greedy(model: DiagnosisModel, algorithm: str, base: float) -> None:
     tree = grow_tree(model)
     for node in tree.internal:

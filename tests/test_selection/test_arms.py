@@ -59,6 +59,16 @@ def test_costs_are_summed_as_typed() -> None:
     assert total_cost(tests, []) == 0.0
 
 
+def test_costs_whose_sum_no_number_holds_are_refused() -> None:
+    tests = [DiagnosticTest(name, 1e308) for name in "abc"]
+    with pytest.raises(InvalidInputError) as error:
+        make_arms("subset", tests, 0.1)
+    assert [f.pointer for f in error.value.faults] == ["/tests"]
+    with pytest.raises(InvalidInputError) as error:
+        make_arms("cascade", [DiagnosticTest("a", 1e60)], [1e60])
+    assert [f.pointer for f in error.value.faults] == ["/trade_off"]
+
+
 def test_every_fault_is_named_at_once() -> None:
     tests = [
         DiagnosticTest("a", -1.0, ("x",)),

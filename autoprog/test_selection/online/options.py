@@ -14,6 +14,9 @@ from autoprog.errors import Fault
 Algorithm = Literal["thompson", "random", "all", "ofs", "epsilon_greedy"]
 ClassifierName = Literal["mlp", "perceptron"]
 
+LARGEST_STEP = 1e100
+"""Steps are smaller: weights are sums of steps times values, and are squared."""
+
 
 def default_subset_size(n_features: int) -> int:
     """A tenth of the features, rounded half up, at least 1."""
@@ -33,13 +36,13 @@ class StreamOptions:
     subset_size : int or None
         M; None for `default_subset_size`.
     step : float
-        eta, above 0.
+        eta, above 0 and below `LARGEST_STEP`.
     epsilon : float
         Share of rounds with random features under `ofs` and `epsilon_greedy`, in [0, 1]; above 0 under `ofs`, whose
         weights leave 0 by no other way.
     cap : float
-        Largest norm of the weights of `ofs`, above 0. The published 0.1 lets every exploring round erase the past;
-        3.16 is somewhat better.
+        Largest norm of the weights of `ofs`, above 0 and below `LARGEST_STEP`. The published 0.1 lets every exploring
+        round erase the past; 3.16 is somewhat better.
     truncate : bool
         Whether `epsilon_greedy` keeps its M largest weights only, as published.
     prior : (float, float)
@@ -90,8 +93,8 @@ class StreamOptions:
             features = "number of features" if n_features is None else f"{n_features} features"
             yield Fault("/subset_size", f"must be between 1 and the {features}, not {self.subset_size}")
         for name, positive in (("step", self.step), ("cap", self.cap)):
-            if not (np.isfinite(positive) and positive > 0):
-                yield Fault(f"/{name}", f"must be finite and above 0, not {positive}")
+            if not 0 < positive < LARGEST_STEP:
+                yield Fault(f"/{name}", f"must be above 0 and below {LARGEST_STEP:g}, not {positive}")
         if not 0 <= self.epsilon <= 1 or (self.algorithm == "ofs" and self.epsilon == 0):
             yield Fault("/epsilon", f"must lie in [0, 1], and above 0 for ofs, not {self.epsilon}")
         if not all(np.isfinite(b) and b > 0 for b in self.prior):

@@ -78,7 +78,7 @@ class ThompsonSelector:
     def select(self, rng: np.random.Generator) -> Subset:
         """Draw theta and take its best subset."""
         a0, b0 = self.prior
-        return np.sort(self._maximise(rng.beta(a0 + self.r, b0 + self.n - self.r)))
+        return np.sort(self._maximise(rng.beta(a0 + self.r, b0 + (self.n - self.r))))
 
     def best(self) -> Subset:
         """The best subset by posterior means."""

@@ -118,6 +118,13 @@ def test_all_played_features_share_the_reward() -> None:
     assert selector.best().tolist() == [0, 1]
 
 
+def test_a_prior_next_to_nothing_can_still_be_drawn_from() -> None:
+    selector = ThompsonSelector(2, 1, (1e-320, 1e-320))
+    for _ in range(3):
+        selector.reward(np.array([0, 1]), 1.0, RNG)
+    assert len(selector.select(np.random.default_rng(0))) == 1
+
+
 def test_rewards_between_0_and_1_are_tossed() -> None:
     """A binomial of 3,000 within 5 standard deviations (6e-7)."""
     selector = ThompsonSelector(1, 1, (1.0, 1.0))
