@@ -303,10 +303,10 @@ def checked_table(
     y = None if truth is None else _binary(truth, "/truth", faults)
     if Y is not None and (Y.ndim != 2 or Y.shape[1:] != (len(arms),) or not len(Y)):
         faults.append(Fault("/predictions", f"must have at least one row, and a column for each of {len(arms)} arms"))
-    if rounds is not None and rounds < 1:
-        faults.append(Fault("/rounds", f"must be at least 1, not {rounds}"))
     if predictions is not None:
         faults += _length_faults(len(predictions), y, rounds, order)
+    if rounds is not None and rounds < 1:
+        faults.append(Fault("/rounds", f"must be at least 1, not {rounds}"))
     if repetitions < 1:
         faults.append(Fault("/repetitions", f"must be at least 1, not {repetitions}"))
     if order not in {"as_given", "resampled"}:
