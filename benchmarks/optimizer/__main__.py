@@ -156,11 +156,7 @@ def _searches(parser: argparse.ArgumentParser, methods: list[str], budget: int, 
     parser.add_argument("--redo-outdated", action="store_true", help="run anew what another version of a method ran")
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="benchmarks/optimizer", description=__doc__.splitlines()[0])
-    commands = parser.add_subparsers(dest="command")
-
-    pools = commands.add_parser("pools", help="evaluate configurations on real cohorts")
+def _of_pools(pools: argparse.ArgumentParser) -> None:
     pools.add_argument("--data", type=Path, help="folder of the cohorts' files")
     pools.add_argument("--cohorts", nargs="+", choices=ALL, default=list(ALL), metavar="COHORT")
     pools.add_argument(
@@ -173,6 +169,14 @@ def _parser() -> argparse.ArgumentParser:
         "--synthetic", nargs="+", metavar="NAME", help="make pools of these names without any evaluation"
     )
     pools.set_defaults(run=_pools)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="benchmarks/optimizer", description=__doc__.splitlines()[0])
+    commands = parser.add_subparsers(dest="command")
+
+    pools = commands.add_parser("pools", help="evaluate configurations on real cohorts")
+    _of_pools(pools)
 
     prior = commands.add_parser("prior", help="learn what autoprog is shipped with")
     prior.add_argument("--to", type=Path, default=_OPEN_COHORTS, help="file to write")
