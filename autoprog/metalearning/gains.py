@@ -27,7 +27,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_solve
 
 from autoprog.evaluation import History
 from autoprog.metalearning.cohort_statistics import AlgorithmGain, TriedConfiguration
@@ -178,13 +177,5 @@ def algorithm_effects(belief: Belief) -> dict[str, float]:
     dict
         Key of an algorithm in play -> E[b], standardised gain; 0 for one that was not observed.
     """
-    from autoprog.optimizer.surrogate import cholesky  # noqa: PLC0415  imports as in calibration.py
-
-    parameters, y = belief.parameters, belief.y
-    sums = np.zeros(belief.encoding.n_algorithms)
-    for labels in belief.samples:
-        covariance = belief.surrogate(labels).covariance(belief.points, belief.points)
-        factor = cholesky(covariance + parameters.noise * np.eye(len(y)))
-        sums += belief.points.used.T @ cho_solve((factor, True), y)
-    effects = np.array(parameters.effects) * sums / len(belief.samples)
+    effects = np.mean([belief.surrogate(labels).effects()[0] for labels in belief.samples], axis=0)
     return dict(zip(belief.encoding.keys, effects.tolist(), strict=True))
