@@ -18,9 +18,11 @@ from autoprog.engine.worker import supervise
 from autoprog.errors import EngineUnavailableError
 from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus
 
+ANSWER_S = 2.0
+"""Seconds that a scheduler has to answer where an old or no answer serves as well."""
+
 _POLL_S = 0.05
 _CHECK_S = 1.0
-_ANSWER_S = 2
 _GATHER_S = 60
 
 
@@ -183,7 +185,7 @@ class DaskCallQueue:
     def _counted(self) -> int:
         client = self._reach()
         try:
-            return 0 if client is None else count_slots(client)
+            return 0 if client is None else count_slots(client, ANSWER_S)
         except (OSError, ClosedClientError):
             return 0
 
@@ -217,7 +219,7 @@ class DaskCallQueue:
         return outcome
 
 
-def count_slots(client: Client) -> int:
-    """Calls that the workers of a cluster run at the same time. Raises OSError."""
-    threads: dict[str, int] = client.sync(client.scheduler.ncores, callback_timeout=_ANSWER_S)
+def count_slots(client: Client, answer_s: float) -> int:
+    """Calls that the workers of a cluster run at the same time. Raises OSError if none is told within `answer_s`."""
+    threads: dict[str, int] = client.sync(client.scheduler.ncores, callback_timeout=answer_s)
     return sum(threads.values())

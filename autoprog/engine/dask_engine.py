@@ -12,7 +12,7 @@ from typing import Self
 
 from distributed import Client, LocalCluster
 
-from autoprog.engine.call_queue import DaskCallQueue, count_slots
+from autoprog.engine.call_queue import ANSWER_S, DaskCallQueue, count_slots
 from autoprog.engine.configuration import HTTP_ADDRESS, configure_dask
 from autoprog.engine.worker import Children
 from autoprog.errors import EngineUnavailableError
@@ -127,15 +127,15 @@ class DaskEngine:
     @property
     def slots(self) -> int:
         """Calls that run at the same time; 0 where there is no worker. Raises EngineUnavailableError."""
-        try:
-            return count_slots(self._connected())
+        try:  # one that is busy answers late
+            return count_slots(self._connected(), max(ANSWER_S, self._patience_s))
         except OSError as error:
             raise EngineUnavailableError(f"the scheduler at {self._address} does not answer") from error
 
     def health(self) -> EngineHealth:
         """Ask the scheduler for its workers, for two seconds at most."""
         try:
-            return EngineHealth(reachable=True, slots=count_slots(self._connected()))
+            return EngineHealth(reachable=True, slots=count_slots(self._connected(), ANSWER_S))
         except OSError:
             return EngineHealth(reachable=False, slots=0)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 ROOT = Path(__file__).parents[2]
+PATIENCE_S = 60.0  # of a machine that others use; nothing here takes long alone
 WORKER = "import sys; from autoprog.engine import worker_main; sys.exit(worker_main({!r}, {}, {!r}, host='127.0.0.1'))"
 
 
@@ -32,7 +33,7 @@ def start_worker(address: str, slots: int = 1) -> subprocess.Popen[bytes]:
     return subprocess.Popen([sys.executable, "-c", WORKER.format(address, slots, ["tests.hostile"])], cwd=ROOT)
 
 
-def wait_until(condition: Callable[[], bool], seconds: float) -> None:
+def wait_until(condition: Callable[[], bool], seconds: float = PATIENCE_S) -> None:
     deadline = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < deadline, f"not within {seconds} s"
@@ -43,7 +44,7 @@ def descendants(pid: int) -> list[psutil.Process]:
     return psutil.Process(pid).children(recursive=True)
 
 
-def assert_all_gone(processes: list[psutil.Process], seconds: float) -> None:
+def assert_all_gone(processes: list[psutil.Process], seconds: float = PATIENCE_S) -> None:
     assert processes
     wait_until(lambda: not any(_lives(process) for process in processes), seconds)
 
@@ -59,6 +60,6 @@ def _lives(process: psutil.Process) -> bool:
 def end_process(process: subprocess.Popen[bytes]) -> None:
     process.terminate()
     try:
-        process.wait(10)
+        process.wait(PATIENCE_S)
     finally:
         process.kill()

@@ -28,7 +28,7 @@ def scheduler() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def cluster(scheduler: str) -> Iterator[DaskEngine]:
     with DaskEngine.connect(scheduler) as engine:
-        wait_until(lambda: engine.health().slots == 2, 60)
+        wait_until(lambda: engine.health().slots == 2)
         yield engine
 
 

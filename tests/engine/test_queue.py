@@ -156,7 +156,7 @@ def test_withdrawing_running_calls_kills_them(engine: DaskEngine, tmp_path: Path
     with engine.open(never) as queue:
         for marker in markers:
             queue.submit(hang(marker), LIMITS)
-        wait_until(lambda: all(marker.exists() for marker in markers), 60)
+        wait_until(lambda: all(marker.exists() for marker in markers))
         for marker in markers:
             queue.withdraw(marker.name)
         assert_both_slots_are_free_within_a_second(queue)
@@ -165,7 +165,7 @@ def test_withdrawing_running_calls_kills_them(engine: DaskEngine, tmp_path: Path
 def test_calls_run_while_nobody_waits_for_their_outcomes(engine: DaskEngine, tmp_path: Path) -> None:
     with engine.open(never) as queue:
         queue.submit(Call("a", functions.touch, (str(tmp_path / "a"),)), LIMITS)
-        wait_until((tmp_path / "a").exists, 60)
+        wait_until((tmp_path / "a").exists)
         assert [o.key for o in queue.outcomes()] == ["a"]
 
 
@@ -221,7 +221,7 @@ def test_a_queue_that_is_left_kills_what_it_began(engine: DaskEngine, tmp_path: 
     with engine.open(never) as queue:
         for marker in markers:
             queue.submit(hang(marker), LIMITS)
-        wait_until(lambda: sum(marker.exists() for marker in markers) == 2, 60)
+        wait_until(lambda: sum(marker.exists() for marker in markers) == 2)
     with engine.open(never) as queue:
         assert_both_slots_are_free_within_a_second(queue)
     assert sum(marker.exists() for marker in markers) == 2
@@ -241,7 +241,7 @@ def test_two_queues_of_one_engine_do_not_mix(engine: DaskEngine, tmp_path: Path)
         two.submit(Call("a", functions.add, (2, 2)), LIMITS)
         assert [o.value for o in two.outcomes()] == [4]
         two.withdraw("a")
-        wait_until((tmp_path / "a").exists, 60)
+        wait_until((tmp_path / "a").exists)
         one.withdraw("a")
         one.submit(Call("b", functions.add, (3, 3)), LIMITS)
         assert [o.value for o in one.outcomes()] == [6]

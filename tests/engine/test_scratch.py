@@ -16,7 +16,7 @@ from autoprog.engine.scratch import Scratch
 from autoprog.search.calls import run_calls
 from autoprog.search.ports import Call, CallLimits
 from tests.engine import functions
-from tests.engine.cluster import ROOT, end_process, free_port, start_scheduler, start_worker, wait_until
+from tests.engine.cluster import PATIENCE_S, ROOT, end_process, free_port, start_scheduler, start_worker, wait_until
 
 LIMITS = CallLimits(time_s=20, memory_mb=256)
 HOLD = """
@@ -116,18 +116,18 @@ def test_a_worker_of_a_cluster_leaves_its_folder_only_when_killed_and_the_next_o
     scheduler, killed = processes = [start_scheduler(port), start_worker(address)]
     try:
         with DaskEngine.connect(address) as engine:
-            wait_until(lambda: engine.health().slots == 1, 60)
+            wait_until(lambda: engine.health().slots == 1)
             assert folder_of(killed)
             killed.kill()
-            assert killed.wait(20) == -signal.SIGKILL
+            assert killed.wait(PATIENCE_S) == -signal.SIGKILL
             assert folder_of(killed)
-            wait_until(lambda: engine.health().slots == 0, 10)
+            wait_until(lambda: engine.health().slots == 0)
             processes.append(last := start_worker(address))
-            wait_until(lambda: engine.health().slots == 1, 60)
+            wait_until(lambda: engine.health().slots == 1)
             assert not folder_of(killed)
             assert folder_of(last)
         scheduler.kill()
-        assert last.wait(60) == 1
+        assert last.wait(PATIENCE_S) == 1
         assert not folder_of(last)
     finally:
         for process in reversed(processes):
