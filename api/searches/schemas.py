@@ -73,7 +73,9 @@ class StartDocument(BaseModel):
 
     n_cohorts: int = Field(description="earlier cohorts of the same mode and metric")
     trust: float = Field(description="how much of the prior is theirs, by their likeness; the rest is the default's")
-    portfolio: list[ConfigurationDocument] = Field(description="evaluated after the simple pipeline")
+    portfolio: list[ConfigurationDocument] = Field(
+        description="to be evaluated after the simple pipeline; of a search that has ended, what of it was"
+    )
 
 
 class SearchDocument(BaseModel):

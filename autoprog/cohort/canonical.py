@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
+LARGEST = 1e100
+"""Numbers of this size are refused: their squares, and the sums of those over all patients, would be infinite."""
+
 _EXACT = 2**53  # every whole number below is a float64
 
 

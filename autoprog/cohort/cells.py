@@ -1,4 +1,4 @@
-"""A column whose cells are told apart: missing ones, numbers, infinite numbers and words."""
+"""A column whose cells are told apart: missing ones, numbers, numbers that are too large and words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import canonical_text, number_of, numbers_of
+from autoprog.cohort.canonical import LARGEST, canonical_text, number_of, numbers_of
 from autoprog.cohort.table import Column
 
 MISSING_TOKENS = frozenset({"", "na", "n/a", "nan", "null", "?", ".", "-"})
@@ -64,9 +64,9 @@ class Cells:
         return ~self.missing & np.isnan(self.numbers)
 
     @property
-    def infinite(self) -> NDArray[np.bool_]:
-        """Texts that are infinite numbers, shape = (n_distinct,)."""
-        return ~self.missing & np.isinf(self.numbers)
+    def too_large(self) -> NDArray[np.bool_]:
+        """Texts that are infinite numbers, or of the size of `LARGEST`; shape = (n_distinct,)."""
+        return ~self.missing & (np.abs(self.numbers) >= LARGEST)
 
     @property
     def n_observed(self) -> int:

@@ -93,7 +93,7 @@ def read_times(table: Table, name: str, na_values: Sequence[str]) -> tuple[NDArr
     Returns
     -------
     (ndarray of shape (n_rows,), list of Fault)
-        float64, NaN where the cell is missing; words, infinite numbers, and too many missing cells.
+        float64, NaN where the cell is missing; words, numbers that are too large, and too many missing cells.
     """
     cells = read_cells(table.columns[name], numeric=True, na_values=na_values, decimal_comma=table.decimal_comma)
     faults = number_faults(cells, table.lines) + missing_faults(cells, "the time")

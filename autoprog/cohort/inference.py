@@ -13,7 +13,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import number_of
+from autoprog.cohort.canonical import LARGEST, number_of
 from autoprog.cohort.cells import Cells
 from autoprog.cohort.messages import column_pointer, count_text, pointer, rows_text
 from autoprog.cohort.schema import Feature, FeatureKind
@@ -162,7 +162,7 @@ def number_faults(cells: Cells, lines: NDArray[np.int64]) -> list[Fault]:
     Returns
     -------
     list of Fault
-        Words and infinite numbers, with the first few rows of each.
+        Words and numbers that are too large, with the first few rows of each.
     """
     faults: list[Fault] = []
     place = column_pointer(cells.name)
@@ -171,10 +171,10 @@ def number_faults(cells: Cells, lines: NDArray[np.int64]) -> list[Fault]:
         cells_are = "1 cell is no number" if len(rows) == 1 else f"{len(rows):,} cells are no numbers"
         advice = "correct them, name them in na_values, or declare the column categorical"
         faults.append(Fault(place, f"{cells_are}: {rows_text(lines[rows])}; {advice}"))
-    rows = cells.rows_with(cells.infinite)
+    rows = cells.rows_with(cells.too_large)
     if len(rows):
         cells_are = "1 cell is" if len(rows) == 1 else f"{len(rows):,} cells are"
-        faults.append(Fault(place, f"{cells_are} infinite or beyond float64: {rows_text(lines[rows])}"))
+        faults.append(Fault(place, f"{cells_are} infinite or beyond {LARGEST:g}: {rows_text(lines[rows])}"))
     return faults
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import canonical_text, number_of, short
+from autoprog.cohort.canonical import LARGEST, canonical_text, number_of, short
 from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.inference import number_faults
 from autoprog.cohort.messages import MOST_FAULTS, absent_columns, capped, column_pointer, near_names, pointer
@@ -156,7 +156,7 @@ def encode_number(feature: Feature, value: object, expected: str = "a number or 
     Raises
     ------
     UnusableValueError
-        If it is no finite number.
+        If it is no finite number, or too large a one.
     """
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real | str):
         msg = f"expected {expected}, got {_type_name(value)}"
@@ -167,6 +167,9 @@ def encode_number(feature: Feature, value: object, expected: str = "a number or 
         raise UnusableValueError(msg)
     if math.isinf(number):
         msg = "expected a finite number"
+        raise UnusableValueError(msg)
+    if abs(number) >= LARGEST:
+        msg = f"expected a number below {LARGEST:g} in size"
         raise UnusableValueError(msg)
     low, high = feature.minimum, feature.maximum
     if low is None or high is None or low <= number <= high:

@@ -78,8 +78,9 @@ class CohortStatistics:
         Logarithms of the kernel's length-scale, of its variance and of the noise's, fitted by marginal likelihood;
         standardised units.
     offsets : mapping
-        mu: key of an algorithm that was observed -> its own effect less that of the simple pipeline's algorithm in the
-        same stage, in units of the score, more is better.
+        mu: key of an algorithm that was observed -> its main effect less that of the simple pipeline's algorithm in the
+        same stage; of its hyperparameters, by the other names of `optimizer/main_effects.py`, slope and bend. In units
+        of the score, more is better.
     algorithms : tuple of AlgorithmGain
         The prediction algorithms that have a score, by name.
     best : tuple of TriedConfiguration

@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 
 import pytest
-from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from structlog.testing import capture_logs
 
+from api import create_app
 from api.problems import PROBLEM_TYPES, faults_of_validation, pointer_of, problem_of
 from autoprog import errors
 from autoprog.errors import AutoprogError, Fault
+from autoprog.settings import Settings
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
 from tests.api.conftest import LOCAL
 
 SECRET = "patient 4711 has 97"
@@ -54,13 +57,15 @@ def test_the_type_of_a_problem_leads_to_its_explanation(client: TestClient, code
     assert response.json()["title"] == PROBLEM_TYPES[code].title
 
 
-def test_an_unexpected_error_tells_nothing_and_logs_no_value(local_app: FastAPI) -> None:
-    @local_app.get("/broken")
+def test_an_unexpected_error_tells_nothing_and_logs_no_value(database: Database, files: Files) -> None:
+    app = create_app(Settings(), database, files, local_owner=True)
+
+    @app.get("/broken")
     def broken() -> None:
         raise ValueError(SECRET)
 
     with capture_logs() as logs:
-        response = TestClient(local_app, base_url=LOCAL).get("/broken")
+        response = TestClient(app, base_url=LOCAL).get("/broken")
     assert response.status_code == 500
     assert response.headers["content-type"] == "application/problem+json"
     assert response.json() == {

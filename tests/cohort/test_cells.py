@@ -49,9 +49,9 @@ def test_a_column_is_numeric_from_four_fifths_on() -> None:
     assert not cells_of([""] * 5).is_numeric
 
 
-def test_infinite_numbers_are_no_words() -> None:
-    cells = cells_of(["1", "2", "3", "inf", "-Infinity", "1e400"])
-    assert cells.rows_with(cells.infinite).tolist() == [3, 4, 5]
+def test_numbers_that_are_too_large_are_no_words() -> None:
+    cells = cells_of(["1", "2", "9e99", "inf", "-Infinity", "1e400", "-1e100"])
+    assert cells.rows_with(cells.too_large).tolist() == [3, 4, 5, 6]
     assert not cells.words.any()
 
 

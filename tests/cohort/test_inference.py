@@ -120,10 +120,10 @@ def test_thousands_of_words_are_counted() -> None:
 
 def test_words_and_infinite_numbers_come_at_once() -> None:
     values: list[object] = [1.5 * i for i in range(20)]
-    values[3], values[4], values[5] = "bad", "inf", "-Infinity"
+    values[3], values[4], values[5], values[6] = "bad", "inf", "-Infinity", "-2e155"
     details = [fault.detail for fault in faults_of(twenty(x=values))]
     assert len(details) == 2
-    assert details[1] == "2 cells are infinite or beyond float64: rows 6, 7"
+    assert details[1] == "3 cells are infinite or beyond 1e+100: rows 6, 7, 8"
 
 
 def test_inf_is_a_word_where_words_are_expected() -> None:

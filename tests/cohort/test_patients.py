@@ -91,6 +91,7 @@ def test_what_is_unusual_is_warned_of(changes: dict[str, object], warnings: tupl
         ("age", math.inf, "expected a finite number"),
         ("age", "1e999", "expected a finite number"),
         ("age", 10**400, "expected a finite number"),
+        ("age", -2e155, "expected a number below 1e+100 in size"),
         ("cp", -math.inf, "expected a finite number"),
         pytest.param("cp", 10**5000, "expected a finite number", id="more digits than Python prints"),
         ("cp", {"a": 1}, "expected a text, a number, a boolean or null, got an object"),
