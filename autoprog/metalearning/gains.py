@@ -1,23 +1,5 @@
-"""What a search has gained over the simple pipeline, by the posterior of the optimizer's own surrogate.
-
-=======  ====================================================================================  ==========  ======
-symbol   meaning                                                                               shape       unit
-=======  ====================================================================================  ==========  ======
-y        standardised gains of the n observations                                              (n,)        1
-H        whether observation i uses algorithm a                                                (n, a)      bool
-K, S     covariance of y, effects of algorithms in it; the noise's                             (n, n)      1
-e        variance of the effect of each algorithm                                              (a,)        1
-b        the effects, a priori N(0, diag e)                                                    (a,)        1
-=======  ====================================================================================  ==========  ======
-
-    E[b | y] = diag(e) H' (K + S)^-1 y
-
-for each sampled decomposition, averaged over them: the kernel's term "effect of the algorithm" on its own.
-
-References
-----------
-Robinson 1991, Statistical Science 6:15 (best linear unbiased predictions); Rasmussen & Williams 2006, section 2.7.
-"""
+"""What a search has gained over the simple pipeline, by the posterior of the optimizer's own surrogate, and the main
+effects of its algorithms and hyperparameters."""
 
 from __future__ import annotations
 
@@ -30,7 +12,7 @@ from numpy.typing import NDArray
 
 from autoprog.evaluation import History
 from autoprog.metalearning.cohort_statistics import AlgorithmGain, TriedConfiguration
-from autoprog.space import STAGES, Configuration
+from autoprog.space import Configuration
 
 if TYPE_CHECKING:
     from autoprog.optimizer.belief import Belief
@@ -48,7 +30,7 @@ class Gains(NamedTuple):
     scale : float
         Units of the score that one standardised unit of the surrogate is.
     offsets : mapping
-        By algorithm, against the simple pipeline's in its stage.
+        By main effect.
     algorithms : tuple of AlgorithmGain
         By prediction algorithm.
     best : tuple of TriedConfiguration
@@ -156,26 +138,17 @@ def _posterior_gains(
 
 
 def _offsets(belief: Belief, scale: float, simple: Configuration) -> dict[str, float]:
-    """Of every algorithm that was observed, against that of the simple pipeline in its stage."""
-    effects = algorithm_effects(belief)
-    of_simple = {stage: effects[f"{stage}/{simple.step(stage).algorithm}"] for stage in STAGES}
-    observed = np.flatnonzero(belief.points.used.any(axis=0)).tolist()
-    algorithms = (belief.encoding.algorithms[i] for i in observed)
-    return {a.key: scale * (effects[a.key] - of_simple[a.stage]) for a in algorithms}
+    """Main effects of every algorithm that was observed; their own against that of the simple pipeline in its stage."""
+    from autoprog.optimizer.main_effects import main_effects, term_names  # noqa: PLC0415  see `calibration.py`
 
-
-def algorithm_effects(belief: Belief) -> dict[str, float]:
-    """Posterior mean of every algorithm's own effect.
-
-    Parameters
-    ----------
-    belief : Belief
-        With effects in its kernel, and sampled decompositions.
-
-    Returns
-    -------
-    dict
-        Key of an algorithm in play -> E[b], standardised gain; 0 for one that was not observed.
-    """
-    effects = np.mean([belief.surrogate(labels).effects()[0] for labels in belief.samples], axis=0)
-    return dict(zip(belief.encoding.keys, effects.tolist(), strict=True))
+    succeeded = belief.observations.succeeded
+    found = main_effects(belief.encoding, belief.points[succeeded], belief.y[succeeded])
+    effects = dict(zip(term_names(belief.encoding), found.tolist(), strict=True))
+    observed = np.flatnonzero(belief.points[succeeded].used.any(axis=0)).tolist()
+    offsets = {}
+    for algorithm in (belief.encoding.algorithms[i] for i in observed):
+        of_simple = effects[f"{algorithm.stage}/{simple.step(algorithm.stage).algorithm}"]
+        offsets[algorithm.key] = scale * (effects[algorithm.key] - of_simple)
+        axes = [f"{algorithm.key}/{h.name}" for h in algorithm.hyperparameters]
+        offsets |= {term: scale * effects[term] for axis in axes for term in (axis, f"{axis}^2")}
+    return offsets

@@ -8,12 +8,13 @@ t        trust in their average; the rest is the agnostic prior's               
 M        most subspaces                                                                    scalar   2 or more
 gamma    Dirichlet parameter of the decomposition                                          scalar   > 0
 ell, s2  length-scale and variance of the kernel                                           scalar   axis, 1
-mu_a     offset of algorithm a against the simple pipeline's in its stage                  (a,)     1
+mu       main effects: of algorithms against the simple pipeline's in their stage, of      (terms,)  1
+         hyperparameters
 =======  ================================================================================  =======  ==========
 
     value = t sum_j eta_j value_j + (1 - t) agnostic
 
-for M (rounded, at least 2), log gamma, log ell, log s2, and mu_a in standardised units of each cohort (agnostic: 0).
+for M (rounded, at least 2), log gamma, log ell, log s2, and mu in standardised units of each cohort (agnostic: 0).
 An algorithm that some cohorts never tried is averaged over those that did, with the weight that these have of all. The
 decompositions themselves are not averaged: their labels are exchangeable.
 
@@ -53,7 +54,10 @@ class CalibratedPrior:
     variance : float
         s2, in squared standardised scores.
     offsets : mapping
-        Key of an algorithm -> mu, in standardised scores, more is better; algorithms that nobody tried are missing.
+        Main effect, as `CohortStatistics.offsets` -> mu, in standardised scores, more is better; those of algorithms
+        that nobody tried are missing.
+    scale : float or None
+        Units of the score that one standardised unit is on such cohorts, their geometric mean; None without any.
     trust : float
         t, in [0, 1).
     cohorts : tuple of (str, float)
@@ -65,6 +69,7 @@ class CalibratedPrior:
     length: float
     variance: float
     offsets: Mapping[str, float]
+    scale: float | None
     trust: float
     cohorts: tuple[tuple[str, float], ...]
 
@@ -118,6 +123,7 @@ def calibrated_prior(
         length=_exp(averaged([s.log_length for s in usable], np.log(options.length))),
         variance=_exp(averaged([s.log_variance for s in usable], np.log(options.variance))),
         offsets=_offsets(usable, like),
+        scale=_exp(float(like.weights @ np.log([s.scale for s in usable]))) if usable else None,
         trust=t,
         cohorts=tuple((usable[j].cohort_id, float(like.weights[j])) for j in order.tolist()),
     )

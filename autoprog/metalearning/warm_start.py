@@ -88,6 +88,7 @@ def warm_start(
         ),
         offsets=prior.offsets,
         constants=prior.constants,
+        scale=prior.scale,
         trust=prior.trust,
         n_cohorts=len(usable),
     )

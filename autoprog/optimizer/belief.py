@@ -84,7 +84,7 @@ class Belief:
         rng : numpy.random.Generator
             Of the chain.
         offsets : mapping or None
-            What earlier cohorts let one expect of algorithms, by key; None for nothing.
+            What earlier cohorts let one expect of main effects, by term; None for nothing.
 
         Returns
         -------
@@ -92,7 +92,7 @@ class Belief:
             Whose chain stands where the last one stopped.
         """
         points = encoding.encode([e.configuration for e in observations.evaluations])
-        trend = Trend(encoding.keys, offsets or {}, points, observations.y)
+        trend = Trend(encoding, offsets or {}, points, observations.y)
         y = observations.y - trend.at(points)
         knows_families = options.family_strength > 0 and options.decompositions == "learnt"
         homes = family_labels(encoding.algorithms, options.subspaces) if knows_families else None

@@ -68,7 +68,8 @@ class Encoding:
         self.owner: NDArray[np.int64] = np.repeat(np.arange(len(sizes)), sizes)
         ends = np.cumsum(sizes)
         self.columns = tuple(slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True))
-        self._index = {key: a for a, key in enumerate(self.keys)}
+        column = {key: a for a, key in enumerate(self.keys)}
+        self._index = tuple({a.name: column[a.key] for a in stage} for stage in space.stages)
         # Most candidates share most of their steps with a pipeline that was encoded just before.
         self.units_of = lru_cache(_RECENT_STEPS)(self._units_of)
 
@@ -79,11 +80,16 @@ class Encoding:
 
     def indices(self, kind: PipelineKind) -> tuple[int, ...]:
         """The columns of a kind's four algorithms."""
-        return tuple(self._index[a.key] for a in kind)
+        return tuple([index[a.name] for index, a in zip(self._index, kind, strict=True)])
 
     def algorithms_of(self, configuration: Configuration) -> tuple[int, ...]:
         """The columns of a configuration's four algorithms."""
-        return tuple(self._index[f"{stage}/{configuration.step(stage).algorithm}"] for stage in STAGES)
+        named = [(index, step.algorithm) for index, step in zip(self._index, configuration.steps, strict=True)]
+        try:
+            return tuple([index[name] for index, name in named])
+        except KeyError:
+            places = zip(STAGES, named, strict=True)
+            raise KeyError(*[f"{stage}/{name}" for stage, (index, name) in places if name not in index]) from None
 
     def _units_of(self, algorithm: int, step: Step) -> NDArray[np.float64]:
         """Where a step lies on the axes of its algorithm, shape = (n_hyper of it,); read-only."""
@@ -113,8 +119,10 @@ class Encoding:
         """
         used = np.zeros((len(configurations), self.n_algorithms), dtype=bool)
         units = np.full((len(configurations), len(self.owner)), UNSELECTED)
-        for i, configuration in enumerate(configurations):
-            for stage, a in zip(STAGES, self.algorithms_of(configuration), strict=True):
-                used[i, a] = True
-                units[i, self.columns[a]] = self.units_of(a, configuration.step(stage))
+        algorithms = [self.algorithms_of(configuration) for configuration in configurations]
+        for i, (configuration, of_stages) in enumerate(zip(configurations, algorithms, strict=True)):
+            for a, step in zip(of_stages, configuration.steps, strict=True):
+                if self.algorithms[a].hyperparameters:
+                    units[i, self.columns[a]] = self.units_of(a, step)
+        used[np.arange(len(used))[:, None], np.array(algorithms, dtype=np.intp).reshape(-1, len(STAGES))] = True
         return Points(used, units)

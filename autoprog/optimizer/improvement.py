@@ -131,14 +131,20 @@ class _Ranked:
         taken: Collection[Configuration],
         score: Callable[[Sequence[Configuration]], NDArray[np.float64]],
     ) -> None:
-        self._taken = taken
+        self._known = set(taken)
         self._score = score
-        self._values: dict[Configuration, float] = {}
+        self._candidates: list[Configuration] = []
+        self._values = np.empty(0)
 
     def add(self, candidates: Sequence[Configuration]) -> None:
-        new = [c for c in dict.fromkeys(candidates) if c not in self._taken and c not in self._values]
-        if new:
-            self._values.update(zip(new, self._score(new).tolist(), strict=True))
+        before = len(self._candidates)
+        for candidate in candidates:
+            known = len(self._known)
+            self._known.add(candidate)
+            if len(self._known) > known:  # to ask first would take the hash of its every parameter once more
+                self._candidates.append(candidate)
+        if len(self._candidates) > before:
+            self._values = np.append(self._values, self._score(self._candidates[before:]))
 
     def best(self, n: int) -> list[Configuration]:
-        return sorted(self._values, key=lambda c: -self._values[c])[:n]
+        return [self._candidates[i] for i in np.argsort(-self._values, kind="stable")[:n]]

@@ -43,7 +43,8 @@ class Neighbourhood:
             self._by_predictor.setdefault(kind[_PREDICTION].name, []).append(kind)
             for place in range(len(STAGES)):
                 self._filled.setdefault((place, _without(kind, place)), []).append(kind)
-        self._swaps_of: dict[tuple[str, ...], dict[int, list[list[PipelineKind]]]] = {}
+        self._swaps_of: dict[tuple[str, ...], list[list[list[PipelineKind]]]] = {}
+        self._defaults = {(a.stage, a.name): a.default_step() for a in space.algorithms}
 
     def candidates(
         self, best: Sequence[Configuration], rng: np.random.Generator, *, is_local: bool = False
@@ -87,7 +88,7 @@ class Neighbourhood:
         drawn = []
         for i in rng.integers(len(predictors), size=n).tolist():
             kind = predictors[i][int(rng.integers(len(predictors[i])))]
-            drawn.append(Configuration(*(_new_step(algorithm, rng) for algorithm in kind)))
+            drawn.append(Configuration(*(self._new_step(algorithm, rng) for algorithm in kind)))
         return drawn
 
     def around(self, anchors: Sequence[Configuration], each: int, rng: np.random.Generator) -> list[Configuration]:
@@ -121,38 +122,41 @@ class Neighbourhood:
         tunable = [place for place, algorithm in enumerate(kind) if algorithm.hyperparameters]
         swaps = self._swaps(kind)
         if swaps and (not tunable or rng.random() < _OTHER_ALGORITHM):
-            options = swaps[list(swaps)[int(rng.integers(len(swaps)))]]
+            options = swaps[int(rng.integers(len(swaps)))]
             kinds = options[int(rng.integers(len(options)))]
             other = kinds[int(rng.integers(len(kinds)))]
-            steps = zip(STAGES, kind, other, strict=True)
-            return Configuration(*(configuration.step(s) if a.key == b.key else _new_step(b, rng) for s, a, b in steps))
+            places = zip(configuration.steps, kind, other, strict=True)
+            return Configuration(*(step if a.name == b.name else self._new_step(b, rng) for step, a, b in places))
         if not tunable:
             return configuration
         place = tunable[int(rng.integers(len(tunable)))]
-        step = _moved(kind[place], configuration.step(STAGES[place]), rng)
-        return Configuration(*(step if p == place else configuration.step(s) for p, s in enumerate(STAGES)))
+        steps = list(configuration.steps)
+        steps[place] = _moved(kind[place], steps[place], rng)
+        return Configuration(*steps)
 
-    def _swaps(self, kind: PipelineKind) -> dict[int, list[list[PipelineKind]]]:
-        """By stage, for each other algorithm the kinds with it; those with the same imputation where there are any."""
-        names = tuple(algorithm.name for algorithm in kind)
+    def _new_step(self, algorithm: Algorithm, rng: np.random.Generator) -> Step:
+        if not algorithm.hyperparameters or rng.random() < _DEFAULTS:
+            return self._defaults[algorithm.stage, algorithm.name]
+        return _step_at(algorithm, rng.random(len(algorithm.hyperparameters)))
+
+    def _swaps(self, kind: PipelineKind) -> list[list[list[PipelineKind]]]:
+        """By stage, for each other algorithm the kinds with it; those with the same imputation where there are any.
+
+        Stages without another algorithm are left out.
+        """
+        names = tuple([algorithm.name for algorithm in kind])
         if names not in self._swaps_of:
-            swaps: dict[int, list[list[PipelineKind]]] = {}
+            swaps = []
             for place, algorithm in enumerate(kind):
                 others: dict[str, list[PipelineKind]] = {}
                 for other in self._filled.get((place, _without(kind, place)), ()):
-                    if other[place].key != algorithm.key:
-                        others.setdefault(other[place].key, []).append(other)
+                    if other[place].name != algorithm.name:
+                        others.setdefault(other[place].name, []).append(other)
                 if others:
-                    imputation = kind[_IMPUTATION].key
-                    swaps[place] = [[k for k in o if k[_IMPUTATION].key == imputation] or o for o in others.values()]
+                    imputation = kind[_IMPUTATION].name
+                    swaps.append([[k for k in o if k[_IMPUTATION].name == imputation] or o for o in others.values()])
             self._swaps_of[names] = swaps
         return self._swaps_of[names]
-
-
-def _new_step(algorithm: Algorithm, rng: np.random.Generator) -> Step:
-    if not algorithm.hyperparameters or rng.random() < _DEFAULTS:
-        return algorithm.default_step()
-    return _step_at(algorithm, rng.random(len(algorithm.hyperparameters)))
 
 
 def _moved(algorithm: Algorithm, step: Step, rng: np.random.Generator) -> Step:
@@ -170,8 +174,8 @@ def _moved(algorithm: Algorithm, step: Step, rng: np.random.Generator) -> Step:
 
 
 def _without(kind: PipelineKind, place: int) -> tuple[str, ...]:
-    return tuple(a.key for p, a in enumerate(kind) if p not in {place, _IMPUTATION})
+    return tuple([a.name for p, a in enumerate(kind) if p not in {place, _IMPUTATION}])
 
 
 def _step_at(algorithm: Algorithm, units: NDArray[np.float64]) -> Step:
-    return algorithm.step_from_unit({h.name: float(u) for h, u in zip(algorithm.hyperparameters, units, strict=True)})
+    return algorithm.step_from_unit(dict(zip((h.name for h in algorithm.hyperparameters), units.tolist(), strict=True)))

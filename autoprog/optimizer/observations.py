@@ -3,11 +3,17 @@
 ======  ==================================================================================  ==============  =========
 symbol  meaning                                                                             shape           unit
 ======  ==================================================================================  ==============  =========
-y       gains (scores, more is better), clipped below, standardised                         (n,)            1
+y       gains (scores, more is better), clipped below, less their mean, over s              (n,)            1
+v       variance of the clipped gains                                                       scalar          score^2
+s_0, t  scale that earlier cohorts let one expect, and the trust in them                    scalar          score, 1
+s       sqrt((n v + 8 t s_0^2) / (n + 8 t))                                                 scalar          score
 floor   median - 1.5 (max - median) of the observed gains: the clip, and a failure's gain   scalar          score
 J       fold scores of an evaluation                                                        scalar          1
 K       folds a repeat                                                                      scalar          1
 ======  ==================================================================================  ==============  =========
+
+Without earlier cohorts t = 0. With them a young search looks only at what may be good; the spread of these few gains
+says little of that of all pipelines, which is the unit of all that was learnt before.
 
 A pipeline that is broken on a cohort scores far below all others, and without the clip this tail takes up the kernel's
 whole variance. Two other outputs are there to compare: gains as they are, a failure's the worst; and the normal scores
@@ -25,11 +31,14 @@ from scipy.stats import rankdata
 
 from autoprog.evaluation import Evaluation, History, Status, residual_variance
 from autoprog.optimizer.options import Outputs
+from autoprog.optimizer.start import Start
 
 # Gibbs sampling costs O(n^2) to O(n^3) a sweep; beyond this many the poorest and oldest evaluations are left out.
 MOST_OBSERVATIONS = 256
 
 _CLIP = 1.5
+# Observations that the expected scale counts for, fully trusted.
+_EXPECTED_WEIGHT = 8.0
 # Standardised noise variance that the pooled estimate is shrunk to, and how many residuals it counts for.
 _TYPICAL_NOISE, _TYPICAL_NOISE_DF = 0.1, 8.0
 # Equal gains may differ by rounding; their standard deviation is then no scale.
@@ -91,7 +100,9 @@ class Observations:
         return y
 
 
-def observe(history: History, outputs: Outputs = "clipped", most: int = MOST_OBSERVATIONS) -> Observations | None:
+def observe(
+    history: History, outputs: Outputs = "clipped", most: int = MOST_OBSERVATIONS, start: Start | None = None
+) -> Observations | None:
     """Turn a history into what the surrogate is fitted to.
 
     Cancelled evaluations tell nothing about their configuration and are left out. One that was raced out counts with
@@ -107,6 +118,8 @@ def observe(history: History, outputs: Outputs = "clipped", most: int = MOST_OBS
         What becomes of the gains; see the head of this module.
     most : int
         Evaluations that are kept.
+    start : Start or None
+        Its scale counts as far as it is trusted; None for none.
 
     Returns
     -------
@@ -122,7 +135,7 @@ def observe(history: History, outputs: Outputs = "clipped", most: int = MOST_OBS
     clipped = np.fmax(unclipped, gains.min() if outputs == "unclipped" else _floor(gains))
     kept = _kept(clipped, most)
     evaluations, clipped = tuple(evaluations[i] for i in kept), clipped[kept]
-    scale = float(_scale(clipped))
+    scale = _expected_scale(clipped, start or Start())
     noise = _pooled_noise(evaluations, scale, history.repeats)
     y = _normal_scores(clipped) if outputs == "ranks" else (clipped - clipped.mean()) / scale
     return Observations(evaluations, y, noise, unclipped[kept])
@@ -156,6 +169,14 @@ def _scale(clipped: NDArray[np.float64]) -> NDArray[np.float64]:
     """Their standard deviation; 1 where they are equal up to rounding."""
     scale, largest = clipped.std(axis=-1), np.abs(clipped).max(axis=-1)
     return np.where(scale <= _ROUNDING * np.maximum(1.0, largest), 1.0, scale)
+
+
+def _expected_scale(clipped: NDArray[np.float64], start: Start) -> float:
+    """s."""
+    n, weight = len(clipped), _EXPECTED_WEIGHT * start.trust
+    if start.scale is None or weight == 0:
+        return float(_scale(clipped))
+    return float(np.sqrt((n * clipped.var() + weight * start.scale**2) / (n + weight)))
 
 
 def _kept(gains: NDArray[np.float64], most: int) -> NDArray[np.intp]:

@@ -16,12 +16,15 @@ class Start:
     Attributes
     ----------
     portfolio : tuple of Configuration
-        Of the search's space; evaluated first, after the simple pipeline.
+        Of the search's space; evaluated first, after the simple pipeline. Where there are offsets, no more of it than
+        may run at once: then they choose better.
     offsets : mapping
-        Key of an algorithm -> mu, what it is expected to gain over the simple pipeline's of its stage, in standardised
-        scores.
+        Term of `main_effects.py` -> mu: of an algorithm what it is expected to gain over the simple pipeline's of its
+        stage, of a hyperparameter slope and bend; in standardised scores.
     constants : mapping
         Fields of `OptimizerOptions` -> calibrated values, for those that the client leaves open.
+    scale : float or None
+        Units of the score that one standardised unit is expected to be; None where unknown.
     trust : float
         How much of this is the earlier cohorts', in [0, 1); the rest is believed without any.
     n_cohorts : int
@@ -31,6 +34,7 @@ class Start:
     portfolio: tuple[Configuration, ...] = ()
     offsets: Mapping[str, float] = field(default_factory=dict)
     constants: Mapping[str, float] = field(default_factory=dict)
+    scale: float | None = None
     trust: float = 0.0
     n_cohorts: int = 0
 
@@ -40,6 +44,7 @@ class Start:
             "portfolio": [c.to_json() for c in self.portfolio],
             "offsets": dict(self.offsets),
             "constants": dict(self.constants),
+            "scale": self.scale,
             "trust": self.trust,
             "n_cohorts": self.n_cohorts,
         }

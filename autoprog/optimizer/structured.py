@@ -12,6 +12,7 @@ Sheet autoprognosis.md; Alaa & van der Schaar 2018, ICML, section 3.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -39,7 +40,7 @@ from autoprog.optimizer.stopping import has_found
 from autoprog.optimizer.threads import one_thread
 from autoprog.space import STAGES, Configuration, Space, Step, TableShape
 
-# Evaluations before the surrogate takes over. A pipeline that did well on earlier cohorts stands for two of them.
+# Evaluations before the surrogate takes over, where earlier cohorts tell nothing.
 _FIRST_DESIGN = 10
 # The chain goes on from batch to batch, so that a few sweeps a batch suffice; long histories afford one.
 _MOST_SWEEPS, _SWEEP_EVALUATIONS = 4, 200
@@ -65,8 +66,8 @@ class StructuredOptimizer:
     options : OptimizerOptions
         The constants.
     start : Start
-        What earlier cohorts have taught. Its offsets move expected improvement alone: the source's bounds are of
-        components, which have no prior mean, and what a search concludes is to be its own.
+        What earlier cohorts have taught. Its offsets and scale move expected improvement alone: the source's bounds
+        are of components, which have no prior mean, and what a search concludes is to be its own.
     """
 
     def __init__(self, space: Space, shape: TableShape, options: OptimizerOptions, start: Start) -> None:
@@ -76,10 +77,12 @@ class StructuredOptimizer:
         # A young search learns more from many pipelines than from dear ones.
         self._first_kinds = cheaper_half(self._kinds, shape)
         self._first = (simple_configuration(self._first_kinds, shape.mode), *start.portfolio)
-        self._first_design = max(len(self._first), _FIRST_DESIGN - len(start.portfolio))
+        # Expectations serve better than the rest of a portfolio, which is for what runs beside its first.
+        least = min(len(self._first), 2) if start.offsets else len(self._first)
+        self._first_design = max(least, math.ceil(_FIRST_DESIGN * (1.0 - start.trust)))
         self._kind_table = np.array([self._encoding.indices(kind) for kind in self._kinds])
         self._options = options
-        self._offsets = start.offsets if options.acquisition == "log_ei" else {}
+        self._start = start if options.acquisition == "log_ei" else Start()
 
     def propose(
         self,
@@ -92,12 +95,12 @@ class StructuredOptimizer:
     ) -> Proposal:
         """The first design, then the method's batches."""
         seen = {*(e.configuration for e in history), *pending}
-        observations = observe(history, self._options.outputs)
+        observations = observe(history, self._options.outputs, start=self._start)
         if observations is None or len(seen) < self._first_design:
             return Proposal(batch, self._design(size, seen, rng), state=dict(state))
         options = self._options
         with one_thread():
-            belief = Belief.learn(self._encoding, options, observations, state, rng, self._offsets)
+            belief = Belief.learn(self._encoding, options, observations, state, rng, self._start.offsets)
             if options.decompositions == "learnt":
                 belief.sweep(int(np.clip(_SWEEP_EVALUATIONS // len(belief.points), 1, _MOST_SWEEPS)), options.averaged)
             mixture = self._mixture(belief, rng)

@@ -53,6 +53,11 @@ class Configuration:
     prediction: Step
     calibration: Step
 
+    @property
+    def steps(self) -> tuple[Step, Step, Step, Step]:
+        """In the order of `STAGES`."""
+        return self.imputation, self.features, self.prediction, self.calibration
+
     def step(self, stage: StageName) -> Step:
         """The step of a stage."""
         step: Step = getattr(self, stage)

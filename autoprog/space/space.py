@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -128,17 +129,23 @@ class Space:
         KeyError
             If it is not in play.
         """
-        for algorithm in self.stages[STAGES.index(stage)]:
-            if algorithm.name == name:
-                return algorithm
-        raise KeyError(f"{stage}/{name}")
+        try:
+            return self._by_name[stage][name]
+        except KeyError:
+            raise KeyError(f"{stage}/{name}") from None
 
     def kind_of(self, configuration: Configuration) -> PipelineKind:
         """The four algorithms that a configuration uses."""
-        imputation, features, prediction, calibration = (
-            self.algorithm(stage, configuration.step(stage).algorithm) for stage in STAGES
-        )
+        named = zip(STAGES, configuration.steps, strict=True)
+        imputation, features, prediction, calibration = [self.algorithm(stage, step.algorithm) for stage, step in named]
         return imputation, features, prediction, calibration
+
+    @cached_property
+    def _by_name(self) -> dict[StageName, dict[str, Algorithm]]:
+        return {
+            stage: {algorithm.name: algorithm for algorithm in algorithms}
+            for stage, algorithms in zip(STAGES, self.stages, strict=True)
+        }
 
     def valid_kinds(self, shape: TableShape) -> tuple[PipelineKind, ...]:
         """Every combination that can be fitted to tables of this shape.

@@ -40,6 +40,7 @@ from autoprog.errors import StoreUnavailableError
 from autoprog.storage.tables import Base
 
 _BUSY_TIMEOUT_MS = 10_000
+_MIGRATION_TIMEOUT_MS = 120_000  # for another process that migrates, on a busy machine
 _TURN_TIMEOUT_S = 30.0
 # SQLite counts these among the faults of its operation too: no such table; a write in a session that only reads.
 _STATEMENT_FAULTS = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY})
@@ -120,7 +121,7 @@ class Database:
         config = Config()
         config.set_main_option("script_location", str(_scripts()).replace("%", "%%"))
         # Rebuilding a table, as SQLite needs it for most changes, drops the old one and its children with it.
-        engine = _connect(self.url, foreign_keys=False, poolclass=NullPool)
+        engine = _connect(self.url, migrates=True, poolclass=NullPool)
         with engine.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
@@ -199,7 +200,7 @@ def _scripts() -> Path:
     return inside_wheel if inside_wheel.is_dir() else package.parent / "migrations"
 
 
-def _connect(url: str, *, foreign_keys: bool = True, poolclass: type[Pool] | None = None) -> Engine:
+def _connect(url: str, *, migrates: bool = False, poolclass: type[Pool] | None = None) -> Engine:
     # PostgreSQL refuses NaN within JSON; so it must not slip in on SQLite either.
     serializer = partial(json.dumps, allow_nan=False)
     engine = create_engine(
@@ -210,7 +211,7 @@ def _connect(url: str, *, foreign_keys: bool = True, poolclass: type[Pool] | Non
         hide_parameters=True,  # an error's text ends in logs, where no row may
     )
     if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", partial(_prepare_sqlite, foreign_keys=foreign_keys))
+        event.listen(engine, "connect", partial(_prepare_sqlite, migrates=migrates))
         turns = _Turns()
         event.listen(engine, "begin", turns.begin)
         event.listen(engine, "commit", turns.end)
@@ -218,13 +219,13 @@ def _connect(url: str, *, foreign_keys: bool = True, poolclass: type[Pool] | Non
     return engine
 
 
-def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry, *, foreign_keys: bool) -> None:
+def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry, *, migrates: bool) -> None:
     connection.isolation_level = None  # the driver must not begin transactions of its own: `_Turns` does
     cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {_BUSY_TIMEOUT_MS}")
+    cursor.execute(f"PRAGMA busy_timeout = {_MIGRATION_TIMEOUT_MS if migrates else _BUSY_TIMEOUT_MS}")
     cursor.execute("PRAGMA journal_mode = WAL")
     cursor.execute("PRAGMA synchronous = NORMAL")
-    cursor.execute(f"PRAGMA foreign_keys = {int(foreign_keys)}")
+    cursor.execute(f"PRAGMA foreign_keys = {int(not migrates)}")
     cursor.close()
 
 

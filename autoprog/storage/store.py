@@ -18,6 +18,7 @@ from autoprog.optimizer import Proposal, Start
 from autoprog.search.ports import Claim, CohortRef, Phase, SearchState
 from autoprog.search.result import SearchResult
 from autoprog.search.settings import SearchSettings
+from autoprog.space import Configuration
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.events import append_event, evaluation_payload, finished_payload
 from autoprog.storage.files import Files
@@ -183,9 +184,13 @@ def _end(session: Session, search: SearchRow, status: SearchStatus, *, model_id:
     search.status = status
     search.phase = None
     if search.start is not None:
-        # What earlier cohorts have taught has served: of one that is deleted nothing must be left here. The portfolio
-        # is what the search itself has evaluated.
-        search.start = {**search.start, "offsets": {}, "constants": {}}
+        # What earlier cohorts have taught has served: of one that is deleted nothing must be left here. What the
+        # search itself has evaluated of the portfolio is its own.
+        evaluated = session.scalars(select(EvaluationRow.configuration).where(EvaluationRow.search_id == search.id))
+        own = {Configuration.from_json(configuration).key for configuration in evaluated}
+        start = Start.from_json(search.start)
+        portfolio = tuple(c for c in start.portfolio if c.key in own)
+        search.start = Start(portfolio, trust=start.trust, n_cohorts=start.n_cohorts).to_json()
     end_lease(session, search)
     append_event(session, search.id, "finished", finished_payload(search, model_id=model_id))
 

@@ -1,7 +1,7 @@
 """What other families' cohorts teach, judged without a search: by the weights of the cohorts, and the outlook.
 
 For every cohort, from the pools of the other families: the regret of the best pipeline of the portfolio; the rank
-correlation of the effects of algorithms that are expected with those that the cohort's own pool tells; and, of the
+correlation of the prior mean of the pool's pipelines with their scores, and of that of algorithms alone; and, of the
 outlook, the interval score at its level of the gain of the picked algorithm, beside that of a point at the mean gain of
 the other cohorts, and of Student's interval of these gains, all cohorts alike.
 
@@ -14,20 +14,29 @@ Gneiting & Raftery 2007, J. Am. Stat. Assoc. 102:359, section 6.2 (interval scor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
+from _cohorts import family_of
+from _comparison import interval
 from _landscape import SURROGATES, landscape
-from _pool import all_names, names, read
+from _pool import Pool, all_names, names, read
 from _problem import Problem
 from _transfer import learnt, others_of, statistics_of
 from scipy.stats import spearmanr, t
 
-from autoprog.metalearning import CohortStatistics, comparable_statistics, outlook
+from autoprog.evaluation import Status
+from autoprog.metalearning import comparable_statistics, outlook
 from autoprog.metalearning.outlook import LEVEL
 from autoprog.metalearning.similarity import WeightForm
 from autoprog.optimizer import Start
+from autoprog.optimizer.encoding import Encoding
+from autoprog.optimizer.main_effects import basis, term_names
+
+_FORMS: tuple[WeightForm, WeightForm] = ("softmin", "printed")
+_OF_WEIGHTS = ("portfolio_regret", "prior_mean_correlation", "algorithms_correlation")
 
 
 def lessons(folder: Path) -> dict[str, Any]:
@@ -44,25 +53,40 @@ def lessons(folder: Path) -> dict[str, Any]:
         As JSON.
     """
     of_weights = {
-        name: {form: _by_weights(name, folder, form) for form in get_args(WeightForm)} for name in names(folder)
+        name: {form: _by_weights(name, folder, form) for form in _FORMS}
+        for name in all_names(folder)
+        if read(name, folder).shape.mode == "classification"
     }
-    means = {
-        form: {
-            figure: round(float(np.mean([each[form][figure] for each in of_weights.values()])), 4)
-            for figure in ("portfolio_regret", "effects_correlation")
-        }
-        for form in get_args(WeightForm)
-    }
+    means = {figure: _compared(of_weights, figure) for figure in _OF_WEIGHTS}
     return {"weights": {"cohorts": of_weights, "means": means}, "outlook": _outlooks(folder)}
 
 
+def _compared(of_weights: Mapping[str, Mapping[WeightForm, Mapping[str, float]]], figure: str) -> dict[str, Any]:
+    """Means over cohorts, and the mean difference of our weights from those printed, its interval over families."""
+    of_families: dict[str, list[list[float]]] = {}
+    for name, each in of_weights.items():
+        if figure in each["softmin"]:
+            of_families.setdefault(family_of(name), []).append([each[form][figure] for form in _FORMS])
+    means = np.array([np.mean(values, axis=0) for _, values in sorted(of_families.items())])
+    differences = means[:, 0] - means[:, 1]
+    return {
+        **dict(zip(_FORMS, np.round(means.mean(axis=0), 4).tolist(), strict=True)),
+        "difference": round(float(differences.mean()), 4),
+        "interval": np.round(interval(differences.tolist()), 4).tolist(),
+        "families": len(means),
+    }
+
+
 def _by_weights(name: str, folder: Path, form: WeightForm) -> dict[str, float]:
-    pool, own = read(name, folder), statistics_of(name, folder)
-    assert own is not None
+    """The regret only where there is a pool large enough to stand for evaluations."""
+    pool = read(name, folder)
     start = learnt(name, folder, Problem(pool.shape), form)
+    correlations = _correlations(start, pool)
+    if name not in names(folder):
+        return correlations
     return {
         "portfolio_regret": round(float(np.mean([_regret(start, name, folder, s) for s in SURROGATES])), 4),
-        "effects_correlation": round(_correlation(start, own), 4),
+        **correlations,
     }
 
 
@@ -71,9 +95,17 @@ def _regret(start: Start, name: str, folder: Path, surrogate: str) -> float:
     return float(surface.regret(surface.truth(start.portfolio)).min())
 
 
-def _correlation(start: Start, own: CohortStatistics) -> float:
-    keys = sorted(start.offsets.keys() & own.offsets.keys())
-    return float(spearmanr([start.offsets[key] for key in keys], [own.offsets[key] for key in keys]).statistic)
+def _correlations(start: Start, pool: Pool) -> dict[str, float]:
+    encoding = Encoding(pool.space)
+    scored = [entry for entry in pool.entries if entry.status is Status.SUCCEEDED]
+    scores = [np.mean(entry.fold_scores) for entry in scored]
+    phi = basis(encoding, encoding.encode([entry.configuration for entry in scored]))
+    mu = np.array([start.offsets.get(term, 0.0) for term in term_names(encoding)])
+    n = encoding.n_algorithms
+    return {
+        "prior_mean_correlation": round(float(spearmanr(phi @ mu, scores).statistic), 4),
+        "algorithms_correlation": round(float(spearmanr(phi[:, :n] @ mu[:n], scores).statistic), 4),
+    }
 
 
 def _outlooks(folder: Path) -> dict[str, Any]:

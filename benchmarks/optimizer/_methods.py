@@ -17,13 +17,13 @@ import autoprog
 from autoprog.optimizer import Start
 from autoprog.space import Configuration
 
-Lesson = Literal["portfolio", "offsets", "constants"]
+Lesson = Literal["portfolio", "offsets", "constants", "scale"]
 
 # The version of a shared part of the benchmark is told by its own fingerprint; this is of what the rivals are.
 _PACKAGES = {"_optuna": "optuna", "_smac": "smac", "_flat_process": "botorch"}
 # What our own proposals come from, and what is learnt beforehand.
 _SOURCES, _OF_LESSONS = ("optimizer/*.py",), ("metalearning/*.py",)
-_ALL: tuple[Lesson, ...] = ("portfolio", "offsets", "constants")
+_ALL: tuple[Lesson, ...] = ("portfolio", "offsets", "constants", "scale")
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Entry:
         return self.place.startswith("_ours:")
 
     def lessons(self, learnt: Start) -> Start:
-        """What of all that was learnt it is given."""
-        return Start(**{name: getattr(learnt, name) for name in self.learns})
+        """What of all that was learnt it is given, and how far it is to be trusted."""
+        return Start(**{name: getattr(learnt, name) for name in (*self.learns, "trust")}) if self.learns else Start()
 
     def first(self, learnt: Start) -> tuple[Configuration, ...]:
         """What is evaluated before it is asked for the first time, where it starts as it likes."""
@@ -96,8 +96,8 @@ METHODS = {
     "paper": _ours(preset="paper", learns=(), ablates="default"),
     "cold": _ours(learns=(), ablates="default"),
     "portfolio_alone": _ours(learns=("portfolio",), ablates="default"),
-    "prior_alone": _ours(learns=("offsets", "constants"), ablates="default"),
-    "offsets_alone": _ours(learns=("offsets",), ablates="default"),
+    "prior_alone": _ours(learns=("offsets", "constants", "scale"), ablates="default"),
+    "offsets_alone": _ours(learns=("offsets", "scale"), ablates="default"),
     "ucb": _ours(acquisition="ucb", ablates="default"),
     "no_families": _ours(family_strength=0.0, ablates="default"),
     # Log odds that no likelihood of so few evaluations overcomes.

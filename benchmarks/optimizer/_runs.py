@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -238,11 +239,19 @@ def _taught(task: Task, problem: Problem) -> Start:
 
 
 def fingerprint_with(fingerprint: str, taught: Start) -> str:
-    """With what the search knew beforehand, which changes when other cohorts' pools do."""
+    """With what the search knew beforehand, as far as it is more than a machine's rounding."""
     if taught == Start():
         return fingerprint
-    text = json.dumps(taught.to_json(), sort_keys=True)
+    text = json.dumps(_rounded(taught.to_json()), sort_keys=True)
     return f"{fingerprint}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def _rounded(document: Any) -> Any:
+    if isinstance(document, dict):
+        return {name: _rounded(value) for name, value in document.items()}
+    if isinstance(document, list):
+        return [_rounded(value) for value in document]
+    return round(document, 6) + 0.0 if isinstance(document, float) else document  # no negative nought
 
 
 @lru_cache(maxsize=4)

@@ -72,7 +72,7 @@ def test_what_is_learnt_comes_from_other_families_and_serves_here(part: Part, tm
     assert all(tuple(c.step(stage).algorithm for stage in STAGES) in valid for c in taught.portfolio)
     methods = part("_methods").METHODS
     assert methods["cold"].lessons(taught) == Start()
-    assert methods["portfolio_alone"].lessons(taught) == Start(taught.portfolio)
+    assert methods["portfolio_alone"].lessons(taught) == Start(taught.portfolio, trust=taught.trust)
     assert methods["tpe_portfolio"].first(methods["tpe_portfolio"].lessons(taught)) == taught.portfolio
     assert methods["default"].first(taught) == ()  # it makes its first design itself
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from autoprog.evaluation import Evaluation, History, Status, metric_of
 from autoprog.metalearning import CohortStatistics, calibration, learn_statistics, meta_features
-from autoprog.metalearning.gains import algorithm_effects
 from autoprog.metalearning.partition_prior import learn_partition_prior
 from autoprog.optimizer import OptimizerOptions
 from autoprog.optimizer import observations as observations_module
@@ -150,24 +149,6 @@ def test_net_benefit_over_other_thresholds_is_another_metric() -> None:
     low, high = (learnt(replace(history, metric=metric_of("net_benefit", t))).metric for t in ((0.05, 0.2), (0.4, 0.6)))
     assert (low, high) == ("net_benefit 0.05 to 0.2", "net_benefit 0.4 to 0.6")
     assert learnt(history).metric == "auc_roc"
-
-
-def test_effects_are_the_best_linear_unbiased_predictions() -> None:
-    # Henderson's mixed model equations: the effects taken out of the kernel and solved for.
-    observations = observe(history_with_effects(25, seed=1))
-    assert observations is not None
-    encoding = Encoding(SPACE)
-    belief = Belief.learn(encoding, OptimizerOptions(), observations, {}, np.random.default_rng(0))
-    belief.sweep(3, 2)
-    variances, H = np.array(belief.parameters.effects), belief.points.used.astype(float)
-    expected = np.zeros(encoding.n_algorithms)
-    for labels in belief.samples:
-        K = belief.surrogate(labels).covariance(belief.points, belief.points) - H @ np.diag(variances) @ H.T
-        solved = np.linalg.solve(K + belief.parameters.noise * np.eye(len(K)), np.column_stack([H, observations.y]))
-        expected += np.linalg.solve(H.T @ solved[:, :-1] + np.diag(1 / variances), H.T @ solved[:, -1]) / 2
-    found = algorithm_effects(belief)
-    assert list(found) == list(encoding.keys)
-    np.testing.assert_allclose(list(found.values()), expected, rtol=1e-5, atol=1e-9)
 
 
 def test_one_observation_tells_nothing_of_m_and_gamma() -> None:

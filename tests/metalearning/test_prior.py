@@ -20,7 +20,7 @@ HERE = meta_features_at(U)
 def test_without_an_earlier_cohort_the_prior_is_the_optimizer_s_own() -> None:
     prior = calibrated_prior(HERE, [], mode="classification", metric="auc_roc")
     assert (prior.subspaces, prior.length, prior.variance) == (8, pytest.approx(0.5), pytest.approx(1))
-    assert (prior.offsets, prior.trust, prior.cohorts) == ({}, 0, ())
+    assert (prior.offsets, prior.scale, prior.trust, prior.cohorts) == ({}, None, 0, ())
     assert OptimizerOptions(**prior.constants) == OptimizerOptions()
 
 
@@ -37,6 +37,7 @@ def test_identical_cohorts_are_averaged_and_the_agnostic_prior_counts_as_one() -
     assert math.log(prior.length) == pytest.approx((1 - t) * math.log(0.5))
     assert prior.offsets["prediction/a00"] == pytest.approx(t * 0.02 / 0.01)  # in standardised units
     assert [weight for _, weight in prior.cohorts] == pytest.approx([0.2] * 5)
+    assert prior.scale == pytest.approx(0.01)
     assert prior.constants["subspaces"] == prior.subspaces
     assert OptimizerOptions(**prior.constants).length == prior.length
 

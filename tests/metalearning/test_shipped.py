@@ -17,6 +17,8 @@ from autoprog.metalearning import (
 )
 from autoprog.metalearning.shipped import read_open_cohorts
 from autoprog.optimizer import OptimizerOptions
+from autoprog.optimizer.encoding import Encoding
+from autoprog.optimizer.main_effects import term_names
 from autoprog.space import Space, TableShape
 from tests.cohorts import cleveland_cohort
 from tests.metalearning.repositories import centre, meta_features_at, statistics_of
@@ -53,8 +55,8 @@ def test_a_first_search_begins_with_what_they_taught(mode: str) -> None:
     valid = {tuple(a.name for a in kind) for kind in kinds}
     for c in start.portfolio:
         assert tuple(s.algorithm for s in (c.imputation, c.features, c.prediction, c.calibration)) in valid
-    known = {a.key for a in Space.full(2).algorithms}
-    assert set(start.offsets) <= known
+    assert set(start.offsets) <= set(term_names(Encoding(Space.full(2))))
+    assert any(term.endswith("^2") for term in start.offsets)
     assert 0.3 < start.trust < 1
 
 

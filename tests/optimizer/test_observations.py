@@ -8,6 +8,7 @@ import pytest
 
 from autoprog.evaluation import METRICS, History, Status
 from autoprog.optimizer.observations import MOST_OBSERVATIONS, observe
+from autoprog.optimizer.start import Start
 from tests.optimizer.toys import draw, history_of, toy_space
 
 SPACE = toy_space(((0,), (1,), (1, 2), (0,)))
@@ -25,6 +26,14 @@ def test_gains_are_clipped_standardised_and_failures_stand_at_the_clip() -> None
     clipped = np.array([0.8, 0.7, 0.6, 0.425, 0.425])
     np.testing.assert_allclose(observations.y, (clipped - clipped.mean()) / clipped.std(), rtol=1e-12)
     assert observations.succeeded.tolist() == [True, True, True, False, True]
+
+
+@pytest.mark.parametrize(("trust", "variance"), [(0.0, 0.02**2), (0.5, (3 * 0.02**2 + 4 * 0.05**2) / 7)])
+def test_an_expected_scale_counts_as_far_as_it_is_trusted(trust: float, variance: float) -> None:
+    scores = 0.7 + 0.02 * np.sqrt(1.5) * np.array([-1.0, 0.0, 1.0])  # of sd 0.02
+    observations = observe(history(scores.tolist()), start=Start(scale=0.05, trust=trust))
+    assert observations is not None
+    np.testing.assert_allclose(observations.y, (scores - 0.7) / np.sqrt(variance), atol=1e-12)
 
 
 def test_a_loss_is_turned_round() -> None:

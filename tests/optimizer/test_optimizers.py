@@ -333,12 +333,26 @@ def test_a_portfolio_comes_after_the_simple_pipeline_and_the_surrogate_after_the
     drawn = {c.prediction.algorithm: c for c in (space.draw(k, np.random.default_rng(i)) for i, k in
              enumerate(space.valid_kinds(MISSING)[::37]))}  # fmt: skip
     portfolio = tuple(drawn.values())[:5]
-    optimizer = make_optimizer(space, MISSING, OptimizerOptions(), Start(portfolio))
+    optimizer = make_optimizer(space, MISSING, OptimizerOptions(), Start(portfolio, trust=0.5))
     proposals = search(optimizer, space, 4)
     found = [c for p in proposals for c in p.configurations]
     assert tuple(found[1:6]) == portfolio
     assert [bool(p.state) for p in proposals] == [False, False, True, True]  # sampled decompositions, or none yet
     assert [len(p.configurations) for p in proposals] == [4, 4, 4, 4]
+
+
+@pytest.mark.parametrize(("size", "of_portfolio", "first_batches"), [(1, 1, 2), (4, 3, 1)])
+def test_where_gains_are_expected_a_portfolio_is_for_what_runs_beside_its_first(
+    size: int, of_portfolio: int, first_batches: int
+) -> None:
+    space = Space.full()
+    kinds = {kind[2].name: kind for kind in space.valid_kinds(MISSING)}
+    portfolio = tuple(space.default(kind) for name, kind in kinds.items() if name != "logistic_regression")[:5]
+    start = Start(portfolio, {"prediction/ridge": 0.5}, scale=0.05, trust=0.9)
+    proposals = search(make_optimizer(space, MISSING, OptimizerOptions(), start), space, 3, size)
+    found = [c for p in proposals for c in p.configurations]
+    assert tuple(found[1 : 1 + of_portfolio]) == portfolio[:of_portfolio]
+    assert [bool(p.state) for p in proposals] == [batch >= first_batches for batch in range(3)]
 
 
 def test_what_earlier_cohorts_taught_of_algorithms_moves_the_choice() -> None:
@@ -347,7 +361,7 @@ def test_what_earlier_cohorts_taught_of_algorithms_moves_the_choice() -> None:
     offsets = {"prediction/prediction2": 1.5, "prediction/prediction3": -1.5}
     known = [kind for kind in space.valid_kinds(SHAPE) if kind[2].name in {"prediction0", "prediction1"}]
     portfolio = tuple(space.default(kind) for kind in known[-5:])
-    optimizer = make_optimizer(space, SHAPE, OptimizerOptions(), Start(portfolio, offsets))
+    optimizer = make_optimizer(space, SHAPE, OptimizerOptions(), Start(portfolio, offsets, trust=0.9))
     design = optimizer.propose(History(METRICS["auc_roc"]), 0, 6, np.random.default_rng(0), {}).configurations
     assert design[1:] == portfolio
     history = history_of(design, lambda i: 0.8 + 0.001 * i)
