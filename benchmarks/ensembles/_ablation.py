@@ -30,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from _events import load as load_events
 from _laboratory import Laboratory, Search
 from _lines import Shard, write_missing
@@ -158,13 +159,18 @@ def _flaml(inner: Cohort, X: _Floats, seed: int, time_s: float, slots: int) -> _
     from flaml import AutoML  # noqa: PLC0415  figures can be had without it
 
     design = DesignMatrix.for_features(inner.features).fit(inner.X)
+
+    def frame(X: _Floats) -> pd.DataFrame:
+        """Of a frame FLAML imputes missing cells, of an array it does not."""
+        return pd.DataFrame(design.transform(X)).add_prefix("x")
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a rival's
         learner = AutoML(
             task="classification", metric="roc_auc", time_budget=time_s, n_jobs=slots, seed=seed, verbose=0
         )
-        learner.fit(design.transform(inner.X), inner.y)
-        return np.asarray(learner.predict_proba(design.transform(X))[:, 1], dtype=np.float64)
+        learner.fit(frame(inner.X), inner.y)
+        return np.asarray(learner.predict_proba(frame(X))[:, 1], dtype=np.float64)
 
 
 def _tpe_each(lab: Laboratory, inner: Cohort, X: _Floats, seed: int, time_s: float, slots: int) -> _Floats | None:
