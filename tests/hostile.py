@@ -21,10 +21,10 @@ def sleep_holding_the_lock() -> None:
 
 
 def allocate_for_ever() -> None:
-    """Take and touch 16 MiB at a time."""
+    """Ask for a GiB at a time: where the limit holds, at once in vain, however slowly the system gives its pages."""
     taken = []
     while True:
-        taken.append(np.ones(1 << 21))
+        taken.append(np.ones(1 << 27))
 
 
 class _Classifier(ClassifierMixin, BaseEstimator):

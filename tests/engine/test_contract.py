@@ -160,14 +160,15 @@ def test_a_crash_is_an_outcome(
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "status"), [("sleeps_forever", CallStatus.TIMEOUT), ("allocates_forever", CallStatus.MEMORY)]
+    ("algorithm", "time_s", "status"),
+    [("sleeps_forever", 1.5, CallStatus.TIMEOUT), ("allocates_forever", 20, CallStatus.MEMORY)],
 )
 def test_a_registered_learner_that_misbehaves_is_killed_in_its_fit(
-    engine: DaskEngine, algorithm: str, status: CallStatus
+    engine: DaskEngine, algorithm: str, time_s: float, status: CallStatus
 ) -> None:
     configuration = Configuration(Step("median"), Step("none"), Step(algorithm), Step("none"))
     calls = [Call("hostile", fit, (configuration,)), Call("good", functions.add, (1, 2))]
-    outcomes = {o.key: o for o in run_calls(engine, calls, CallLimits(1.5, 256), never)}
+    outcomes = {o.key: o for o in run_calls(engine, calls, CallLimits(time_s, 256), never)}
     assert outcomes["hostile"].status is status
     assert outcomes["good"].value == 3
 
