@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from autoprog.storage.files import Files
 from autoprog.storage.tables import OwnerRow, StoredFileRow
 
 _SERVER = os.environ.get("AUTOPROG_TEST_POSTGRES")
-_BACKENDS = ("sqlite", "postgresql") if _SERVER else ("sqlite",)
+BACKENDS = ("sqlite", "postgresql") if _SERVER else ("sqlite",)
 
 
 @contextmanager
@@ -46,16 +47,33 @@ def _opened(url: str, *, migrate: bool) -> Iterator[Database]:
 
 
 @pytest.fixture(scope="session")
+def _migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A SQLite file to copy, which is quicker than to migrate one for every test."""
+    path = tmp_path_factory.mktemp("migrated") / "autoprog.db"
+    with _opened(f"sqlite:///{path}", migrate=True):
+        pass
+    return path
+
+
+@pytest.fixture(scope="session")
 def _postgres() -> Iterator[Database]:
     with _postgres_url() as url, _opened(url, migrate=True) as database:
         yield database
 
 
-@pytest.fixture(params=_BACKENDS)
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """A migrated database without rows, on each kind of server in turn."""
-    if request.param == "sqlite":
-        with _opened(f"sqlite:///{tmp_path / 'autoprog.db'}", migrate=True) as fresh:
+@pytest.fixture(params=BACKENDS)
+def backend(request: pytest.FixtureRequest) -> str:
+    """Each kind of server in turn."""
+    kind: str = request.param
+    return kind
+
+
+@pytest.fixture
+def database(backend: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """A migrated database without rows."""
+    if backend == "sqlite":
+        path = shutil.copy(request.getfixturevalue("_migrated"), tmp_path / "autoprog.db")
+        with _opened(f"sqlite:///{path}", migrate=False) as fresh:
             yield fresh
         return
     shared: Database = request.getfixturevalue("_postgres")
@@ -65,10 +83,10 @@ def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Databas
         session.execute(delete(StoredFileRow))
 
 
-@pytest.fixture(params=_BACKENDS)
-def empty_database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """A database without tables, on each kind of server in turn."""
-    if request.param == "sqlite":
+@pytest.fixture
+def empty_database(backend: str, tmp_path: Path) -> Iterator[Database]:
+    """A database without tables."""
+    if backend == "sqlite":
         with _opened(f"sqlite:///{tmp_path / 'empty.db'}", migrate=False) as fresh:
             yield fresh
         return

@@ -23,9 +23,20 @@ LOCAL = "http://127.0.0.1:8000"
 MakeClient = Callable[..., TestClient]
 
 
+_APPS: dict[bool, FastAPI] = {}
+
+
+def _app(database: Database, files: Files, *, local_owner: bool) -> FastAPI:
+    """The same one for all tests, over other data: at its first request FastAPI takes its time over the routes."""
+    fresh = create_app(Settings(upload_mb=1), database, files, local_owner=local_owner)
+    app = _APPS.setdefault(local_owner, fresh)
+    app.state.context = fresh.state.context
+    return app
+
+
 @pytest.fixture
 def local_app(database: Database, files: Files) -> FastAPI:
-    return create_app(Settings(upload_mb=1), database, files, local_owner=True)
+    return _app(database, files, local_owner=True)
 
 
 @pytest.fixture
@@ -36,7 +47,7 @@ def client(local_app: FastAPI) -> TestClient:
 
 @pytest.fixture
 def keyed_app(database: Database, files: Files) -> FastAPI:
-    return create_app(Settings(upload_mb=1), database, files, local_owner=False)
+    return _app(database, files, local_owner=False)
 
 
 @pytest.fixture

@@ -112,7 +112,8 @@ def patients() -> list[dict[str, str]]:
         "age": "63", "sex": "1", "cp": "4", "trestbps": "140", "chol": "", "fbs": "0", "restecg": "2",
         "thalach": "147", "exang": "0", "oldpeak": "1.4", "slope": "2", "ca": "1", "thal": "7",
     }  # fmt: skip
-    return [cells, {**cells, "age": "41", "cp": "2", "chol": "204", "ca": "0", "thal": "3", "note": "not a feature"}]
+    healthy = {"age": "41", "sex": "0", "cp": "2", "chol": "204", "thalach": "172", "oldpeak": "0", "slope": "1"}
+    return [cells, {**cells, **healthy, "ca": "0", "thal": "3", "note": "not a feature"}]
 
 
 def write(file: Path, rows: list[dict[str, str]]) -> Path:

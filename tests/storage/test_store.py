@@ -167,7 +167,7 @@ def test_load_gives_back_everything_exactly(database: Database, store: DatabaseS
     queue_searches(database, metric="brier", folds=3, space={"prediction": ["logistic_regression"]})
     claim = take(store)
     assert store.load(claim).start is None
-    start = Start((make_configuration(),), {"prediction/random_forest": 0.1 + 0.2}, {"subspaces": 5}, 0.5, 3)
+    start = Start((make_configuration(),), {"prediction/random_forest": 0.1 + 0.2}, {"subspaces": 5}, 0.02, 0.5, 3)
     store.record_start(claim, start)
     proposals = [make_proposal(batch) for batch in range(3)]
     evaluations = [
