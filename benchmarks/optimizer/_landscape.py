@@ -25,12 +25,11 @@ import zlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import joblib
 import numpy as np
 from _forest import Forest, fit_probability, fit_regression
+from _kept import kept
 from _pool import Pool
 from _problem import Problem
 from _process import Flat, Process, Product
@@ -45,7 +44,6 @@ SURROGATES = ("trees", "gp")
 LEAST_CORRELATION = 0.6
 # Change it with anything that changes what a surrogate answers.
 VERSION = 1
-CACHE = Path(__file__).parents[2] / "build" / "optimizer"
 
 _PARTS, _CLIP, _NOISE = 8, 1.5, 0.7
 _DRAWS, _KEPT, _ROUNDS, _MUTATIONS = 12_000, 40, 12, 30
@@ -208,15 +206,7 @@ def landscape(pool: Pool, surrogate: str) -> Landscape:
         The same one every time.
     """
     fingerprint = _fingerprint(pool, surrogate)
-    path = CACHE / f"{pool.name}-{surrogate}-{fingerprint}.joblib"
-    if path.exists():
-        cached: Landscape = joblib.load(path)
-        return cached
-    fitted = _fit(pool, surrogate, fingerprint)
-    CACHE.mkdir(parents=True, exist_ok=True)
-    joblib.dump(fitted, path.with_suffix(".part"))
-    path.with_suffix(".part").replace(path)
-    return fitted
+    return kept(f"{pool.name}-{surrogate}-{fingerprint}", lambda: _fit(pool, surrogate, fingerprint))
 
 
 def _fingerprint(pool: Pool, surrogate: str) -> str:

@@ -162,20 +162,23 @@ def execute(task: Task) -> str:
     with threadpool_limits(1):
         surface = _landscape(task.cohort, task.surrogate, task.pools)
         entry = METHODS[task.method]
-        shard = _resumed(_empty(task, surface), task)
+        shard, earlier = _resumed(_empty(task, surface), task)
         name = f"{task.table} b{task.batch} {task.cohort} {task.surrogate} {task.method}"
         if not surface.is_faithful:
             return f"{name}: left out, held-out rank correlation {surface.correlation:.2f}"
-        done = {r.seed for r in shard.runs if r.budget >= task.budget}
+        made = 0
         for seed in task.seeds:
-            if seed in done:
+            if any(r.seed == seed and r.budget >= task.budget for r in shard.runs):
                 continue
-            others = tuple(r for r in shard.runs if r.seed != seed)
-            shard = replace(
-                shard, runs=tuple(sorted((*others, _one(task, entry, surface, seed)), key=lambda r: r.seed))
-            )
+            record = _one(task, entry, surface, seed)
+            if any(r.seed == seed and r.is_repeated_by(record) for r in earlier):
+                shard = replace(shard, runs=earlier)
+            earlier = ()
+            others = (r for r in shard.runs if r.seed != seed)
+            shard = replace(shard, runs=tuple(sorted((*others, record), key=lambda r: r.seed)))
             shard.write(task.shards)
-        return f"{name}: {len(task.seeds) - len(done & set(task.seeds))} runs, {len(done)} were there"
+            made += 1
+        return f"{name}: {made} runs, {len(shard.runs) - made} were there"
 
 
 def _empty(task: Task, surface: Landscape) -> Shard:
@@ -193,18 +196,17 @@ def _empty(task: Task, surface: Landscape) -> Shard:
     )
 
 
-def _resumed(shard: Shard, task: Task) -> Shard:
-    """With the runs that were kept before, as far as they are of the same landscape and, where asked, method."""
+def _resumed(shard: Shard, task: Task) -> tuple[Shard, tuple[Run, ...]]:
+    """With the runs that were kept before of the same landscape and method; and those of an earlier version of it.
+
+    Runs of two versions are put into one shard only if the first that is made anew repeats an earlier one.
+    """
     path = shard.path(task.shards)
-    if not path.exists():
-        return shard
-    kept = read_shard(path)
-    if kept.fingerprint != shard.fingerprint:
-        return shard
-    if kept.method_fingerprint == shard.method_fingerprint:
-        return kept
-    # Runs of two versions of a method are never put into one shard.
-    return shard if task.redo_stale or not _covers(kept, task) else kept
+    if not path.exists() or (kept := read_shard(path)).fingerprint != shard.fingerprint:
+        return shard, ()
+    if kept.method_fingerprint == shard.method_fingerprint or (_covers(kept, task) and not task.redo_stale):
+        return kept, ()
+    return shard, kept.runs
 
 
 def _covers(kept: Shard, task: Task) -> bool:

@@ -54,6 +54,11 @@ class Run:
         picked = self.picks.get(str(evaluations))
         return int(self.incumbents()[min(evaluations, len(self)) - 1]) if picked is None else picked
 
+    def is_repeated_by(self, other: Run) -> bool:
+        """Whether another run with this seed, as long or longer, began with the same answers and picks."""
+        has_picks = self.picks.items() <= other.picks.items()
+        return has_picks and self.observed == other.observed[: len(self)]
+
     def truth_of(self, numbers: Sequence[int] | NDArray[np.int64]) -> NDArray[np.float64]:
         """f of evaluations; NaN for -1."""
         truth = np.array([*(np.nan if t is None else t for t in self.truth), np.nan])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 from _cohorts import family_of
+from _kept import kept, source
 from _pool import Pool, all_names, read
 from _problem import Problem
 
@@ -23,6 +25,8 @@ from autoprog.metalearning import (
 from autoprog.metalearning.similarity import WeightForm
 from autoprog.optimizer import OptimizerOptions, Start
 from autoprog.space import Configuration
+
+_SOURCES = ("metalearning/*.py", "optimizer/*.py", "space/*.py")
 
 
 def learnt(cohort: str, folder: Path, problem: Problem, form: WeightForm = "softmin") -> Start:
@@ -100,6 +104,12 @@ def _learnt_alone(name: str, folder: Path) -> CohortStatistics | None:
 
 
 def _learnt(pool: Pool, references: Mapping[str, Configuration]) -> CohortStatistics | None:
+    digest = hashlib.sha256(b"".join(map(source, _SOURCES)) + repr(pool).encode())
+    digest.update(repr(sorted((kind, c.key) for kind, c in references.items())).encode())
+    return kept(f"{pool.name}-{digest.hexdigest()[:16]}", lambda: _learn(pool, references))
+
+
+def _learn(pool: Pool, references: Mapping[str, Configuration]) -> CohortStatistics | None:
     return learn_statistics(
         pool.history,
         pool.space,

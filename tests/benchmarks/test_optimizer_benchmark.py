@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+import zlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,9 +16,10 @@ from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 
+from autoprog.evaluation import Evaluation, Status
 from autoprog.optimizer import Start
 from autoprog.optimizer.initial import SIMPLE_PIPELINE
-from autoprog.space import STAGES, Space, TableShape
+from autoprog.space import STAGES, Configuration, Space, TableShape
 
 ROOM = Path(__file__).parents[2] / "benchmarks" / "optimizer"
 Part = Callable[[str], ModuleType]
@@ -200,3 +203,41 @@ def test_a_pool_is_balanced_over_the_predictors(part: Part) -> None:
     assert len(count) == len(part("_problem").Problem(COMPLETE).space.stages[2])
     assert max(count.values()) == 4
     assert tuple(drawn[0].step(stage).algorithm for stage in STAGES) == SIMPLE_PIPELINE
+
+
+@pytest.mark.parametrize("is_the_same", [True, False])
+def test_runs_of_an_earlier_version_are_kept_only_if_the_first_new_one_repeats_its_own(
+    part: Part, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_the_same: bool
+) -> None:
+    runs, shards = part("_runs"), part("_shards")
+    monkeypatch.setattr(runs, "_landscape", lambda *_: _Surface(part("_problem").Problem(COMPLETE)))
+    task = runs.Task("shared", 1, "pima", "gp", "random", (0, 1), 12, tmp_path, tmp_path)
+    runs.execute(task)
+    (path,) = tmp_path.glob("*/*/*.json.gz")
+    before = shards.read(path)
+    assert [r.seed for r in before.runs] == [0, 1]
+    first = before.runs[0] if is_the_same else replace(before.runs[0], observed=before.runs[1].observed)
+    replace(before, method_fingerprint="earlier", runs=(first, before.runs[1])).write(tmp_path)
+    runs.execute(replace(task, seeds=(0,), redo_stale=True))
+    after = shards.read(path)
+    assert after.method_fingerprint == before.method_fingerprint
+    assert [r.seed for r in after.runs] == [0, 1][: 1 + is_the_same]
+
+
+class _Surface:
+    """Stands for a landscape: the score is a checksum of the configuration, in (0, 1)."""
+
+    fingerprint, is_faithful, correlation, median, best, mean_seconds = "f", True, 1.0, 0.5, 1.0, 1.0
+
+    def __init__(self, problem: Any) -> None:
+        self.problem = problem
+
+    def truth(self, configurations: Sequence[Configuration]) -> np.ndarray:
+        return np.array([zlib.crc32(c.key.encode()) / 2**32 for c in configurations])
+
+    def evaluate(self, first: int, batch: int, configurations: Sequence[Configuration], _seed: int) -> list[Evaluation]:
+        scores = self.truth(configurations).tolist()
+        return [
+            Evaluation(first + i, batch, c, Status.SUCCEEDED, s, (s,), duration_s=1.0)
+            for i, (c, s) in enumerate(zip(configurations, scores, strict=True))
+        ]
