@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -161,6 +162,24 @@ def test_a_queue_that_is_open_sees_workers_come(
                     queue.submit(Call(f"{outcome.key}+", functions.sleep, (0.1,)), LIMITS)
     assert seen[0] == 2
     assert seen[-1] == 3
+
+
+def test_a_busy_scheduler_is_waited_for_where_its_answer_counts(processes: list[subprocess.Popen[bytes]]) -> None:
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    scheduler = start_scheduler(port)
+    processes += [scheduler, start_worker(address)]
+    with DaskEngine.connect(address, patience_s=60) as engine:
+        wait_until(lambda: engine.health().slots == 1)
+        scheduler.send_signal(signal.SIGSTOP)
+        answers = threading.Timer(6.0, scheduler.send_signal, [signal.SIGCONT])
+        answers.start()
+        try:
+            assert engine.health() == EngineHealth(reachable=False, slots=0)  # after two seconds
+            assert engine.slots == 1
+        finally:
+            answers.cancel()
+            scheduler.send_signal(signal.SIGCONT)
 
 
 def test_what_a_killed_client_began_is_killed(
