@@ -319,7 +319,7 @@ def test_a_session_goes_on_on_a_server_that_was_started_anew(
     assert made(give(anew, first, True), 200)["result"]["object"] == "o2"
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("backend", ["sqlite"])
 def test_a_session_goes_on_in_another_process(client: TestClient, database: Database, tmp_path: Path) -> None:
     first = made(give(client, open_session(client, by_object(client)["id"]), True), 200)
     code = (

@@ -16,7 +16,7 @@ from tests.deployment.installation import PATIENCE_S, Installation, wait_until
 
 pytestmark = [
     pytest.mark.timeout(600),
-    pytest.mark.parametrize("empty_database", ["postgresql"], indirect=True),
+    pytest.mark.parametrize("backend", ["postgresql"]),
 ]
 
 SETTINGS = {

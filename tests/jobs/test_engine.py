@@ -53,7 +53,7 @@ def await_end(database: Database, job_id: str) -> None:
         time.sleep(0.05)
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("backend", ["sqlite"])
 def test_work_that_hangs_is_killed_and_the_next_job_goes_on(
     database: Database, files: Files, engine: DaskEngine
 ) -> None:
@@ -73,7 +73,7 @@ def test_work_that_hangs_is_killed_and_the_next_job_goes_on(
     np.testing.assert_array_equal(built.query, grow_tree(model).query)
 
 
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+@pytest.mark.parametrize("backend", ["sqlite"])
 def test_a_job_whose_runner_stops_is_ended_at_once(database: Database, files: Files, engine: DaskEngine) -> None:
     (job_id,) = queue_jobs(database, files)
     work = {TREE: Work(hang, CallLimits(time_s=600, memory_mb=1024))}

@@ -28,7 +28,7 @@ LEARNERS = ["cox", "logistic_regression", "ridge"]
 Benches = Callable[[Cohort], Bench]
 
 # What is stored of these searches is of the same kinds on every server; `test_runner` runs on all.
-pytestmark = pytest.mark.parametrize("database", ["sqlite"], indirect=True)
+pytestmark = pytest.mark.parametrize("backend", ["sqlite"])
 
 
 @pytest.fixture

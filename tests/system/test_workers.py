@@ -39,7 +39,7 @@ SETTINGS: dict[str, Any] = {
 @pytest.mark.slow
 @pytest.mark.ci
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("database", ["sqlite"], indirect=True)  # which server keeps it changes nothing here
+@pytest.mark.parametrize("backend", ["sqlite"])  # which server keeps it changes nothing here
 def test_one_worker_and_two_evaluate_alike(database: Database, tmp_path: Path) -> None:
     bench = Bench(database, Files(str(tmp_path / "files")), real_cohort("hepatitis"))
     found = []
