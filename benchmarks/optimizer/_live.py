@@ -23,16 +23,14 @@ from _cohorts import FOLDS, whole
 from _methods import METHODS
 from _pool import LIMIT_S, MEMORY_MB, SLOTS
 from _problem import Problem
-from _runs import fingerprint_with, run, shared_design
+from _runs import fingerprint_with, run, shared_design, taught
 from _shards import Run, Shard
 from _shards import read as read_shard
-from _transfer import learnt
 from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.evaluation import METRICS, Evaluation, Plan, Status, fit_pipeline
-from autoprog.optimizer import Start
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.ports import CallLimits, CohortRef
 from autoprog.space import Configuration, stratified_rows
@@ -188,9 +186,9 @@ def _one(name: str, seed: int, method: str, plan: LivePlan, split: _Split) -> st
     fingerprint = entry.fingerprint()
     is_own = plan.table == "own"
     # The pool's patients are more, or others; what is learnt from them is what is valid here.
-    taught = entry.lessons(learnt(name, plan.pools, split.problem)) if entry.learns and is_own else Start()
-    first = entry.first(taught) if is_own else shared_design(name, split.problem, seed)
-    of_split = fingerprint_with(split.fingerprint, taught)
+    known = taught(entry, plan.table, name, plan.pools, split.problem)
+    first = entry.first(known) if is_own else shared_design(name, split.problem, seed)
+    of_split = fingerprint_with(split.fingerprint, known)
     shard = Shard(plan.table, plan.batch, name, f"split{seed}", method, of_split, fingerprint, None, None, None)
     path = shard.path(plan.folder)
     if path.exists():
@@ -200,7 +198,7 @@ def _one(name: str, seed: int, method: str, plan: LivePlan, split: _Split) -> st
             return "was there"
     with threadpool_limits(1):
         record, evaluations = run(
-            entry, split.problem, split.evaluate, first, taught, batch=plan.batch, budget=plan.budget, seed=seed
+            entry, split.problem, split.evaluate, first, known, batch=plan.batch, budget=plan.budget, seed=seed
         )
     outer = {str(at): _outer(record, evaluations, at, split) for at in OUTER if at <= plan.budget}
     replace(shard, runs=(replace(record, outer=outer),)).write(plan.folder)

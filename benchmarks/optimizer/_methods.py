@@ -67,9 +67,14 @@ class Entry:
         """Whether it is the search's own optimizer, which makes its own first design."""
         return self.place.startswith("_ours:")
 
-    def lessons(self, learnt: Start) -> Start:
+    def learns_in(self, table: str) -> tuple[Lesson, ...]:
+        """What of it serves in a table: a shared first design takes the place of a portfolio."""
+        return tuple(lesson for lesson in self.learns if table == "own" or lesson != "portfolio")
+
+    def lessons(self, learnt: Start, table: str) -> Start:
         """What of all that was learnt it is given, and how far it is to be trusted."""
-        return Start(**{name: getattr(learnt, name) for name in (*self.learns, "trust")}) if self.learns else Start()
+        given = self.learns_in(table)
+        return Start(**{name: getattr(learnt, name) for name in (*given, "trust")}) if given else Start()
 
     def first(self, learnt: Start) -> tuple[Configuration, ...]:
         """What is evaluated before it is asked for the first time, where it starts as it likes."""
@@ -126,8 +131,9 @@ METHODS = {
 
 
 def distinct_when_shared(methods: Sequence[str]) -> list[str]:
-    """The methods that differ by more than what they are taught beforehand, which from a shared design is nothing."""
+    """The methods that differ by more than the portfolio that they begin with."""
     distinct: dict[str, str] = {}
     for method in methods:
-        distinct.setdefault(repr((METHODS[method].place, sorted(METHODS[method].options.items()))), method)
+        entry = METHODS[method]
+        distinct.setdefault(repr((entry.place, sorted(entry.options.items()), entry.learns_in("shared"))), method)
     return list(distinct.values())

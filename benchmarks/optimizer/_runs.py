@@ -59,7 +59,7 @@ def run(
     problem: Problem,
     evaluate: Evaluate,
     first: Sequence[Configuration],
-    taught: Start,
+    known: Start,
     *,
     batch: int,
     budget: int,
@@ -77,7 +77,7 @@ def run(
         Answers a batch.
     first : sequence of Configuration
         What is evaluated before the method is asked; may be empty.
-    taught : Start
+    known : Start
         What the method knows beforehand.
     batch : int
         Configurations that are asked for at once.
@@ -93,7 +93,7 @@ def run(
     list of Evaluation
         In order of proposal.
     """
-    method = entry.start(problem, seed, budget, taught)
+    method = entry.start(problem, seed, budget, known)
     evaluations: list[Evaluation] = []
     proposer_s: list[float] = []
     picks: dict[str, int | None] = {}
@@ -182,14 +182,16 @@ def execute(task: Task) -> str:
 
 
 def _empty(task: Task, surface: Landscape) -> Shard:
+    entry = METHODS[task.method]
+    known = taught(entry, task.table, task.cohort, task.pools, surface.problem)
     return Shard(
         task.table,
         task.batch,
         task.cohort,
         task.surrogate,
         task.method,
-        fingerprint_with(surface.fingerprint, _taught(task, surface.problem)),
-        METHODS[task.method].fingerprint(),
+        fingerprint_with(surface.fingerprint, known),
+        entry.fingerprint(),
         surface.median,
         surface.best,
         surface.mean_seconds,
@@ -214,14 +216,14 @@ def _covers(kept: Shard, task: Task) -> bool:
 
 
 def _one(task: Task, entry: Entry, surface: Landscape, seed: int) -> Run:
-    taught = _taught(task, surface.problem)
-    first = entry.first(taught) if task.table == "own" else shared_design(task.cohort, surface.problem, seed)
+    known = taught(entry, task.table, task.cohort, task.pools, surface.problem)
+    first = entry.first(known) if task.table == "own" else shared_design(task.cohort, surface.problem, seed)
     record, evaluations = run(
         entry,
         surface.problem,
         lambda number, batch, configurations: surface.evaluate(number, batch, configurations, seed),
         first,
-        taught,
+        known,
         batch=task.batch,
         budget=task.budget,
         seed=seed,
@@ -235,9 +237,9 @@ def shared_design(cohort: str, problem: Problem, seed: int) -> Sequence[Configur
     return problem.first_design(FIRST_DESIGN, np.random.default_rng([seed, zlib.crc32(cohort.encode())]))
 
 
-def _taught(task: Task, problem: Problem) -> Start:
-    entry = METHODS[task.method]
-    return entry.lessons(learnt(task.cohort, task.pools, problem)) if entry.learns and task.table == "own" else Start()
+def taught(entry: Entry, table: str, cohort: str, pools: Path, problem: Problem) -> Start:
+    """What a method knows of a cohort before its first evaluation."""
+    return entry.lessons(learnt(cohort, pools, problem), table) if entry.learns_in(table) else Start()
 
 
 def fingerprint_with(fingerprint: str, taught: Start) -> str:

@@ -74,15 +74,18 @@ def test_what_is_learnt_comes_from_other_families_and_serves_here(part: Part, tm
     valid = {tuple(a.name for a in kind) for kind in problem.kinds}
     assert all(tuple(c.step(stage).algorithm for stage in STAGES) in valid for c in taught.portfolio)
     methods = part("_methods").METHODS
-    assert methods["cold"].lessons(taught) == Start()
-    assert methods["portfolio_alone"].lessons(taught) == Start(taught.portfolio, trust=taught.trust)
-    assert methods["tpe_portfolio"].first(methods["tpe_portfolio"].lessons(taught)) == taught.portfolio
+    assert methods["cold"].lessons(taught, "own") == methods["portfolio_alone"].lessons(taught, "shared") == Start()
+    assert methods["portfolio_alone"].lessons(taught, "own") == Start(taught.portfolio, trust=taught.trust)
+    assert methods["tpe_portfolio"].first(methods["tpe_portfolio"].lessons(taught, "own")) == taught.portfolio
+    assert methods["default"].lessons(taught, "own") == replace(taught, n_cohorts=0)
+    assert methods["default"].lessons(taught, "shared") == replace(taught, portfolio=(), n_cohorts=0)
     assert methods["default"].first(taught) == ()  # it makes its first design itself
 
 
-def test_from_a_shared_design_methods_differ_by_more_than_what_they_know(part: Part) -> None:
+def test_from_a_shared_design_methods_differ_by_more_than_their_portfolio(part: Part) -> None:
     distinct = part("_methods").distinct_when_shared
-    assert distinct(["default", "cold", "prior_alone", "ucb", "tpe", "tpe_portfolio"]) == ["default", "ucb", "tpe"]
+    methods = ["default", "cold", "portfolio_alone", "prior_alone", "ucb", "tpe", "tpe_portfolio"]
+    assert distinct(methods) == ["default", "cold", "ucb", "tpe"]
 
 
 def test_flat_forests_answer_as_the_library(part: Part) -> None:
