@@ -7,13 +7,12 @@ import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any, Literal
 
+from _kept import source
 from _method import Method
 from _problem import Problem
 
-import autoprog
 from autoprog.optimizer import Start
 from autoprog.space import Configuration
 
@@ -87,8 +86,7 @@ class Entry:
         if module in _PACKAGES:
             digest.update(version(_PACKAGES[module]).encode())
         for pattern in (_SOURCES if self.is_ours else ()) + (_OF_LESSONS if self.learns else ()):
-            for file in sorted(Path(autoprog.__file__).parent.glob(pattern)):
-                digest.update(file.read_bytes())
+            digest.update(source(pattern))
         return digest.hexdigest()[:16]
 
 

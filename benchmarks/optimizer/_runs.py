@@ -242,11 +242,11 @@ def taught(entry: Entry, table: str, cohort: str, pools: Path, problem: Problem)
     return entry.lessons(learnt(cohort, pools, problem), table) if entry.learns_in(table) else Start()
 
 
-def fingerprint_with(fingerprint: str, taught: Start) -> str:
+def fingerprint_with(fingerprint: str, known: Start) -> str:
     """With what the search knew beforehand, as far as it is more than a machine's rounding."""
-    if taught == Start():
+    if known == Start():
         return fingerprint
-    text = json.dumps(_rounded(taught.to_json()), sort_keys=True)
+    text = json.dumps(_rounded(known.to_json()), sort_keys=True)
     return f"{fingerprint}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
