@@ -29,7 +29,7 @@ from _shards import SHARDS
 _RESULTS = Path(__file__).parents[1] / "results"
 _LIVE = Path(__file__).parent / "live"
 _OPEN_COHORTS = Path(__file__).parents[2] / "autoprog" / "metalearning" / "data" / "open_cohorts.json.gz"
-_LIVE_METHODS = ("default", "paper", "tpe", "smac", "random")
+_LIVE_METHODS = ("default", "fixed_families", "random_decompositions", "tpe", "smac", "random")
 
 
 def _pools(arguments: argparse.Namespace) -> None:
