@@ -9,15 +9,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.spatial.distance import cdist
 from scipy.special import ndtr
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
 from autoprog.space.hyperparameters import Choice, Integer, Parameter
-from autoprog.space.prediction.two_classes import two_classes
+from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 if TYPE_CHECKING:
     from autoprog.space.prediction.variational import KernelName
@@ -28,7 +27,7 @@ _MAX_PATIENTS = 50_000
 _BLOCK = 10_000
 
 
-class GaussianProcess(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class GaussianProcess(BinaryClassifier):
     """Binary classification by a sparse variational Gaussian process with a probit link.
 
     Expects standardised columns. The notation is that of `autoprog.space.prediction.variational`, which does the fit.
@@ -71,11 +70,6 @@ class GaussianProcess(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.ard = ard
         self.inducing = inducing
         self.random_state = random_state
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the process.
@@ -128,11 +122,6 @@ class GaussianProcess(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         blocks = (columns[start : start + _BLOCK] for start in range(0, len(columns), _BLOCK))
         risk = np.concatenate([self._risk(block) for block in blocks])
         return np.column_stack([1.0 - risk, risk])
-
-    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
-        """The more probable class of each patient, shape = (n_patients,)."""
-        proba = self.predict_proba(X)
-        return np.asarray(self.classes_[(proba[:, 1] > 0.5).astype(np.intp)])
 
     def _risk(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         r = cdist(X / self.lengths_, self.points_ / self.lengths_)

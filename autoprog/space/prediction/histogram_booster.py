@@ -7,14 +7,14 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from autoprog.space.prediction.two_classes import two_classes
+from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 
-class HistogramBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class HistogramBooster(BinaryClassifier):
     """A booster that refuses an outcome of one class and is told which columns hold codes when it is fitted.
 
     Both libraries take an only class, whichever it is, for the absence of the event, and would give patients who all
@@ -83,22 +83,6 @@ class HistogramBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         probability: NDArray[np.floating] = self.estimator_.predict_proba(X)
         return probability
-
-    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
-        """The more probable class of each patient.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients,)
-            Of the type of the outcome.
-        """
-        most_probable: NDArray[np.generic] = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-        return most_probable
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()

@@ -8,13 +8,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
 from autoprog.space.hyperparameters import Float, Integer, Parameter
-from autoprog.space.prediction.two_classes import two_classes
+from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 # Training makes at most 1,500 steps of 256 patients: each of this many is read about five times.
 _MAX_PATIENTS = 75_000
@@ -24,7 +23,7 @@ _CLIP = 3.0
 _BLOCK = 10_000
 
 
-class MultilayerPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class MultilayerPerceptron(BinaryClassifier):
     """Binary classification by a fully connected network of rectified units.
 
     Columns are centred at the median, divided by the interquartile range and bent smoothly into (-3, 3), so that an
@@ -80,11 +79,6 @@ class MultilayerPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         self.weight_decay = weight_decay
         self.random_state = random_state
 
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
-        return tags
-
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Train the network.
 
@@ -135,11 +129,6 @@ class MultilayerPerceptron(ClassifierMixin, BaseEstimator):  # type: ignore[misc
         blocks = (columns[start : start + _BLOCK] for start in range(0, len(columns), _BLOCK))
         logits = np.concatenate([self._logits(block) for block in blocks])
         return np.column_stack([expit(-logits), expit(logits)])
-
-    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
-        """The more probable class of each patient, shape = (n_patients,)."""
-        proba = self.predict_proba(X)
-        return np.asarray(self.classes_[(proba[:, 1] > 0.5).astype(np.intp)])
 
     def _scaled(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         z = (X - self.centre_) / self.scale_

@@ -18,15 +18,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, logit
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
-from autoprog.space.prediction.two_classes import two_classes
+from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 
-class PlattScaled(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class PlattScaled(BinaryClassifier):
     """A classifier with margins, and a logistic map of them fitted on cross-fitted margins.
 
     `CalibratedClassifierCV` does the same with a slope of any sign. Where the columns say little, margins of held-out
@@ -123,22 +123,6 @@ class PlattScaled(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         risk = expit(self.slope_ * self.decision_function(X) + self.intercept_)
         return np.column_stack([1.0 - risk, risk])
-
-    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
-        """The more probable class of each patient.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients,)
-            Of the type of the outcome.
-        """
-        most_probable: NDArray[np.generic] = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-        return most_probable
 
 
 def _logistic_map(

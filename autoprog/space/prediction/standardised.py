@@ -6,15 +6,15 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.base import BaseEstimator, clone
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags, get_tags
 from sklearn.utils.validation import check_is_fitted
 
-from autoprog.space.prediction.two_classes import two_classes
+from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 
-class Standardised(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class Standardised(BinaryClassifier):
     """Standardise the columns on the training patients, then fit a classifier to them.
 
     A scikit-learn `Pipeline` of the two refuses `sample_weight` unless routing of metadata is switched on for the whole
@@ -87,22 +87,6 @@ class Standardised(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         probability: NDArray[np.float64] = self.estimator_.predict_proba(self._standardised(X))
         return probability
-
-    def predict(self, X: ArrayLike) -> NDArray[np.generic]:
-        """The more probable class of each patient.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients,)
-            Of the type of the outcome.
-        """
-        most_probable: NDArray[np.generic] = self.classes_[np.argmax(self.predict_proba(X), axis=1)]
-        return most_probable
 
     def _standardised(self, X: ArrayLike) -> NDArray[np.float64]:
         columns: NDArray[np.float64] = self.scaler_.transform(X) - self.origin
