@@ -4,6 +4,7 @@
     python benchmarks/optimizer surrogates                                      fit both surrogates to each pool
     python benchmarks/optimizer runs --table shared --workers 2                 all methods on all landscapes (hours)
     python benchmarks/optimizer live --data FOLDER                              the same on real evaluations (hours)
+    python benchmarks/optimizer replays                                         the same among the pools' evaluations
     python benchmarks/optimizer prior                                           learn the shipped prior from all pools
     python benchmarks/optimizer lessons                                         what cohorts teach, without a search
     python benchmarks/optimizer                                                 print the figures of what was run
@@ -23,11 +24,11 @@ from pathlib import Path
 import _pool
 from _cohorts import ALL, COHORTS, COPIES
 from _landscape import SURROGATES, landscape
-from _methods import METHODS, distinct_when_shared
+from _methods import METHODS, REPLAYED, distinct_when_shared
 from _shards import SHARDS
 
 _RESULTS = Path(__file__).parents[1] / "results"
-_LIVE = Path(__file__).parent / "live"
+_LIVE, _REPLAYS = Path(__file__).parent / "live", Path(__file__).parent / "replays"
 _OPEN_COHORTS = Path(__file__).parents[2] / "autoprog" / "metalearning" / "data" / "open_cohorts.json.gz"
 _LIVE_METHODS = ("default", "fixed_families", "random_decompositions", "tpe", "smac", "random")
 
@@ -133,11 +134,19 @@ def _live(arguments: argparse.Namespace) -> None:
     make(arguments.cohorts, plan)
 
 
+def _replays(arguments: argparse.Namespace) -> None:
+    from _replay import ReplayPlan, make  # noqa: PLC0415  learning libraries
+
+    methods, seeds = tuple(arguments.methods), tuple(range(arguments.seeds))
+    plan = ReplayPlan(methods, seeds, arguments.budget, arguments.pools, arguments.replays, arguments.workers)
+    make(_chosen(arguments), plan)
+
+
 def _figures(arguments: argparse.Namespace) -> None:
     from _figures import figures  # noqa: PLC0415  learning libraries
     from _markdown import markdown  # noqa: PLC0415
 
-    document = figures(arguments.shards, arguments.live)
+    document = figures(arguments.shards, arguments.live, arguments.replays)
     arguments.markdown.write_text(markdown(document))
     print(json.dumps(document, indent=2))
 
@@ -146,6 +155,9 @@ def _common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--pools", type=Path, default=_pool.POOLS, help="folder of the pools")
     parser.add_argument("--shards", type=Path, default=SHARDS, help="folder of the runs on surrogates")
     parser.add_argument("--live", type=Path, default=_LIVE, help="folder of the runs on real evaluations")
+    parser.add_argument(
+        "--replays", type=Path, default=_REPLAYS, help="folder of the runs among the pools' evaluations"
+    )
 
 
 def _searches(parser: argparse.ArgumentParser, methods: list[str], budget: int, seeds: int) -> None:
@@ -204,11 +216,19 @@ def _parser() -> argparse.ArgumentParser:
     _searches(live, list(_LIVE_METHODS), 50, 3)
     live.set_defaults(run=_live)
 
+    replays = commands.add_parser("replays", help="run methods among the evaluations of the pools")
+    replays.add_argument("--cohorts", nargs="+", metavar="COHORT")
+    replays.add_argument("--methods", nargs="+", choices=REPLAYED, default=list(REPLAYED), metavar="METHOD")
+    replays.add_argument("--seeds", type=int, default=10, help="runs of a method on a pool")
+    replays.add_argument("--budget", type=int, default=50, help="evaluations of a run")
+    replays.add_argument("--workers", type=int, default=2, help="processes")
+    replays.set_defaults(run=_replays)
+
     figures = commands.add_parser("figures", help="print the figures, as without a command")
     for command in (parser, figures):
         command.add_argument("--markdown", type=Path, default=_RESULTS / "optimizer.md", help="where the tables go")
         command.set_defaults(run=_figures)
-    for command in (parser, pools, prior, lessons, surrogates, runs, live, figures):
+    for command in (parser, pools, prior, lessons, surrogates, runs, live, replays, figures):
         _common(command)
     return parser
 

@@ -25,7 +25,7 @@ _OURS = "default"
 _PACKAGES = ("autoprog", "numpy", "scipy", "scikit-learn", "torch", "gpytorch", "optuna", "smac", "botorch")
 
 
-def figures(shards: Path, live: Path) -> dict[str, Any]:
+def figures(shards: Path, live: Path, replays: Path) -> dict[str, Any]:
     """All figures.
 
     Parameters
@@ -34,6 +34,8 @@ def figures(shards: Path, live: Path) -> dict[str, Any]:
         Folder of the runs on surrogates.
     live : Path
         Folder of the runs on real evaluations.
+    replays : Path
+        Folder of the runs among the pools' evaluations.
 
     Returns
     -------
@@ -42,7 +44,7 @@ def figures(shards: Path, live: Path) -> dict[str, Any]:
     """
     kept = list(read_all(shards))
     summary = shards / "surrogates.json"
-    real = list(read_all(live))
+    real, replayed = list(read_all(live)), list(read_all(replays))
     return {
         "benchmark": "optimizer",
         "surrogates": json.loads(summary.read_text()) if summary.exists() else [],
@@ -50,7 +52,8 @@ def figures(shards: Path, live: Path) -> dict[str, Any]:
             f"{t}, batch {b}": _table([s for s in kept if (s.table, s.batch) == (t, b)]) for t, b in _sets(kept)
         },
         "live": {f"{t}, batch {b}": _live([s for s in real if (s.table, s.batch) == (t, b)]) for t, b in _sets(real)},
-        "outdated": sorted({s.method for s in (*kept, *real) if _is_outdated(s)}),
+        "replays": _table(replayed) if replayed else {},
+        "outdated": sorted({s.method for s in (*kept, *real, *replayed) if _is_outdated(s)}),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
         "machine": platform.machine(),
     }

@@ -23,7 +23,7 @@ from gpytorch.mlls import ExactMarginalLogLikelihood
 from autoprog.evaluation import Evaluation
 from autoprog.space import Configuration
 
-_FIRST, _RANDOM, _MUTATED, _ANCHORS = 10, 300, 300, 5
+FIRST, _RANDOM, _MUTATED, _ANCHORS = 10, 300, 300, 5
 _YOUNG = 30
 
 
@@ -48,8 +48,8 @@ class FlatProcess:
         self._numbers: dict[str, torch.Tensor] = {}
 
     def ask(self, size: int) -> Sequence[Configuration]:
-        if len(self._evaluations) < _FIRST:
-            return [self._problem.draw(self._rng) for _ in range(min(size, _FIRST - len(self._evaluations)))]
+        if len(self._evaluations) < FIRST:
+            return [self._problem.draw(self._rng) for _ in range(min(size, FIRST - len(self._evaluations)))]
         X, y = self._data()
         model = self._fitted(X, y)
         candidates = self._candidates()

@@ -25,6 +25,8 @@ def markdown(document: Mapping[str, Any]) -> str:
     for kind, tables in (("Surrogates", document["tables"]), ("Real evaluations", document["live"])):
         for name, table in tables.items():
             parts += [f"## {kind}: {name}", *_sections(table)]
+    if document["replays"]:
+        parts += ["## Among the pools' evaluations", *_sections(document["replays"])]
     return "\n\n".join(parts) + "\n"
 
 

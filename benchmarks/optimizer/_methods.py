@@ -127,6 +127,24 @@ METHODS = {
     "optuna_gp": Entry("_optuna:OptunaProcess", is_rival=True, seeds=3, budget=50),
 }
 
+# Those that can choose among the evaluations of a pool: ours by expected improvement, the rival that does, and chance.
+REPLAYED = (
+    "default",
+    "cold",
+    "fixed_families",
+    "random_decompositions",
+    "weighted_decompositions",
+    "no_families",
+    "one_decomposition",
+    "one_subspace",
+    "no_effects",
+    "cost_aware",
+    "unclipped",
+    "ranks",
+    "flat_gp",
+    "random",
+)
+
 
 def distinct_when_shared(methods: Sequence[str]) -> list[str]:
     """The methods that differ by more than the portfolio that they begin with."""

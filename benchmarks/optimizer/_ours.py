@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from _problem import Problem
 
 from autoprog.evaluation import METRICS, Evaluation, History
-from autoprog.optimizer import OptimizerOptions, Start, make_optimizer
-from autoprog.space import Configuration
+from autoprog.optimizer import Optimizer, OptimizerOptions, Start, make_optimizer
+from autoprog.space import Configuration, Space, TableShape
+
+Make = Callable[[Space, TableShape, OptimizerOptions, Start], Optimizer]
 
 
 class Ours:
@@ -26,15 +28,19 @@ class Ours:
         Evaluations to come.
     start : Start
         What other cohorts have taught.
+    make : callable
+        Of the optimizer; the package's own.
     **options
         `preset`, and fields of `OptimizerOptions` that differ from it.
     """
 
-    def __init__(self, problem: Problem, seed: int, budget: int, start: Start, **options: Any) -> None:
+    def __init__(
+        self, problem: Problem, seed: int, budget: int, start: Start, make: Make = make_optimizer, **options: Any
+    ) -> None:
         del budget
         preset = options.pop("preset", "default")
         chosen = OptimizerOptions.of(preset, {**start.constants, **options})
-        self._optimizer = make_optimizer(problem.space, problem.shape, chosen, start)
+        self._optimizer = make(problem.space, problem.shape, chosen, start)
         self._seed = seed
         self._evaluations: list[Evaluation] = []
         self._batches = 0

@@ -121,10 +121,10 @@ def run(
             break
         tell(configurations, asked_s)
         batches += 1
-    return _record(evaluations, proposer_s, picks, seed, budget), evaluations
+    return record(evaluations, proposer_s, picks, seed, budget), evaluations
 
 
-def _record(
+def record(
     evaluations: Sequence[Evaluation],
     proposer_s: Sequence[float],
     picks: dict[str, int | None],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import zlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -225,6 +226,21 @@ def test_runs_of_an_earlier_version_are_kept_only_if_the_first_new_one_repeats_i
     after = shards.read(path)
     assert after.method_fingerprint == before.method_fingerprint
     assert [r.seed for r in after.runs] == [0, 1][: 1 + is_the_same]
+
+
+@pytest.mark.parametrize("method", ["default", "random_decompositions", "random"])
+def test_a_replay_chooses_among_the_evaluations_of_a_pool_each_once(part: Part, tmp_path: Path, method: str) -> None:
+    for i, name in enumerate(("pima", "one", "two")):
+        part("_synthetic").make(name, tmp_path, 2, has_missing=i == 0)
+    pool, entry = part("_pool").read("pima", tmp_path), part("_methods").METHODS[method]
+    known = part("_runs").taught(entry, "own", "pima", tmp_path, part("_problem").Problem(pool.shape))
+    replay = part("_replay").replay
+    run, whole = (replay(pool, entry, known, seed=0, budget=budget) for budget in (9, 1_000))
+    scores = [e.score if e.score is None else round(e.score, 6) for e in pool.history]
+    assert run.observed[0] == scores[0]  # the simple pipeline's
+    assert whole.observed[:9] == run.observed
+    assert Counter(whole.observed) == Counter(scores)
+    assert whole.truth == whole.observed
 
 
 class _Surface:
