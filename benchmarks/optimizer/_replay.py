@@ -25,7 +25,7 @@ from _methods import METHODS, Entry
 from _ours import Ours
 from _pool import Pool, read
 from _problem import Problem
-from _runs import fingerprint_with, record, taught
+from _runs import fingerprint_with, recorded, taught
 from _shards import Run, Shard
 from _shards import read as read_shard
 from threadpoolctl import threadpool_limits
@@ -166,7 +166,7 @@ def replay(pool: Pool, entry: Entry, known: Start, seed: int, budget: int) -> Ru
         evaluations.append(entries.answer(len(evaluations), chosen))
         method.tell(evaluations[-1:])
         seconds.append(time.process_time() - start)
-    run = record(evaluations, seconds, {}, seed, budget)
+    run = recorded(evaluations, seconds, {}, seed, budget)
     return replace(run, truth=run.observed)
 
 
@@ -197,11 +197,9 @@ def _execute(name: str, method: str, plan: ReplayPlan) -> str:
             shard = kept if kept.method_fingerprint == shard.method_fingerprint else shard
         made = 0
         for seed in plan.seeds:
-            if any(r.seed == seed and r.budget >= plan.budget for r in shard.runs):
+            if shard.has(seed, plan.budget):
                 continue
-            others = (r for r in shard.runs if r.seed != seed)
-            run = replay(pool, entry, known, seed, plan.budget)
-            shard = replace(shard, runs=tuple(sorted((*others, run), key=lambda r: r.seed)))
+            shard = shard.followed_by(replay(pool, entry, known, seed, plan.budget))
             shard.write(plan.folder)
             made += 1
     return f"{name}, {method}: {made} runs, {len(shard.runs) - made} were there"

@@ -121,10 +121,10 @@ def run(
             break
         tell(configurations, asked_s)
         batches += 1
-    return record(evaluations, proposer_s, picks, seed, budget), evaluations
+    return recorded(evaluations, proposer_s, picks, seed, budget), evaluations
 
 
-def record(
+def recorded(
     evaluations: Sequence[Evaluation],
     proposer_s: Sequence[float],
     picks: dict[str, int | None],
@@ -168,14 +168,13 @@ def execute(task: Task) -> str:
             return f"{name}: left out, held-out rank correlation {surface.correlation:.2f}"
         made = 0
         for seed in task.seeds:
-            if any(r.seed == seed and r.budget >= task.budget for r in shard.runs):
+            if shard.has(seed, task.budget):
                 continue
             record = _one(task, entry, surface, seed)
             if any(r.seed == seed and r.is_repeated_by(record) for r in earlier):
                 shard = replace(shard, runs=earlier)
             earlier = ()
-            others = (r for r in shard.runs if r.seed != seed)
-            shard = replace(shard, runs=tuple(sorted((*others, record), key=lambda r: r.seed)))
+            shard = shard.followed_by(record)
             shard.write(task.shards)
             made += 1
         return f"{name}: {made} runs, {len(shard.runs) - made} were there"
@@ -212,7 +211,7 @@ def _resumed(shard: Shard, task: Task) -> tuple[Shard, tuple[Run, ...]]:
 
 
 def _covers(kept: Shard, task: Task) -> bool:
-    return set(task.seeds) <= {r.seed for r in kept.runs if r.budget >= task.budget}
+    return all(kept.has(seed, task.budget) for seed in task.seeds)
 
 
 def _one(task: Task, entry: Entry, surface: Landscape, seed: int) -> Run:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +87,15 @@ class Shard:
     def path(self, folder: Path) -> Path:
         """Where it is kept."""
         return folder / f"{self.table}-b{self.batch}" / f"{self.cohort}-{self.surrogate}" / f"{self.method}.json.gz"
+
+    def has(self, seed: int, budget: int) -> bool:
+        """Whether a run with this seed went so far."""
+        return any(r.seed == seed and r.budget >= budget for r in self.runs)
+
+    def followed_by(self, run: Run) -> Shard:
+        """With a run, in the place of one that had its seed."""
+        others = (r for r in self.runs if r.seed != run.seed)
+        return replace(self, runs=tuple(sorted((*others, run), key=lambda r: r.seed)))
 
     def write(self, folder: Path) -> None:
         """Keep it in the place of what was there."""
