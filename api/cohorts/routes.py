@@ -110,7 +110,10 @@ def delete_cohort(
     principal: Writer,
     models: Annotated[Literal["keep", "delete"], Query(description="what becomes of its models")] = "keep",
 ) -> None:
-    """Erase the patients and all that was learnt of single ones; refused while a search on it is running."""
+    """Erase the patients and all that was learnt of single ones.
+
+    Refused while a search on it is running, or a problem of test selection that is kept waits for its classifiers.
+    """
     with context.database.session() as session:
         freed = CohortRepository(session).delete(principal.owner_id, cohort_id, models=models)
     remove_unreferenced(context.database, context.files, freed)

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
 from autoprog.storage.database import Database
-from autoprog.storage.files import Files
+from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.test_selection import DiagnosticTest, make_arms, train_arms
 from tests.api.diagnosing import faults_of, made
@@ -107,17 +107,29 @@ def test_classifiers_are_trained_by_a_job(client: TestClient, runner: JobRunner)
     assert client.delete(url).status_code == 204
 
 
-def test_a_training_that_fails_says_why(client: TestClient, runner: JobRunner) -> None:
+def test_a_training_that_fails_says_why(client: TestClient, files: Files, runner: JobRunner) -> None:
     problem = ask(client, configuration={"prediction": {"algorithm": "gaussian_nb"}}, tests=CLEVELAND_TESTS[:2])
     assert problem["configuration"]["prediction"]["algorithm"] == "gaussian_nb"
     assert made(client.get("/v1/jobs"), 200)["items"][0]["kind"] == "test_selection_training"
     cohort_id = problem["cohort_id"]
-    assert client.delete(f"/v1/cohorts/{cohort_id}", params={"models": "keep"}).status_code == 204
+    files.delete(StoredFile("cohorts", made(client.get(f"/v1/cohorts/{cohort_id}"), 200)["sha256"]))
     assert runner.run_one()
     problem = made(client.get(f"{PROBLEMS}/{problem['id']}"), 200)
-    assert (problem["status"], problem["cohort_id"]) == ("failed", None)
+    assert (problem["status"], problem["cohort_id"]) == ("failed", cohort_id)
     assert "missing" in problem["error"]["detail"]
     assert client.post(f"{PROBLEMS}/{problem['id']}/rounds").status_code == 409
+    assert client.delete(f"/v1/cohorts/{cohort_id}").status_code == 204
+
+
+def test_a_cohort_stays_until_what_is_kept_of_it_is_trained(client: TestClient, runner: JobRunner) -> None:
+    problem = ask(client, configuration={"prediction": {"algorithm": "gaussian_nb"}}, tests=CLEVELAND_TESTS[:2])
+    url = f"/v1/cohorts/{problem['cohort_id']}"
+    refused = client.delete(url)
+    assert (refused.status_code, problem["id"] in refused.json()["detail"]) == (409, True)
+    assert runner.run_one()
+    assert client.delete(url).status_code == 204
+    problem = made(client.get(f"{PROBLEMS}/{problem['id']}"), 200)
+    assert (problem["status"], problem["cohort_id"]) == ("ready", None)
 
 
 def test_a_problem_goes_with_its_cohort_where_that_is_asked_for(client: TestClient, runner: JobRunner) -> None:

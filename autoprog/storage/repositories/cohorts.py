@@ -8,6 +8,7 @@ from typing import Any, Literal
 from sqlalchemy import delete, select
 
 from autoprog.errors import ConflictError
+from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
@@ -17,7 +18,15 @@ from autoprog.storage.repositories.diagnosis import files_of
 from autoprog.storage.repositories.frontiers import delete_frontier_jobs
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.repositories.test_selection import delete_problem
-from autoprog.storage.tables import CohortRow, DiagnosisModelRow, ModelRow, SearchRow, SearchStatus
+from autoprog.storage.tables import (
+    CohortRow,
+    DiagnosisModelRow,
+    JobRow,
+    JobStatus,
+    ModelRow,
+    SearchRow,
+    SearchStatus,
+)
 from autoprog.storage.test_selection_tables import SelectionProblemRow
 
 
@@ -95,7 +104,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         NotFoundError
             If there is none, or it is another owner's.
         ConflictError
-            If a search on it is running.
+            If a search on it is running, or a problem of test selection that is to be kept waits for its classifiers.
         """
         cohort = get_owned(self._session, CohortRow, owner_id, cohort_id, lock=True)
         self._refuse_running(cohort_id)
@@ -107,6 +116,8 @@ class CohortRepository(OwnedRepository[CohortRow]):
             files += [StoredFile("models", sha256) for sha256 in digests]
             files += self._delete_diagnosis_models(cohort_id)
             files += self._delete_selection_problems(cohort_id)
+        else:
+            self._refuse_training(cohort_id)
         delete_frontier_jobs(self._session, SearchRow.cohort_id == cohort_id)
         CohortStatisticsRepository(self._session).delete_of(cohort_id)
         self._session.execute(delete(CohortRow).where(CohortRow.id == cohort_id))
@@ -132,4 +143,20 @@ class CohortRepository(OwnedRepository[CohortRow]):
         running = [row.id for row in self._session.execute(searches) if row.status == SearchStatus.RUNNING]
         if running:
             msg = f"{len(running)} searches on this cohort are running; cancel them first: {', '.join(running)}"
+            raise ConflictError(msg)
+
+    def _refuse_training(self, cohort_id: str) -> None:
+        # None can be added meanwhile: whoever adds one locks the cohort.
+        training = (
+            select(SelectionProblemRow.id)
+            .join(JobRow, JobRow.subject_id == SelectionProblemRow.id)
+            .where(SelectionProblemRow.cohort_id == cohort_id, JobRow.kind == JobKind.TEST_SELECTION_TRAINING)
+            .where(JobRow.status.in_((JobStatus.QUEUED, JobStatus.RUNNING)))
+        )
+        waiting = self._session.scalars(training).all()
+        if waiting:
+            msg = (
+                f"{len(waiting)} problems of test selection are to be trained on this cohort; "
+                f"wait for them or delete them first: {', '.join(waiting)}"
+            )
             raise ConflictError(msg)

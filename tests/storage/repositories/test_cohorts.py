@@ -4,12 +4,20 @@ import pytest
 from sqlalchemy import func, select
 
 from autoprog.errors import ConflictError, NotFoundError
+from autoprog.jobs import JobKind
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files, StoredFile
-from autoprog.storage.repositories import CohortRepository, ModelRepository, SearchRepository
+from autoprog.storage.repositories import (
+    CohortRepository,
+    JobRepository,
+    ModelRepository,
+    SearchRepository,
+    SelectionProblemRepository,
+)
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import remove_unreferenced
-from autoprog.storage.tables import Base, EvaluationRow, ModelRow, SearchRow
+from autoprog.storage.tables import Base, EvaluationRow, JobRow, JobStatus, ModelRow, SearchRow
+from autoprog.storage.test_selection_tables import SelectionProblemRow
 from tests.storage.support import PATIENTS, SHA256, add_cohort, add_owner, add_search, make_evaluation, make_result
 
 COHORT_FILE = StoredFile("cohorts", SHA256)
@@ -92,6 +100,29 @@ def test_models_of_a_deleted_search_go_with_the_cohort_too(
         SearchRepository(session).delete(cohort_ids[0], session.scalars(select(SearchRow.id)).one())
         assert len(CohortRepository(session).delete(*cohort_ids, models="delete")) == 2
         assert session.scalars(select(ModelRow)).all() == []
+
+
+@pytest.mark.parametrize("status", list(JobStatus))
+def test_a_problem_that_is_being_trained_is_not_left_without_its_cohort(
+    database: Database, cohort_ids: tuple[str, str], status: JobStatus
+) -> None:
+    owner_id, cohort_id = cohort_ids
+    with database.session() as session:
+        problem = SelectionProblemRepository(session).add(owner_id, name="x", document={}, cohort_id=cohort_id)
+        JobRepository(session).add(owner_id, JobKind.TEST_SELECTION_TRAINING, problem.id).status = status
+    is_waiting = status in {JobStatus.QUEUED, JobStatus.RUNNING}
+    with database.session() as session:
+        cohorts = CohortRepository(session)
+        if is_waiting:
+            with pytest.raises(ConflictError, match=problem.id):
+                cohorts.delete(owner_id, cohort_id, models="keep")
+            cohorts.delete(owner_id, cohort_id, models="delete")
+        else:
+            cohorts.delete(owner_id, cohort_id, models="keep")
+    with database.session(read_only=True) as session:
+        kept = session.scalars(select(SelectionProblemRow.cohort_id)).all()
+        assert kept == ([] if is_waiting else [None])
+        assert len(session.scalars(select(JobRow)).all()) == len(kept)
 
 
 def test_files_that_others_need_are_not_removed(database: Database, files: Files, cohort_ids: tuple[str, str]) -> None:
