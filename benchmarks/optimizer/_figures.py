@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from _cohorts import family_of
 from _comparison import At, Difference, cohort_means, difference, evaluations_to, interval, mean_curve, ranks
-from _curves import Place, Table, curves
+from _curves import Curves, Place, Table, curves
 from _methods import METHODS
 from _runs import PICKS, TABLES
 from _shards import Shard, read_all
@@ -52,7 +52,7 @@ def figures(shards: Path, live: Path, replays: Path) -> dict[str, Any]:
             f"{t}, batch {b}": _table([s for s in kept if (s.table, s.batch) == (t, b)]) for t, b in _sets(kept)
         },
         "live": {f"{t}, batch {b}": _live([s for s in real if (s.table, s.batch) == (t, b)]) for t, b in _sets(real)},
-        "replays": _table(replayed) if replayed else {},
+        "replays": _table(replayed, knows_truth=False) if replayed else {},
         "outdated": sorted({s.method for s in (*kept, *real, *replayed) if _is_outdated(s)}),
         "versions": {"python": platform.python_version(), **{name: version(name) for name in _PACKAGES}},
         "machine": platform.machine(),
@@ -80,7 +80,7 @@ def _live(shards: list[Shard]) -> dict[str, Any]:
         for shard in of_place:
             runs = tuple(replace(run, seed=0, truth=run.observed) for run in shard.runs)
             told.append(replace(shard, median=median, best=best, mean_seconds=float(np.mean(seconds)), runs=runs))
-    return {**_table(told), "outer": _outer(shards)}
+    return {**_table(told, knows_truth=False), "outer": _outer(shards)}
 
 
 def _observed(shards: list[Shard]) -> list[float]:
@@ -124,7 +124,7 @@ def at(evaluations: int, *, pick: bool = True) -> At:
     return lambda of_place: of_place.at(evaluations, pick=pick)
 
 
-def _table(shards: list[Shard]) -> dict[str, Any]:
+def _table(shards: list[Shard], *, knows_truth: bool = True) -> dict[str, Any]:
     table = curves(shards, PICKS)
     longest = max(run.budget for shard in shards for run in shard.runs)
     checkpoints = [t for t in CHECKPOINTS if t <= longest]
@@ -134,7 +134,7 @@ def _table(shards: list[Shard]) -> dict[str, Any]:
         "ranks": {str(t): _ranks(table, t) for t in checkpoints},
         "evaluations_to": {str(t): _to_target(table, t) for t in _TARGETS},
         "differences": {str(t): _differences(table, t) for t in checkpoints},
-        "ablation": {str(t): _ablation(table, t) for t in checkpoints},
+        "ablation": {str(t): _ablation(table, t, knows_truth=knows_truth) for t in checkpoints},
         "rival_wins": {str(t): _rival_wins(table, t) for t in checkpoints},
     }
 
@@ -227,14 +227,23 @@ def _differences(table: Table, t: int) -> dict[str, Any]:
     return {method: _document(found) for method, found in pairs.items() if found is not None}
 
 
-def _ablation(table: Table, t: int) -> dict[str, Any]:
-    """Each variant minus what it differs from by one switch."""
+def _ablation(table: Table, t: int, *, knows_truth: bool) -> dict[str, Any]:
+    """Each variant minus what it differs from by one switch; ours, too, had it picked the best score."""
+    variants = {m: (of_method, METHODS[m].ablates) for m, of_method in table.items() if m in METHODS}
+    if knows_truth and _OURS in table:
+        variants["best_score"] = {place: _by_score(of_place) for place, of_place in table[_OURS].items()}, _OURS
     found: dict[str, Any] = {}
-    for method in table:
-        base = METHODS[method].ablates if method in METHODS else None
-        if base in table and (pair := difference(table[method], table[base], at(t), family_of)) is not None:
+    for method, (of_method, base) in variants.items():
+        if base in table and (pair := difference(of_method, table[base], at(t), family_of)) is not None:
             found[method] = {"against": base, **_document(pair)}
     return found
+
+
+def _by_score(of_place: Curves) -> Curves:
+    observed = {
+        seed: {t: float(regret[t - 1]) for t in of_place.picked[seed]} for seed, regret in of_place.regret.items()
+    }
+    return replace(of_place, picked=observed)
 
 
 def _rival_wins(table: Table, t: int) -> dict[str, Any]:
