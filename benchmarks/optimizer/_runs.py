@@ -25,6 +25,7 @@ from _problem import Problem
 from _shards import Run, Shard
 from _shards import read as read_shard
 from _transfer import learnt
+from joblib import parallel_config
 from threadpoolctl import threadpool_limits
 
 from autoprog.evaluation import Evaluation
@@ -159,7 +160,8 @@ def execute(task: Task) -> str:
         What was done, in words.
     """
     torch.set_num_threads(1)
-    with threadpool_limits(1):
+    # A process each: SMAC's forest would start threads for every prediction, at twice its time.
+    with threadpool_limits(1), parallel_config(backend="sequential"):
         surface = _landscape(task.cohort, task.surrogate, task.pools)
         entry = METHODS[task.method]
         shard, earlier = _resumed(_empty(task, surface), task)
