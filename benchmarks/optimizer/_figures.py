@@ -119,6 +119,10 @@ def _is_outdated(shard: Shard) -> bool:
     return shard.method not in METHODS or shard.method_fingerprint != METHODS[shard.method].fingerprint()
 
 
+def _is_rival(method: str) -> bool:
+    return method in METHODS and METHODS[method].is_rival
+
+
 def at(evaluations: int, *, pick: bool = True) -> At:
     """Regret by seed after so many evaluations."""
     return lambda of_place: of_place.at(evaluations, pick=pick)
@@ -180,7 +184,8 @@ def _ended(by_seed: Mapping[int, np.ndarray], t: int) -> dict[int, float]:
 
 
 def _ranks(table: Table, t: int) -> dict[str, Any] | None:
-    found = ranks(table, at(t))
+    """Of ours and its rivals: every variant beside them would widen the critical difference."""
+    found = ranks({m: of_method for m, of_method in table.items() if m == _OURS or _is_rival(m)}, at(t))
     if found is None:
         return None
     ordered = sorted(found.mean.items(), key=lambda item: item[1])
@@ -250,7 +255,7 @@ def _rival_wins(table: Table, t: int) -> dict[str, Any]:
     """Cohorts on which a rival is better than ours: by how much, and the standard error over seeds."""
     wins: dict[str, Any] = {}
     for method in table:
-        if _OURS not in table or method not in METHODS or not METHODS[method].is_rival:
+        if _OURS not in table or not _is_rival(method):
             continue
         found: Difference | None = difference(table[_OURS], table[method], at(t), family_of)
         lost = {} if found is None else {c: pair for c, pair in found.by_cohort.items() if pair[0] > 0}

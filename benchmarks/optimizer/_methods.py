@@ -90,8 +90,10 @@ class Entry:
         return digest.hexdigest()[:16]
 
 
-def _ours(*, learns: tuple[Lesson, ...] = _ALL, ablates: str | None = None, **options: Any) -> Entry:
-    return Entry("_ours:Ours", options, learns, ablates)
+def _ours(
+    *, learns: tuple[Lesson, ...] = _ALL, ablates: str | None = None, is_rival: bool = False, **options: Any
+) -> Entry:
+    return Entry("_ours:Ours", options, learns, ablates, is_rival)
 
 
 METHODS = {
@@ -105,7 +107,7 @@ METHODS = {
     "no_families": _ours(family_strength=0.0, ablates="default"),
     # Log odds that no likelihood of so few evaluations overcomes.
     "fixed_families": _ours(family_strength=200.0, ablates="default"),
-    "random_decompositions": _ours(decompositions="random", ablates="default"),
+    "random_decompositions": _ours(decompositions="random", ablates="default", is_rival=True),
     "weighted_decompositions": _ours(decompositions="weighted", ablates="default"),
     "one_decomposition": _ours(averaged=1, ablates="default"),
     "one_subspace": _ours(subspaces=1, ablates="default"),
