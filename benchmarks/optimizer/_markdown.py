@@ -51,7 +51,7 @@ def _surrogates(rows: Sequence[Mapping[str, Any]]) -> str:
 
 def _sections(table: Mapping[str, Any]) -> list[str]:
     checkpoints = list(table["ranks"])
-    parts = [f"Cohorts: {', '.join(table['cohorts'])}.", _regret(table, checkpoints), _proposer(table)]
+    parts = [f"Cohorts: {', '.join(table['cohorts'])}.", _beside(table), _regret(table, checkpoints), _proposer(table)]
     for t in checkpoints:
         if table["differences"][t]:
             parts += [f"### After {t} evaluations, ours minus each", _pairs(table["differences"][t])]
@@ -67,6 +67,28 @@ def _sections(table: Mapping[str, Any]) -> list[str]:
     if "outer" in table:
         parts += [part for t, of_all in table["outer"].items() for part in _outer(t, of_all)]
     return parts
+
+
+def _beside(table: Mapping[str, Any]) -> str:
+    """Regret of the pick, and ours minus it: the tables of `docs/benchmarks.md`."""
+    checkpoints = [t for t, pairs in table["differences"].items() if pairs and t != "10"]
+    head = ["", *(cell for t in checkpoints for cell in (f"at {t}", "ours less it"))]
+    rows = (
+        [name, *(cell for t in checkpoints for cell in (_short(m["regret"][t]["picked"]), _pair(table, t, name)))]
+        for name, m in table["methods"].items()
+    )
+    return "Regret of the pick, and ours minus each with its 95 % interval.\n\n" + _grid(head, rows)
+
+
+def _pair(table: Mapping[str, Any], t: str, method: str) -> str:
+    if (pair := table["differences"][t].get(method)) is None:
+        return ""
+    return f"{_short(pair['mean'], sign='+')} ({_short(pair['interval'][0])} to {_short(pair['interval'][1])})"
+
+
+def _short(value: float | None, sign: str = "") -> str:
+    """Three digits, without the nought before the point."""
+    return "" if value is None else f"{round(value, 3) + 0.0:{sign}.3f}".replace("0.", ".", 1)
 
 
 def _regret(table: Mapping[str, Any], checkpoints: Sequence[str]) -> str:

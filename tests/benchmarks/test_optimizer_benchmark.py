@@ -198,6 +198,23 @@ def test_evaluations_to_a_target(part: Part) -> None:
     assert evaluations_to(np.array([0.9, 0.5, 0.4]), 0.3) is None
 
 
+def test_the_tables_tell_ours_beside_each_and_rank_it_among_its_rivals_alone(part: Part) -> None:
+    def shard(cohort: str, method: str, truth: float) -> Any:
+        of_all = {"proposer_s": [0.0] * 25, "observed": [truth] * 25, "truth": [truth] * 25, "seconds": [1.0] * 25}
+        return part("_shards").Shard(
+            "own", 1, cohort, "gp", method, "", "", 0.5, 1.0, 1.0, (_run(part, budget=25, **of_all),)
+        )
+
+    worth = {"default": (0.9, 0.8), "random": (0.6, 0.7), "random_decompositions": (0.85, 0.9), "ranks": (0.5, 0.5)}
+    shards = [shard(c, m, f) for m, of in worth.items() for c, f in zip(("pima", "stroke"), of, strict=True)]
+    table = part("_figures")._table(shards)
+    assert table["ranks"]["25"]["mean"] == {"default": 1.5, "random_decompositions": 1.5, "random": 3.0}
+    assert set(table["rival_wins"]["25"]) == {"random_decompositions"}
+    lines = part("_markdown")._beside(table).splitlines()
+    assert "| default | .300 |  |" in lines
+    assert "| random | .700 | -.400 (-.600 to -.200) |" in lines
+
+
 def test_a_pool_is_balanced_over_the_predictors(part: Part) -> None:
     drawn = part("_pool").draw(Space.full(), COMPLETE, 4, seed=0)
     count: dict[str, int] = {}
