@@ -23,7 +23,7 @@ import structlog
 from autoprog.cohort import cleveland, read_cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.optimizer import make_optimizer
-from autoprog.search import loop
+from autoprog.search import explored
 from autoprog.search.calls import run_calls
 from autoprog.search.ports import Call, CallLimits
 from autoprog.search.runner import Runner
@@ -69,7 +69,7 @@ def run(time_s: float, slots: int, folder: Path) -> dict[str, Any]:
         )
         search = SearchRepository(session).add(owner, stored.id, settings=settings.model_dump(mode="json"))
     watch = Stopwatch()
-    loop.make_optimizer = watch.make
+    explored.make_optimizer = watch.make
     with DaskEngine.embedded(slots) as engine:
         list(run_calls(engine, [Call("warm", len, ((),))], CallLimits(60, 1024), lambda: False))
         Runner(DatabaseStore(database, files), engine, runner_id="bench").run_one()

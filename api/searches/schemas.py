@@ -97,6 +97,21 @@ class SearchDocument(BaseModel):
     finished_at: datetime | None
 
 
+class SettingDocument(BaseModel):
+    """One value of a hyperparameter along a path."""
+
+    value: float
+    score: float = Field(description="mean over folds, in the metric's own direction")
+
+
+class PathDocument(BaseModel):
+    """What the fits of an evaluation said of other settings."""
+
+    hyperparameter: str = Field(description="of the prediction algorithm, as `trees`")
+    bound: float = Field(description="the largest value that was asked for; the configuration has the chosen one")
+    settings: list[SettingDocument] = Field(description="ascending")
+
+
 class EvaluationDocument(BaseModel):
     """What is known of one configuration."""
 
@@ -111,6 +126,12 @@ class EvaluationDocument(BaseModel):
         "patients that a fit did not use"
     )
     n_patients: int | None = Field(description="that it was evaluated on; a large cohort is explored on a sample")
+    path: PathDocument | None = Field(
+        description="scores of other values of one hyperparameter by the same fits; null where there is no such one"
+    )
+    out_of_bag: bool = Field(
+        description="whether risks are by the trees of one forest that have not seen the patient; else by folds"
+    )
 
 
 class Member(BaseModel):

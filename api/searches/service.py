@@ -16,14 +16,17 @@ from api.searches.schemas import (
     Account,
     EvaluationCounts,
     EvaluationDocument,
+    PathDocument,
     Progress,
     SearchDocument,
     SearchRequest,
+    SettingDocument,
     StartDocument,
 )
 from api.uploads import Upload, attempt, parse_json
 from autoprog.cohort import Cohort, from_parquet
 from autoprog.errors import ConflictError, Fault, InvalidInputError
+from autoprog.evaluation import EvaluatedPath
 from autoprog.search import SearchSettings, plan_search
 from autoprog.storage.database import database_now
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository, Tally
@@ -218,7 +221,14 @@ def evaluation_document(row: EvaluationRow) -> EvaluationDocument:
         duration_s=row.duration_s,
         reason=row.reason,
         n_patients=row.n_patients,
+        path=None if row.path is None else _path_document(EvaluatedPath.from_json(row.path)),
+        out_of_bag=row.out_of_bag,
     )
+
+
+def _path_document(path: EvaluatedPath) -> PathDocument:
+    settings = [SettingDocument(value=s.value, score=s.score) for s in path.settings]
+    return PathDocument(hyperparameter=path.hyperparameter, bound=path.bound, settings=settings)
 
 
 def result_of(row: SearchRow, name: str) -> dict[str, Any]:

@@ -70,6 +70,13 @@ class AlgorithmDocument(BaseModel):
     subsample: Literal["fit", "member"] | None = Field(
         description="whether the whole fit uses one subsample, or each member of an ensemble its own; null: neither"
     )
+    table_1: bool = Field(
+        description="whether it is of the source's Table 1, to which `table_1` as the setting `space` keeps a search"
+    )
+    path: str | None = Field(
+        description="the hyperparameter of which one fit gives every smaller value, so that it bounds what is tried"
+    )
+    out_of_bag: bool = Field(description="whether one fit to all patients gives every one a risk by trees without him")
     reference: str = Field(description="where the method and the ranges of its hyperparameters come from")
 
 

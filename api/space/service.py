@@ -48,6 +48,9 @@ def _algorithm(algorithm: Algorithm) -> AlgorithmDocument:
         max_cells=algorithm.max_cells,
         max_patients=algorithm.max_patients,
         subsample=None if algorithm.max_patients is None else algorithm.subsample,
+        table_1=algorithm.table_1,
+        path=algorithm.path,
+        out_of_bag=algorithm.out_of_bag,
         reference=algorithm.reference,
     )
 

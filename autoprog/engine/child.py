@@ -83,19 +83,20 @@ def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:
         Succeeded with the pickled value, or failed. A call that runs out of memory ends the process.
     """
     assert _supervisor is not None  # noqa: S101
-    _supervisor.send((os.getpid(), resident_bytes(os.getpid())))
-    start = time.perf_counter()
+    began, start = time.process_time(), time.perf_counter()
+    _supervisor.send((os.getpid(), resident_bytes(os.getpid()), began))
     try:
         with data_limit(memory_mb * MIB):
             function, arguments = pickle.loads(payload)  # noqa: S301  (written by the engine's client)
             result = function(*arguments)
-        duration = time.perf_counter() - start
+        duration, computed = time.perf_counter() - start, time.process_time() - began
         value = pickle.dumps(result, pickle.HIGHEST_PROTOCOL)
     except BaseException as error:  # noqa: BLE001  (SystemExit too is only the function's)
         if _is_out_of_memory(error):
             os._exit(EXIT_OUT_OF_MEMORY)
-        return CallOutcome(key, CallStatus.FAILED, reason=_describe(error), duration_s=time.perf_counter() - start)
-    return CallOutcome(key, CallStatus.SUCCEEDED, value=value, duration_s=duration)
+        duration, computed = time.perf_counter() - start, time.process_time() - began
+        return CallOutcome(key, CallStatus.FAILED, reason=_describe(error), duration_s=duration, processor_s=computed)
+    return CallOutcome(key, CallStatus.SUCCEEDED, value=value, duration_s=duration, processor_s=computed)
 
 
 def _die_with_parent() -> None:

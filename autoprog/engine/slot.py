@@ -104,7 +104,7 @@ class Slot:
 
     def _attempt(self, key: str, payload: bytes, watch: Watch, cancelled: Event) -> CallOutcome | End:
         limits = watch.limits
-        future = self._schedule(child.execute, key, payload, limits.memory_mb, timeout=limits.time_s)
+        future = self._schedule(child.execute, key, payload, limits.memory_mb, timeout=watch.clock_s)
         while not future.done():
             end = End(CallStatus.CANCELLED, "cancelled") if cancelled.is_set() else watch.breach()
             if end is not None:
@@ -115,7 +115,7 @@ class Slot:
         try:
             outcome: CallOutcome = future.result()
         except TimeoutError:
-            return End(CallStatus.TIMEOUT, f"took longer than its {limits.time_s:g} s")
+            return watch.too_late()
         except ProcessExpired as expired:
             return watch.explain(expired.exitcode)
         return outcome

@@ -11,10 +11,16 @@ from typing import NamedTuple
 
 from autoprog.engine.child import EXIT_OUT_OF_MEMORY
 from autoprog.engine.memory import MIB, resident_bytes
+from autoprog.engine.processor import processor_seconds
 from autoprog.search.ports import CallLimits, CallOutcome, CallStatus
 
 _GONE_S = 0.5
 _NEAR_THE_LIMIT = 0.8
+
+
+# The clock is a backstop: a call may take so many times its processor seconds by it, which it does on a machine with
+# that much other work; but not its very seconds if it computed in less than this share of them, for then it waits.
+_CLOCK, _WAITING = 10.0, 0.05
 
 
 class End(NamedTuple):
@@ -42,12 +48,18 @@ class Watch:
         self._pid: int | None = None
         self._began = self._seen = time.monotonic()
         self._baseline = self._peak = 0
+        self._computed_before = self._computed = 0.0
         self._failure: str | None = None
         while announced.poll():  # what earlier calls left
             announced.recv()
 
+    @property
+    def clock_s(self) -> float:
+        """Seconds of the clock after which the call is ended whatever it computed."""
+        return _CLOCK * self.limits.time_s
+
     def breach(self) -> End | None:
-        """Look at the process; how the call has ended if it took too much memory or its process is gone."""
+        """Look at the process; how the call has ended if it took too much memory or time, or its process is gone."""
         self._listen()
         if self._pid is None:
             return None
@@ -57,7 +69,21 @@ class Watch:
             return self.explain(0) if now - self._seen > _GONE_S else None
         self._seen = now
         self._peak = max(self._peak, resident - self._baseline)
-        return self._out_of_memory() if self._peak > self._budget else None
+        if self._peak > self._budget:
+            return self._out_of_memory()
+        computed = processor_seconds(self._pid)
+        if computed is not None:
+            self._computed = computed - self._computed_before
+        return self.too_late() if self._has_spent(now - self._began) else None
+
+    def too_late(self) -> End:
+        """The end of a call that took its time."""
+        return End(CallStatus.TIMEOUT, f"took longer than its {self.limits.time_s:g} s")
+
+    def _has_spent(self, elapsed_s: float) -> bool:
+        limit_s = self.limits.time_s
+        waits = elapsed_s > limit_s and self._computed < _WAITING * elapsed_s
+        return self._computed > limit_s or waits or elapsed_s > self.clock_s
 
     def explain(self, exit_code: int) -> End:
         """Tell why a process ended.
@@ -86,7 +112,7 @@ class Watch:
     def outcome(self, key: str, end: End) -> CallOutcome:
         """The outcome of a call that ended this way."""
         duration = time.monotonic() - self._began if self._pid is not None else 0.0
-        return CallOutcome(key, end.status, reason=end.reason, duration_s=duration)
+        return CallOutcome(key, end.status, reason=end.reason, duration_s=duration, processor_s=self._computed)
 
     def kill(self) -> None:
         """Kill the process that runs the call, if it has begun."""
@@ -105,7 +131,7 @@ class Watch:
             if isinstance(message, str):
                 self._failure = message
             else:
-                self._pid, self._baseline = message
+                self._pid, self._baseline, self._computed_before = message
                 self._began = self._seen = time.monotonic()
 
     def _out_of_memory(self) -> End:

@@ -2,7 +2,7 @@
 
 from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline, average
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities
-from autoprog.ensemble.rules import WEIGHING_RULES, Candidates, EnsembleName, WeighingRule
+from autoprog.ensemble.rules import WEIGHING_RULES, Candidates, EnsembleName, WeighingRule, rule_for
 
 __all__ = [
     "WEIGHING_RULES",
@@ -15,4 +15,5 @@ __all__ = [
     "WeighingRule",
     "average",
     "best_probabilities",
+    "rule_for",
 ]

@@ -16,16 +16,21 @@ from numpy.typing import NDArray
 
 from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline
 from autoprog.ensemble.greedy import greedy_weights
+from autoprog.ensemble.linear_pool import likeliest, pooled_weights
+from autoprog.ensemble.log_scores import probabilities_of_outcome
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities, thinned
+from autoprog.ensemble.pseudo_bma import PseudoBma
 from autoprog.ensemble.stacking import stacked_weights
 from autoprog.evaluation import FollowUp, History, logit_of
 from autoprog.optimizer import Posterior
 from autoprog.survival import ipcw_weights
 
-EnsembleName = Literal["model_averaging", "greedy", "stacking", "best"]
+EnsembleName = Literal["model_averaging", "pseudo_bma", "linear_pool", "blend", "greedy", "stacking", "best"]
 
 # Best pipelines that a greedy or a stacked ensemble is made of: more add noise and little else.
-_GREEDY_FROM, _STACKED_FROM = 50, 20
+_GREEDY_FROM, _STACKED_FROM, _POOLED_MOST = 50, 20, 40
+# Patients from which on the likeliest average is safe; of fewer their log scores say too little of the order.
+_POOLED_FROM = 2_000
 
 _Floats = NDArray[np.float64]
 Choose = Callable[[NDArray[np.float32], _Floats], _Floats]
@@ -63,8 +68,8 @@ class Candidates:
     ----------
     history : History
         The search.
-    posterior : Posterior
-        Of its succeeded evaluations, t of them.
+    posterior : Posterior or None
+        Of its succeeded evaluations; None for a rule that does not ask for it.
     y : ndarray, shape = (n,)
         Outcomes of the patients that they were evaluated on: 0 and 1, or of dtype `EVENT_TIMES`.
     follow_up : FollowUp or None
@@ -72,15 +77,28 @@ class Candidates:
     """
 
     history: History
-    posterior: Posterior
+    posterior: Posterior | None
     y: NDArray[Any]
     follow_up: FollowUp | None = None
+
+    @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """The t evaluations that may be chosen; of a very long history the posterior holds the best and the latest."""
+        return tuple(e.number for e in self.history.succeeded) if self.posterior is None else self.posterior.numbers
+
+    @property
+    def known_posterior(self) -> Posterior:
+        """The posterior, for a rule that asks for it; raises ValueError where there is none."""
+        if self.posterior is None:
+            msg = "this rule asks for the posterior of the gains"
+            raise ValueError(msg)
+        return self.posterior
 
     @cached_property
     def risks(self) -> NDArray[np.float32]:
         """Out-of-fold risks, shape = (t, n) or (t, n, n_times)."""
         by_number = {e.number: e.risks for e in self.history.succeeded}
-        return np.array([by_number[number] for number in self.posterior.numbers], dtype=np.float32)
+        return np.array([by_number[number] for number in self.numbers], dtype=np.float32)
 
     @cached_property
     def known(self) -> KnownRisks:
@@ -96,16 +114,21 @@ class Candidates:
         return KnownRisks(self.risks[:, known], seen[known].astype(np.int8), np.nonzero(known)[0], w[known] / len(t))
 
     @cached_property
+    def probabilities(self) -> _Floats:
+        """What each pipeline's risks gave to what became of each patient, shape = (t, n)."""
+        return probabilities_of_outcome(self.risks, self.y, self.follow_up.times if self.follow_up else ())
+
+    @cached_property
     def gains(self) -> _Floats:
         """Cross-validated scores, more is better, shape = (t,)."""
         by_number = dict(zip((e.number for e in self.history.succeeded), self.history.gains(), strict=True))
-        return np.array([by_number[number] for number in self.posterior.numbers])
+        return np.array([by_number[number] for number in self.numbers])
 
     def ensemble(self, weights: _Floats, scale: Scale) -> Ensemble:
         """The pipelines with these weights, shape = (t,): the heaviest first, the earliest among equals."""
         by_number = {e.number: e for e in self.history.succeeded}
         heaviest = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
-        chosen = [(float(weights[i]), by_number[self.posterior.numbers[i]]) for i in heaviest]
+        chosen = [(float(weights[i]), by_number[self.numbers[i]]) for i in heaviest]
         members = (
             WeighedPipeline(w, e.number, e.configuration, float(e.score)) for w, e in chosen if e.score is not None
         )
@@ -113,9 +136,10 @@ class Candidates:
 
 
 class WeighingRule(Protocol):
-    """A way to weigh pipelines."""
+    """A way to weigh pipelines; `asks_for_posterior` says whether it takes what the optimizer believes of them."""
 
     name: EnsembleName
+    asks_for_posterior: bool
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
         """The ensemble that is delivered."""
@@ -128,15 +152,16 @@ class ModelAveraging:
     """Every pipeline by its probability to be the best; see `autoprog.ensemble.model_averaging`."""
 
     name: EnsembleName = "model_averaging"
+    asks_for_posterior = True
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
         """Eq. 9."""
-        posterior = candidates.posterior
+        posterior = candidates.known_posterior
         return candidates.ensemble(thinned(best_probabilities(posterior.means, posterior.covariances, rng)), "risk")
 
     def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
         """Eq. 9 again, kernel and decompositions held."""
-        revised = RevisedWeights(candidates.posterior, rng)
+        revised = RevisedWeights(candidates.known_posterior, rng)
         return lambda _, gains: revised(gains)
 
 
@@ -144,20 +169,83 @@ class Best:
     """The one pipeline with the largest posterior mean, which is less easily fooled than the largest score."""
 
     name: EnsembleName = "best"
+    asks_for_posterior = True
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
         """All weight to one."""
-        return candidates.ensemble(_one(candidates.posterior.means.mean(axis=0)), "risk")
+        return candidates.ensemble(_one(candidates.known_posterior.means.mean(axis=0)), "risk")
 
     def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
         """The largest mean by other gains."""
-        return lambda _, gains: np.array([_one(m) for m in candidates.posterior.means_given(gains).mean(axis=1)])
+        return lambda _, gains: np.array([_one(m) for m in candidates.known_posterior.means_given(gains).mean(axis=1)])
+
+
+class PseudoBmaWeights:
+    """Every pipeline by its log score; see `autoprog.ensemble.pseudo_bma`."""
+
+    name: EnsembleName = "pseudo_bma"
+    asks_for_posterior = False
+
+    def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
+        """By all patients."""
+        weights = PseudoBma(np.log(candidates.probabilities), rng)(np.ones(len(candidates.y)))
+        return candidates.ensemble(thinned(weights), "risk")
+
+    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
+        """The same law by the patients drawn."""
+        weigh = PseudoBma(np.log(candidates.probabilities), rng)
+        return lambda c, _: np.array([thinned(weigh(counts.astype(np.float64))) for counts in c.T])
+
+
+class LinearPool:
+    """The likeliest average; see `autoprog.ensemble.linear_pool`."""
+
+    name: EnsembleName = "linear_pool"
+    asks_for_posterior = False
+
+    def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
+        """By all patients."""
+        everybody = np.ones(len(candidates.y))
+        return candidates.ensemble(self._weights(candidates.probabilities, everybody), "risk")
+
+    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
+        """The likeliest by the patients drawn."""
+        return lambda c, _: np.array(
+            [self._weights(candidates.probabilities, counts.astype(np.float64)) for counts in c.T]
+        )
+
+    def _weights(self, q: _Floats, c: _Floats) -> _Floats:
+        best = likeliest(q, c, _POOLED_MOST)
+        return _placed(best, pooled_weights(q[best], c), len(q))
+
+
+class Blend:
+    """Half by log scores, half as the likeliest average: the one is steadier, the other sharper."""
+
+    name: EnsembleName = "blend"
+    asks_for_posterior = False
+
+    def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
+        """By all patients."""
+        (weights,) = self.revise(candidates, rng)(np.ones((len(candidates.y), 1), dtype=np.float32), np.empty((1, 0)))
+        return candidates.ensemble(weights, "risk")
+
+    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
+        """Both by the patients drawn."""
+        halves = PseudoBmaWeights().revise(candidates, rng), LinearPool().revise(candidates, rng)
+        return lambda c, gains: np.array(
+            [
+                thinned(0.5 * (first + second))
+                for first, second in zip(*(half(c, gains) for half in halves), strict=True)
+            ]
+        )
 
 
 class Greedy:
     """Caruana's greedy selection with bagging; see `autoprog.ensemble.greedy`."""
 
     name: EnsembleName = "greedy"
+    asks_for_posterior = False
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
         """By all patients."""
@@ -183,6 +271,7 @@ class Stacking:
     """A logistic combination of log odds; see `autoprog.ensemble.stacking`."""
 
     name: EnsembleName = "stacking"
+    asks_for_posterior = False
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
         """By all patients."""
@@ -206,8 +295,14 @@ class Stacking:
 
 
 WEIGHING_RULES: dict[EnsembleName, WeighingRule] = {
-    rule.name: rule for rule in (ModelAveraging(), Greedy(), Stacking(), Best())
+    rule.name: rule
+    for rule in (ModelAveraging(), PseudoBmaWeights(), LinearPool(), Blend(), Greedy(), Stacking(), Best())
 }
+
+
+def rule_for(n_patients: int) -> EnsembleName:
+    """The rule that is best on cohorts of this size; see `docs/benchmarks.md`."""
+    return "pseudo_bma" if n_patients < _POOLED_FROM else "blend"
 
 
 def _one(gains: _Floats) -> _Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any
@@ -12,6 +13,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, encode_patients, parse_spec, read_cohort, read_patients
+from autoprog.cohort.canonical import number_of
+from autoprog.cohort.cells import NUMERIC_MISSING_TOKENS
 from autoprog.estimator.follow_up import Survival
 from autoprog.model import PrognosticModel
 
@@ -119,7 +122,8 @@ def matrix_of(model: PrognosticModel, frame: pd.DataFrame) -> NDArray[np.float64
 
 
 def _cohort(table: pd.DataFrame, spec: dict[str, Any], groups: object, numeric: Sequence[str]) -> Cohort:
-    spec = {"name": "cohort", **spec, "features": {name: {"kind": "numeric"} for name in numeric}}
+    kinds = dict.fromkeys(numeric, "numeric") or dict.fromkeys(_mixed_columns(table), "categorical")
+    spec = {"name": "cohort", **spec, "features": {name: {"kind": kind} for name, kind in kinds.items()}}
     if groups is not None:
         (spec["groups"],) = _unused(table, "groups")
         table = table.assign(**{spec["groups"]: np.unique(np.asarray(groups), return_inverse=True)[1]})
@@ -127,6 +131,21 @@ def _cohort(table: pd.DataFrame, spec: dict[str, Any], groups: object, numeric: 
     for text in intake.warnings:
         warnings.warn(text, UserWarning, stacklevel=_CALLER_OF_FIT)
     return intake.cohort
+
+
+def _mixed_columns(table: pd.DataFrame) -> list[str]:
+    """Columns that pandas holds as text, since beside numbers they have words.
+
+    In a file such a column may be one of numbers with mistakes in it, and is refused until somebody says. Here the
+    type of the column says it.
+    """
+    found = []
+    for name in table.select_dtypes(include=["object", "string"]):
+        texts = table[name].dropna().astype(str).str.strip().unique()
+        known = [text for text in texts if text.lower() not in NUMERIC_MISSING_TOKENS]
+        if 0 < sum(math.isfinite(number_of(text)) for text in known) < len(known):
+            found.append(str(name))
+    return found
 
 
 def _unused(frame: pd.DataFrame, *names: str) -> list[str]:

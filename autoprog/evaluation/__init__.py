@@ -1,10 +1,18 @@
 """The score of one configuration: folds, metrics, out-of-fold risks."""
 
-from autoprog.evaluation.cross_validation import CrossValidation, FoldResult, cross_validate, evaluate_fold
+from autoprog.evaluation.along import EvaluatedPath, FoldPath, Setting
+from autoprog.evaluation.cross_validation import (
+    CrossValidation,
+    FoldResult,
+    at_common_setting,
+    cross_validate,
+    evaluate_fold,
+    evaluate_out_of_bag,
+)
 from autoprog.evaluation.decision_curve import benefit, harm, net_benefit, net_benefit_of_all
 from autoprog.evaluation.evaluation import Evaluation, History, Status
 from autoprog.evaluation.event_metrics import EVENT_METRICS, Direction, FollowUp, direction_of, event_metric_of
-from autoprog.evaluation.fitting import fit_pipeline, outcomes_of, risks_of
+from autoprog.evaluation.fitting import fit_pipeline, has_path, is_out_of_bag, outcomes_of, risks_of
 from autoprog.evaluation.folds import Fold, make_folds
 from autoprog.evaluation.log_odds import EPSILON, logit_of
 from autoprog.evaluation.metrics import METRICS, THRESHOLDS, Metric, metric_of
@@ -22,8 +30,10 @@ __all__ = [
     "THRESHOLDS",
     "CrossValidation",
     "Direction",
+    "EvaluatedPath",
     "Evaluation",
     "Fold",
+    "FoldPath",
     "FoldResult",
     "FollowUp",
     "History",
@@ -31,14 +41,19 @@ __all__ = [
     "Plan",
     "PrefixMemory",
     "Race",
+    "Setting",
     "Status",
+    "at_common_setting",
     "benefit",
     "cross_validate",
     "direction_of",
     "evaluate_fold",
+    "evaluate_out_of_bag",
     "event_metric_of",
     "fit_pipeline",
     "harm",
+    "has_path",
+    "is_out_of_bag",
     "logit_of",
     "make_folds",
     "metric_of",

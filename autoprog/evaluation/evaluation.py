@@ -9,6 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.evaluation.along import EvaluatedPath
 from autoprog.evaluation.metrics import Metric
 from autoprog.space import Configuration
 
@@ -36,7 +37,7 @@ class Evaluation:
     batch : int
         The batch that proposed it, from 0.
     configuration : Configuration
-        What was evaluated.
+        What the score is of; of a path the setting that all folds share.
     status : Status
         How it ended.
     score : float or None
@@ -52,6 +53,10 @@ class Evaluation:
         left out of a fold, patients that a fit did not use.
     n_patients : int or None
         Patients that it was evaluated on: fewer than all where a large cohort is explored.
+    path : EvaluatedPath or None
+        What the same fits said of other settings.
+    out_of_bag : bool
+        Whether it was one fit to all patients; else there was one a fold.
     """
 
     number: int
@@ -64,6 +69,15 @@ class Evaluation:
     duration_s: float = 0.0
     reason: str | None = None
     n_patients: int | None = None
+    path: EvaluatedPath | None = None
+    out_of_bag: bool = False
+
+    @property
+    def proposed(self) -> Configuration:
+        """What was asked for: of a path its bound."""
+        if self.path is None:
+            return self.configuration
+        return self.configuration.at("prediction", self.path.hyperparameter, self.path.bound)
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import Pipeline
 
 from autoprog.cohort import Cohort
+from autoprog.evaluation.folds import Fold
 from autoprog.evaluation.grouped_folds import grouped_splits
 from autoprog.evaluation.plan import Plan
-from autoprog.space import Calibrated, CalibratedIncidence, Configuration, build_pipeline, event_times
+from autoprog.space import (
+    Calibrated,
+    CalibratedIncidence,
+    Configuration,
+    HeldOut,
+    IncidencePipeline,
+    Parameter,
+    Space,
+    build_pipeline,
+    event_times,
+)
 
 
 def outcomes_of(cohort: Cohort) -> NDArray[Any]:
@@ -98,3 +111,152 @@ def _together(cohort: Cohort, rows: NDArray[np.intp]) -> NDArray[np.integer] | N
     if cohort.groups is not None:
         return cohort.groups[rows]
     return rows if len(np.unique(rows)) < len(rows) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Along:
+    """A fit that says of many settings.
+
+    Attributes
+    ----------
+    pipeline : estimator
+        Fitted, at no particular setting.
+    values : tuple of Parameter, length m
+        Of the hyperparameter, ascending.
+    risks : ndarray, shape = (m, n_test) or (m, n_test, n_times)
+        Of the patients held out, by value.
+    """
+
+    pipeline: BaseEstimator
+    values: tuple[Parameter, ...]
+    risks: NDArray[np.float64]
+
+
+def has_path(configuration: Configuration, cohort: Cohort) -> bool:
+    """Whether one fit of a configuration says of many settings.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The pipeline. A calibration is fitted to risks of one setting.
+    cohort : Cohort
+        Whose causes there are.
+
+    Returns
+    -------
+    bool
+        Whether `fit_along` takes it.
+    """
+    return Space.full(cohort.n_causes).path_of(configuration) is not None
+
+
+def fit_along(
+    configuration: Configuration,
+    cohort: Cohort,
+    fold: Fold,
+    plan: Plan,
+    seed: int,
+    memory: Any = None,  # noqa: ANN401  joblib's interface, which has no type
+) -> Along:
+    """Fit a configuration with a path to a fold's training patients, watched on the others.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The pipeline; see `has_path`. The value of the hyperparameter is the bound.
+    cohort : Cohort
+        The patients, as `Plan.sample` gave them.
+    fold : Fold
+        The split.
+    plan : Plan
+        Its folds give the sizes that caps go by.
+    seed : int
+        Seeds the pipeline.
+    memory : object or None
+        Where stages before the prediction are kept; see `autoprog.evaluation.prefixes`.
+
+    Returns
+    -------
+    Along
+        Risks of the fold's test patients.
+
+    Raises
+    ------
+    ValueError
+        Where the pipeline cannot be fitted.
+    """
+    pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), seed, memory=memory)
+    y = outcomes_of(cohort)
+    learnt, others = y[fold.train], y[fold.test]
+    if isinstance(pipeline, IncidencePipeline):
+        curves = pipeline.fit_path(cohort.X[fold.train], learnt, cohort.X[fold.test], others, np.array(plan.times))
+        return Along(pipeline, curves.values, curves.risks)
+    *before, (name, learner) = pipeline.steps
+    # A pipeline keeps no fit of its last step.
+    stages = Pipeline([*before, (name, "passthrough")], memory=memory)
+    columns = stages.fit_transform(cohort.X[fold.train], learnt)
+    path = learner.fit_path(columns, learnt, HeldOut(stages.transform(cohort.X[fold.test]), others))
+    return Along(stages, path.values, path.risks)
+
+
+# Imputations that look at a column alone: what a patient adds to them tells nothing of his outcome.
+_OF_ONE_COLUMN = frozenset({"none", "mean", "median", "most_frequent"})
+
+
+def is_out_of_bag(configuration: Configuration, cohort: Cohort) -> bool:
+    """Whether one fit to all patients gives every one a risk by members that have not seen him.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        The pipeline. No stage but the prediction may have learnt from a patient's outcome or from many columns.
+    cohort : Cohort
+        The patients, as `Plan.sample` gave them. Rows of one group would see each other.
+
+    Returns
+    -------
+    bool
+        Whether `out_of_bag_risks` takes it.
+    """
+    if cohort.has_times or cohort.groups is not None:
+        return False
+    predictor = Space.full().algorithm("prediction", configuration.prediction.algorithm)
+    if not predictor.out_of_bag or (predictor.max_patients or cohort.n_rows) < cohort.n_rows:
+        return False
+    alone = configuration.features.algorithm == configuration.calibration.algorithm == "none"
+    return alone and configuration.imputation.algorithm in _OF_ONE_COLUMN
+
+
+def out_of_bag_risks(
+    configuration: Configuration,
+    cohort: Cohort,
+    plan: Plan,
+    memory: Any = None,  # noqa: ANN401  joblib's interface, which has no type
+) -> tuple[BaseEstimator, NDArray[np.float64]]:
+    """Fit a forest to all patients and ask for each the trees that were grown without him.
+
+    Parameters
+    ----------
+    configuration : Configuration
+        See `is_out_of_bag`.
+    cohort : Cohort
+        The patients, as `Plan.sample` gave them.
+    plan : Plan
+        Its seed seeds the pipeline.
+    memory : object or None
+        Where stages before the prediction are kept; see `autoprog.evaluation.prefixes`.
+
+    Returns
+    -------
+    pipeline : estimator
+        Fitted.
+    risks : ndarray, shape = (n_rows,)
+        Each the mean over about 37 % of the trees; NaN for a patient whom all have seen.
+
+    References
+    ----------
+    Breiman (1996), Out-of-bag estimation, technical report, University of California at Berkeley.
+    """
+    pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), plan.seed, memory=memory)
+    pipeline.set_params(prediction__oob_score=True).fit(cohort.X, cohort.y)
+    return pipeline, np.asarray(pipeline[-1].oob_decision_function_[:, 1], dtype=np.float64)

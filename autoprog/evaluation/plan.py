@@ -10,7 +10,7 @@ from autoprog.cohort import Cohort, windowed
 from autoprog.evaluation.event_metrics import FollowUp, event_metric_of
 from autoprog.evaluation.folds import Fold, make_folds
 from autoprog.evaluation.kept import kept_with_cohort
-from autoprog.evaluation.metrics import Metric, metric_of
+from autoprog.evaluation.metrics import METRICS, Metric, metric_of
 from autoprog.evaluation.strata import outcome_strata, stratified_sample
 from autoprog.space import Configuration, Reduction, TableShape, stratified_rows
 
@@ -62,6 +62,10 @@ class Plan:
         if cohort.has_times:
             return _event_metric(cohort, self.metric, self.times)
         return metric_of(self.metric, self.thresholds)
+
+    def loss_for(self, cohort: Cohort) -> Metric:
+        """What settings along a path are compared by, less is better: the log loss, of event times the Brier score."""
+        return _event_metric(cohort, "integrated_brier", self.times) if cohort.has_times else METRICS["log_loss"]
 
     def sample(self, cohort: Cohort, configuration: Configuration | None = None) -> Cohort:
         """The rows that evaluations are made on: all, or a subsample that keeps the share of events.

@@ -22,7 +22,7 @@ of the clipped gains' ranks, Phi^-1((rank - 1/2) / n).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +35,9 @@ from autoprog.optimizer.start import Start
 
 # Gibbs sampling costs O(n^2) to O(n^3) a sweep; beyond this many the poorest and oldest evaluations are left out.
 MOST_OBSERVATIONS = 256
+
+# Paths whose ends are learnt from: each adds two observations.
+_MOST_PATHS = 40
 
 _CLIP = 1.5
 # Observations that the expected scale counts for, fully trusted.
@@ -139,6 +142,45 @@ def observe(
     noise = _pooled_noise(evaluations, scale, history.repeats)
     y = _normal_scores(clipped) if outputs == "ranks" else (clipped - clipped.mean()) / scale
     return Observations(evaluations, y, noise, unclipped[kept])
+
+
+def with_paths(history: History) -> History:
+    """A history in which the ends of a path stand beside its evaluation: what else the same fits said.
+
+    Parameters
+    ----------
+    history : History
+        All evaluations so far.
+
+    Returns
+    -------
+    History
+        The evaluations, and behind them the lowest and the highest setting of the latest paths, without risks and under
+        numbers of their own.
+    """
+    latest = [e for e in history.succeeded if e.path is not None][-_MOST_PATHS:]
+    number = max((e.number for e in history), default=-1)
+    ends: list[Evaluation] = []
+    for e in latest:
+        assert e.path is not None  # noqa: S101  chosen above
+        settings = e.path.settings
+        for setting in dict.fromkeys((settings[0], settings[-1])):
+            configuration = e.configuration.at("prediction", e.path.hyperparameter, setting.value)
+            if configuration == e.configuration:
+                continue
+            number += 1
+            ends.append(
+                replace(
+                    e,
+                    number=number,
+                    configuration=configuration,
+                    score=setting.score,
+                    fold_scores=setting.fold_scores,
+                    risks=None,
+                    path=None,
+                )
+            )
+    return replace(history, evaluations=(*history.evaluations, *ends))
 
 
 def _expected_gains(history: History) -> dict[int, float]:

@@ -31,7 +31,7 @@ from autoprog.optimizer.improvement import improving_batch, young_prices
 from autoprog.optimizer.initial import cheaper_half, simple_configuration, stratified_design
 from autoprog.optimizer.mixture import Mixture
 from autoprog.optimizer.neighbourhood import Neighbourhood
-from autoprog.optimizer.observations import Observations, observe
+from autoprog.optimizer.observations import Observations, observe, with_paths
 from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.proposal import Proposal
@@ -95,7 +95,7 @@ class StructuredOptimizer:
     ) -> Proposal:
         """The first design, then the method's batches."""
         seen = {*(e.configuration for e in history), *pending}
-        observations = observe(history, self._options.outputs, start=self._start)
+        observations = observe(with_paths(history), self._options.outputs, start=self._start)
         if observations is None or len(seen) < self._first_design:
             return Proposal(batch, self._design(size, seen, rng), state=dict(state))
         options = self._options

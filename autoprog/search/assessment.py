@@ -238,7 +238,7 @@ def chosen_document(
         patients,
         scored,
         candidates.risks,
-        np.array([weights.get(number, 0.0) for number in candidates.posterior.numbers]),
+        np.array([weights.get(number, 0.0) for number in candidates.numbers]),
         weighing=Weighing(rule.revise(candidates, rng), lambda w, p: average(w, p, ensemble.scale)),
         rng=rng,
         stop=stop,

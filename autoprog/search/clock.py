@@ -5,17 +5,18 @@ N      evaluations so far
 S      slots
 n      patients
 B      resamples of the score's correction
-delivery = 1.3 (posterior + refits + the rest) + intervals + correction
+delivery = 1.3 (max(posterior, refits) + the rest) + max(intervals, correction)
 posterior = .5 + .012 N                 measured: 2.4 s at 160 evaluations, where it levels off
 refits    = 1.25 max(sum t / S, max t)  over the best evaluations, which are the ensemble's likely members;
                                         all patients are 5/4 of a training fold's
 correction = 5e-9 B n (N + 50)          twice as much where more than the ranking counts
              (2e-6 + 1.5e-7 N) B n      of event times, 1e-5 B n more where more than the ranking counts
-intervals = .5 + 50 mean t / S         of the same evaluations, at most a sixth of the budget; 0 where that is too
+intervals = .5 + 50 mean t / S         of the same evaluations, at most a tenth of the budget; 0 where that is too
                                         little for the fewest refits that serve
 
-Correction and intervals take at most a third of the budget, whatever is left. They have no margin: a correction that
-takes longer than expected ends with the resamples that it has made, and so do the intervals with their refits.
+What this process computes, the posterior and the correction, it computes while the slots refit. Intervals take at most
+a third of the budget, whatever is left. Neither has a margin: a correction that takes longer than expected ends with
+the resamples that it has made, and so do the intervals with their refits.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _EVENT_REST_S_PATIENT = 2e-4
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
 _EVENT_RANKING_S, _EVENT_RANKING_S_EACH, _EVENT_WHOLE_S = 2e-6, 1.5e-7, 1e-5
 # Of the budget: what evaluations give way for, and what intervals may take of time that is left over.
-_INTERVALS_KEPT, _VALIDATION_MOST = 1 / 6, 1 / 3
+_INTERVALS_KEPT, _VALIDATION_MOST = 1 / 10, 1 / 3
 # And what one configuration may take on all patients, of all slots together; or on a sample how often what the simple
 # pipeline does, whose seconds are mostly those that every evaluation takes.
 _DEAREST, _TIMES_SIMPLE = 0.1, 3.0
@@ -95,13 +96,14 @@ class Clock:
     def expect(self, history: History) -> None:
         """Keep time for delivering what this history would deliver; at most half of the budget."""
         refits = self._refits_s(history)
-        before = _POSTERIOR_S + _POSTERIOR_S_EACH * min(len(history), _POSTERIOR_MOST)
-        before += max(sum(refits) / self._slots, max(refits, default=0.0))
+        posterior_s = _POSTERIOR_S + _POSTERIOR_S_EACH * min(len(history), _POSTERIOR_MOST)
+        before = max(posterior_s, sum(refits) / self._slots, max(refits, default=0.0))
         self._correction_s = _correction_s(history)
         of_times = _EVENT_REST_S_PATIENT if history.metric.name in EVENT_METRICS else 0.0
         self._last_s = _REST_S + (_REST_S_PATIENT + of_times) * self._n_patients
         self._rest_s = self._last_s + self._correction_s
-        needed = _MARGIN * (before + self._last_s) + self._correction_s + self._kept_for_intervals_s(refits)
+        validation_s = max(self._correction_s, self._kept_for_intervals_s(refits))
+        needed = _MARGIN * (before + self._last_s) + validation_s
         self._delivery_s = min(needed, self._budget_s / 2)
 
     def evaluations_end(self) -> bool:
@@ -220,8 +222,8 @@ class Clock:
 
     def intervals_s(self) -> float:
         """Seconds that the intervals of patients' risks may take from now on; 0 where there are none to spare."""
-        most = _VALIDATION_MOST * self._budget_s - self._correction_s
-        return max(0.0, min(most, self.remaining_s() - _MARGIN * self._rest_s) - _LEARNING_S)
+        most = _VALIDATION_MOST * self._budget_s
+        return max(0.0, min(most, self.remaining_s() - _MARGIN * self._last_s) - _LEARNING_S)
 
     def _refits_s(self, history: History) -> list[float]:
         """Seconds of one fit to all patients of each of the likely members; of a sample's history, the finalists."""
@@ -252,4 +254,6 @@ def _correction_s(history: History) -> float:
 
 def refit_s(evaluation: Evaluation) -> float:
     """Seconds to expect of fitting a configuration to all patients that it was evaluated on."""
+    if evaluation.out_of_bag:
+        return evaluation.duration_s
     return _ALL_PATIENTS * evaluation.duration_s / max(1, len(evaluation.fold_scores))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
 
 from autoprog.cohort import Cohort, WindowSchema
-from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble
+from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, rule_for
 from autoprog.errors import SearchFailedError
 from autoprog.evaluation import FollowUp, History, Plan, Status, outcomes_of
 from autoprog.interpreter import rules_document
@@ -35,7 +36,7 @@ from autoprog.search.signals import Signals
 from autoprog.search.work import fit
 
 # Apart from the numbers of batches, which seed the proposals.
-_ENSEMBLE_STREAM = 2**32 - 1
+_ENSEMBLE_STREAM, _CONCLUSION_STREAM = 2**32 - 1, 2**32 - 3
 
 
 def deliver(
@@ -85,32 +86,41 @@ def deliver(
         raise SearchFailedError(_why_nothing(exploration.history))
     history, plan, warnings = exploration.outcome()
     store.record_phase(claim, Phase.ENSEMBLE)
-    weighed, posterior = _weighed(exploration, history, plan)
     exploration.clock.count(dispatcher.slots)
+    weighed = _weighed(exploration, history, plan)
     ensemble, too_late = _in_time(weighed.ensemble, history, exploration.clock)
-    members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
-    weighed = replace(weighed, ensemble=ensemble)
-    means = Means(dispatcher, state, exploration.clock, signals, lambda phase: store.record_phase(claim, phase))
-    told = (judge_events if weighed.cohort.has_times else judge)(weighed, means)
-    model = _model_of(weighed, members, told, None if cohort.visits is None else WindowSchema.of(cohort))
-    told.document["interval"] = model.interval_document
-    warnings = [*warnings, *too_late, *left_out, *told.warnings, *_losses(exploration.history)]
-    rules = rules_document(told.rule_sets, model.horizons)
-    return SearchResult(model, told.document, rules, posterior.to_json(), tuple(warnings))
+    # What is computed here is computed while the slots refit.
+    with ThreadPoolExecutor(1) as aside:
+        concluded = aside.submit(_concluded, exploration)
+        members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
+        weighed = replace(weighed, ensemble=ensemble)
+        means = Means(
+            dispatcher, state, exploration.clock, signals, lambda phase: store.record_phase(claim, phase), aside
+        )
+        told = (judge_events if weighed.cohort.has_times else judge)(weighed, means)
+        model = _model_of(weighed, members, told, None if cohort.visits is None else WindowSchema.of(cohort))
+        told.document["interval"] = model.interval_document
+        warnings = [*warnings, *too_late, *left_out, *told.warnings, *_losses(exploration.history)]
+        rules = rules_document(told.rule_sets, model.horizons)
+        return SearchResult(model, told.document, rules, concluded.result().to_json(), tuple(warnings))
 
 
-def _weighed(exploration: Exploration, history: History, plan: Plan) -> tuple[Weighed, Posterior]:
-    """The ensemble of a history, and the posterior that tells which algorithms are alike."""
-    settings, optimizer = exploration.state.settings, exploration.optimizer
+def _weighed(exploration: Exploration, history: History, plan: Plan) -> Weighed:
+    """The ensemble of a history."""
+    settings = exploration.state.settings
     cohort = plan.sample(exploration.cohort)
+    rule = WEIGHING_RULES[settings.ensemble or rule_for(cohort.n_patients)]
     rng = np.random.default_rng([settings.seed, _ENSEMBLE_STREAM])
-    posterior = optimizer.posterior(history, rng, exploration.optimizer_state)
+    posterior = exploration.posterior(history, rng) if rule.asks_for_posterior else None
     follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
-    candidates, rule = Candidates(history, posterior, outcomes_of(cohort), follow_up), WEIGHING_RULES[settings.ensemble]
-    weighed = Weighed(rule.weigh(candidates, rng), candidates, rule, cohort, plan)
-    if len(history) < len(exploration.explored):  # finalists alone say little of which algorithms are alike
-        posterior = optimizer.posterior(exploration.explored, rng, exploration.optimizer_state)
-    return weighed, posterior
+    candidates = Candidates(history, posterior, outcomes_of(cohort), follow_up)
+    return Weighed(rule.weigh(candidates, rng), candidates, rule, cohort, plan)
+
+
+def _concluded(exploration: Exploration) -> Posterior:
+    """What all that was explored says of which algorithms are alike; finalists alone say little of it."""
+    rng = np.random.default_rng([exploration.state.settings.seed, _CONCLUSION_STREAM])
+    return exploration.posterior(exploration.explored, rng)
 
 
 def _model_of(

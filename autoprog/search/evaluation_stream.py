@@ -17,16 +17,20 @@ from autoprog.cohort import Cohort
 from autoprog.evaluation import (
     LEAST_FOLDS,
     CrossValidation,
+    EvaluatedPath,
     Evaluation,
     FoldResult,
     Plan,
     Race,
     Status,
+    at_common_setting,
+    is_out_of_bag,
     summarise,
 )
+from autoprog.evaluation.along import common_place, settings_of
 from autoprog.search.ports import Call, CallLimits, CallOutcome, CallQueue, CallStatus, CohortRef, Dispatcher
 from autoprog.search.work import evaluate_folds
-from autoprog.space import Configuration
+from autoprog.space import Configuration, Space
 
 _STATUS = {
     CallStatus.TIMEOUT: Status.TIMEOUT,
@@ -42,6 +46,8 @@ _CALL_S = 0.1
 # timed out (the very first one also loads the cohort); and a call may take so many times its folds' share of the
 # limit, or so many seconds.
 _PROJECTION, _PROJECTION_OF_ONE, _SHARES, _LEAST_CALL_S = 1.25, 2.0, 2.0, 2.0
+# A call without a limit of its own.
+_DAY_S = 86_400.0
 
 
 @dataclass
@@ -67,7 +73,13 @@ class _Progress:
     waiting : list of int
         Folds that were not asked for, ascending.
     seconds : float
-        That its folds took.
+        That its folds took by the clock.
+    processor_s : float
+        That they computed, which is what limits are of.
+    out_of_bag : bool
+        Whether one fit gives all folds.
+    limit_s : float or None
+        Processor seconds of all folds together; None for those of the stream.
     """
 
     number: int
@@ -79,6 +91,9 @@ class _Progress:
     pending: dict[str, tuple[int, ...]] = field(default_factory=dict)
     waiting: list[int] = field(default_factory=list)
     seconds: float = 0.0
+    processor_s: float = 0.0
+    out_of_bag: bool = False
+    limit_s: float | None = None
 
 
 class EvaluationStream:
@@ -106,7 +121,13 @@ class EvaluationStream:
         self._open: dict[int, _Progress] = {}
         self._owner: dict[str, _Progress] = {}
 
-    def add(self, batch: int, configurations: Mapping[int, Configuration], race: Race | None) -> None:
+    def add(
+        self,
+        batch: int,
+        configurations: Mapping[int, Configuration],
+        race: Race | None,
+        limits: Mapping[int, float] | None = None,
+    ) -> None:
         """Evaluate a batch after those that were added before; while `run` is read, too.
 
         Parameters
@@ -117,10 +138,19 @@ class EvaluationStream:
             What to evaluate, by the number of the evaluation; the numbers ascend from batch to batch.
         race : Race or None
             What the batch races against.
+        limits : mapping of int to float, optional
+            Processor seconds of those that have a limit of their own, infinite for none.
         """
         for number, configuration in sorted(configurations.items()):
-            waiting = list(range(self._plan.n_folds))
-            self._open[number] = _Progress(number, batch, configuration, race, waiting=waiting)
+            self._open[number] = _Progress(
+                number,
+                batch,
+                configuration,
+                race,
+                waiting=list(range(self._plan.n_folds)),
+                out_of_bag=is_out_of_bag(configuration, self._cohort),
+                limit_s=(limits or {}).get(number),
+            )
 
     def limit(self, time_s: float) -> None:
         """Let an evaluation, all its folds together, take so long from now on; what runs keeps its own limit."""
@@ -197,21 +227,26 @@ class EvaluationStream:
         return progress.race is not None and bool(progress.pending) and asked >= LEAST_FOLDS
 
     def _ask(self, queue: CallQueue, progress: _Progress) -> None:
-        size = 1
-        if progress.results:
+        size = self._plan.n_folds if progress.out_of_bag else 1
+        if progress.results and not progress.out_of_bag:
             size = max(1, int(_CALL_S / max(progress.seconds / len(progress.results), 1e-6)))
         folds, progress.waiting = tuple(progress.waiting[:size]), progress.waiting[size:]
         key = f"{progress.number}/{folds[0]}"
-        share_s = self._limits.time_s * len(folds) / self._plan.n_folds
-        time_s = min(max(_SHARES * share_s, _LEAST_CALL_S), max(self._limits.time_s - progress.seconds, 0.1))
+        limit_s = self._limit_of(progress)
+        share_s = limit_s * len(folds) / self._plan.n_folds
+        time_s = min(max(_SHARES * share_s, _LEAST_CALL_S), max(limit_s - progress.processor_s, 0.1), _DAY_S)
         limits = CallLimits(time_s, self._limits.memory_mb)
         queue.submit(Call(key, evaluate_folds, (self._ref, progress.configuration, self._plan, folds)), limits)
         progress.pending[key] = folds
         self._owner[key] = progress
 
+    def _limit_of(self, progress: _Progress) -> float:
+        return self._limits.time_s if progress.limit_s is None else progress.limit_s
+
     def _learn(self, progress: _Progress, outcome: CallOutcome) -> None:
         folds = progress.pending.pop(outcome.key)
         progress.seconds += outcome.duration_s
+        progress.processor_s += outcome.processor_s
         results: tuple[FoldResult, ...] = outcome.value if outcome.status is CallStatus.SUCCEEDED else ()
         progress.results.update(zip(folds, results, strict=False))
         if outcome.status is not CallStatus.SUCCEEDED:
@@ -233,7 +268,9 @@ class EvaluationStream:
             if number not in progress.results:
                 break
             results.append(progress.results[number])
-            if progress.race is not None and progress.race.is_lost([self._gain(r.score) for r in results]):
+            if progress.race is not None and progress.race.is_lost(
+                [self._gain(r.score) for r in at_common_setting(results)]
+            ):
                 reason = f"no chance against the best one after {len(results)} of {self._plan.n_folds} folds"
                 return self._evaluation(progress, Status.RACED_OUT, tuple(results), reason)
         if len(results) == self._plan.n_folds:
@@ -241,16 +278,15 @@ class EvaluationStream:
         return self._timeout(progress)
 
     def _timeout(self, progress: _Progress) -> Evaluation | None:
-        limit_s, n_folds = self._limits.time_s, self._plan.n_folds
+        limit_s, n_folds = self._limit_of(progress), self._plan.n_folds
         reason = f"took longer than its {limit_s:g} s"
-        if progress.seconds <= limit_s:
+        if progress.processor_s <= limit_s:
             done = len(progress.results)
-            projected_s = progress.seconds / done * n_folds if done else 0.0
+            projected_s = progress.processor_s / done * n_folds if done else 0.0
             if projected_s <= (_PROJECTION_OF_ONE if done == 1 else _PROJECTION) * limit_s:
                 return None
-            reason = (
-                f"{done} of {n_folds} folds took {progress.seconds:.1f} s: all are expected to take {projected_s:.0f}"
-            )
+            taken = f"{done} of {n_folds} folds took {progress.processor_s:.1f} s"
+            reason = f"{taken}: all are expected to take {projected_s:.0f}"
         return self._evaluation(progress, Status.TIMEOUT, (), reason)
 
     def _evaluation(
@@ -258,15 +294,31 @@ class EvaluationStream:
     ) -> Evaluation:
         complete = CrossValidation.of(results, self._cohort, self._plan) if status is Status.SUCCEEDED else None
         notes = summarise(r.notes for r in results)
+        configuration, path = self._at_chosen(progress.configuration, results)
         return Evaluation(
             progress.number,
             progress.batch,
-            progress.configuration,
+            configuration,
             status,
             score=complete.score if complete else None,
-            fold_scores=tuple(r.score for r in results),
+            fold_scores=tuple(r.score for r in at_common_setting(results)),
             risks=complete.risks if complete else None,
             duration_s=progress.seconds,
             reason="; ".join(filter(None, (reason, notes))) or None,
             n_patients=self._cohort.n_rows,
+            path=path,
+            out_of_bag=progress.out_of_bag,
         )
+
+    def _at_chosen(
+        self, configuration: Configuration, results: tuple[FoldResult, ...]
+    ) -> tuple[Configuration, EvaluatedPath | None]:
+        """The configuration at the setting that its folds share, and what they say of the others."""
+        paths = [r.path for r in results if r.path is not None]
+        axis = Space.full(self._cohort.n_causes).path_of(configuration) if paths else None
+        if axis is None:
+            return configuration, None
+        settings = settings_of(paths)
+        bound = dict(configuration.prediction.parameters)[axis.name]
+        chosen = configuration.at("prediction", axis.name, settings[common_place(paths)].value)
+        return chosen, EvaluatedPath(axis.name, bound, settings)

@@ -26,6 +26,7 @@ from autoprog.search.signals import Signals
 from autoprog.search.work import refit_on_resample
 from autoprog.validation import (
     LEAST_REFITS,
+    PRIOR_PRECISION,
     PatientIntervals,
     Recalibration,
     Refit,
@@ -283,7 +284,7 @@ def _of_risks(
         averaged[rows],
         refits,
         folds=delivered.plan.folds,
-        covariance=recalibration_covariance(averaged, delivered.recalibration),
+        covariance=recalibration_covariance(averaged, delivered.recalibration, PRIOR_PRECISION),
     )
 
 

@@ -6,6 +6,7 @@ One function for outcomes without a time, one for event times; what they return 
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +38,7 @@ from autoprog.validation import (
     Patients,
     Recalibration,
     fit_event_recalibration,
-    fit_recalibration,
+    shrunk_recalibration,
 )
 
 
@@ -107,6 +108,8 @@ class Means:
         Tell when to leave the search.
     phase : callable (Phase) -> None
         Told of the phases.
+    aside : Executor
+        Of one thread: what is computed in this process while the slots refit.
     """
 
     dispatcher: Dispatcher
@@ -114,6 +117,11 @@ class Means:
     clock: Clock
     signals: Signals
     phase: Callable[[Phase], None]
+    aside: Executor
+
+    def correction_ends(self) -> bool:
+        """Whether the score's correction has to end with the resamples that it has."""
+        return self.signals.leave() or self.clock.correction_ends()
 
 
 def judge(weighed: Weighed, means: Means) -> Judgement:
@@ -140,17 +148,22 @@ def judge(weighed: Weighed, means: Means) -> Judgement:
     ensemble, candidates, cohort, settings = weighed.ensemble, weighed.candidates, weighed.cohort, means.state.settings
     history, seed = candidates.history, settings.seed
     averaged = ensemble.out_of_fold_risks(history)
-    recalibration = fit_recalibration(cohort.y, averaged)
+    recalibration = shrunk_recalibration(cohort.y, averaged)
+
+    def assessed() -> tuple[dict[str, Any], RuleSet]:
+        patients = Patients(cohort.y, cohort.groups)
+        document = ensemble_document(
+            ensemble, patients, candidates, weighed.rule, settings.thresholds, seed, stop=means.correction_ends
+        )
+        document["subgroups"] = subgroup_documents(ensemble, cohort, history, settings.subgroups, seed)
+        document["calibration"]["recalibration"] = recalibration.to_json()
+        return document, _rules(cohort, recalibration.apply(averaged), settings)
+
+    assessment = means.aside.submit(assessed)
     intervals = _intervals(weighed, means, recalibration)
-    patients = Patients(cohort.y, cohort.groups)
-    document = ensemble_document(
-        ensemble, patients, candidates, weighed.rule, settings.thresholds, seed, stop=means.clock.correction_ends
-    )
-    document["subgroups"] = subgroup_documents(ensemble, cohort, history, settings.subgroups, seed)
-    document["calibration"]["recalibration"] = recalibration.to_json()
-    document["instability"] = intervals.instability
     means.phase(Phase.RULES)
-    rules = _rules(cohort, recalibration.apply(averaged), settings)
+    document, rules = assessment.result()
+    document["instability"] = intervals.instability
     warnings = (*calibration_warnings(history, cohort.y), *empty_strata(rules.strata))
     return Judgement(document, recalibration, intervals, (rules,), warnings)
 
@@ -177,30 +190,36 @@ def judge_events(weighed: Weighed, means: Means) -> Judgement:
     """
     means.phase(Phase.VALIDATION)
     ensemble, candidates, cohort, settings = weighed.ensemble, weighed.candidates, weighed.cohort, means.state.settings
-    follow_up = candidates.follow_up
+    follow_up, time = candidates.follow_up, cohort.time
     assert follow_up is not None  # noqa: S101  of event times
-    assert cohort.time is not None  # noqa: S101  as above
+    assert time is not None  # noqa: S101  as above
     averaged = ensemble.out_of_fold_risks(candidates.history)
-    recalibration = fit_event_recalibration(candidates.y, averaged, follow_up)
+    recalibration = fit_event_recalibration(candidates.y, averaged, follow_up, shrunk=True)
+
+    def assessed() -> tuple[dict[str, Any], tuple[RuleSet, ...]]:
+        document = event_document(
+            ensemble,
+            FollowedPatients(candidates.y, follow_up, cohort.groups),
+            candidates,
+            weighed.rule,
+            recalibration,
+            thresholds=settings.thresholds,
+            seed=settings.seed,
+            stop=means.correction_ends,
+        )
+        names, seed = settings.subgroups, settings.seed
+        document["subgroups"] = event_subgroup_documents(ensemble, cohort, candidates, names, seed)
+        risks, clusters = recalibration.apply(averaged), Clusters.of(cohort)
+        return document, tuple(
+            _rules(cohort, risks[:, k], settings, IncidenceOutcome(time, cohort.y, horizon, clusters), horizon)
+            for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True)
+        )
+
+    assessment = means.aside.submit(assessed)
     intervals = _intervals(weighed, means, recalibration)
-    document = event_document(
-        ensemble,
-        FollowedPatients(candidates.y, follow_up, cohort.groups),
-        candidates,
-        weighed.rule,
-        recalibration,
-        thresholds=settings.thresholds,
-        seed=settings.seed,
-        stop=means.clock.correction_ends,
-    )
-    document["subgroups"] = event_subgroup_documents(ensemble, cohort, candidates, settings.subgroups, settings.seed)
-    document["instability"] = intervals.instability
     means.phase(Phase.RULES)
-    risks, clusters = recalibration.apply(averaged), Clusters.of(cohort)
-    rule_sets = tuple(
-        _rules(cohort, risks[:, k], settings, IncidenceOutcome(cohort.time, cohort.y, horizon, clusters), horizon)
-        for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True)
-    )
+    document, rule_sets = assessment.result()
+    document["instability"] = intervals.instability
     warnings = [*simple_warnings(candidates, follow_up)]
     for horizon, rules in zip(follow_up.horizons, rule_sets, strict=True):
         warnings += [f"at horizon {horizon:g}: {text}" for text in empty_strata(rules.strata)]

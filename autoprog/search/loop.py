@@ -13,32 +13,35 @@ those.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status
-from autoprog.optimizer import Optimizer, Proposal, make_optimizer
+from autoprog.optimizer import Optimizer, Posterior, Proposal
 from autoprog.search.clock import MOST_FINALISTS, Clock
 from autoprog.search.evaluation_stream import EvaluationStream
-from autoprog.search.plans import explored_patients, plan_for, space_for
+from autoprog.search.explored import exploration_plan_of, opening_of, optimizer_of, plan_of
 from autoprog.search.ports import CallLimits, Claim, Dispatcher, Phase, SearchState, Store
 from autoprog.search.signals import Signals
-from autoprog.space import Configuration, Space, TableShape
+from autoprog.search.warm_start import with_start
+from autoprog.space import Configuration, Space
 
 BATCHES_UNDER_WAY = 2
 """Batches that are evaluated at the same time."""
 
-# A budget of fewer than twice two evaluations is spent on all patients.
-_LEAST_EVALUATIONS = 4
 # Shares of the time for evaluations that belong to exploring, and margins on the predicted time of the finalists: no
 # more of a large cohort's configurations are explored when these need what is left, and those that are being explored
 # give way to them a little later.
 _EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.5, 0.6
+# Of the budget: processor seconds that a pipeline of the opening may take.
+_OPENING_SHARE = 0.25
 _EXPLORATION_MARGIN, _END_MARGIN = 1.5, 1.2
 
 
@@ -81,7 +84,7 @@ class Exploration:
         self._evaluations = {e.number: e for e in state.evaluations}
         self.plan = plan_of(state, cohort)
         self.exploration_plan = exploration_plan_of(state, cohort)
-        self.optimizer = optimizer_of(state, cohort)
+        self._opening = opening_of(state, cohort)
         self.clock = Clock(
             state.settings.budget.time_s,
             state.elapsed_s + time.monotonic() - state.loaded_at,
@@ -89,6 +92,31 @@ class Exploration:
             n_patients=cohort.n_rows,
         )
         self._expect()
+
+    @cached_property
+    def optimizer(self) -> Optimizer:
+        """What proposes after the opening; where it begins is settled when it is asked for first."""
+        self.state = with_start(self._store, self._claim, self.state, self.cohort)
+        return optimizer_of(self.state, self.cohort)
+
+    def posterior(self, history: History, rng: np.random.Generator) -> Posterior:
+        """What is believed of explored pipelines; after an opening alone, by an optimizer without a start.
+
+        Parameters
+        ----------
+        history : History
+            Evaluations of this search.
+        rng : numpy.random.Generator
+            Source of randomness.
+
+        Returns
+        -------
+        Posterior
+            Over decompositions and the gains of the succeeded evaluations.
+        """
+        asked = "optimizer" in self.__dict__
+        optimizer = self.optimizer if asked else optimizer_of(self.state, self.cohort)
+        return optimizer.posterior(history, rng, self.optimizer_state)
 
     @property
     def history(self) -> History:
@@ -161,7 +189,7 @@ class Exploration:
     def _explore(self) -> None:
         stream = self._stream(self.exploration_plan, self._exploration_s())
         for proposal in self._proposals:
-            stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch))
+            self._add(stream, proposal)
         self._replenish(stream)
         for evaluation in stream.run(self._dispatcher, self._explored_enough):
             self.clock.count(stream.slots)
@@ -187,7 +215,18 @@ class Exploration:
             proposal = self._propose()
             if proposal is None:
                 return
-            stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch))
+            self._add(stream, proposal)
+
+    def _add(self, stream: EvaluationStream, proposal: Proposal) -> None:
+        """Have a batch evaluated: the simple pipeline without a limit, the opening with a wide one."""
+        first = sum(len(p.configurations) for p in self._proposals[: proposal.batch])
+        limits = None
+        if first < len(self._opening):
+            settings = self.state.settings
+            wide = settings.limits.evaluation_s or _OPENING_SHARE * settings.budget.time_s
+            limits = dict.fromkeys(range(max(first, 1), first + len(proposal.configurations)), wide)
+            limits |= {0: math.inf}
+        stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch), limits)
 
     def _evaluate_finalists(self) -> None:
         stream = self._stream(self.plan, self.state.settings.evaluation_s)
@@ -212,7 +251,10 @@ class Exploration:
         return not {c for p in earlier for c in p.configurations}.isdisjoint(last.configurations)
 
     def _stop(self) -> bool:
-        return self._signals.leave() or self._signals.cancel.is_set() or self.clock.evaluations_end()
+        if self._signals.leave() or self._signals.cancel.is_set():
+            return True
+        # Without the simple pipeline there is nothing to deliver, and nothing to compare with.
+        return 0 in self._evaluations and self.clock.evaluations_end()
 
     def _explored_enough(self) -> bool:
         """Whether the finalists need the time that is left."""
@@ -233,11 +275,20 @@ class Exploration:
         size = min(settings.batch_size, settings.budget.evaluations - finalists - proposed)
         if size <= 0:
             return None
+        if opening := self._opening[proposed:]:
+            return self._record(opening[:size], self.optimizer_state)
         batch = len(self._proposals)
         rng = np.random.default_rng([settings.seed, batch])
         pending = self._proposals[-1].configurations if self._proposals else ()
         proposal = self.optimizer.propose(self._known_to(batch), batch, size, rng, self.optimizer_state, pending)
-        return self._record(proposal.configurations, proposal.state)
+        return self._record(self._asked(proposal.configurations), proposal.state)
+
+    def _asked(self, configurations: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
+        """What is evaluated of a proposal: whole paths, each once; as proposed where all of them were evaluated."""
+        space = Space.full(self.cohort.n_causes)
+        asked = {c for p in self._proposals for c in p.configurations}
+        whole = tuple(dict.fromkeys(space.whole_path(c) for c in configurations))
+        return tuple(c for c in whole if c not in asked) or configurations
 
     def _known_to(self, batch: int) -> History:
         """What was complete when a batch was proposed, whatever is known since."""
@@ -257,7 +308,7 @@ class Exploration:
         history = self.explored
         most = min(MOST_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
         best_first = self.clock.finalists(history, max(0, most))
-        chosen = dict.fromkeys(e.configuration for e in (*history.evaluations[:1], *best_first))
+        chosen = dict.fromkeys(e.proposed for e in (*history.evaluations[:1], *best_first))
         return tuple(chosen)[: max(0, most)]
 
     def _missing(self, proposal: Proposal) -> dict[int, Configuration]:
@@ -281,42 +332,12 @@ class Exploration:
         self.clock.expect(self.final if self.final.succeeded else self.explored)
 
     def _race(self, batch: int) -> Race | None:
-        """Against the incumbent as it stood when the batch was proposed."""
-        return Race.of(self._known_to(batch)) if self.state.settings.racing else None
+        """Against the incumbent as it stood when the batch was proposed; the opening is there to be different."""
+        first = sum(len(p.configurations) for p in self._proposals[:batch])
+        races = self.state.settings.racing and first >= len(self._opening)
+        return Race.of(self._known_to(batch)) if races else None
 
     def _why_cancelled(self) -> str:
         if self._signals.cancel.is_set():
             return "the search was cancelled"
         return "the time budget was spent" if self.clock.evaluations_end() else "the time to explore was spent"
-
-
-def plan_of(state: SearchState, cohort: Cohort) -> Plan:
-    """How the configurations of a search are evaluated on all its patients."""
-    assert state.settings.folds is not None, "plan_search settles the folds"  # noqa: S101
-    return plan_for(state.settings, cohort, state.settings.folds)
-
-
-def exploration_plan_of(state: SearchState, cohort: Cohort) -> Plan:
-    """How configurations are evaluated while they are looked for: a large cohort is explored on a subsample."""
-    plan = plan_of(state, cohort)
-    if state.settings.budget.evaluations < _LEAST_EVALUATIONS:
-        return plan
-    return replace(plan, patients=explored_patients(cohort, plan))
-
-
-def optimizer_of(state: SearchState, cohort: Cohort) -> Optimizer:
-    """The optimizer that the settings ask for, over the algorithms that serve the cohort."""
-    space, shape = explored_space(state, cohort)
-    return make_optimizer(space, shape, state.settings.optimizer.options(state.start), state.start)
-
-
-def explored_space(state: SearchState, cohort: Cohort) -> tuple[Space, TableShape]:
-    """The algorithms that serve the cohort, and the training folds while configurations are looked for."""
-    # What is explored on fewer patients must serve all of them: a guard of size looks at these.
-    plan = plan_of(state, cohort)
-    everybody = plan.shape(plan.sample(cohort))
-    space = space_for(state.settings, cohort)
-    space = space.restricted_to(space.valid_kinds(everybody))
-    plan = exploration_plan_of(state, cohort)
-    shape = replace(plan.shape(plan.sample(cohort)), has_missing=everybody.has_missing)
-    return space, shape

@@ -175,7 +175,8 @@ class CallLimits:
     Attributes
     ----------
     time_s : float
-        Wall-clock seconds from the start of the function; then its process is killed.
+        Processor seconds from the start of the function; then its process is killed. By the clock it may take ten times
+        as long, on a busy machine, unless it waits and does not compute.
     memory_mb : int
         MiB that the call may allocate beyond what its process held before. Below 16 not even a small pipeline on a
         few hundred patients is fitted: reading a cohort takes 9 by itself.
@@ -201,6 +202,8 @@ class CallOutcome:
         Why it did not succeed, in words; never a patient's value.
     duration_s : float
         Wall-clock seconds of the function.
+    processor_s : float
+        Seconds that it computed.
     """
 
     key: str
@@ -208,6 +211,7 @@ class CallOutcome:
     value: Any = field(default=None)
     reason: str | None = None
     duration_s: float = 0.0
+    processor_s: float = 0.0
 
 
 class CallQueue(Protocol):

@@ -15,7 +15,7 @@ from autoprog.search.loop import Exploration
 from autoprog.search.polling import poll
 from autoprog.search.ports import Claim, Dispatcher, Store
 from autoprog.search.signals import ShutdownError, Signals
-from autoprog.search.warm_start import teaching_statistics, with_start
+from autoprog.search.warm_start import teaching_statistics
 from autoprog.search.work import load_cohort
 
 _log = structlog.get_logger()
@@ -100,7 +100,6 @@ class Runner:
             raise SearchFailedError(f"given up: {claim.losses} runners in a row ended while they worked on it")
         state = self._store.load(claim)
         cohort = load_cohort(state.cohort)
-        state = with_start(self._store, claim, state, cohort)
         exploration = Exploration(self._store, self._dispatcher, claim, state, cohort=cohort, signals=signals)
         exploration.run()
         result = deliver(

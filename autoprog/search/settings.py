@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from autoprog.ensemble import EnsembleName
 from autoprog.evaluation import METRICS, THRESHOLDS, metric_of
 from autoprog.interpreter import Condition, Operator, Prior, PriorRule
 from autoprog.optimizer import Acquisition, Decompositions, OptimizerOptions, Outputs, Preset, Start, Stop
-from autoprog.space import Reduction, StageName
+from autoprog.space import STAGES, Reduction, Space, StageName
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
 
@@ -39,6 +40,27 @@ def _in_order(thresholds: tuple[float, float]) -> tuple[float, float]:
 
 
 Thresholds = Annotated[tuple[Threshold, Threshold], AfterValidator(_in_order)]
+
+
+def _algorithms_of(space: object) -> object:
+    """The names that `table_1` stands for, by stage; anything else as it is."""
+    if space != "table_1":
+        return space
+    return {
+        stage: [a.name for a in algorithms] for stage, algorithms in zip(STAGES, Space.table_1().stages, strict=True)
+    }
+
+
+_NAMES_BY_STAGE = {
+    "type": "object",
+    "propertyNames": {"enum": list(STAGES)},
+    "additionalProperties": {"type": "array", "items": {"type": "string", "maxLength": 1000}},
+}
+NamedAlgorithms = Annotated[
+    dict[StageName, list[Text]],
+    BeforeValidator(_algorithms_of),
+    WithJsonSchema({"anyOf": [{"const": "table_1"}, _NAMES_BY_STAGE]}, mode="validation"),
+]
 
 
 MOST_EVALUATION_S = 60.0
@@ -179,6 +201,11 @@ class SearchSettings(BaseModel):
         return metric_of(self.metric, self.thresholds).identity if self.metric in METRICS else self.metric
 
     @property
+    def named_algorithms(self) -> Mapping[StageName, Sequence[str]]:
+        """The algorithms that the client named one by one, by stage."""
+        return {} if self.space == _algorithms_of("table_1") else self.space
+
+    @property
     def windows(self) -> tuple[int, ...]:
         """Numbers of visits that are looked back on, ascending, each once."""
         return tuple(sorted({self.window} if isinstance(self.window, int) else set(self.window)))
@@ -219,9 +246,15 @@ class SearchSettings(BaseModel):
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of folds, pipelines and proposals")
     budget: Budget = Budget()
     limits: EvaluationLimits = EvaluationLimits()
-    space: dict[StageName, list[Text]] = Field(
+    space: NamedAlgorithms = Field(
         default_factory=dict,
-        description="names of the algorithms to keep, stage by stage, as `GET /v1/space` shows them; default: all",
+        description="names of the algorithms to keep, stage by stage, as `GET /v1/space` shows them; or `table_1` for "
+        "those of the source's Table 1; default: all",
+    )
+    opening: bool = Field(
+        default=True,
+        description="begin with a list of strong and diverse pipelines for the cohort's size, before the optimizer "
+        "proposes",
     )
     reduction: Reduction = Field(
         "discrete_time",
@@ -235,10 +268,12 @@ class SearchSettings(BaseModel):
         "present one included; of several numbers the best is searched for with the rest of the pipeline",
     )
     optimizer: OptimizerSettings = OptimizerSettings()
-    ensemble: EnsembleName = Field(
-        "model_averaging",
-        description="how the model is made of what was evaluated: by probability to be the best, by greedy selection "
-        "with bagging, by a stacked logistic combination, or the best configuration alone",
+    ensemble: EnsembleName | None = Field(
+        None,
+        description="how the model is made of what was evaluated: by log scores (`pseudo_bma`, the default below "
+        "2,000 patients), as the likeliest average (`linear_pool`), half by either (`blend`, the default from there "
+        "on), by probability to be the best (`model_averaging`, the source's), by greedy selection with bagging, by a "
+        "stacked logistic combination, or the best configuration alone",
     )
     subgroups: list[Text] | None = Field(
         None,

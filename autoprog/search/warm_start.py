@@ -1,4 +1,4 @@
-"""Where a search begins, settled once: what earlier and open cohorts have taught when it was first claimed."""
+"""Where a search's optimizer begins, settled once: what earlier and open cohorts have taught by then."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from autoprog.metalearning import (
     warm_start,
 )
 from autoprog.optimizer import Start
-from autoprog.search.loop import exploration_plan_of, explored_space
+from autoprog.search.explored import exploration_plan_of, explored_space
 from autoprog.search.ports import Claim, Phase, SearchState, Store
 from autoprog.space import predicted_seconds
 
 
 def with_start(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -> SearchState:
-    """The state of a search that knows where to begin.
+    """The state of a search that knows where its optimizer begins.
 
-    What it begins with is written down before the first proposal, so that a search that was killed goes on as it would
-    have, whatever other searches have taught meanwhile.
+    What it begins with is written down before the optimizer's first proposal, so that a search that was killed goes
+    on as it would have, whatever other searches have taught meanwhile.
 
     Parameters
     ----------
@@ -38,18 +38,19 @@ def with_start(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -
     Returns
     -------
     SearchState
-        With a start, unless the client wants none or the search has begun without.
+        With a start, unless the client wants none.
 
     Raises
     ------
     LeaseLostError
         If another runner took the search over.
     """
-    if state.start is not None or state.proposals or not state.settings.warm_start:
+    if state.start is not None or not state.settings.warm_start:
         return state
     store.record_phase(claim, Phase.META_FEATURES)
     start = _start_of(store, claim, state, cohort)
     store.record_start(claim, start)
+    store.record_phase(claim, Phase.SEARCH)
     return replace(state, start=start)
 
 

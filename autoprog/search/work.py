@@ -13,7 +13,16 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, from_parquet
 from autoprog.errors import ArtifactError
-from autoprog.evaluation import FoldResult, Plan, PrefixMemory, evaluate_fold, fit_pipeline, risks_of
+from autoprog.evaluation import (
+    FoldResult,
+    Plan,
+    PrefixMemory,
+    evaluate_fold,
+    evaluate_out_of_bag,
+    fit_pipeline,
+    is_out_of_bag,
+    risks_of,
+)
 from autoprog.model import dump_estimator
 from autoprog.search.ports import CohortRef
 from autoprog.space import Configuration
@@ -93,6 +102,9 @@ def evaluate_folds(
     """
     cohort = load_cohort(ref)
     memory = PrefixMemory(_scratch[-1]) if _scratch else None
+    if is_out_of_bag(configuration, plan.sample(cohort, configuration)):
+        of_all = evaluate_out_of_bag(configuration, cohort, plan, memory)
+        return tuple(of_all[number] for number in folds)
     results: list[FoldResult] = []
     for number in folds:
         try:

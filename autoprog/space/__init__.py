@@ -17,6 +17,7 @@ from autoprog.space.event_times import (
 )
 from autoprog.space.hyperparameters import Choice, Float, Hyperparameter, Integer, Parameter
 from autoprog.space.independent_columns import IndependentColumns
+from autoprog.space.path import HeldOut
 from autoprog.space.pipeline import build_pipeline
 from autoprog.space.registry import algorithms_of, register, registered
 from autoprog.space.space import PipelineKind, Space, predicted_seconds
@@ -33,6 +34,7 @@ __all__ = [
     "Configuration",
     "Cost",
     "Float",
+    "HeldOut",
     "Hyperparameter",
     "IncidencePipeline",
     "IndependentColumns",

@@ -170,7 +170,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """One entry of Table 1.
+    """One entry of the space: of Table 1, or beyond it.
 
     Attributes
     ----------
@@ -213,6 +213,14 @@ class Algorithm:
         hold these and no others.
     reference : str
         Where the method and the ranges of its hyperparameters come from.
+    table_1 : bool
+        Whether the source's Table 1 has it.
+    path : str or None
+        The hyperparameter of which one fit gives every smaller value, as boosting gives every smaller number of trees;
+        its estimator is a `PathLearner`.
+    out_of_bag : bool
+        Whether its members are grown on bootstrap samples, so that one fit gives every patient's risk by the members
+        that did not see him.
     """
 
     stage: StageName
@@ -231,6 +239,9 @@ class Algorithm:
     subsample: Literal["fit", "member"] = "fit"
     stored_types: tuple[str, ...] = ()
     reference: str = ""
+    table_1: bool = True
+    path: str | None = None
+    out_of_bag: bool = False
 
     @property
     def key(self) -> str:

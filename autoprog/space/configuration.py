@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
 
 from autoprog.space.hyperparameters import Parameter
@@ -80,6 +80,11 @@ class Configuration:
         """Visits that are looked back on, where that is searched; see `Space.with_windows`."""
         window = dict(self.imputation.parameters).get(WINDOW)
         return None if window is None else int(window)
+
+    def at(self, stage: StageName, name: str, value: Parameter) -> Configuration:
+        """The same pipeline with another value of one hyperparameter."""
+        step = self.step(stage)
+        return replace(self, **{stage: Step.of(step.algorithm, {**dict(step.parameters), name: value})})
 
     @property
     def key(self) -> str:

@@ -7,10 +7,10 @@ from autoprog.space.calibration import CALIBRATION
 from autoprog.space.configuration import StageName
 from autoprog.space.features import FEATURES
 from autoprog.space.imputation import IMPUTATION
-from autoprog.space.prediction import FOR_COMPETING_RISKS, PREDICTION
+from autoprog.space.prediction import BEYOND_TABLE_1, FOR_COMPETING_RISKS, PREDICTION
 
 _table: dict[str, Algorithm] = {
-    a.key: a for a in (*IMPUTATION, *FEATURES, *PREDICTION, *FOR_COMPETING_RISKS, *CALIBRATION)
+    a.key: a for a in (*IMPUTATION, *FEATURES, *PREDICTION, *BEYOND_TABLE_1, *FOR_COMPETING_RISKS, *CALIBRATION)
 }
 _built_in = frozenset(_table)
 

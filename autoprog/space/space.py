@@ -13,7 +13,7 @@ import numpy as np
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.space._base import Algorithm, TableShape
 from autoprog.space.configuration import STAGES, WINDOW, Configuration, StageName
-from autoprog.space.hyperparameters import Choice
+from autoprog.space.hyperparameters import Choice, Hyperparameter
 from autoprog.space.registry import algorithms_of
 
 PipelineKind = tuple[Algorithm, Algorithm, Algorithm, Algorithm]
@@ -35,6 +35,11 @@ class Space:
     def full(cls, n_causes: int = 1) -> Space:
         """Every registered algorithm; of those for competing risks alone, what serves so many causes."""
         return cls(tuple(algorithms_of(stage, n_causes) for stage in STAGES))
+
+    @classmethod
+    def table_1(cls) -> Space:
+        """The source's space: 41 algorithms, 4,800 pipelines, 106 dimensions."""
+        return cls(tuple(tuple(a for a in algorithms_of(stage) if a.table_1) for stage in STAGES))
 
     @classmethod
     def subset(cls, names: Mapping[StageName, Sequence[str] | None], n_causes: int = 1) -> Space:
@@ -139,6 +144,31 @@ class Space:
         named = zip(STAGES, configuration.steps, strict=True)
         imputation, features, prediction, calibration = [self.algorithm(stage, step.algorithm) for stage, step in named]
         return imputation, features, prediction, calibration
+
+    def path_of(self, configuration: Configuration) -> Hyperparameter | None:
+        """The hyperparameter of which one fit of a configuration gives every smaller value.
+
+        Parameters
+        ----------
+        configuration : Configuration
+            Of this space. A calibration is fitted to the risks of one setting.
+
+        Returns
+        -------
+        Hyperparameter or None
+            Of its prediction algorithm; None where there is no such hyperparameter.
+        """
+        predictor = self.algorithm("prediction", configuration.prediction.algorithm)
+        if predictor.path is None or configuration.calibration.algorithm != "none":
+            return None
+        return next(h for h in predictor.hyperparameters if h.name == predictor.path)
+
+    def whole_path(self, configuration: Configuration) -> Configuration:
+        """The configuration that asks for all values of its path, so that none better is left out."""
+        axis = self.path_of(configuration)
+        if axis is None or isinstance(axis, Choice):
+            return configuration
+        return configuration.at("prediction", axis.name, axis.high)
 
     @cached_property
     def _by_name(self) -> dict[StageName, dict[str, Algorithm]]:

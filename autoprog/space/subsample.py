@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.space.path import HeldOut, PathFit
+
 
 class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Fits an estimator on at most so many patients.
@@ -52,6 +54,14 @@ class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         estimator
             Itself.
         """
+        rows, outcome, weights = self._fewer(X, y, sample_weight)
+        more = {} if weights is None else {"sample_weight": weights}
+        self.estimator_ = clone(self.estimator).fit(rows, outcome, **more)
+        return self
+
+    def _fewer(
+        self, X: ArrayLike, y: ArrayLike | None, sample_weight: ArrayLike | None
+    ) -> tuple[NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]:
         rows, outcome = np.asarray(X), None if y is None else np.asarray(y)
         weights = None if sample_weight is None else np.asarray(sample_weight)
         self.n_patients_ = len(rows)
@@ -59,9 +69,7 @@ class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             chosen = stratified_rows(outcome, len(rows), self.max_patients, np.random.default_rng(self.seed))
             rows, outcome = rows[chosen], None if outcome is None else outcome[chosen]
             weights = None if weights is None else weights[chosen]
-        more = {} if weights is None else {"sample_weight": weights}
-        self.estimator_ = clone(self.estimator).fit(rows, outcome, **more)
-        return self
+        return rows, outcome, weights
 
 
 class SubsampledTransformer(TransformerMixin, _Subsampled):  # type: ignore[misc]
@@ -82,6 +90,19 @@ class SubsampledClassifier(ClassifierMixin, _Subsampled):  # type: ignore[misc]
         """The two outcomes, in the order of the columns of `predict_proba`."""
         classes: NDArray[Any] = self.estimator_.classes_
         return classes
+
+    def fit_path(
+        self,
+        X: NDArray[np.float64],
+        y: NDArray[np.integer],
+        held_out: HeldOut,
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> PathFit:
+        """Fit along the path of the estimator; see `autoprog.space.path.PathLearner`."""
+        rows, outcome, weights = self._fewer(X, y, sample_weight)
+        self.estimator_ = clone(self.estimator)
+        path: PathFit = self.estimator_.fit_path(rows, outcome, held_out, weights)
+        return path
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Probabilities for any number of patients, shape = (n_patients, 2)."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import Evaluation, Status
+from autoprog.evaluation import EvaluatedPath, Evaluation, Status
 from autoprog.optimizer import Proposal
 from autoprog.space import Configuration
 from autoprog.storage.tables import EvaluationRow
@@ -46,6 +46,8 @@ def evaluation_to_row(search_id: str, evaluation: Evaluation, created_at: dateti
         duration_s=evaluation.duration_s,
         reason=evaluation.reason,
         n_patients=evaluation.n_patients,
+        path=None if evaluation.path is None else evaluation.path.to_json(),
+        out_of_bag=evaluation.out_of_bag,
         created_at=created_at,
         risks=None if evaluation.risks is None else pack_risks(evaluation.risks),
     )
@@ -64,6 +66,8 @@ def evaluation_from_row(row: EvaluationRow) -> Evaluation:
         duration_s=row.duration_s,
         reason=row.reason,
         n_patients=row.n_patients,
+        path=None if row.path is None else EvaluatedPath.from_json(row.path),
+        out_of_bag=row.out_of_bag,
     )
 
 

@@ -248,6 +248,8 @@ class EvaluationRow(Base):
     reason: Mapped[str | None]
     n_patients: Mapped[int | None]  # that it was evaluated on
     created_at: Mapped[datetime]
+    path: Mapped[Document | None]  # what the same fits said of other settings
+    out_of_bag: Mapped[bool] = mapped_column(default=False)
     risks: Mapped[bytes | None] = mapped_column(deferred=True)  # a float32 a patient, compressed
 
 

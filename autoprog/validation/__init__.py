@@ -28,10 +28,12 @@ from autoprog.validation.patient_intervals import (
 from autoprog.validation.performance import DecisionCurve, Performance, brier_skill, decision_curve, performance_of
 from autoprog.validation.recalibration import (
     IDENTITY,
+    PRIOR_PRECISION,
     Recalibration,
     cross_fitted,
     fit_recalibration,
     recalibration_covariance,
+    shrunk_recalibration,
 )
 from autoprog.validation.risk_distribution import RiskDistribution, risk_distribution
 from autoprog.validation.score import ScoreEstimate, estimate_score
@@ -49,6 +51,7 @@ __all__ = [
     "INTERVAL_LEVEL",
     "LEAST_REFITS",
     "MEASURES",
+    "PRIOR_PRECISION",
     "Calibration",
     "CalibrationCurve",
     "Coefficient",
@@ -95,6 +98,7 @@ __all__ = [
     "performance_of",
     "recalibration_covariance",
     "risk_distribution",
+    "shrunk_recalibration",
     "smooth_calibration",
     "usual_subgroups",
 ]

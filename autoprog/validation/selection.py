@@ -37,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.evaluation import Metric
-from autoprog.validation.recalibration import Recalibration, fit_recalibration
+from autoprog.validation.recalibration import Recalibration, shrunk_recalibration
 from autoprog.validation.resampled import resampled_scores
 from autoprog.validation.score import INTERVAL, LEVEL, ScoreEstimate, interval_of, n_rarer, title_of
 
@@ -237,7 +237,7 @@ def _left_out(
     """s and s_w; `combine` gives W p, shape = (b, n)."""
     sign = 1 if metric.greater_is_better else -1
     scores = resampled_scores(metric, patients.y, p)
-    near = fit_recalibration(patients.y, delivered)
+    near = shrunk_recalibration(patients.y, delivered)
     s: list[tuple[float, ...]] = []
     for c in chunks:
         averaged = combine(c, sign * scores(c))
@@ -260,6 +260,6 @@ def _on_others(
     others = risks[out]
     if not metric.ranks_only:
         drawn = np.repeat(np.arange(len(y)), c.astype(np.int64))
-        others = fit_recalibration(y[drawn], risks[drawn], near).apply(others)
+        others = shrunk_recalibration(y[drawn], risks[drawn], near).apply(others)
     once = np.ones((len(others), 1), dtype=np.float32)
     return float(resampled_scores(metric, y[out], others[None])(once)[0, 0])

@@ -27,7 +27,6 @@ from autoprog.search.ports import Call, CallLimits, CallOutcome, Claim, CohortRe
 from autoprog.search.result import SearchResult
 from autoprog.search.settings import SearchSettings
 from autoprog.search.signals import Signals
-from autoprog.search.warm_start import with_start
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import CohortRepository, KeyRepository, SearchRepository
@@ -105,7 +104,7 @@ class Laboratory:
         start = time.monotonic()
         claim = store.claim("laboratory", _DAY_S)
         assert claim is not None
-        state, signals = with_start(store, claim, store.load(claim), cohort), Signals(threading.Event())
+        state, signals = store.load(claim), Signals(threading.Event())
         exploration = Exploration(store, self.engine, claim, state, cohort=cohort, signals=signals)
         exploration.run()
         result = deliver(store, self.engine, claim, state, cohort=cohort, exploration=exploration, signals=signals)
@@ -119,7 +118,7 @@ class Laboratory:
         follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
         candidates = Candidates(history, posterior, outcomes_of(cohort), follow_up)
         validation_s = store.began[Phase.RULES] - store.began[Phase.VALIDATION]
-        return Search(result, history, plan, candidates, state.start, total_s, validation_s)
+        return Search(result, history, plan, candidates, exploration.state.start, total_s, validation_s)
 
     @contextmanager
     def stored(self, content: bytes) -> Iterator[CohortRef]:

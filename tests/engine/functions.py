@@ -27,6 +27,17 @@ def process() -> int:
     return os.getpid()
 
 
+def compute_now_and_then(seconds: float, share: float) -> float:
+    """Compute for a share of the clock's seconds, as on a busy machine; the seconds computed."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        start = time.process_time()
+        while time.process_time() - start < 0.05 * share:
+            pass
+        time.sleep(0.05 * (1 - share))
+    return time.process_time()
+
+
 def scratch() -> str:
     return str(work._scratch[-1])
 

@@ -101,6 +101,20 @@ def test_a_hang_is_killed_and_its_slot_free_within_a_second(engine: DaskEngine, 
     assert time.monotonic() - start < 1
 
 
+def test_time_is_what_a_call_computes_and_not_what_it_waits_for_its_turn(engine: DaskEngine) -> None:
+    """Two seconds of the clock, of which it computes a tenth."""
+    outcome = run_one(engine, functions.compute_now_and_then, 2.0, 0.1, limits=SHORT)
+    assert outcome.status is CallStatus.SUCCEEDED
+    assert outcome.duration_s > 4 * SHORT.time_s
+    assert 0.05 < outcome.processor_s < SHORT.time_s
+
+
+def test_a_call_that_computes_too_long_is_killed(engine: DaskEngine) -> None:
+    outcome = run_one(engine, functions.compute_now_and_then, 100.0, 1.0, limits=SHORT)
+    assert outcome.status is CallStatus.TIMEOUT
+    assert SHORT.time_s < outcome.processor_s < SHORT.time_s + 1
+
+
 @pytest.mark.parametrize(
     "function",
     [

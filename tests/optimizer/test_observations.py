@@ -6,9 +6,10 @@ from statistics import NormalDist
 import numpy as np
 import pytest
 
-from autoprog.evaluation import METRICS, History, Status
-from autoprog.optimizer.observations import MOST_OBSERVATIONS, observe
+from autoprog.evaluation import METRICS, EvaluatedPath, Evaluation, History, Setting, Status
+from autoprog.optimizer.observations import MOST_OBSERVATIONS, observe, with_paths
 from autoprog.optimizer.start import Start
+from autoprog.space import Configuration, Space, Step
 from tests.optimizer.toys import draw, history_of, toy_space
 
 SPACE = toy_space(((0,), (1,), (1, 2), (0,)))
@@ -151,3 +152,23 @@ def test_outputs_that_are_not_clipped_or_are_ranks() -> None:
     gains = np.array([0.8, 0.79, 0.2, 0.81, 0.2])
     np.testing.assert_allclose(whole.y, (gains - gains.mean()) / gains.std(), rtol=1e-12)
     np.testing.assert_allclose(ranks.y, [NormalDist().inv_cdf(q) for q in (0.7, 0.5, 0.2, 0.9, 0.2)], rtol=1e-9)
+
+
+def test_the_ends_of_a_path_stand_beside_its_evaluation() -> None:
+    booster = Space.full().algorithm("prediction", "lightgbm").default_step()
+    asked = Configuration(Step.of("none"), Step.of("none"), booster, Step.of("none"))
+    settings = tuple(Setting(trees, (0.5 + trees / 1000,) * 3) for trees in (25, 50, 100, 200))
+    chosen = asked.at("prediction", "trees", 100)
+    plain = Evaluation(0, 0, asked.at("prediction", "trees", 30), Status.SUCCEEDED, 0.6, (0.6,) * 3)
+    along = Evaluation(
+        1, 0, chosen, Status.SUCCEEDED, 0.6, (0.6,) * 3, np.zeros(4), path=EvaluatedPath("trees", 500, settings)
+    )
+    found = with_paths(History(METRICS["auc_roc"], (plain, along)))
+    assert found.evaluations[:2] == (plain, along)
+    ends = [(e.number, dict(e.configuration.prediction.parameters)["trees"], e.score) for e in found.evaluations[2:]]
+    assert ends == [(2, 25, pytest.approx(0.525)), (3, 200, pytest.approx(0.7))]
+    assert along.proposed == asked.at("prediction", "trees", 500)
+    assert plain.proposed == plain.configuration
+    observations = observe(found)
+    assert observations is not None
+    assert len(observations.y) == 4

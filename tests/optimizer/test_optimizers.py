@@ -267,7 +267,7 @@ def test_a_first_design_goes_on_to_dear_pipelines_where_there_are_no_others(fail
 @pytest.mark.parametrize("decompositions", ["random", "weighted"])
 def test_what_is_not_learnt_is_not_concluded_either(decompositions: str) -> None:
     """Neither the first kernel nor the final posterior knows the families or the chain."""
-    space = Space.subset({})
+    space = Space.table_1()
     options = OptimizerOptions.of("default", {"decompositions": decompositions})
     optimizer = make_optimizer(space, MISSING, options)
     proposals = search(optimizer, space, 4)

@@ -84,14 +84,17 @@ def test_intervals_take_what_is_left_but_no_more_than_a_third_of_the_budget() ->
 
 
 def test_time_is_kept_for_refits_that_can_be_paid_for() -> None:
-    """Fifty of 0.25 s on two slots are 6 s, half a second to learn from them; of 40 s ten are too many for a sixth."""
+    """Fifty of 0.25 s on two slots are 6 s, half a second to learn from them; of 40 s ten are too many for a tenth.
+
+    The correction is computed while the slots refit.
+    """
     cheap, dear = (Clock(600.0, 0.0, slots=2, n_patients=300) for _ in range(2))
     correction = 5e-9 * 500 * 300 * (2 + 50)
-    without = 1.3 * (0.5 + 0.012 * 2 + 1.0 + 2e-5 * 300) + correction
+    posterior, rest = 0.5 + 0.012 * 2, 1.0 + 2e-5 * 300
     cheap.expect(history(1.0, 1.0))
     dear.expect(history(160.0, 160.0))
-    assert cheap._delivery_s == pytest.approx(without + 6.75 + 1.3 * 0.25)
-    assert dear._delivery_s == pytest.approx(without + 1.3 * 40)
+    assert cheap._delivery_s == pytest.approx(1.3 * (posterior + rest) + 6.75)
+    assert dear._delivery_s == pytest.approx(1.3 * (40 + rest) + correction)
 
 
 def test_a_correction_ends_when_what_is_left_is_needed_for_the_rest() -> None:

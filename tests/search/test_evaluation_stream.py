@@ -60,12 +60,14 @@ class ShuffledDispatcher:
             duration = self.duration_s or float(self._rng.choice([0.01, 0.5]))
             assert limits.time_s > 0
             if status := self._forced(call.key):
-                yield CallOutcome(call.key, status, reason="forced", duration_s=duration)
+                yield CallOutcome(call.key, status, reason="forced", duration_s=duration, processor_s=duration)
                 continue
             try:
-                yield CallOutcome(call.key, CallStatus.SUCCEEDED, call.function(*call.arguments), duration_s=duration)
+                value = call.function(*call.arguments)
+                yield CallOutcome(call.key, CallStatus.SUCCEEDED, value, duration_s=duration, processor_s=duration)
             except ValueError as error:
-                yield CallOutcome(call.key, CallStatus.FAILED, reason=str(error), duration_s=duration)
+                reason = str(error)
+                yield CallOutcome(call.key, CallStatus.FAILED, reason=reason, duration_s=duration, processor_s=duration)
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ import pytest
 
 from api.searches.schemas import EnsembleDocument
 from autoprog.search.clock import MOST_REFITS
+from autoprog.search.explored import plan_of
 from autoprog.search.intervals import affordable_refits, drawn_members
-from autoprog.search.loop import plan_of
 from autoprog.search.work import refit_on_resample
 from autoprog.space import Configuration, Step
 from autoprog.storage.database import Database

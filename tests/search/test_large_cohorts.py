@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from autoprog.search import loop, plans
+from autoprog.search import explored, plans
 from autoprog.search.clock import Clock
 from autoprog.search.ports import CohortRef, SearchState
 from autoprog.search.settings import SearchSettings
@@ -91,7 +91,7 @@ def test_the_limit_on_a_sample_waits_for_the_simple_pipeline(bench: Bench, monke
 
 def test_what_all_patients_would_not_bear_is_not_explored(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sample has 2,000 cells, everybody 4,040."""
-    monkeypatch.setattr(loop, "make_optimizer", lambda space, shape, *_: (space, shape))
+    monkeypatch.setattr(explored, "make_optimizer", lambda space, shape, *_: (space, shape))
     settings = SearchSettings(folds=3, repeats=1, space={"imputation": ["median", "miss_forest"]})
     state = SearchState("one", CohortRef("", ""), settings)
     imputers = algorithms_of("imputation")
@@ -102,7 +102,7 @@ def test_what_all_patients_would_not_bear_is_not_explored(monkeypatch: pytest.Mo
         monkeypatch.setattr(
             "autoprog.space.space.algorithms_of", lambda s, n_causes=1: patch.get(s) or algorithms_of(s, n_causes)
         )
-        space, shape = cast("tuple[Space, TableShape]", loop.optimizer_of(state, cleveland_cohort()))
+        space, shape = cast("tuple[Space, TableShape]", explored.optimizer_of(state, cleveland_cohort()))
         assert shape.n_patients == 100
         return [a.name for a in space.stages[0]]
 

@@ -9,8 +9,8 @@ from autoprog.cohort import Binary, Cohort, Feature
 from autoprog.errors import InvalidInputError
 from autoprog.evaluation import cross_validate, make_folds
 from autoprog.search import SearchSettings, plan_search, plans
-from autoprog.search.plans import explored_patients, plan_for
-from autoprog.space import Configuration, Step
+from autoprog.search.plans import explored_patients, plan_for, space_for
+from autoprog.space import Configuration, Space, Step
 from tests.cohorts import cleveland_cohort, event_cohort, labelled_visits, mixed_cohort
 
 
@@ -83,6 +83,23 @@ def test_few_patients_are_split_twice(n: int, repeats: int) -> None:
     assert settings.repeats == repeats
     settings, _ = plan_search(SearchSettings(repeats=3), cohort)
     assert settings.repeats == 3
+
+
+def test_table_1_is_a_space_by_name() -> None:
+    asked = SearchSettings.model_validate({"space": "table_1"})
+    again = SearchSettings.model_validate(asked.model_dump(mode="json"))
+    assert again == asked
+    assert "stochastic_boosting" not in asked.space["prediction"]
+    assert space_for(asked, mixed_cohort()) == Space.table_1()
+    _, warnings = plan_search(asked, mixed_cohort())
+    assert warnings == ()
+
+
+def test_the_ensemble_goes_by_size_unless_it_is_named() -> None:
+    planned, _ = plan_search(SearchSettings(), mixed_cohort())
+    assert planned.ensemble == "pseudo_bma"
+    planned, _ = plan_search(SearchSettings(ensemble="model_averaging"), mixed_cohort())
+    assert planned.ensemble == "model_averaging"
 
 
 def test_a_space_that_cannot_take_the_missing_cells_is_refused() -> None:

@@ -17,7 +17,8 @@ from autoprog.search.runner import Runner
 from autoprog.search.work import load_cohort
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
-from autoprog.storage.repositories import SearchRepository
+from autoprog.storage.repositories import EvaluationRepository, SearchRepository
+from autoprog.storage.serialization import evaluation_from_row
 from tests.cohorts import cleveland_cohort
 from tests.search.bench import Bench
 from tests.search.inline import InlineDispatcher
@@ -304,3 +305,41 @@ def test_runners_that_got_somewhere_or_left_politely_do_not_count(bench: Bench) 
     claim = bench.store.claim("last", lease_s=60)
     assert claim is not None
     assert claim.losses == 1
+
+
+def test_an_opening_is_evaluated_along_its_paths_and_told_from_table_1(bench: Bench) -> None:
+    """Penalised regressions and a forest: what is stored says which setting was chosen, and what was asked for."""
+    space = {"prediction": ["logistic_regression", "penalised_logistic", "stochastic_boosting", "random_forest"]}
+    search_id = bench.queue(space={**FAST, **space}, budget={"evaluations": 6, "time_s": 600}, racing=True)
+    assert bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded", search.error
+    assert search.ensemble is not None
+    assert search.ensemble["rule"] == "pseudo_bma"
+    with bench.database.session() as session:
+        rows = EvaluationRepository(session).all_of(bench.owner, search_id)
+        evaluations = [evaluation_from_row(row) for row in rows]
+    assert evaluations[0].path is None
+    along = [e for e in evaluations if e.path is not None]
+    assert {e.configuration.prediction.algorithm for e in along} == {"penalised_logistic", "stochastic_boosting"}
+    for e in along:
+        assert e.path is not None
+        chosen = dict(e.configuration.prediction.parameters)[e.path.hyperparameter]
+        assert chosen in [setting.value for setting in e.path.settings]
+        assert dict(e.proposed.prediction.parameters)[e.path.hyperparameter] == e.path.bound
+        scores = {setting.value: setting.fold_scores for setting in e.path.settings}
+        assert e.fold_scores == pytest.approx(scores[chosen])
+
+
+def test_the_simple_pipeline_is_delivered_when_time_allows_for_nothing_else(bench: Bench) -> None:
+    """Every call takes its time until the budget is spent: the first evaluation is made all the same, and delivered."""
+    search_id = bench.queue(budget={"evaluations": 14, "time_s": 1})
+    dispatcher = InlineDispatcher(before=lambda _: time.sleep(0.4), first_last=False)
+    assert bench.runner(dispatcher).run_one()
+    search = bench.search(search_id)
+    assert search.status == "succeeded", search.error
+    assert search.ensemble is not None
+    assert search.ensemble["baseline"] is not None
+    (member,) = search.ensemble["members"]
+    assert member["configuration"]["prediction"]["algorithm"] == "logistic_regression"
+    assert search.model_id is not None

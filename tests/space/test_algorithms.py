@@ -11,11 +11,11 @@ from autoprog.space import STAGES, Algorithm, Configuration, Space, StageName, S
 from autoprog.space.calibration import CALIBRATION
 from autoprog.space.features import FEATURES
 from autoprog.space.imputation import IMPUTATION
-from autoprog.space.prediction import PREDICTION
+from autoprog.space.prediction import BEYOND_TABLE_1, PREDICTION
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
 BUILT_IN = (*IMPUTATION, *FEATURES, *PREDICTION, *CALIBRATION)
-CLASSIFYING = [a for a in BUILT_IN if "classification" in a.modes]
+CLASSIFYING = [a for a in (*BUILT_IN, *BEYOND_TABLE_1) if "classification" in a.modes]
 SIMPLE = {
     "imputation": Step.of("median"),
     "features": Step.of("none"),
@@ -93,13 +93,19 @@ def test_the_space_is_table_1() -> None:
     assert space.n_dimensions == 102 + 4
 
 
-@pytest.mark.parametrize("algorithm", BUILT_IN, ids=lambda a: a.key)
+def test_what_is_beyond_table_1_says_so() -> None:
+    assert not any(algorithm.table_1 for algorithm in BEYOND_TABLE_1)
+    assert Space.table_1() == Space(tuple(tuple(a for a in BUILT_IN if a.stage == stage) for stage in STAGES))
+
+
+@pytest.mark.parametrize("algorithm", [*BUILT_IN, *BEYOND_TABLE_1], ids=lambda a: a.key)
 def test_every_algorithm_declares_itself(algorithm: Algorithm) -> None:
     assert algorithm.reference
     assert algorithm.family
     assert algorithm.cost.seconds >= 0
     assert algorithm.cost.at(10_000, 40) >= algorithm.cost.at(1000, 20)
     assert ("times" in algorithm.takes) == ("classification" not in algorithm.modes)
+    assert algorithm.path is None or algorithm.path in {axis.name for axis in algorithm.hyperparameters}
     for axis in algorithm.hyperparameters:
         assert axis.from_unit(axis.to_unit(axis.default)) == pytest.approx(axis.default)
 

@@ -63,13 +63,13 @@ def test_large_tables_mask_what_takes_long_for_every_cell() -> None:
 
 def test_names_every_unknown_algorithm_and_every_empty_stage() -> None:
     with pytest.raises(InvalidInputError) as caught:
-        Space.subset({"imputation": ["median", "mode"], "features": [], "prediction": ["xgb", "mlp"]})
+        Space.subset({"imputation": ["median", "mode"], "features": [], "prediction": ["xgb", "perceptron"]})
     faults = {(f.pointer, f.detail.split(";")[0]) for f in caught.value.faults}
     assert faults == {
         ("/space/imputation", "unknown algorithm 'mode'"),
         ("/space/features", "no algorithm is left in this stage"),
         ("/space/prediction", "unknown algorithm 'xgb'"),
-        ("/space/prediction", "unknown algorithm 'mlp'"),
+        ("/space/prediction", "unknown algorithm 'perceptron'"),
     }
     assert all("median" in f.detail for f in caught.value.faults if f.pointer == "/space/imputation")
 

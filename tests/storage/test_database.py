@@ -222,6 +222,7 @@ def test_evaluations_lose_their_key_and_nothing_else(empty_database: Database) -
     empty_database.migrate("0008")
     (search_id,) = queue_searches(empty_database)
     columns = [column(each.name, each.type) for each in EvaluationRow.__table__.columns]
+    columns = [each for each in columns if each.name not in {"path", "out_of_bag"}]  # which are newer
     assert "config_key" not in {each.name for each in columns}
     earlier = table("evaluation", *columns, column("config_key"))
     written = [make_evaluation(0), make_evaluation(1, status=Status.TIMEOUT)]

@@ -10,7 +10,7 @@ from scipy.stats import norm
 from scipy.stats import t as student
 
 from autoprog.evaluation import METRICS
-from autoprog.validation import Patients, corrected_score, cross_fitted, estimate_score, fit_recalibration
+from autoprog.validation import Patients, corrected_score, cross_fitted, estimate_score, shrunk_recalibration
 from autoprog.validation import selection as selection_module
 from autoprog.validation.selection import LEAST_RESAMPLES, Weighing, _counts
 
@@ -59,7 +59,7 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
         gains = sign * np.array([[metric.score(y[drawn], risks[drawn]) for risks in p]])
         for weights, scores in ((softly(NOBODY, gains)[0], of_chosen), (w, of_delivered)):
             averaged = weights @ p
-            recalibration = fit_recalibration(y[drawn], averaged[drawn])
+            recalibration = shrunk_recalibration(y[drawn], averaged[drawn])
             scores.append(metric.score(y[out], recalibration.apply(averaged[out])))
     chosen = np.array(of_chosen)
     estimate = metric.score(y, w @ p) - np.mean(of_delivered) + chosen.mean()

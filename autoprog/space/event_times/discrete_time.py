@@ -30,8 +30,9 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space.event_times.curves import at_times
-from autoprog.space.event_times.labels import fitted_to, share_of
+from autoprog.space.event_times.labels import along_all, fitted_to, path_fitted_to, share_of
 from autoprog.space.event_times.person_periods import PersonPeriods, cuts_with_events, with_interval
+from autoprog.space.path import HeldOut, PathFit
 from autoprog.space.subsample import stratified_rows
 
 MOST_CELLS = 50_000_000
@@ -88,17 +89,63 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ValueError
             If the event of interest was seen in no patient until the last of the times.
         """
+        table, event = self._pooled(X, y)
+        causes = range(1, self.n_causes + 1)
+        self.classifiers_ = [fitted_to(self.classifier, table, event == cause) for cause in causes]
+        return self
+
+    def fit_path(
+        self, X: ArrayLike, y: NDArray[np.void], other_X: ArrayLike, other_y: NDArray[np.void], times: ArrayLike
+    ) -> PathFit:
+        """Fit the classifiers along their path, watched on the intervals in which other patients were at risk.
+
+        Parameters
+        ----------
+        X, y : array-like, shape = (n, d), and structured ndarray, shape = (n,)
+            As in `fit`.
+        other_X, other_y : array-like, shape = (n_others, d), and structured ndarray, shape = (n_others,)
+            The patients held out.
+        times : array-like, shape = (n_times,)
+            As in `cumulative_incidence`.
+
+        Returns
+        -------
+        PathFit
+            Its risks are the held-out patients' of the event of interest, shape = (m, n_others, n_times); one value is
+            common to the causes.
+
+        Raises
+        ------
+        ValueError
+            As `fit`.
+        """
+        table, event = self._pooled(X, y)
+        columns, J = np.asarray(other_X, dtype=np.float64), len(self.cuts_)
+        n = len(columns)
+        periods = PersonPeriods.of(other_y, self.cuts_)
+        places = periods.patient * J + periods.interval
+        weight, happened = np.zeros(n * J), np.zeros(n * J, dtype=np.int8)
+        weight[places], happened[places] = 1.0, periods.event
+        others = with_interval(np.repeat(columns, J, axis=0), np.tile(np.arange(J), n), J)
+        paths = [
+            path_fitted_to(self.classifier, table, event == cause, HeldOut(others, happened == cause, weight))
+            for cause in range(1, self.n_causes + 1)
+        ]
+        values, hazards = along_all(paths)
+        t = np.asarray(times, dtype=np.float64)
+        F = [at_times(_incidence_of(h.reshape(self.n_causes, n, J).swapaxes(0, 1)), self.cuts_, t) for h in hazards]
+        return PathFit(values, np.array([curves[:, 0] for curves in F]))
+
+    def _pooled(self, X: ArrayLike, y: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+        """The table to learn from, and what happened in each of its intervals."""
         columns = np.asarray(X, dtype=np.float64)
         self.cuts_ = cuts_with_events(y, np.asarray(self.times, dtype=np.float64))
         columns, y = self._fewer(columns, y)
         periods = PersonPeriods.of(y, self.cuts_)
-        table = with_interval(columns[periods.patient], periods.interval, len(self.cuts_))
         if not (periods.event == 1).any():
             msg = f"no patient to learn from has the event of interest until {self.cuts_[-1]:g}"
             raise ValueError(msg)
-        causes = range(1, self.n_causes + 1)
-        self.classifiers_ = [fitted_to(self.classifier, table, periods.event == cause) for cause in causes]
-        return self
+        return with_interval(columns[periods.patient], periods.interval, len(self.cuts_)), periods.event
 
     def _fewer(self, X: NDArray[np.float64], y: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.void]]:
         n_intervals = len(self.cuts_)
@@ -137,11 +184,16 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         n, J = len(X), len(self.cuts_)
         table = with_interval(np.repeat(X, J, axis=0), np.tile(np.arange(J), n), J)
         h = np.stack([share_of(classifier, table).reshape(n, J) for classifier in self.classifiers_], axis=1)
-        h /= np.maximum(h.sum(axis=1, keepdims=True), 1.0)
-        S = np.cumprod(np.maximum(1.0 - h.sum(axis=1), 0.0), axis=1)
-        before = np.concatenate([np.ones((n, 1)), S[:, :-1]], axis=1)
-        incidence: NDArray[np.float64] = np.cumsum(before[:, None, :] * h, axis=2)
-        return np.minimum(incidence, 1.0)
+        return _incidence_of(h)
+
+
+def _incidence_of(h: NDArray[np.float64]) -> NDArray[np.float64]:
+    """F of h."""
+    h = h / np.maximum(h.sum(axis=1, keepdims=True), 1.0)
+    S = np.cumprod(np.maximum(1.0 - h.sum(axis=1), 0.0), axis=1)
+    before = np.concatenate([np.ones((len(h), 1)), S[:, :-1]], axis=1)
+    incidence: NDArray[np.float64] = np.cumsum(before[:, None, :] * h, axis=2)
+    return np.minimum(incidence, 1.0)
 
 
 def most_patients(n: int, n_periods: int, n_columns: int) -> int:

@@ -11,6 +11,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space.event_times.outcomes import has_event
+from autoprog.space.path import PathFit
 
 
 class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
@@ -51,6 +52,31 @@ class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
         self.stages_ = clone(self.stages)
         self.learner_ = clone(self.learner).fit(self.stages_.fit_transform(X, has_event(y)), y)
         return self
+
+    def fit_path(
+        self, X: ArrayLike, y: NDArray[np.void], other_X: ArrayLike, other_y: NDArray[np.void], times: ArrayLike
+    ) -> PathFit:
+        """Fit the learner along its path, watched on other patients.
+
+        Parameters
+        ----------
+        X, y : array-like, shape = (n_patients, n_features), and structured ndarray, shape = (n_patients,)
+            As in `fit`.
+        other_X, other_y : the same of the patients held out
+            Of n_others.
+        times : array-like, shape = (n_times,)
+            Where risks are wanted.
+
+        Returns
+        -------
+        PathFit
+            Risks of the event of interest, shape = (m, n_others, n_times).
+        """
+        self.stages_ = clone(self.stages)
+        columns = self.stages_.fit_transform(X, has_event(y))
+        self.learner_ = clone(self.learner)
+        path: PathFit = self.learner_.fit_path(columns, y, self.stages_.transform(other_X), other_y, times)
+        return path
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
         """P(cause k until t | x).

@@ -27,7 +27,8 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space.event_times.curves import at_times
-from autoprog.space.event_times.labels import fitted_to, share_of
+from autoprog.space.event_times.labels import along_all, fitted_to, path_fitted_to, share_of
+from autoprog.space.path import HeldOut, PathFit
 from autoprog.survival import aalen_johansen, ipcw_weights
 
 
@@ -77,17 +78,56 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             If until a horizon the event of interest was seen in no patient, or in all.
         """
         columns, t = np.asarray(X, dtype=np.float64), np.asarray(self.horizons, dtype=np.float64)
-        weights = ipcw_weights(y["time"], y["event"], t)
-        by_now = y["time"][:, None] <= t
-        _check_both((y["event"] == 1)[:, None] & by_now, weights > 0, t)
+        weights, by_now = self._known(y, t)
         self.classifiers_ = [
             [self._fitted(columns, (y["event"] == cause) & by_now[:, j], weights[:, j]) for j in range(len(t))]
             for cause in range(1, self.n_causes + 1)
         ]
+        self._learn_pace(y, t)
+        return self
+
+    def fit_path(
+        self, X: ArrayLike, y: NDArray[np.void], other_X: ArrayLike, other_y: NDArray[np.void], times: ArrayLike
+    ) -> PathFit:
+        """Fit the classifiers along their path; parameters and answer as of `DiscreteTime.fit_path`."""
+        columns, t = np.asarray(X, dtype=np.float64), np.asarray(self.horizons, dtype=np.float64)
+        others = np.asarray(other_X, dtype=np.float64)
+        weights, by_now = self._known(y, t)
+        other_weights = ipcw_weights(other_y["time"], other_y["event"], t)
+        seen_by = other_y["time"][:, None] <= t
+        paths = [
+            self._path(
+                columns,
+                (y["event"] == cause) & by_now[:, j],
+                weights[:, j],
+                HeldOut(others, (other_y["event"] == cause) & seen_by[:, j], other_weights[:, j]),
+            )
+            for cause in range(1, self.n_causes + 1)
+            for j in range(len(t))
+        ]
+        self._learn_pace(y, t)
+        values, risks = along_all(paths)
+        wanted = np.asarray(times, dtype=np.float64)
+        shape = (self.n_causes, len(t), len(others))
+        return PathFit(values, np.array([self._curves(F.reshape(shape), t, wanted)[:, 0] for F in risks]))
+
+    def _path(
+        self, X: NDArray[np.float64], seen: NDArray[np.bool_], weights: NDArray[np.float64], held_out: HeldOut
+    ) -> PathFit | NDArray[np.float64]:
+        known = weights > 0
+        return path_fitted_to(self.classifier, X[known], seen[known], held_out, weights[known] / weights[known].mean())
+
+    def _known(self, y: NDArray[np.void], t: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+        """w, and whose follow-up has ended by each horizon."""
+        weights = ipcw_weights(y["time"], y["event"], t)
+        by_now = y["time"][:, None] <= t
+        _check_both((y["event"] == 1)[:, None] & by_now, weights > 0, t)
+        return weights, by_now
+
+    def _learn_pace(self, y: NDArray[np.void], t: NDArray[np.float64]) -> None:
         curves = aalen_johansen(y["time"], y["event"], causes=self.n_causes)
         self.pace_times_ = np.unique(y["time"][(y["event"] != 0) & (y["time"] <= t[-1])])
         self.pace_ = np.array([curves.incidence(k)(self.pace_times_) for k in range(1, self.n_causes + 1)])
-        return self
 
     def _fitted(self, X: NDArray[np.float64], seen: NDArray[np.bool_], weights: NDArray[np.float64]) -> BaseEstimator:
         known = weights > 0
@@ -112,10 +152,15 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         columns, wanted = np.asarray(X, dtype=np.float64), np.asarray(times, dtype=np.float64)
         F = np.array([[share_of(classifier, columns) for classifier in of_cause] for of_cause in self.classifiers_])
+        return self._curves(F, np.asarray(self.horizons, dtype=np.float64), wanted)
+
+    def _curves(
+        self, F: NDArray[np.float64], t: NDArray[np.float64], wanted: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Of what the classifiers of each cause and horizon say, shape = (K, H, n)."""
         F = np.maximum.accumulate(F, axis=1).transpose(2, 0, 1)
         # The largest sum is the last: dividing every horizon by one number keeps their order.
-        F /= np.maximum(F[:, :, -1].sum(axis=1), 1.0)[:, None, None]
-        t = np.asarray(self.horizons, dtype=np.float64)
+        F = F / np.maximum(F[:, :, -1].sum(axis=1), 1.0)[:, None, None]
         curves = [at_times(F[:, k], *self._paces(k, t, wanted)) for k in range(self.n_causes)]
         return np.stack(curves, axis=1)
 

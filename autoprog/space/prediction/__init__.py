@@ -1,4 +1,4 @@
-"""The prediction stage of Table 1: the learners, a file a family.
+"""The prediction stage, of Table 1 and beyond it: the learners, a file a family.
 
 Learners that depend on the scale of their inputs standardise them on the training patients. Each runs on one thread:
 the engine runs as many evaluations at once as there are cores.
@@ -7,13 +7,21 @@ the engine runs as many evaluations at once as there are cores.
 from __future__ import annotations
 
 from autoprog.space._base import Algorithm
-from autoprog.space.prediction.boosting import ADA_BOOST, GRADIENT_BOOSTING, LIGHTGBM, XGBOOST
+from autoprog.space.prediction.boosting import (
+    ADA_BOOST,
+    GRADIENT_BOOSTING,
+    LIGHTGBM,
+    STOCHASTIC_BOOSTING,
+    XGBOOST,
+)
 from autoprog.space.prediction.competing_risks import FINE_GRAY
 from autoprog.space.prediction.gaussian_process import GAUSSIAN_PROCESS
 from autoprog.space.prediction.linear import LDA, LINEAR_SVM, LOGISTIC_REGRESSION, RIDGE
+from autoprog.space.prediction.mlp import MLP
 from autoprog.space.prediction.naive_bayes import BERNOULLI_NB, GAUSSIAN_NB, MULTINOMIAL_NB
 from autoprog.space.prediction.neighbours import K_NEAREST_NEIGHBOURS
 from autoprog.space.prediction.neural_network import NEURAL_NETWORK
+from autoprog.space.prediction.penalised import KERNEL_LOGISTIC, PENALISED_LOGISTIC, SPLINE_LOGISTIC
 from autoprog.space.prediction.survival import COX, SURVIVAL_FOREST
 from autoprog.space.prediction.trees import BAGGING, DECISION_TREE, EXTRA_TREES, RANDOM_FOREST
 
@@ -43,4 +51,14 @@ PREDICTION: tuple[Algorithm, ...] = (
 FOR_COMPETING_RISKS: tuple[Algorithm, ...] = (FINE_GRAY,)
 """Beside the table: what cohorts with competing risks have to choose from in addition."""
 
-__all__ = ["FOR_COMPETING_RISKS", "PREDICTION"]
+BEYOND_TABLE_1: tuple[Algorithm, ...] = (
+    PENALISED_LOGISTIC,
+    SPLINE_LOGISTIC,
+    KERNEL_LOGISTIC,
+    STOCHASTIC_BOOSTING,
+    MLP,
+)
+"""What the table cannot say: penalties on a path, splines, a kernel's components, boosting with chance in it, a network
+that is stopped by other patients."""
+
+__all__ = ["BEYOND_TABLE_1", "FOR_COMPETING_RISKS", "PREDICTION"]

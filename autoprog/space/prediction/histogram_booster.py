@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from autoprog.space.path import PATIENCE, HeldOut, PathFit, grid_up_to
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 
@@ -26,6 +28,8 @@ class HistogramBooster(BinaryClassifier):
         An unfitted `XGBClassifier` or `LGBMClassifier`.
     categorical : sequence of int
         Columns of codes, as `fit` of LightGBM wants them; none for XGBoost, whose constructor has them.
+    least_trees : int
+        Where a path begins.
 
     Attributes
     ----------
@@ -35,9 +39,10 @@ class HistogramBooster(BinaryClassifier):
         The second is the event.
     """
 
-    def __init__(self, estimator: BaseEstimator, categorical: Sequence[int] = ()) -> None:
+    def __init__(self, estimator: BaseEstimator, categorical: Sequence[int] = (), least_trees: int = 25) -> None:
         self.estimator = estimator
         self.categorical = categorical
+        self.least_trees = least_trees
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the booster.
@@ -63,9 +68,33 @@ class HistogramBooster(BinaryClassifier):
         """
         outcome = np.asarray(y)
         self.classes_, _ = two_classes(outcome)
-        codes = {"categorical_feature": list(self.categorical)} if self.categorical else {}
-        self.estimator_ = clone(self.estimator).fit(X, outcome, sample_weight=sample_weight, **codes)
+        self.estimator_ = clone(self.estimator).fit(X, outcome, sample_weight=sample_weight, **self._codes)
         return self
+
+    def fit_path(
+        self,
+        X: NDArray[np.float64],
+        y: NDArray[np.integer],
+        held_out: HeldOut,
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> PathFit:
+        """Grow trees until the loss no longer falls; see `autoprog.space.path.PathLearner`."""
+        outcome = np.asarray(y)
+        self.classes_, _ = two_classes(outcome)
+        staged = _StagedLightgbm if type(self.estimator).__name__ == "LGBMClassifier" else _StagedXgboost
+        grown = staged(clone(self.estimator), X, outcome, held_out, sample_weight, self._codes)
+        self.estimator_ = grown.estimator
+        values = [int(v) for v in grid_up_to(self.least_trees, int(self.estimator.n_estimators))]
+        if grown.has_lost_patience:
+            values = [v for v in values if v <= grown.n_trees] or [grown.n_trees]
+        # What stopped for want of a split would grow no further.
+        ends = [min(v, grown.n_trees) for v in values]
+        margins = np.cumsum([grown.margin(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)], axis=0)
+        return PathFit(tuple(values), expit(margins))
+
+    @property
+    def _codes(self) -> dict[str, Any]:
+        return {"categorical_feature": list(self.categorical)} if self.categorical else {}
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:
         """Probability of each class.
@@ -88,3 +117,96 @@ class HistogramBooster(BinaryClassifier):
         tags: Tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+class _Patience:
+    """A callback of LightGBM that ends a training; the library's own also throws the last trees away."""
+
+    def __init__(self) -> None:
+        self.is_lost = False
+        self._best, self._least = 0, float("inf")
+
+    def __call__(self, env: Any) -> None:  # noqa: ANN401  the library's
+        from lightgbm import EarlyStopException  # noqa: PLC0415  heavy
+
+        loss = env.evaluation_result_list[0][2]
+        if loss < self._least:
+            self._best, self._least = env.iteration, loss
+        elif env.iteration - self._best >= PATIENCE:
+            self.is_lost = True
+            raise EarlyStopException(env.iteration, env.evaluation_result_list)
+
+
+class _StagedLightgbm:
+    """A LightGBM fit that is watched, and its margins tree by tree."""
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        X: NDArray[np.float64],
+        y: NDArray[np.integer],
+        held_out: HeldOut,
+        sample_weight: NDArray[np.float64] | None,
+        codes: dict[str, Any],
+    ) -> None:
+        patience = _Patience()
+        self.estimator = estimator.fit(
+            X,
+            y,
+            sample_weight=sample_weight,
+            eval_X=held_out.X,
+            eval_y=held_out.y,
+            eval_sample_weight=None if held_out.weight is None else [held_out.weight],
+            eval_metric="binary_logloss",
+            callbacks=[patience],
+            **codes,
+        )
+        self._booster, self._X = self.estimator.booster_, held_out.X
+        self.n_trees = self._booster.num_trees()
+        self.has_lost_patience = patience.is_lost
+
+    def margin(self, start: int, end: int) -> NDArray[np.float64]:
+        """What the trees from one to before another add, on the scale of log odds; shape = (n_held_out,)."""
+        if start == end:
+            return np.zeros(len(self._X))
+        added = self._booster.predict(self._X, raw_score=True, start_iteration=start, num_iteration=end - start)
+        return np.asarray(added, dtype=np.float64)
+
+
+class _StagedXgboost:
+    """The same of XGBoost."""
+
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        X: NDArray[np.float64],
+        y: NDArray[np.integer],
+        held_out: HeldOut,
+        sample_weight: NDArray[np.float64] | None,
+        codes: dict[str, Any],
+    ) -> None:
+        estimator.set_params(early_stopping_rounds=PATIENCE, eval_metric="logloss")
+        self.estimator = estimator.fit(
+            X,
+            y,
+            sample_weight=sample_weight,
+            eval_set=[(held_out.X, held_out.y)],
+            sample_weight_eval_set=None if held_out.weight is None else [held_out.weight],
+            verbose=False,
+            **codes,
+        )
+        self._X = held_out.X
+        self.n_trees = int(self.estimator.get_booster().num_boosted_rounds())
+        self.has_lost_patience = self.n_trees - 1 - int(self.estimator.best_iteration) >= PATIENCE
+        half = self.n_trees // 2
+        # Every prediction holds the base score: once too often where two parts are added.
+        self._base = self._predict(0, half) + self._predict(half, self.n_trees) - self._predict(0, self.n_trees)
+
+    def margin(self, start: int, end: int) -> NDArray[np.float64]:
+        if start == end:
+            return np.zeros(len(self._X))
+        return self._predict(start, end) - (self._base if start else 0.0)
+
+    def _predict(self, start: int, end: int) -> NDArray[np.float64]:
+        margin = self.estimator.predict(self._X, output_margin=True, iteration_range=(start, end))
+        return np.asarray(margin, dtype=np.float64)

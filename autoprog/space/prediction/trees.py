@@ -117,6 +117,7 @@ RANDOM_FOREST = Algorithm(
     cost=Cost(0.5, patients=_GROWTH),
     max_patients=_MOST_IN_FIT,
     stored_types=(_TREE,),
+    out_of_bag=True,
     reference=(
         "Breiman (2001), Mach. Learn. 45:5-32; ranges after Probst, Boulesteix & Bischl (2019), J. Mach. Learn. Res. "
         "20(53), and van Rijn & Hutter (2018), KDD"

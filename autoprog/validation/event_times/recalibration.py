@@ -23,7 +23,14 @@ from sklearn.model_selection import StratifiedKFold
 from autoprog.evaluation import FollowUp
 from autoprog.space import strata_of
 from autoprog.survival import ipcw_weights
-from autoprog.validation.recalibration import IDENTITY, Recalibration, fit_intercept, fit_recalibration
+from autoprog.validation.recalibration import (
+    IDENTITY,
+    PRIOR_PRECISION,
+    Recalibration,
+    fit_intercept,
+    fit_recalibration,
+    shrunk_recalibration,
+)
 
 _FOLDS = 10
 
@@ -35,6 +42,7 @@ def fit_event_recalibration(
     start: Recalibration = IDENTITY,
     *,
     slope: bool = True,
+    shrunk: bool = False,
 ) -> Recalibration:
     """Estimate intercept and slope.
 
@@ -50,6 +58,9 @@ def fit_event_recalibration(
         Where to start; the nearer, the sooner it ends.
     slope : bool
         Whether it is estimated, or 1.
+    shrunk : bool
+        Whether both are drawn to no change, as those of a delivered model are; a patient counts once in this, at
+        however many times he is looked at.
 
     Returns
     -------
@@ -61,6 +72,8 @@ def fit_event_recalibration(
     e = (y["event"] == 1)[:, None] & (y["time"][:, None] <= t)
     known = w > 0
     e, F, w = e[known].astype(np.int8), np.asarray(F)[known], w[known]
+    if shrunk:
+        return shrunk_recalibration(e, F, start, w, PRIOR_PRECISION * w.sum() / len(y))
     return fit_recalibration(e, F, start, weights=w) if slope else fit_intercept(e, F, weights=w)
 
 
@@ -89,7 +102,7 @@ def cross_fitted_events(
     folds = max(2, min(_FOLDS, int(seen.sum())))
     splitter = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**32)))
     risks = np.empty(F.shape)
-    start = fit_event_recalibration(y, F, follow_up)
+    start = fit_event_recalibration(y, F, follow_up, shrunk=True)
     for train, test in splitter.split(np.zeros(len(y)), strata_of(seen, folds)):
-        risks[test] = fit_event_recalibration(y[train], F[train], follow_up, start).apply(F[test])
+        risks[test] = fit_event_recalibration(y[train], F[train], follow_up, start, shrunk=True).apply(F[test])
     return risks

@@ -166,7 +166,7 @@ def _on_others(metric: Metric, patients: FollowedPatients, F: _Floats, c: NDArra
     others = F[out]
     if not metric.ranks_only:
         drawn = np.repeat(np.arange(len(y)), c.astype(np.int64))
-        others = fit_event_recalibration(y[drawn], F[drawn], patients.follow_up).apply(others)
+        others = fit_event_recalibration(y[drawn], F[drawn], patients.follow_up, shrunk=True).apply(others)
     return metric.score(y[out], others)
 
 

@@ -13,10 +13,10 @@ from autoprog.cohort import Cohort
 from autoprog.evaluation import Plan, fit_pipeline
 from autoprog.model import dump_estimator, load_estimator
 from autoprog.space import Configuration, Reduction, Space, Step, time_grid
-from autoprog.space.prediction import FOR_COMPETING_RISKS, PREDICTION
+from autoprog.space.prediction import BEYOND_TABLE_1, FOR_COMPETING_RISKS, PREDICTION
 from tests.space.event_times.cohorts import real_event_cohort
 
-PREDICTORS = [a.name for a in (*PREDICTION, *FOR_COMPETING_RISKS)]
+PREDICTORS = [a.name for a in (*PREDICTION, *BEYOND_TABLE_1, *FOR_COMPETING_RISKS)]
 CALIBRATIONS = ("none", "sigmoid", "isotonic")
 
 

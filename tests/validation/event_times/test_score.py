@@ -85,7 +85,7 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
         for weights, scores in ((softly(np.empty(0), gains)[0], of_chosen), (w, of_delivered)):
             F = average(weights, p)
             if not metric.ranks_only:
-                F = fit_event_recalibration(data.y[drawn], F[drawn], patients.follow_up).apply(F)
+                F = fit_event_recalibration(data.y[drawn], F[drawn], patients.follow_up, shrunk=True).apply(F)
             scores.append(metric.score(data.y[out], F[out]))
     chosen = np.array(of_chosen)
     estimate = metric.score(data.y, average(w, p)) - np.mean(of_delivered) + chosen.mean()

@@ -1,0 +1,62 @@
+"""What every pipeline's out-of-fold risk says of every patient, on the scale of log scores.
+
+=======  =========================================================================================  ================
+symbol   meaning                                                                                    shape
+=======  =========================================================================================  ================
+p        out-of-fold risks of the pipelines                                                         (t, n) or (t, n, T)
+q        probability of what became of each patient, by each pipeline                               (t, n)
+l        log q                                                                                      (t, n)
+=======  =========================================================================================  ================
+
+Of event times q is the probability of the event of interest in the interval in which it came, or of none of it until
+the last time at which the patient was followed. Whoever had another event first is known never to have it.
+
+References
+----------
+Good (1952), J. R. Stat. Soc. B 14:107; of censored times: Yanagisawa (2023), ICML (proper scores of intervals).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# A pipeline that is certain and wrong of one patient must not be ruled out by him alone.
+_LEAST = 1e-4
+
+_Floats = NDArray[np.float64]
+
+
+def probabilities_of_outcome(p: NDArray[np.floating[Any]], y: NDArray[Any], times: tuple[float, ...] = ()) -> _Floats:
+    """Probability that each pipeline gave to what became of each patient.
+
+    Parameters
+    ----------
+    p : ndarray, shape = (t, n) or (t, n, T)
+        Risks in [0, 1]; of event times, until each of `times`.
+    y : ndarray, shape = (n,)
+        0 and 1, or of dtype `EVENT_TIMES`.
+    times : tuple of float, length T
+        Ascending; empty where the outcome has no time.
+
+    Returns
+    -------
+    ndarray, shape = (t, n)
+        q, in [1e-4, 1].
+    """
+    risks = np.asarray(p, dtype=np.float64)
+    if not times:
+        return np.clip(np.where(y == 1, risks, 1.0 - risks), _LEAST, 1.0)
+    t, T = np.array(times), len(times)
+    patients = np.arange(len(y))
+    F = np.concatenate([np.zeros((*risks.shape[:2], 1)), risks], axis=2)
+    interval = np.searchsorted(t, y["time"])  # T: beyond the last time
+    seen = (y["event"] == 1) & (interval < T)
+    at = np.minimum(interval, T - 1)
+    happened = F[:, patients, at + 1] - F[:, patients, at]
+    # The last time at which a patient was still known to be without: of another event the last of all.
+    followed = np.where(y["event"] > 1, T, interval)
+    free = 1.0 - F[:, patients, np.minimum(followed, T)]
+    return np.clip(np.where(seen, happened, free), _LEAST, 1.0)

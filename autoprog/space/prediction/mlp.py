@@ -1,0 +1,231 @@
+"""Multilayer perceptrons that are trained side by side and stopped after a number of epochs that is given.
+
+The network of Table 1 holds patients out of its own training to tell when to stop, a fifth of a small cohort. This one
+leaves that to the folds: its number of epochs is a hyperparameter of which one training gives every smaller value. The
+notation is that of `autoprog.space.prediction.epochs`, which trains.
+
+References
+----------
+Gorishniy et al. (2021), Revisiting deep learning models for tabular data, NeurIPS: the ranges.
+Hansen & Salamon (1990), IEEE Trans. Pattern Anal. Mach. Intell. 12:993: several networks from different starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.hyperparameters import Float, Integer, Parameter
+from autoprog.space.path import HeldOut, PathFit, grid_up_to
+from autoprog.space.prediction.linear_encoding import LinearEncoding
+from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
+
+# The schedule of the learning rate is that of so many epochs, whenever the training ends.
+_LEAST_EPOCHS, _MOST_EPOCHS = 4, 64
+_MAX_PATIENTS = 50_000
+# Rows whose activations a prediction holds at a time.
+_BLOCK = 10_000
+
+_Weights = list[NDArray[np.float32]]
+
+
+class EpochwisePerceptron(BinaryClassifier):
+    """Binary classification by the mean of a few fully connected networks.
+
+    Parameters
+    ----------
+    epochs : int
+        How often the patients are read, at most 64.
+    layers : int
+        Hidden layers, at least 1.
+    width : int
+        Units of each.
+    networks : int
+        k, networks whose log odds are averaged.
+    dropout : float
+        Share of hidden units left out at each step of the training, in [0, 1).
+    learning_rate : float
+        The largest of the schedule.
+    weight_decay : float
+        Decoupled decay of the weights, 0 or more.
+    smoothing : float
+        How far outcomes are drawn to one half in training, in [0, 1).
+    random_state : int
+        Seeds everything that is drawn.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape = (2,)
+        The second is the event.
+    encoding_ : LinearEncoding
+        Fitted.
+    weights_, biases_ : list of ndarray, shape = (k, n_in, n_out) and (k, 1, n_out)
+        W and b of each layer, float32.
+    """
+
+    def __init__(  # noqa: PLR0913  a network's hyperparameters
+        self,
+        epochs: int = _MOST_EPOCHS,
+        layers: int = 2,
+        width: int = 96,
+        networks: int = 4,
+        *,
+        dropout: float = 0.2,
+        learning_rate: float = 3e-3,
+        weight_decay: float = 0.1,
+        smoothing: float = 0.05,
+        random_state: int = 0,
+    ) -> None:
+        self.epochs = epochs
+        self.layers = layers
+        self.width = width
+        self.networks = networks
+        self.dropout = dropout
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.smoothing = smoothing
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the networks for all their epochs.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Design matrix; NaN is missing.
+        y : array-like, shape = (n_patients,)
+            Outcome of two classes.
+        sample_weight : array-like, shape = (n_patients,), optional
+            Weight of every patient, at least 0; 1 each if None.
+
+        Returns
+        -------
+        EpochwisePerceptron
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If there are not two classes.
+        """
+        training, _ = self._training(X, y, sample_weight)
+        training.run(self.epochs)
+        self.weights_, self.biases_ = training.parameters()
+        return self
+
+    def fit_path(
+        self,
+        X: NDArray[np.float64],
+        y: NDArray[np.integer],
+        held_out: HeldOut,
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> PathFit:
+        """Train until the loss no longer falls; see `autoprog.space.path.PathLearner`."""
+        training, encoding = self._training(X, y, sample_weight)
+        others = np.asarray(encoding.transform(held_out.X))
+        values = [int(v) for v in grid_up_to(_LEAST_EPOCHS, int(self.epochs))]
+        logits = training.watched(values, others.astype(np.float32), held_out.y, held_out.weight)
+        self.weights_, self.biases_ = training.parameters()
+        return PathFit(tuple(values[: len(logits)]), expit(np.asarray(logits, dtype=np.float64)))
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Design matrix; NaN is missing.
+
+        Returns
+        -------
+        ndarray, shape = (n_patients, 2)
+            Columns as in `classes_`.
+        """
+        check_is_fitted(self)
+        columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        z = np.asarray(self.encoding_.transform(columns))
+        blocks = [self._logits(z[start : start + _BLOCK]) for start in range(0, len(z), _BLOCK)]
+        logits = np.concatenate(blocks)
+        return np.column_stack([expit(-logits), expit(logits)])
+
+    def _training(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Any, LinearEncoding]:
+        # Imported here: the service lists the space without paying seconds and 200 MB for torch.
+        from autoprog.space.prediction.epochs import Recipe, Training  # noqa: PLC0415
+
+        columns, outcome = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        self.classes_, events = two_classes(outcome)
+        self.encoding_ = LinearEncoding()
+        z = self.encoding_.fit_transform(columns).astype(np.float32)
+        weight = np.ones(len(z)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        recipe = Recipe(
+            hidden=(self.width,) * self.layers,
+            networks=self.networks,
+            dropout=self.dropout,
+            learning_rate=self.learning_rate,
+            weight_decay=self.weight_decay,
+            smoothing=self.smoothing,
+            epochs=_MOST_EPOCHS,
+        )
+        return Training(z, events, weight, recipe, self.random_state), self.encoding_
+
+    def _logits(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        h = np.broadcast_to(z, (self.weights_[0].shape[0], *z.shape))
+        for W, b in zip(self.weights_[:-1], self.biases_[:-1], strict=True):
+            u = h @ W.astype(np.float64) + b
+            h = u * expit(u)
+        return np.asarray((h @ self.weights_[-1].astype(np.float64) + self.biases_[-1])[:, :, 0].mean(axis=0))
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _mlp(parameters: Mapping[str, Parameter], _shape: TableShape, seed: int) -> BaseEstimator:
+    return EpochwisePerceptron(
+        int(parameters["epochs"]),
+        int(parameters["layers"]),
+        int(parameters["width"]),
+        int(parameters["networks"]),
+        dropout=float(parameters["dropout"]),
+        learning_rate=float(parameters["learning_rate"]),
+        weight_decay=float(parameters["weight_decay"]),
+        smoothing=float(parameters["smoothing"]),
+        random_state=seed,
+    )
+
+
+MLP = Algorithm(
+    "prediction",
+    "mlp",
+    (
+        Integer("epochs", _LEAST_EPOCHS, _MOST_EPOCHS, 32, log=True),
+        Integer("layers", 1, 3, 2),
+        Integer("width", 32, 256, 96, log=True),
+        Integer("networks", 1, 8, 2, log=True),
+        Float("dropout", 0.0, 0.5, 0.2),
+        Float("learning_rate", 3e-4, 1e-2, 3e-3, log=True),
+        Float("weight_decay", 1e-3, 1.0, 0.1, log=True),
+        Float("smoothing", 0.0, 0.2, 0.05),
+    ),
+    _mlp,
+    family="neural",
+    takes=frozenset({"missing", "negative", "collinear", "weights"}),
+    cost=Cost(1.0, patients=0.8, columns=0.1),
+    max_patients=_MAX_PATIENTS,
+    stored_types=(
+        "autoprog.space.prediction.linear_encoding.LinearEncoding",
+        "autoprog.space.prediction.mlp.EpochwisePerceptron",
+    ),
+    reference="Gorishniy et al. (2021), Revisiting deep learning models for tabular data, NeurIPS: the ranges",
+    table_1=False,
+    path="epochs",
+)

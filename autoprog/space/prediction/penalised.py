@@ -1,0 +1,330 @@
+"""Penalised logistic regression on encoded columns: linear, with splines, or with a kernel; solved along a path.
+
+=======  =========================================================================================  ==========
+symbol   meaning                                                                                    shape
+=======  =========================================================================================  ==========
+z        encoded columns, see `linear_encoding`                                                     (n, d)
+B        their expansion: z itself; z and splines of it; or the components of a kernel              (n, D)
+C, rho   inverse strength of the penalty, and the share of it that is absolute                      scalars
+beta     coefficients                                                                               (D,)
+=======  =========================================================================================  ==========
+
+    minimise  C sum_i w_i log(1 + exp(-y_i (a + B_i beta))) + (1 - rho) / 2 |beta|^2 + rho |beta|_1
+
+Splines are restricted cubic ones: of k knots k - 2 columns beside the linear one, and straight lines outside. A kernel
+is exp(-gamma / d |z - z'|^2), by Nystroem's components on as many patients.
+
+References
+----------
+Hoerl & Kennard (1970); Tibshirani (1996); Zou & Hastie (2005), J. R. Stat. Soc. B 67:301: the penalties.
+Friedman, Hastie & Tibshirani (2010), J. Stat. Softw. 33(1): paths from the strongest penalty on.
+Harrell (2015), Regression Modeling Strategies, section 2.4.5: restricted cubic splines, and where the knots lie.
+Williams & Seeger (2001), NIPS 13: Nystroem's method.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
+from sklearn.base import BaseEstimator
+from sklearn.kernel_approximation import Nystroem
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from autoprog.space._base import Algorithm, Cost, Input, TableShape
+from autoprog.space.hyperparameters import Float, Integer, Parameter
+from autoprog.space.path import HeldOut, PathFit, grid_up_to
+from autoprog.space.prediction.linear_encoding import LinearEncoding
+from autoprog.space.prediction.restricted_cubic_splines import RestrictedCubicSplines
+from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
+
+_TAKES: frozenset[Input] = frozenset({"missing", "negative", "collinear", "weights"})
+_ENCODING = "autoprog.space.prediction.linear_encoding.LinearEncoding"
+_HERE = "autoprog.space.prediction.penalised."
+
+_C = Float("C", 3e-4, 3.0, 0.1, log=True)
+_C_OF_KERNEL = Float("C", 0.03, 300.0, 3.0, log=True)
+# Values of C for every doubling: nine on the whole axis.
+_DENSITY = 0.6
+_TOLERANCE, _STEPS = 1e-6, 1000
+# The absolute penalty has no curvature to go by: what is asked of it is less.
+_ABSOLUTE_TOLERANCE, _INTERCEPT_SCALING = 1e-3, 10.0
+# Newton's steps solve a system of as many columns.
+_NEWTON_COLUMNS = 120
+
+
+class PenalisedLogistic(BinaryClassifier):
+    """Logistic regression with an elastic net on encoded columns.
+
+    Parameters
+    ----------
+    C : float
+        Inverse strength of the penalty, above 0.
+    l1_ratio : float
+        Share of the penalty that is absolute, in [0, 1].
+    random_state : int
+        Orders the patients where the penalty is absolute in part.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape = (2,)
+        The second is the event.
+    encoding_ : LinearEncoding
+        Fitted.
+    coef_ : ndarray, shape = (D,)
+        beta.
+    intercept_ : float
+        a.
+    """
+
+    axis = _C
+
+    def __init__(self, C: float = 0.1, l1_ratio: float = 0.0, *, random_state: int = 0) -> None:
+        self.C = C
+        self.l1_ratio = l1_ratio
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Encode the columns and solve for one penalty.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Design matrix; NaN is missing.
+        y : array-like, shape = (n_patients,)
+            Outcome of two classes.
+        sample_weight : array-like, shape = (n_patients,), optional
+            Weight of every patient, at least 0; 1 each if None.
+
+        Returns
+        -------
+        PenalisedLogistic
+            Itself.
+
+        Raises
+        ------
+        ValueError
+            If there are not two classes.
+        """
+        columns, outcome = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        self.classes_, events = two_classes(outcome)
+        B = self._learn_columns(columns)
+        self._solve(self._solver(B.shape[1]), B, events, sample_weight)
+        return self
+
+    def fit_path(
+        self,
+        X: NDArray[np.float64],
+        y: NDArray[np.integer],
+        held_out: HeldOut,
+        sample_weight: NDArray[np.float64] | None = None,
+    ) -> PathFit:
+        """Solve from the strongest penalty to that of C; see `autoprog.space.path.PathLearner`."""
+        columns, outcome = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        self.classes_, events = two_classes(outcome)
+        B = self._learn_columns(columns)
+        others = self._columns(held_out.X)
+        values = grid_up_to(self.axis.low, self.C, _DENSITY)
+        solver, risks = self._solver(B.shape[1]), np.empty((len(values), len(others)))
+        for k, value in enumerate(values):
+            self._solve(solver.set_params(C=value), B, events, sample_weight)
+            risks[k] = expit(others @ self.coef_ + self.intercept_)
+        return PathFit(values, risks)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probability of each class.
+
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_columns)
+            Design matrix; NaN is missing.
+
+        Returns
+        -------
+        ndarray, shape = (n_patients, 2)
+            Columns as in `classes_`.
+        """
+        check_is_fitted(self)
+        columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        logits = self._columns(columns) @ self.coef_ + self.intercept_
+        return np.column_stack([expit(-logits), expit(logits)])
+
+    def _learn_columns(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """B of the patients to learn from."""
+        self.encoding_ = LinearEncoding()
+        return self._learn_expansion(self.encoding_.fit_transform(X))
+
+    def _learn_expansion(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        return z
+
+    def _columns(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """B of any patients."""
+        return self._expanded(np.asarray(self.encoding_.transform(X)))
+
+    def _expanded(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        return z
+
+    def _solver(self, n_columns: int) -> LogisticRegression:
+        asked = {"C": self.C, "l1_ratio": self.l1_ratio, "max_iter": _STEPS, "random_state": self.random_state}
+        if self.l1_ratio == 1:
+            # Coordinate descent, ten times as fast as saga; it penalises the intercept, divided by its scaling.
+            return LogisticRegression(
+                solver="liblinear", tol=_ABSOLUTE_TOLERANCE, intercept_scaling=_INTERCEPT_SCALING, **asked
+            )
+        if self.l1_ratio > 0:
+            return LogisticRegression(solver="saga", tol=_ABSOLUTE_TOLERANCE, warm_start=True, **asked)
+        smooth = "newton-cholesky" if n_columns <= _NEWTON_COLUMNS else "lbfgs"
+        return LogisticRegression(solver=smooth, tol=_TOLERANCE, warm_start=True, **asked)
+
+    def _solve(
+        self,
+        solver: LogisticRegression,
+        B: NDArray[np.float64],
+        events: NDArray[np.float64],
+        sample_weight: ArrayLike | None,
+    ) -> None:
+        solver.fit(B, events, sample_weight=sample_weight)
+        self.coef_, self.intercept_ = solver.coef_[0].copy(), float(solver.intercept_[0])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class SplineLogistic(PenalisedLogistic):
+    """Logistic regression with a ridge penalty on encoded columns and restricted cubic splines of them.
+
+    Parameters
+    ----------
+    C : float
+        Inverse strength of the penalty, above 0.
+    knots : int
+        k of every column that has enough values, at least 3.
+
+    Attributes
+    ----------
+    splines_ : RestrictedCubicSplines
+        Fitted.
+    """
+
+    def __init__(self, C: float = 0.1, knots: int = 5) -> None:
+        super().__init__(C)
+        self.knots = knots
+
+    def _learn_expansion(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        self.splines_ = RestrictedCubicSplines(self.knots).fit(z)
+        return self._expanded(z)
+
+    def _expanded(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.column_stack([z, self.splines_.transform(z)])
+
+
+class KernelLogistic(PenalisedLogistic):
+    """Logistic regression with a ridge penalty on the components of a Gaussian kernel of encoded columns.
+
+    Parameters
+    ----------
+    C : float
+        Inverse strength of the penalty, above 0.
+    gamma : float
+        Of the kernel, above 0; it is divided by the number of columns.
+    components : int
+        The most patients whose kernel gives components.
+    random_state : int
+        Draws them.
+
+    Attributes
+    ----------
+    kernel_ : Nystroem
+        Fitted.
+    """
+
+    axis = _C_OF_KERNEL
+
+    def __init__(self, C: float = 3.0, gamma: float = 0.5, components: int = 250, *, random_state: int = 0) -> None:
+        super().__init__(C, random_state=random_state)
+        self.gamma = gamma
+        self.components = components
+
+    def _learn_expansion(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        self.kernel_ = Nystroem(
+            gamma=self.gamma / z.shape[1],
+            n_components=min(self.components, len(z)),
+            random_state=self.random_state,
+        ).fit(z)
+        return self._expanded(z)
+
+    def _expanded(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
+        components: NDArray[np.float64] = self.kernel_.transform(z)
+        return components
+
+
+def _penalised_logistic(parameters: Mapping[str, Parameter], _shape: TableShape, seed: int) -> BaseEstimator:
+    return PenalisedLogistic(float(parameters["C"]), float(parameters["l1_ratio"]), random_state=seed)
+
+
+def _spline_logistic(parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
+    return SplineLogistic(float(parameters["C"]), int(parameters["knots"]))
+
+
+def _kernel_logistic(parameters: Mapping[str, Parameter], _shape: TableShape, seed: int) -> BaseEstimator:
+    return KernelLogistic(
+        float(parameters["C"]), float(parameters["gamma"]), int(parameters["components"]), random_state=seed
+    )
+
+
+PENALISED_LOGISTIC = Algorithm(
+    "prediction",
+    "penalised_logistic",
+    (_C, Float("l1_ratio", 0.0, 1.0, 0.0)),
+    _penalised_logistic,
+    family="linear",
+    takes=_TAKES,
+    cost=Cost(0.02, patients=1.0, columns=1.2),
+    max_patients=50_000,
+    stored_types=(_ENCODING, _HERE + "PenalisedLogistic"),
+    reference="Zou & Hastie (2005), J. R. Stat. Soc. B 67:301-320; Friedman et al. (2010), J. Stat. Softw. 33(1): path",
+    table_1=False,
+    path="C",
+)
+
+SPLINE_LOGISTIC = Algorithm(
+    "prediction",
+    "spline_logistic",
+    (_C, Integer("knots", 3, 7, 5)),
+    _spline_logistic,
+    family="linear",
+    takes=_TAKES,
+    cost=Cost(0.05, patients=1.0, columns=1.3),
+    max_patients=50_000,
+    max_columns=500,
+    stored_types=(
+        _ENCODING,
+        _HERE + "SplineLogistic",
+        "autoprog.space.prediction.restricted_cubic_splines.RestrictedCubicSplines",
+    ),
+    reference="Harrell (2015), Regression Modeling Strategies, 2nd ed., sections 2.4.5 and 9.10 (penalised)",
+    table_1=False,
+    path="C",
+)
+
+KERNEL_LOGISTIC = Algorithm(
+    "prediction",
+    "kernel_logistic",
+    (_C_OF_KERNEL, Float("gamma", 0.05, 3.0, 0.5, log=True), Integer("components", 50, 500, 250, log=True)),
+    _kernel_logistic,
+    family="kernel",
+    takes=_TAKES,
+    cost=Cost(0.2, patients=1.0, columns=0.3),
+    max_patients=20_000,
+    stored_types=(_ENCODING, _HERE + "KernelLogistic", "sklearn.kernel_approximation.Nystroem"),
+    reference="Zhu & Hastie (2005), J. Comput. Graph. Stat. 14:185-205; Williams & Seeger (2001), NIPS 13: Nystroem",
+    table_1=False,
+    path="C",
+)

@@ -1,0 +1,89 @@
+"""Learners along a path: what a fit says of a value is what an estimator with that value says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from autoprog.space import Algorithm, HeldOut, Space, TableShape
+from autoprog.space.path import PATIENCE, grid_up_to, log_loss_of
+from autoprog.space.prediction import BEYOND_TABLE_1, PREDICTION
+
+LEARNERS = [a for a in (*PREDICTION, *BEYOND_TABLE_1) if a.path is not None]
+# XGBoost adds up in float32.
+TOLERANCE = {"xgboost": 1e-5, "penalised_logistic": 1e-4, "spline_logistic": 1e-4, "kernel_logistic": 1e-3}
+
+
+def simulated(n: int = 500, *, missing: bool = True) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, 6))
+    risk = 1 / (1 + np.exp(-(X[:, 0] + X[:, 1] ** 2 - X[:, 2] * X[:, 3])))
+    y = (rng.random(n) < risk).astype(np.int8)
+    if missing:
+        X[rng.random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+def shape_of(X: NDArray[np.float64], y: NDArray[np.int8]) -> TableShape:
+    return TableShape(len(X), X.shape[1], int(min(y.sum(), len(y) - y.sum())), has_missing=True)
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["alike", "weighted"])
+@pytest.mark.parametrize("algorithm", LEARNERS, ids=lambda a: a.name)
+def test_a_value_says_what_an_estimator_with_it_says(algorithm: Algorithm, weighted: bool) -> None:
+    X, y = simulated()
+    weight = np.random.default_rng(1).uniform(0.5, 1.5, len(y)) if weighted else None
+    learnt, others = np.arange(350), np.arange(350, 500)
+    shape = shape_of(X[learnt], y[learnt])
+    axis = next(h for h in algorithm.hyperparameters if h.name == algorithm.path)
+    values = {h.name: h.default for h in algorithm.hyperparameters} | {algorithm.path: axis.high}
+    held_out = HeldOut(X[others], y[others], None if weight is None else weight[others])
+    of_learnt = None if weight is None else weight[learnt]
+    path = algorithm.build(values, shape, 3).fit_path(X[learnt], y[learnt], held_out, of_learnt)
+    assert path.risks.shape == (len(path.values), len(others))
+    assert list(path.values) == sorted(set(path.values))
+    assert axis.low <= path.values[0] <= path.values[-1] <= axis.high
+    losses = [log_loss_of(p, held_out.y, held_out.weight) for p in path.risks]
+    for place in {0, int(np.argmin(losses)), len(path.values) - 1}:
+        single = algorithm.build(values | {algorithm.path: path.values[place]}, shape, 3)
+        more = {} if of_learnt is None else {"sample_weight": of_learnt}
+        risks = single.fit(X[learnt], y[learnt], **more).predict_proba(X[others])[:, 1]
+        np.testing.assert_allclose(path.risks[place], risks, atol=TOLERANCE.get(algorithm.name, 1e-6))
+
+
+@pytest.mark.parametrize("name", ["lightgbm", "xgboost", "stochastic_boosting"])
+def test_boosting_ends_when_forty_trees_brought_nothing(name: str) -> None:
+    X, y = simulated(missing=False)
+    y = np.random.default_rng(2).permutation(y)
+    algorithm = Space.full().algorithm("prediction", name)
+    values = {h.name: h.default for h in algorithm.hyperparameters} | {"trees": 500, "learning_rate": 0.3}
+    booster = algorithm.build(values, shape_of(X, y), 0)
+    path = booster.fit_path(X[:350], y[:350], HeldOut(X[350:], y[350:]))
+    assert path.values[-1] <= 3 * PATIENCE
+
+
+def test_rows_of_weight_zero_are_predicted_for_and_do_not_count() -> None:
+    X, y = simulated()
+    algorithm = Space.full().algorithm("prediction", "stochastic_boosting")
+    values = {h.name: h.default for h in algorithm.hyperparameters} | {"trees": 1500}
+    counted, all_rows = np.arange(350, 420), np.arange(350, 500)
+    weight = np.isin(all_rows, counted).astype(float)
+    build = lambda: algorithm.build(values, shape_of(X, y), 0)  # noqa: E731
+    of_some = build().fit_path(X[:350], y[:350], HeldOut(X[counted], y[counted]))
+    of_all = build().fit_path(X[:350], y[:350], HeldOut(X[all_rows], y[all_rows], weight))
+    assert of_some.values == of_all.values
+    np.testing.assert_allclose(of_some.risks, of_all.risks[:, :70])
+
+
+def test_a_grid_is_ascending_and_ends_at_its_bound() -> None:
+    assert grid_up_to(25, 25) == (25,)
+    assert grid_up_to(25, 10) == (10,)
+    whole = grid_up_to(10, 1500)
+    assert whole[0] == 10
+    assert whole[-1] == 1500
+    assert all(isinstance(v, int) for v in whole)
+    assert list(whole) == sorted(set(whole))
+    real = grid_up_to(3e-4, 3.0, 0.6)
+    assert len(real) == 9
+    np.testing.assert_allclose(np.diff(np.log(real)), np.log(real[1] / real[0]))
