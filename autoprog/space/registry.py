@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from autoprog.space._base import Algorithm
 from autoprog.space.calibration import CALIBRATION
 from autoprog.space.configuration import StageName
@@ -31,7 +33,7 @@ def register(algorithm: Algorithm) -> None:
     if algorithm.key in _built_in:
         msg = f"{algorithm.key} is a built-in algorithm and cannot be replaced"
         raise ValueError(msg)
-    _table[algorithm.key] = algorithm
+    _table[algorithm.key] = replace(algorithm, table_1=False)
 
 
 def algorithms_of(stage: StageName, n_causes: int = 1) -> tuple[Algorithm, ...]:

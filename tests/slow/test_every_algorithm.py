@@ -49,9 +49,9 @@ def settings(algorithm: Algorithm, n: int) -> dict[str, Step]:
 
 @cache
 def valid_kinds(name: str, folds: int) -> tuple[PipelineKind, ...]:
-    return Space(tuple(tuple(a for a in stage if a in BUILT_IN) for stage in Space.full().stages)).valid_kinds(
-        TableShape.of(real_cohort(name), folds)
-    )
+    return Space(
+        tuple(tuple(a for a in stage if a in BUILT_IN or a in CLASSIFYING) for stage in Space.full().stages)
+    ).valid_kinds(TableShape.of(real_cohort(name), folds))
 
 
 @pytest.mark.slow

@@ -25,6 +25,7 @@ FINE_GRAY = Algorithm(
     takes=frozenset({"negative", "times"}),
     cost=Cost(0.02, patients=1.1, columns=1.5),
     least_causes=2,
+    table_1=False,
     stored_types=("autoprog.space.event_times.fine_gray.FineGray",),
     reference="Fine & Gray (1999), J Am Stat Assoc 94:496-509",
 )
