@@ -261,6 +261,8 @@ def missing_result(row: SearchRow, name: str) -> ConflictError:
     """Say why a search has no such result."""
     if row.status not in FINISHED:
         return ConflictError(f"the search has no {name} yet: it is {row.status}")
+    if row.ensemble is not None and name == "decomposition":
+        return ConflictError("the search has no decomposition: its time had ended before it could conclude")
     if row.ensemble is not None:
         return ConflictError(f"the search has no {name} any longer: it was deleted")
     return ConflictError(f"the search has no {name}: it ended as {row.status}")

@@ -9,7 +9,8 @@ e        sums of the log scores in a sample like this one: normal, with mean m a
 m        sum_i c_i l_i                                                                              (t,)
 V        sum_i c_i (l_i - m / sum c) (l_i - m / sum c)'                                             (t, t)
 tau      temperature, 1 or more                                                                     scalar
-w        E exp(e_k / tau) / sum_j exp(e_j / tau)                                                    (t,)
+pi       what is believed of each pipeline before: its prior weight                                 (t,)
+w        E pi_k exp(e_k / tau) / sum_j pi_j exp(e_j / tau)                                          (t,)
 =======  =========================================================================================  =========
 
 The log scores are out of fold: training sets overlap, and pipelines that learn from 80 % of the patients come closer
@@ -45,10 +46,18 @@ class PseudoBma:
         Log scores.
     rng : numpy.random.Generator
         Makes the draws, the same for whatever counts are given.
+    prior : ndarray, shape = (t,), optional
+        pi, above 0; alike by default.
     """
 
-    def __init__(self, l: _Floats, rng: np.random.Generator) -> None:  # noqa: E741  the table's symbol
+    def __init__(
+        self,
+        l: _Floats,  # noqa: E741  the table's symbol
+        rng: np.random.Generator,
+        prior: _Floats | None = None,
+    ) -> None:
         self._l = l
+        self._log_prior = np.zeros(len(l)) if prior is None else np.log(prior)
         # Antithetic pairs: the mean of e is met exactly.
         half = rng.standard_normal((DRAWS // 2, len(l)))
         self._z = np.concatenate([half, -half])
@@ -71,5 +80,5 @@ class PseudoBma:
         eigenvalues, vectors = np.linalg.eigh((deviations * c) @ deviations.T)
         # The symmetric root does not depend on which eigenvectors the library happens to choose.
         root = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ vectors.T
-        weights: _Floats = softmax((m + self._z @ root) / TEMPERATURE, axis=1).mean(axis=0)
+        weights: _Floats = softmax((m + self._z @ root) / TEMPERATURE + self._log_prior, axis=1).mean(axis=0)
         return weights

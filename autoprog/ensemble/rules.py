@@ -29,6 +29,8 @@ EnsembleName = Literal["model_averaging", "pseudo_bma", "linear_pool", "blend", 
 
 # Best pipelines that a greedy or a stacked ensemble is made of: more add noise and little else.
 _GREEDY_FROM, _STACKED_FROM, _POOLED_MOST = 50, 20, 40
+# What those together weigh that were chosen before any score was seen.
+_BEFORE = 0.75
 # Patients from which on the likeliest average is safe; of fewer their log scores say too little of the order.
 _POOLED_FROM = 2_000
 
@@ -74,12 +76,27 @@ class Candidates:
         Outcomes of the patients that they were evaluated on: 0 and 1, or of dtype `EVENT_TIMES`.
     follow_up : FollowUp or None
         Of a cohort with event times.
+    chosen_before : int
+        The first evaluations, so many, were chosen before any score was seen: luck has no part in their being here.
     """
 
     history: History
     posterior: Posterior | None
     y: NDArray[Any]
     follow_up: FollowUp | None = None
+    chosen_before: int = 0
+
+    @cached_property
+    def prior(self) -> _Floats:
+        """Weights before the scores, shape = (t,): three quarters to what was chosen before, the rest to the others.
+
+        Of many pipelines that were looked for, some score well by luck alone, and more the longer the search was.
+        """
+        before = np.array([number < self.chosen_before for number in self.numbers])
+        if before.all() or not before.any():
+            return np.full(len(before), 1.0 / len(before))
+        prior: _Floats = np.where(before, _BEFORE / before.sum(), (1.0 - _BEFORE) / (~before).sum())
+        return prior
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
@@ -188,12 +205,12 @@ class PseudoBmaWeights:
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
         """By all patients."""
-        weights = PseudoBma(np.log(candidates.probabilities), rng)(np.ones(len(candidates.y)))
+        weights = PseudoBma(np.log(candidates.probabilities), rng, candidates.prior)(np.ones(len(candidates.y)))
         return candidates.ensemble(thinned(weights), "risk")
 
     def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
         """The same law by the patients drawn."""
-        weigh = PseudoBma(np.log(candidates.probabilities), rng)
+        weigh = PseudoBma(np.log(candidates.probabilities), rng, candidates.prior)
         return lambda c, _: np.array([thinned(weigh(counts.astype(np.float64))) for counts in c.T])
 
 

@@ -16,9 +16,7 @@ from autoprog.engine import DaskEngine
 from autoprog.errors import SearchFailedError
 from autoprog.logs import log_warnings_only
 from autoprog.model import PrognosticModel
-from autoprog.search.calls import run_calls
 from autoprog.search.planning import plan_search
-from autoprog.search.ports import Call, CallLimits
 from autoprog.search.runner import Runner
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
@@ -39,8 +37,6 @@ _making = threading.Lock()
 
 LEAST_TIME_S = 1.0
 """Of a search, whatever the start of the engine took."""
-
-_START_S, _START_MB = 60.0, 64
 
 
 class Found(NamedTuple):
@@ -129,13 +125,11 @@ def _slots(n_jobs: int | None) -> int:
 
 
 def _engine(slots: int) -> DaskEngine:
-    """The process's engine of so many slots: its children take seconds to start, and then serve every search."""
+    """The process's engine of so many slots: its children start beside the search, and then serve every one."""
     with _making:
         place = slots, os.getpid()
         if place not in _engines:
             _engines[place] = DaskEngine.embedded(slots)
-            ready = [Call(str(i), len, ((),)) for i in range(slots)]
-            list(run_calls(_engines[place], ready, CallLimits(_START_S, _START_MB), lambda: False))
         return _engines[place]
 
 

@@ -14,6 +14,9 @@ correction = 5e-9 B n (N + 50)          twice as much where more than the rankin
 intervals = .5 + 50 mean t / S         of the same evaluations, at most a tenth of the budget; 0 where that is too
                                         little for the fewest refits that serve
 
+Seconds of this process are multiplied by the pace of the evaluations, seconds of the clock for one that is computed:
+on a machine with other work everything takes as many times longer.
+
 What this process computes, the posterior and the correction, it computes while the slots refit. Intervals take at most
 a third of the budget, whatever is left. Neither has a margin: a correction that takes longer than expected ends with
 the resamples that it has made, and so do the intervals with their refits.
@@ -41,6 +44,8 @@ _INTERVALS_KEPT, _VALIDATION_MOST = 1 / 10, 1 / 3
 # And what one configuration may take on all patients, of all slots together; or on a sample how often what the simple
 # pipeline does, whose seconds are mostly those that every evaluation takes.
 _DEAREST, _TIMES_SIMPLE = 0.1, 3.0
+# Of what is left: what this process may compute beside the refits that no model asks for.
+_ASIDE = 0.1
 # To learn from the refits.
 _LEARNING_S = 0.5
 
@@ -77,6 +82,7 @@ class Clock:
         self._slots = max(1, slots)
         self._n_patients = n_patients
         self._correction_s = 0.0
+        self._pace = 1.0
         self._last_s = self._rest_s = _REST_S + _REST_S_PATIENT * n_patients
         self._delivery_s = min(_MARGIN * (_POSTERIOR_S + self._rest_s), budget_s / 2)
 
@@ -88,6 +94,14 @@ class Clock:
         """Plan with so many fits at once from now on, 0 for as before; the time that `expect` kept stays as it was."""
         self._slots = slots or self._slots
 
+    def keep_pace(self, pace: float) -> None:
+        """Plan with so many seconds of the clock for one that is computed, 1 or more; what is told later counts."""
+        self._pace = max(1.0, pace)
+
+    def allows(self, computed_s: float) -> bool:
+        """Whether a tenth of what is left suffices to compute so long in this process."""
+        return self._pace * computed_s <= _ASIDE * self.remaining_s()
+
     @property
     def slots(self) -> int:
         """Fits at once that are planned with, at least 1."""
@@ -96,11 +110,10 @@ class Clock:
     def expect(self, history: History) -> None:
         """Keep time for delivering what this history would deliver; at most half of the budget."""
         refits = self._refits_s(history)
-        posterior_s = _POSTERIOR_S + _POSTERIOR_S_EACH * min(len(history), _POSTERIOR_MOST)
-        before = max(posterior_s, sum(refits) / self._slots, max(refits, default=0.0))
-        self._correction_s = _correction_s(history)
+        before = max(self._pace * posterior_s(len(history)), sum(refits) / self._slots, max(refits, default=0.0))
+        self._correction_s = self._pace * _correction_s(history)
         of_times = _EVENT_REST_S_PATIENT if history.metric.name in EVENT_METRICS else 0.0
-        self._last_s = _REST_S + (_REST_S_PATIENT + of_times) * self._n_patients
+        self._last_s = self._pace * (_REST_S + (_REST_S_PATIENT + of_times) * self._n_patients)
         self._rest_s = self._last_s + self._correction_s
         validation_s = max(self._correction_s, self._kept_for_intervals_s(refits))
         needed = _MARGIN * (before + self._last_s) + validation_s
@@ -239,6 +252,11 @@ class Clock:
             return 0.0
         each, most = sum(refits_s) / len(refits_s) / self._slots, _INTERVALS_KEPT * self._budget_s - _LEARNING_S
         return 0.0 if LEAST_REFITS * each > most else _LEARNING_S + min(MOST_REFITS * each, most)
+
+
+def posterior_s(n_evaluations: int) -> float:
+    """Seconds to expect of computing the posterior of so many evaluations."""
+    return _POSTERIOR_S + _POSTERIOR_S_EACH * min(n_evaluations, _POSTERIOR_MOST)
 
 
 def _correction_s(history: History) -> float:

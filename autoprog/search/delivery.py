@@ -17,7 +17,7 @@ from autoprog.interpreter import rules_document
 from autoprog.model import Member, ModelMetadata, PrognosticModel
 from autoprog.optimizer import Posterior
 from autoprog.search.calls import run_calls
-from autoprog.search.clock import Clock, refit_s
+from autoprog.search.clock import Clock, posterior_s, refit_s
 from autoprog.search.judgement import Judgement, Means, Weighed, judge, judge_events
 from autoprog.search.loop import Exploration
 from autoprog.search.ports import (
@@ -91,7 +91,8 @@ def deliver(
     ensemble, too_late = _in_time(weighed.ensemble, history, exploration.clock)
     # What is computed here is computed while the slots refit.
     with ThreadPoolExecutor(1) as aside:
-        concluded = aside.submit(_concluded, exploration)
+        computed_s = posterior_s(len(exploration.explored))
+        concluded = aside.submit(_concluded, exploration) if exploration.clock.allows(computed_s) else None
         members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
         weighed = replace(weighed, ensemble=ensemble)
         means = Means(
@@ -102,7 +103,10 @@ def deliver(
         told.document["interval"] = model.interval_document
         warnings = [*warnings, *too_late, *left_out, *told.warnings, *_losses(exploration.history)]
         rules = rules_document(told.rule_sets, model.horizons)
-        return SearchResult(model, told.document, rules, concluded.result().to_json(), tuple(warnings))
+        if concluded is None:
+            warnings.append("the time budget left no time to conclude which algorithms are alike on this cohort")
+        decomposition = None if concluded is None else concluded.result().to_json()
+        return SearchResult(model, told.document, rules, decomposition, tuple(warnings))
 
 
 def _weighed(exploration: Exploration, history: History, plan: Plan) -> Weighed:
@@ -113,7 +117,9 @@ def _weighed(exploration: Exploration, history: History, plan: Plan) -> Weighed:
     rng = np.random.default_rng([settings.seed, _ENSEMBLE_STREAM])
     posterior = exploration.posterior(history, rng) if rule.asks_for_posterior else None
     follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
-    candidates = Candidates(history, posterior, outcomes_of(cohort), follow_up)
+    candidates = Candidates(
+        history, posterior, outcomes_of(cohort), follow_up, chosen_before=exploration.opening_in(history)
+    )
     return Weighed(rule.weigh(candidates, rng), candidates, rule, cohort, plan)
 
 

@@ -46,6 +46,8 @@ _CALL_S = 0.1
 # timed out (the very first one also loads the cohort); and a call may take so many times its folds' share of the
 # limit, or so many seconds.
 _PROJECTION, _PROJECTION_OF_ONE, _SHARES, _LEAST_CALL_S = 1.25, 2.0, 2.0, 2.0
+# What the folds must have computed to tell a pace.
+_LEAST_SAYING_S = 0.1
 # A call without a limit of its own.
 _DAY_S = 86_400.0
 
@@ -118,6 +120,7 @@ class EvaluationStream:
         self._limits = limits
         self._gain = plan.metric_for(self._cohort).gain
         self._slots = 0
+        self._seconds = self._processor_s = 0.0
         self._open: dict[int, _Progress] = {}
         self._owner: dict[str, _Progress] = {}
 
@@ -160,6 +163,11 @@ class EvaluationStream:
     def slots(self) -> int:
         """Folds that ran at the same time when more were asked for last; 0 before `run`, and where nothing could."""
         return self._slots
+
+    @property
+    def pace(self) -> float:
+        """Seconds of the clock for one that the folds computed; 1 before they say anything."""
+        return self._seconds / self._processor_s if self._processor_s > _LEAST_SAYING_S else 1.0
 
     def is_complete(self, batch: int) -> bool:
         """Whether every configuration of this batch and of those before it is decided."""
@@ -247,6 +255,8 @@ class EvaluationStream:
         folds = progress.pending.pop(outcome.key)
         progress.seconds += outcome.duration_s
         progress.processor_s += outcome.processor_s
+        self._seconds += outcome.duration_s
+        self._processor_s += outcome.processor_s
         results: tuple[FoldResult, ...] = outcome.value if outcome.status is CallStatus.SUCCEEDED else ()
         progress.results.update(zip(folds, results, strict=False))
         if outcome.status is not CallStatus.SUCCEEDED:

@@ -161,6 +161,10 @@ class Exploration:
         texts = [f"{explored}; none could be evaluated on all, so the model is fitted to the explored ones alone"]
         return self.explored, self.exploration_plan, texts
 
+    def opening_in(self, history: History) -> int:
+        """How many evaluations are of the opening: the first ones; none of those on all patients of a large cohort."""
+        return len(self._opening) if history.evaluations and history.evaluations[0].number == 0 else 0
+
     @property
     def optimizer_state(self) -> Mapping[str, Any]:
         """What the optimizer remembered at its last batch."""
@@ -193,6 +197,7 @@ class Exploration:
         self._replenish(stream)
         for evaluation in stream.run(self._dispatcher, self._explored_enough):
             self.clock.count(stream.slots)
+            self.clock.keep_pace(stream.pace)
             self._take(evaluation)
             stream.limit(self._exploration_s())
             self._replenish(stream)
@@ -233,6 +238,7 @@ class Exploration:
         stream.add(self._proposals[-1].batch, self._missing(self._proposals[-1]), race=None)
         for evaluation in stream.run(self._dispatcher, self._stop):
             self.clock.count(stream.slots)
+            self.clock.keep_pace(stream.pace)
             self._take(evaluation)
         self._signals.check()
 

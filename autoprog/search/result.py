@@ -17,8 +17,10 @@ class SearchResult:
     ----------
     model : PrognosticModel
         Fitted on all patients.
-    ensemble, rules, decomposition : mapping
+    ensemble, rules : mapping
         As the API shows them, ready for JSON.
+    decomposition : mapping or None
+        The same; None where time did not allow for it.
     warnings : tuple of str
         What the client should know before trusting the model.
     """
@@ -26,5 +28,5 @@ class SearchResult:
     model: PrognosticModel
     ensemble: Mapping[str, Any]
     rules: Mapping[str, Any]
-    decomposition: Mapping[str, Any]
+    decomposition: Mapping[str, Any] | None
     warnings: tuple[str, ...] = ()

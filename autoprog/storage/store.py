@@ -146,7 +146,7 @@ class DatabaseStore:
             model = ModelRepository(session).add(search, sha256=sha256, document=_model_document(result))
             search.ensemble = dict(result.ensemble)
             search.rules = dict(result.rules)
-            search.decomposition = dict(result.decomposition)
+            search.decomposition = None if result.decomposition is None else dict(result.decomposition)
             search.warnings = [*search.warnings, *result.warnings]
             _end(session, search, SearchStatus.CANCELLED if cancelled else SearchStatus.SUCCEEDED, model_id=model.id)
 
