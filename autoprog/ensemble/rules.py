@@ -28,7 +28,7 @@ from autoprog.survival import ipcw_weights
 EnsembleName = Literal["model_averaging", "pseudo_bma", "linear_pool", "blend", "greedy", "stacking", "best"]
 
 # Best pipelines that a greedy or a stacked ensemble is made of: more add noise and little else.
-_GREEDY_FROM, _STACKED_FROM, _POOLED_MOST = 50, 20, 40
+_GREEDY_FROM, _STACKED_FROM, _POOLED_MOST = 50, 20, 25
 # What those together weigh that were chosen before any score was seen.
 _BEFORE = 0.75
 # Patients from which on the likeliest average is safe; of fewer their log scores say too little of the order.

@@ -48,7 +48,7 @@ LEAST_RESAMPLES = 20
 # Patients times pipelines that count as many, and as most; scoring the average costs as much as so many pipelines.
 _MANY, _MOST, _AVERAGE = 1_000_000, 10_000_000, 50
 # Counts that are held at once, and resamples between two looks at the clock.
-_CHUNK, _CHUNK_RESAMPLES = 1 << 18, 20
+_CHUNK, _CHUNK_RESAMPLES = 1 << 18, 5
 
 _Floats = NDArray[np.float64]
 Choose = Callable[[NDArray[np.float32], _Floats], _Floats]

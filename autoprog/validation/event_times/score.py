@@ -22,7 +22,7 @@ RESAMPLES = 500
 # The correction scores every pipeline in every resample, and two averages one by one.
 _LEAST_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES = 20, 200
 _MOST_CORRECTION_CELLS = 40_000_000
-_CHUNK, _CHUNK_RESAMPLES = 1 << 18, 20
+_CHUNK, _CHUNK_RESAMPLES = 1 << 18, 5
 
 _Floats = NDArray[np.float64]
 
