@@ -100,8 +100,22 @@ def _entries(shape: TableShape, n: int) -> tuple[_Entry, ...]:
     )
     small, random, medium, deep, deep_random, deepest = _boosters(n)
     if shape.times:
-        survival_forest = _Entry("survival_forest")
-        return (ridge, small, splines, random, kernel, medium, survival_forest, l1, xgboost)
+        cox, spline_cox = _Entry("penalised_cox", {"C": 10.0}), _Entry("spline_cox", {"C": 10.0})
+        parametric = [_Entry("accelerated_failure_time")] if n < _MANY else []
+        return (
+            spline_cox,
+            small,
+            ridge,
+            cox,
+            splines,
+            random,
+            *parametric,
+            kernel,
+            medium,
+            _Entry("survival_forest"),
+            l1,
+            xgboost,
+        )
     if n < _FEW:
         linear = (ridge, kernel, firm_ridge, splines)
         return (*linear, extra_trees, small, random, process, l1, smooth_kernel, margin, probability)

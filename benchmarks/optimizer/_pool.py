@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from _cohorts import TEACHERS, load
+from _space import pooled_space
 from scipy.stats import qmc
 
 from autoprog.cohort import Cohort, to_parquet
@@ -63,7 +64,7 @@ class Pool:
     @property
     def space(self) -> Space:
         """What was drawn from."""
-        return Space.subset({}, self.shape.n_causes)
+        return pooled_space(self.shape.n_causes)
 
     @property
     def history(self) -> History:
@@ -123,7 +124,7 @@ def make(name: str, data: Path, folder: Path = POOLS, each: int | None = None) -
     folder.mkdir(parents=True, exist_ok=True)
     cohort, plan = load(name, data)
     shape = plan.shape(cohort)
-    space = Space.subset({}, cohort.n_causes)
+    space = pooled_space(cohort.n_causes)
     configurations = draw(space, shape, each, seed=zlib.crc32(name.encode()))
     done = {_key(record): record for record in (*_records(path), *_whole_lines(part))}
     left = {i: c for i, c in enumerate(configurations) if c.key not in done}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from _space import pooled_space
 
 from autoprog.space import STAGES, Algorithm, Configuration, PipelineKind, Space, Step, TableShape
 
@@ -34,12 +35,12 @@ class Problem:
     @cached_property
     def kinds(self) -> tuple[PipelineKind, ...]:
         """The valid kinds of pipeline."""
-        return Space.full().valid_kinds(self.shape)
+        return pooled_space().valid_kinds(self.shape)
 
     @cached_property
     def space(self) -> Space:
         """The algorithms that some valid kind uses."""
-        return Space.full().restricted_to(self.kinds)
+        return pooled_space().restricted_to(self.kinds)
 
     @cached_property
     def _by_names(self) -> Mapping[tuple[str, ...], PipelineKind]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from _pool import LIMIT_S, draw, write
 from _problem import units_of
+from _space import pooled_space
 
 from autoprog.metalearning import META_FEATURES
 from autoprog.space import STAGES, Configuration, Space, TableShape
@@ -20,7 +21,7 @@ def make(name: str, folder: Path, each: int, *, has_missing: bool) -> None:
     """Write a pool of `each` configurations for every prediction algorithm."""
     shape = TableShape(n_patients=240, n_columns=20, n_minority=80, has_missing=has_missing)
     rng = np.random.default_rng(zlib.crc32(name.encode()))
-    space = Space.full()
+    space = pooled_space()
     effect = {a.key: rng.normal(0.0, 0.35, 1 + len(a.hyperparameters)) for a in space.algorithms}
     effect = {key: values * (1.0 if key.startswith("prediction/") else 0.4) for key, values in effect.items()}
     slow = set(rng.choice([a.key for a in space.stages[2]], 1).tolist())

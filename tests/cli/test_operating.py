@@ -170,11 +170,11 @@ def test_space_as_json_is_what_the_api_shows(autoprog: CommandLine) -> None:
     assert json.loads(answer.out) == space_document(Space.full()).model_dump(mode="json")
 
 
-def test_space_without_plug_ins_is_table_1_and_five_predictors_beyond(tmp_path: Path) -> None:
+def test_space_without_plug_ins_is_table_1_and_eight_predictors_beyond(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AUTOPROG_")}
     command = [sys.executable, "-m", "autoprog.cli", "space", "--json"]
     told = json.loads(subprocess.check_output(command, cwd=tmp_path, env=environment, timeout=120))
     algorithms = [algorithm for stage in told["stages"] for algorithm in stage["algorithms"]]
     assert sum(algorithm["table_1"] for algorithm in algorithms) == 41
     assert [a["name"] for a in algorithms if not a["table_1"]] == [a.name for a in BEYOND_TABLE_1]
-    assert told["pipelines"] == 8 * 10 * 25 * 3
+    assert told["pipelines"] == 8 * 10 * 28 * 3

@@ -25,6 +25,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space.event_times.outcomes import of_cause
+from autoprog.space.path import PathFit
 from autoprog.survival import bounded_incidence
 
 _CELLS_AT_ONCE = 5_000_000
@@ -80,6 +81,26 @@ class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
             for cause in range(1, self.n_causes + 1)
         ]
         return self
+
+    def fit_path(
+        self,
+        X: ArrayLike,
+        y: NDArray[np.void],
+        other_X: ArrayLike,
+        other_y: NDArray[np.void],  # noqa: ARG002  of the protocol
+        times: ArrayLike,
+    ) -> PathFit:
+        """Fit the learners at every value of their path; parameters and answer as of `DiscreteTime.fit_path`.
+
+        The learner has `along_path`, itself at every value; nobody is watched, since a value costs little.
+        """
+        values, risks = [], []
+        for value, learner in self.learner.along_path():
+            at_value = CauseSpecific(learner, self.n_causes).fit(X, y)
+            values.append(value)
+            risks.append(at_value.cumulative_incidence(other_X, times)[:, 0])
+            self.learners_ = at_value.learners_
+        return PathFit(tuple(values), np.array(risks))
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
         """P(cause k until t | x).

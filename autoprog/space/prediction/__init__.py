@@ -22,6 +22,7 @@ from autoprog.space.prediction.naive_bayes import BERNOULLI_NB, GAUSSIAN_NB, MUL
 from autoprog.space.prediction.neighbours import K_NEAREST_NEIGHBOURS
 from autoprog.space.prediction.neural_network import NEURAL_NETWORK
 from autoprog.space.prediction.penalised import KERNEL_LOGISTIC, PENALISED_LOGISTIC, SPLINE_LOGISTIC
+from autoprog.space.prediction.smooth_hazards import ACCELERATED_FAILURE_TIME, PENALISED_COX, SPLINE_COX
 from autoprog.space.prediction.survival import COX, SURVIVAL_FOREST
 from autoprog.space.prediction.trees import BAGGING, DECISION_TREE, EXTRA_TREES, RANDOM_FOREST
 
@@ -57,8 +58,11 @@ BEYOND_TABLE_1: tuple[Algorithm, ...] = (
     KERNEL_LOGISTIC,
     STOCHASTIC_BOOSTING,
     MLP,
+    PENALISED_COX,
+    SPLINE_COX,
+    ACCELERATED_FAILURE_TIME,
 )
 """What the table cannot say: penalties on a path, splines, a kernel's components, boosting with chance in it, a network
-that is stopped by other patients."""
+that is stopped by other patients, and smooth models of event times."""
 
 __all__ = ["BEYOND_TABLE_1", "FOR_COMPETING_RISKS", "PREDICTION"]
