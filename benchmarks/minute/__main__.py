@@ -20,7 +20,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from _figures import table
+from _ranks import table
 
 HERE = Path(__file__).resolve().parent
 SHARDS = HERE / "shards"

@@ -14,8 +14,7 @@ ROOM = Path(__file__).parents[2] / "benchmarks" / "minute"
 @pytest.fixture
 def figures(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     monkeypatch.syspath_prepend(str(ROOM))
-    monkeypatch.delitem(__import__("sys").modules, "_figures", raising=False)
-    return importlib.import_module("_figures")
+    return importlib.import_module("_ranks")
 
 
 def row(peer: str, cohort: str, seed: int, auc: float | None) -> dict[str, object]:

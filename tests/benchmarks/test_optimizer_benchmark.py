@@ -20,7 +20,7 @@ from sklearn.gaussian_process.kernels import ConstantKernel, Matern
 from autoprog.evaluation import Evaluation, Status
 from autoprog.optimizer import Start
 from autoprog.optimizer.initial import SIMPLE_PIPELINE
-from autoprog.space import STAGES, Configuration, Space, TableShape
+from autoprog.space import STAGES, Configuration, TableShape
 
 ROOM = Path(__file__).parents[2] / "benchmarks" / "optimizer"
 Part = Callable[[str], ModuleType]
@@ -216,7 +216,7 @@ def test_the_tables_tell_ours_beside_each_and_rank_it_among_its_rivals_alone(par
 
 
 def test_a_pool_is_balanced_over_the_predictors(part: Part) -> None:
-    drawn = part("_pool").draw(Space.full(), COMPLETE, 4, seed=0)
+    drawn = part("_pool").draw(part("_space").pooled_space(), COMPLETE, 4, seed=0)
     count: dict[str, int] = {}
     for configuration in drawn[1:]:
         count[configuration.prediction.algorithm] = count.get(configuration.prediction.algorithm, 0) + 1
