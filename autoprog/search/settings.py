@@ -85,12 +85,18 @@ class EvaluationLimits(BaseModel):
 
     evaluation_s: (
         Annotated[
-            float, Field(ge=1, le=86_400, description="seconds of all folds together; of a refit on all patients too")
+            float,
+            Field(
+                ge=1,
+                le=86_400,
+                description="processor seconds of all folds together; of a refit on all patients too",
+            ),
         ]
         | None
     ) = Field(
         None,
-        description="default: 60 s; while configurations are looked for a tenth of the time budget, from 1 to 60 s",
+        description="default: 60 s; while configurations are looked for a tenth of the time budget, from 1 to 60 s, "
+        "and of the opening a quarter",
     )
     memory_mb: Annotated[
         int, Field(ge=64, le=1_048_576, description="MiB that a fit may allocate beyond the loaded libraries")
