@@ -33,8 +33,8 @@ from autoprog.validation import LEAST_REFITS, n_event_resamples, n_resamples
 _POSTERIOR_S, _POSTERIOR_S_EACH, _POSTERIOR_MOST = 0.5, 0.012, 256
 _MEMBERS = 20
 _ALL_PATIENTS = 1.25
-# Of 500,000 patients, 50 features and 8 pipelines 17 s on a core of its own, 10 of them for the score's correction.
-_REST_S, _REST_S_PATIENT = 1.0, 2e-5
+# What follows the correction: measures, rules, the model's file; while the slots are busy and the cores are theirs.
+_REST_S, _REST_S_PATIENT = 2.0, 5e-5
 # Measures at the horizons, of event times.
 _EVENT_REST_S_PATIENT = 2e-4
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
