@@ -10,7 +10,7 @@ from autoprog.space import Algorithm, HeldOut, Space, TableShape
 from autoprog.space.path import PATIENCE, grid_up_to, log_loss_of
 from autoprog.space.prediction import BEYOND_TABLE_1, PREDICTION
 
-LEARNERS = [a for a in (*PREDICTION, *BEYOND_TABLE_1) if a.path is not None]
+LEARNERS = [a for a in (*PREDICTION, *BEYOND_TABLE_1) if a.path is not None and not a.takes_times]
 # XGBoost adds up in float32.
 TOLERANCE = {"xgboost": 1e-5, "penalised_logistic": 1e-4, "spline_logistic": 1e-4, "kernel_logistic": 1e-3}
 
