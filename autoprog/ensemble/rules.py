@@ -88,10 +88,8 @@ class Candidates:
 
     @cached_property
     def prior(self) -> _Floats:
-        """Weights before the scores, shape = (t,): three quarters to what was chosen before, the rest to the others.
-
-        Of many pipelines that were looked for, some score well by luck alone, and more the longer the search was.
-        """
+        """Weights before the scores, shape = (t,): three quarters to what was chosen before, the rest to the others."""
+        # Of many pipelines that were looked for, some score well by luck alone, and more the longer the search was.
         before = np.array([number < self.chosen_before for number in self.numbers])
         if before.all() or not before.any():
             return np.full(len(before), 1.0 / len(before))

@@ -90,10 +90,7 @@ class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         other_y: NDArray[np.void],  # noqa: ARG002  of the protocol
         times: ArrayLike,
     ) -> PathFit:
-        """Fit the learners at every value of their path; parameters and answer as of `DiscreteTime.fit_path`.
-
-        The learner has `along_path`, itself at every value; nobody is watched, since a value costs little.
-        """
+        """Fit the learners at every value of their path, `along_path`; as `DiscreteTime.fit_path`, but for watching."""
         values, risks = [], []
         for value, learner in self.learner.along_path():
             at_value = CauseSpecific(learner, self.n_causes).fit(X, y)
