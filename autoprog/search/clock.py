@@ -45,7 +45,7 @@ _INTERVALS_KEPT, _VALIDATION_MOST = 1 / 10, 1 / 3
 # pipeline does, whose seconds are mostly those that every evaluation takes.
 _DEAREST, _TIMES_SIMPLE = 0.1, 3.0
 # Of what is left: what this process may compute beside the refits that no model asks for.
-_ASIDE = 0.1
+_ASIDE = 0.25
 # To learn from the refits.
 _LEARNING_S = 0.5
 
@@ -99,7 +99,7 @@ class Clock:
         self._pace = max(1.0, pace)
 
     def allows(self, computed_s: float) -> bool:
-        """Whether a tenth of what is left suffices to compute so long in this process."""
+        """Whether a quarter of what is left suffices to compute so long in this process."""
         return self._pace * computed_s <= _ASIDE * self.remaining_s()
 
     @property
