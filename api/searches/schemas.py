@@ -105,7 +105,7 @@ class SettingDocument(BaseModel):
 
 
 class PathDocument(BaseModel):
-    """What the fits of an evaluation said of other settings."""
+    """Scores of one hyperparameter's values by the same fits."""
 
     hyperparameter: str = Field(description="of the prediction algorithm, as `trees`")
     bound: float = Field(description="the largest value that was asked for; the configuration has the chosen one")

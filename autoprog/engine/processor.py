@@ -1,4 +1,4 @@
-"""How long a process has computed, which the load of the machine does not change."""
+"""Processor time of a process. Unlike the clock it does not depend on the load of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every pipeline's out-of-fold risk says of every patient, on the scale of log scores.
+"""The probability that each pipeline gave, out of fold, to each patient's outcome.
 
 =======  =========================================================================================  ================
 symbol   meaning                                                                                    shape

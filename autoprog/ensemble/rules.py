@@ -29,7 +29,7 @@ EnsembleName = Literal["model_averaging", "pseudo_bma", "linear_pool", "blend", 
 
 # Best pipelines that a greedy or a stacked ensemble is made of: more add noise and little else.
 _GREEDY_FROM, _STACKED_FROM, _POOLED_MOST = 50, 20, 25
-# What those together weigh that were chosen before any score was seen.
+# Prior weight of the pipelines that were chosen before any score was seen, together.
 _BEFORE = 0.75
 # Patients from which on the likeliest average is safe; of fewer their log scores say too little of the order.
 _POOLED_FROM = 2_000
@@ -77,7 +77,7 @@ class Candidates:
     follow_up : FollowUp or None
         Of a cohort with event times.
     chosen_before : int
-        The first evaluations, so many, were chosen before any score was seen: luck has no part in their being here.
+        Number of first evaluations that were chosen before any score was seen. They are not there by luck.
     """
 
     history: History
@@ -89,7 +89,7 @@ class Candidates:
     @cached_property
     def prior(self) -> _Floats:
         """Weights before the scores, shape = (t,): three quarters to what was chosen before, the rest to the others."""
-        # Of many pipelines that were looked for, some score well by luck alone, and more the longer the search was.
+        # The longer a search, the more of its pipelines score well by luck alone.
         before = np.array([number < self.chosen_before for number in self.numbers])
         if before.all() or not before.any():
             return np.full(len(before), 1.0 / len(before))
@@ -130,7 +130,7 @@ class Candidates:
 
     @cached_property
     def probabilities(self) -> _Floats:
-        """What each pipeline's risks gave to what became of each patient, shape = (t, n)."""
+        """Probability that each pipeline gave to each patient's outcome, shape = (t, n)."""
         return probabilities_of_outcome(self.risks, self.y, self.follow_up.times if self.follow_up else ())
 
     @cached_property

@@ -290,11 +290,15 @@ class Exploration:
         return self._record(self._asked(proposal.configurations), proposal.state)
 
     def _asked(self, configurations: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
-        """What is evaluated of a proposal: whole paths, each once; as proposed where all of them were evaluated."""
+        """The new configurations of a proposal, each asked for up to the end of its path.
+
+        Where all of these were asked for before, the proposed bounds are kept.
+        """
         space = Space.full(self.cohort.n_causes)
         asked = {c for p in self._proposals for c in p.configurations}
         whole = tuple(dict.fromkeys(space.whole_path(c) for c in configurations))
-        return tuple(c for c in whole if c not in asked) or configurations
+        new = tuple(c for c in whole if c not in asked)
+        return new or tuple(c for c in configurations if c not in asked)
 
     def _known_to(self, batch: int) -> History:
         """What was complete when a batch was proposed, whatever is known since."""

@@ -1,8 +1,8 @@
 """The opening: strong and diverse pipelines at good settings, evaluated by every search before the optimizer proposes.
 
 What is in the list depends on the size of the cohort and on nothing else of it; a pipeline that a search's space, or
-the cohort's shape, rules out is left out. The order is that in which every prefix is worth most on open cohorts: see
-`docs/benchmarks.md`. Hyperparameters with a path stand at their bound.
+the cohort's shape, rules out is left out. Strong and quick pipelines come first, dear ones last. Hyperparameters with a
+path stand at their bound.
 """
 
 from __future__ import annotations

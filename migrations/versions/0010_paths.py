@@ -1,4 +1,4 @@
-"""What the fits of an evaluation said of other settings, and whether it was one fit to all patients.
+"""Scores of the other settings of an evaluation, and whether it was scored out of bag.
 
 Revision ID: 0010
 Revises: 0009
