@@ -24,7 +24,7 @@ import numpy as np
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status
-from autoprog.optimizer import Optimizer, Posterior, Proposal
+from autoprog.optimizer import Optimizer, Posterior, Proposal, simple_algorithm
 from autoprog.search.clock import MOST_FINALISTS, Clock
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.explored import exploration_plan_of, opening_of, optimizer_of, plan_of
@@ -229,8 +229,10 @@ class Exploration:
         if first < len(self._opening):
             settings = self.state.settings
             wide = settings.limits.evaluation_s or _OPENING_SHARE * settings.budget.time_s
-            limits = dict.fromkeys(range(max(first, 1), first + len(proposal.configurations)), wide)
-            limits |= {0: math.inf}
+            limits = dict.fromkeys(range(first, first + len(proposal.configurations)), wide)
+            # What stands first in a space without the simple model may never end.
+            if self._opening[0].prediction.algorithm == simple_algorithm(self.cohort.mode):
+                limits[0] = math.inf
         stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch), limits)
 
     def _evaluate_finalists(self) -> None:

@@ -12,6 +12,7 @@ import pytest
 from autoprog.errors import StoreUnavailableError
 from autoprog.evaluation import Evaluation
 from autoprog.search.clock import Clock
+from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.ports import CallStatus, Claim, SearchState
 from autoprog.search.runner import Runner
 from autoprog.search.work import load_cohort
@@ -343,3 +344,20 @@ def test_the_simple_pipeline_is_delivered_when_time_allows_for_nothing_else(benc
     (member,) = search.ensemble["members"]
     assert member["configuration"]["prediction"]["algorithm"] == "logistic_regression"
     assert search.model_id is not None
+
+
+@pytest.mark.parametrize(("predictors", "has_limit"), [(["logistic_regression", "ridge"], False), (["ridge"], True)])
+def test_only_the_simple_model_has_no_limit(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, predictors: list[str], has_limit: bool
+) -> None:
+    told: dict[int, float] = {}
+    add = EvaluationStream.add
+
+    def noting(stream: EvaluationStream, *arguments: Any) -> None:
+        told.update(arguments[3] or {})
+        add(stream, *arguments)
+
+    monkeypatch.setattr(EvaluationStream, "add", noting)
+    bench.queue(space={**FAST, "prediction": predictors}, budget={"evaluations": 2, "time_s": 600})
+    assert bench.runner(InlineDispatcher()).run_one()
+    assert told[0] == (150 if has_limit else float("inf"))
