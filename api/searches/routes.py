@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 
 from api.auth import Predictor, Reader, Writer
 from api.dependencies import ContextDependency, ReadSession, WriteSession
-from api.idempotency import CollectingOnceDependency, answer
+from api.idempotency import CollectingOnceDependency, OnceDependency, answer
 from api.json_route import JsonRoute
 from api.models.schemas import PredictionDocument, PredictionRequest
 from api.models.service import predict
@@ -22,6 +22,7 @@ from api.searches import service
 from api.searches.events import follow_search
 from api.searches.report import search_report
 from api.searches.schemas import (
+    ContinuationRequest,
     DecompositionDocument,
     EnsembleDocument,
     EvaluationDocument,
@@ -112,6 +113,27 @@ def cancel_search(search_id: str, session: WriteSession, principal: Writer, resp
     row = SearchRepository(session).request_cancel(principal.owner_id, search_id)
     response.headers.update({"Location": f"/v1/searches/{row.id}", "Retry-After": _RETRY_AFTER})
     return service.search_documents(session, [row])[0]
+
+
+@router.post(
+    "/{search_id}/continuations",
+    operation_id="continue_search",
+    summary="Go on from where a search has ended, as a new search",
+    status_code=202,
+    response_model=SearchDocument,
+    responses=problems(404, 409, 413, 415, 422, 429),
+)
+def continue_search(
+    search_id: str, request: ContinuationRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+) -> Response:
+    """Queue it with all that was evaluated; the search and its model stay as they are."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.continue_search(context, session, principal.owner_id, search_id, request)
+        (document,) = service.search_documents(session, [row])
+        return answer(202, document, Location=f"/v1/searches/{row.id}", Retry_After=_RETRY_AFTER)
+
+    return once.run(work)
 
 
 def _visible_search(search_id: str, context: ContextDependency, principal: Reader) -> str:

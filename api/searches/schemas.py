@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from api.problems import Problem
 from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
@@ -28,6 +28,23 @@ class SearchRequest(SearchSettings):
     def settings(self) -> SearchSettings:
         """The settings alone."""
         return SearchSettings.model_validate(self.model_dump(exclude={"cohort_id"}, exclude_unset=True))
+
+
+class ContinuationRequest(BaseModel):
+    """More time for a search that has ended."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    time_s: Annotated[float, Field(ge=1, le=7 * 86_400, description="seconds to the new model")]
+    evaluations: Annotated[
+        int,
+        Field(
+            ge=0,
+            le=10_000,
+            description="further configurations, at most; 0 to deliver what was evaluated again: the time is then for "
+            "the intervals of patients' risks",
+        ),
+    ] = 100
 
 
 class EvaluationCounts(BaseModel):
@@ -84,6 +101,9 @@ class SearchDocument(BaseModel):
     id: str
     cohort_id: str
     model_id: str | None
+    continues: str | None = Field(
+        description="the search whose evaluations it began with; null too once that is deleted"
+    )
     status: SearchStatus
     phase: PhaseName | None
     progress: Progress

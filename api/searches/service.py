@@ -14,6 +14,7 @@ from api.problems import Problem, problem
 from api.queue_room import require_room
 from api.searches.schemas import (
     Account,
+    ContinuationRequest,
     EvaluationCounts,
     EvaluationDocument,
     PathDocument,
@@ -28,6 +29,7 @@ from autoprog.cohort import Cohort, from_parquet
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.evaluation import EvaluatedPath
 from autoprog.search import SearchSettings, plan_search
+from autoprog.search.settings import MOST_EVALUATIONS
 from autoprog.storage.database import database_now
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository, Tally
 from autoprog.storage.tables import EvaluationRow, SearchRow, SearchStatus
@@ -133,6 +135,55 @@ def _start_on_upload(context: Context, session: Session, owner_id: str, upload: 
     return _queue(session, owner_id, cohort.id, *planned)
 
 
+def continue_search(
+    context: Context, session: Session, owner_id: str, search_id: str, request: ContinuationRequest
+) -> SearchRow:
+    """Queue a search that goes on from where an ended one stood.
+
+    Parameters
+    ----------
+    context : Context
+        The server's parts.
+    session : Session
+        The transaction that it is queued in.
+    owner_id : str
+        Who asks.
+    search_id : str
+        What is continued.
+    request : ContinuationRequest
+        For how long.
+
+    Returns
+    -------
+    SearchRow
+        With its new identifier; settings are those of the other, but for the budget.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such search, or it is another owner's.
+    ConflictError
+        If it has not ended, or nothing was proposed in it and nothing is to be.
+    InvalidInputError
+        If it would evaluate too many configurations.
+    QueueFullError
+        If too many are waiting.
+    """
+    with context.database.session(read_only=True) as reading:
+        require_room(context, reading, owner_id)
+    searches = SearchRepository(session)
+    settings = SearchSettings.model_validate(searches.get(owner_id, search_id).settings)
+    evaluations = searches.n_proposed(search_id) + request.evaluations
+    if evaluations == 0:
+        raise ConflictError("the search has evaluated nothing that could be delivered again")
+    if evaluations > MOST_EVALUATIONS:
+        fault = f"{evaluations:,} evaluations with those of the search; {MOST_EVALUATIONS:,} are the most"
+        raise InvalidInputError([Fault("/evaluations", fault)])
+    budget = settings.budget.model_copy(update={"time_s": request.time_s, "evaluations": evaluations})
+    document = settings.model_copy(update={"budget": budget}).model_dump(mode="json")
+    return searches.add_continuation(owner_id, search_id, settings=document)
+
+
 def _planning(settings: SearchSettings, cohort: Cohort) -> Callable[[], tuple[SearchSettings, tuple[str, ...]]]:
     return lambda: plan_search(settings, cohort)
 
@@ -178,6 +229,7 @@ def _search_document(row: SearchRow, tally: Tally, now: datetime) -> SearchDocum
         id=row.id,
         cohort_id=row.cohort_id,
         model_id=row.model_id,
+        continues=row.continues_id,
         status=SearchStatus(row.status),
         phase=row.phase,
         progress=Progress(

@@ -55,6 +55,9 @@ MOST_FINALISTS = 8
 MOST_REFITS = 50
 """Refits that the intervals of patients' risks are estimated from, where there is time."""
 
+MORE_REFITS = 200
+"""And where a search is continued for their sake."""
+
 # Measured seconds of the past are no promise.
 _MARGIN = 1.3
 
@@ -74,10 +77,16 @@ class Clock:
         Fits at once, as far as it is known yet; see `count`.
     n_patients : int
         Of the cohort.
+    delivers_alone : bool
+        Whether nothing is to be explored: the time is then for the intervals.
     """
 
-    def __init__(self, budget_s: float, elapsed_s: float, *, slots: int, n_patients: int) -> None:
+    def __init__(
+        self, budget_s: float, elapsed_s: float, *, slots: int, n_patients: int, delivers_alone: bool = False
+    ) -> None:
         self._budget_s = budget_s
+        self._validation_most = 1.0 if delivers_alone else _VALIDATION_MOST
+        self.most_refits = MORE_REFITS if delivers_alone else MOST_REFITS
         self._end = time.monotonic() + budget_s - elapsed_s
         self._slots = max(1, slots)
         self._n_patients = n_patients
@@ -235,7 +244,7 @@ class Clock:
 
     def intervals_s(self) -> float:
         """Seconds that the intervals of patients' risks may take from now on; 0 where there are none to spare."""
-        most = _VALIDATION_MOST * self._budget_s
+        most = self._validation_most * self._budget_s
         return max(0.0, min(most, self.remaining_s() - _MARGIN * self._last_s) - _LEARNING_S)
 
     def _refits_s(self, history: History) -> list[float]:

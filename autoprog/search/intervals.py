@@ -20,7 +20,7 @@ from autoprog.cohort import Cohort
 from autoprog.ensemble import Ensemble
 from autoprog.evaluation import History, Plan
 from autoprog.search.calls import run_calls
-from autoprog.search.clock import MOST_REFITS, Clock, refit_s
+from autoprog.search.clock import Clock, refit_s
 from autoprog.search.ports import Call, CallLimits, CallStatus, Dispatcher, SearchState
 from autoprog.search.signals import Signals
 from autoprog.search.work import refit_on_resample
@@ -125,6 +125,7 @@ def estimate_intervals(
         np.array([m.weight for m in delivered.ensemble.members]),
         np.array([seconds[m.number] for m in delivered.ensemble.members]),
         available * clock.slots,
+        clock.most_refits,
     )
     rows = _asked(delivered)
     refits: list[Refit] = []
@@ -137,7 +138,7 @@ def estimate_intervals(
 
 
 def affordable_refits(
-    w: NDArray[np.float64], seconds: NDArray[np.float64], available_s: float
+    w: NDArray[np.float64], seconds: NDArray[np.float64], available_s: float, most: int
 ) -> tuple[NDArray[np.float64], int]:
     """Which members to refit, and how often altogether.
 
@@ -149,19 +150,21 @@ def affordable_refits(
         Of one refit of each.
     available_s : float
         Seconds of all slots together.
+    most : int
+        Refits that are wanted.
 
     Returns
     -------
     kept : ndarray, shape = (t,)
         The weights, 0 for the dearest members as far as there are otherwise fewer than `LEAST_REFITS` refits.
     number : int
-        At most `MOST_REFITS`; 0 where half of the weight does not allow for `LEAST_REFITS`.
+        At most `most`; 0 where half of the weight does not allow for `LEAST_REFITS`.
     """
     kept = w.copy()
     for dearest in np.argsort(-seconds, kind="stable"):
         number = int(available_s * kept.sum() / max(float(kept @ seconds), 1e-9))
         if number >= LEAST_REFITS:
-            return kept, min(number, MOST_REFITS)
+            return kept, min(number, most)
         kept[dearest] = 0.0
         if kept.sum() < _LEAST_WEIGHT * w.sum():
             break

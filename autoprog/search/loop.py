@@ -8,7 +8,7 @@ complete batches and on seeds alone, never on the order or the time of arrival.
 
 A large cohort is explored on a subsample of its patients. The best configurations, and the simple pipeline, are then
 proposed a second time, in one last batch, and evaluated on all patients: a configuration that comes twice is one of
-those.
+those. A search that continues another begins with all that this one had proposed and evaluated.
 """
 
 from __future__ import annotations
@@ -90,6 +90,7 @@ class Exploration:
             state.elapsed_s + time.monotonic() - state.loaded_at,
             slots=dispatcher.slots,
             n_patients=cohort.n_rows,
+            delivers_alone=state.delivers_alone,
         )
         self._expect()
 
@@ -193,7 +194,8 @@ class Exploration:
     def _explore(self) -> None:
         stream = self._stream(self.exploration_plan, self._exploration_s())
         for proposal in self._proposals:
-            self._add(stream, proposal)
+            if not self._is_of_finalists(proposal):
+                self._add(stream, proposal)
         self._replenish(stream)
         for evaluation in stream.run(self._dispatcher, self._explored_enough):
             self.clock.count(stream.slots)
@@ -254,9 +256,13 @@ class Exploration:
 
     @property
     def _has_finalists(self) -> bool:
-        """Whether the last batch is of configurations that came before."""
-        *earlier, last = self._proposals or [Proposal(0, ())]
-        return not {c for p in earlier for c in p.configurations}.isdisjoint(last.configurations)
+        """Whether the last batch, other than of a search that is continued, is of configurations that came before."""
+        last = self._proposals[-1] if self._proposals else Proposal(0, ())
+        return last.batch >= self.state.inherited_batches and self._is_of_finalists(last)
+
+    def _is_of_finalists(self, proposal: Proposal) -> bool:
+        earlier = {c for p in self._proposals[: proposal.batch] for c in p.configurations}
+        return not earlier.isdisjoint(proposal.configurations)
 
     def _stop(self) -> bool:
         if self._signals.leave() or self._signals.cancel.is_set():
@@ -321,7 +327,8 @@ class Exploration:
         most = min(MOST_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
         best_first = self.clock.finalists(history, max(0, most))
         chosen = dict.fromkeys(e.proposed for e in (*history.evaluations[:1], *best_first))
-        return tuple(chosen)[: max(0, most)]
+        known = {e.proposed for e in self.final}
+        return tuple(c for c in chosen if c not in known)[: max(0, most)]
 
     def _missing(self, proposal: Proposal) -> dict[int, Configuration]:
         """What of a batch is not evaluated yet, by number."""

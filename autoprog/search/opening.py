@@ -2,7 +2,7 @@
 
 What is in the list depends on the size of the cohort and on nothing else of it; a pipeline that a search's space, or
 the cohort's shape, rules out is left out. Strong and quick pipelines come first, dear ones last. Hyperparameters with a
-path stand at their bound.
+path stand at their bound. `benchmarks/opening` measures what the lists are worth, and each member of them.
 """
 
 from __future__ import annotations
@@ -17,9 +17,72 @@ from autoprog.space import Configuration, Parameter, PipelineKind, Step, TableSh
 _FEW, _MANY = 500, 2_000
 _KERNEL_PATIENTS, _SLOW_PATIENTS = 2_500, 3_000
 
+_OF_FEW = (
+    "ridge",
+    "kernel",
+    "firm_ridge",
+    "splines",
+    "extra_trees",
+    "small_boosting",
+    "random_boosting",
+    "process",
+    "l1",
+    "smooth_kernel",
+    "margin",
+    "linear_probability",
+)
+_OF_SOME = (
+    "l1",
+    "kernel",
+    "small_boosting",
+    "ridge",
+    "splines",
+    "process",
+    "random_boosting",
+    "boosting",
+    "forest",
+    "firm_ridge",
+    "margin",
+    "extra_trees",
+    "xgboost",
+    "deep_boosting",
+    "network",
+)
+_OF_MANY = (
+    "small_boosting",
+    "random_boosting",
+    "deep_boosting",
+    "l1",
+    "wide_forest",
+    "splines",
+    "forest",
+    "deep_random_boosting",
+    "boosting",
+    "ridge",
+    "kernel",
+    "extra_trees",
+    "xgboost",
+    "deepest_boosting",
+    "network",
+)
+_OF_EVENT_TIMES = (
+    "spline_cox",
+    "small_boosting",
+    "ridge",
+    "cox",
+    "splines",
+    "random_boosting",
+    "parametric_times",
+    "kernel",
+    "boosting",
+    "survival_forest",
+    "l1",
+    "xgboost",
+)
 
-class _Entry(NamedTuple):
-    """A prediction algorithm, and the values in which it differs from its defaults."""
+
+class Entry(NamedTuple):
+    """A prediction algorithm, the values in which it differs from its defaults, and the stages around it."""
 
     algorithm: str
     parameters: Mapping[str, Parameter] = {}
@@ -44,102 +107,151 @@ def opening_for(kinds: Sequence[PipelineKind], shape: TableShape, n_patients: in
     tuple of Configuration
         Distinct; the simple pipeline first.
     """
+    entries = entries_for(shape, n_patients)
+    listed = (configuration_of(entries[name], kinds) for name in names_for(shape, n_patients) if name in entries)
+    simple = simple_configuration(kinds, shape.mode)
+    return tuple(dict.fromkeys((simple, *(configuration for configuration in listed if configuration is not None))))
+
+
+def names_for(shape: TableShape, n_patients: int) -> tuple[str, ...]:
+    """The list for a cohort.
+
+    Parameters
+    ----------
+    shape : TableShape
+        The training folds.
+    n_patients : int
+        Of the cohort.
+
+    Returns
+    -------
+    tuple of str
+        Names of `entries_for`, in their order.
+    """
+    if shape.times:
+        return _OF_EVENT_TIMES
+    if n_patients < _FEW:
+        return _OF_FEW
+    return _OF_SOME if n_patients < _MANY else _OF_MANY
+
+
+def configuration_of(entry: Entry, kinds: Sequence[PipelineKind]) -> Configuration | None:
+    """The pipeline of an entry.
+
+    Parameters
+    ----------
+    entry : Entry
+        Of `entries_for`.
+    kinds : sequence of PipelineKind
+        The valid kinds.
+
+    Returns
+    -------
+    Configuration or None
+        None where no valid kind says it.
+    """
     by_names = {tuple(a.name for a in kind): kind for kind in kinds}
-    chosen = dict.fromkeys([simple_configuration(kinds, shape.mode)])
-    for entry in _entries(shape, n_patients):
-        kind = next((by_names[names] for names in _names(entry) if names in by_names), None)
-        if kind is not None:
-            chosen[_configuration(kind, entry)] = None
-    return tuple(chosen)
-
-
-def _names(entry: _Entry) -> Iterator[tuple[str, str, str, str]]:
-    """Where no cell is missing one imputation stands for all: whichever it is."""
-    for imputation in (entry.imputation, "none", "median", "most_frequent", "mean"):
-        yield imputation, "none", entry.algorithm, entry.calibration
-
-
-def _configuration(kind: PipelineKind, entry: _Entry) -> Configuration:
+    kind = next((by_names[names] for names in _kinds_of(entry) if names in by_names), None)
+    if kind is None:
+        return None
     imputation, features, predictor, calibration = kind
     values = {h.name: h.default for h in predictor.hyperparameters}
     step = Step.of(predictor.name, {**values, **entry.parameters})
     return Configuration(imputation.default_step(), features.default_step(), step, calibration.default_step())
 
 
-def _entries(shape: TableShape, n: int) -> tuple[_Entry, ...]:
-    columns = min(max(shape.n_columns**-0.5, 0.05), 1.0)
-    l1 = _Entry("penalised_logistic", {"C": 3.0, "l1_ratio": 1.0})
-    ridge = _Entry("penalised_logistic", {"C": 3.0})
-    # Coefficients so small that they follow each column's own relation to the outcome: a calibration makes risks of it.
-    firm_ridge = _Entry("penalised_logistic", {"C": 1e-3}, calibration="sigmoid")
-    splines = _Entry("spline_logistic", {"C": 3.0})
-    kernel = _Entry("kernel_logistic", {"C": 300.0, "gamma": 0.3 if n < _KERNEL_PATIENTS else 0.5})
-    smooth_kernel = _Entry("kernel_logistic", {"C": 300.0, "gamma": 0.1})
-    process = _Entry("gaussian_process", imputation="median")
-    margin = _Entry("linear_svm", {"C": 1e-3}, imputation="median")
-    probability = _Entry("ridge", {"alpha": 300.0}, imputation="median")
-    forest = _Entry(
-        "random_forest",
-        {"trees": 300, "min_leaf": 3, "max_features": columns, "max_depth": 30},
-    )
-    wide_forest = _Entry(
-        "random_forest",
-        {"trees": 200, "min_leaf": 1, "max_features": 0.7, "max_depth": 30, "criterion": "entropy"},
-    )
-    extra_trees = _Entry(
-        "extra_trees",
-        {"trees": 300, "min_leaf": 5, "max_features": 0.3, "max_depth": 30}
-        if n < _MANY
-        else {"trees": 200, "min_leaf": 1, "max_features": 0.5, "max_depth": 30},
-        imputation="median",
-    )
-    network = _Entry("mlp", {"epochs": 64})
-    xgboost = _Entry(
-        "xgboost",
-        {"trees": 500, "learning_rate": 0.05 if n < _MANY else 0.08, "max_depth": 4 if n < _MANY else 5},
-    )
-    small, random, medium, deep, deep_random, deepest = _boosters(n)
+def _kinds_of(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
+    """Where no cell is missing one imputation stands for all: whichever it is."""
+    for imputation in (entry.imputation, "none", "median", "most_frequent", "mean"):
+        yield imputation, "none", entry.algorithm, entry.calibration
+
+
+def entries_for(shape: TableShape, n_patients: int) -> dict[str, Entry]:
+    """Every pipeline that a list may name, at the settings for a cohort's size.
+
+    Parameters
+    ----------
+    shape : TableShape
+        The training folds.
+    n_patients : int
+        Of the cohort.
+
+    Returns
+    -------
+    dict of str to Entry
+        By name.
+    """
+    entries = {**_smooth(n_patients), **_boosters(n_patients), **_forests(shape, n_patients)}
     if shape.times:
-        cox, spline_cox = _Entry("penalised_cox", {"C": 10.0}), _Entry("spline_cox", {"C": 10.0})
-        parametric = [_Entry("accelerated_failure_time")] if n < _MANY else []
-        return (
-            spline_cox,
-            small,
-            ridge,
-            cox,
-            splines,
-            random,
-            *parametric,
-            kernel,
-            medium,
-            _Entry("survival_forest"),
-            l1,
-            xgboost,
-        )
-    if n < _FEW:
-        linear = (ridge, kernel, firm_ridge, splines)
-        return (*linear, extra_trees, small, random, process, l1, smooth_kernel, margin, probability)
-    if n < _MANY:
-        smooth = (l1, kernel, small, ridge, splines, process, random, medium, forest)
-        return (*smooth, firm_ridge, margin, extra_trees, xgboost, deep, network)
-    first = (small, random, deep, l1, wide_forest, splines, forest, deep_random)
-    return (*first, medium, ridge, kernel, extra_trees, xgboost, deepest, network)
+        entries |= _hazards(n_patients)
+    return entries
 
 
-def _boosters(n: int) -> tuple[_Entry, ...]:
+def _smooth(n: int) -> dict[str, Entry]:
+    """Regressions, kernels, networks."""
+    return {
+        "ridge": Entry("penalised_logistic", {"C": 3.0}),
+        # Coefficients so small that they follow each column's own relation to the outcome: a calibration makes risks
+        # of it.
+        "firm_ridge": Entry("penalised_logistic", {"C": 1e-3}, calibration="sigmoid"),
+        "l1": Entry("penalised_logistic", {"C": 3.0, "l1_ratio": 1.0}),
+        "splines": Entry("spline_logistic", {"C": 3.0}),
+        "kernel": Entry("kernel_logistic", {"C": 300.0, "gamma": 0.3 if n < _KERNEL_PATIENTS else 0.5}),
+        "smooth_kernel": Entry("kernel_logistic", {"C": 300.0, "gamma": 0.1}),
+        "process": Entry("gaussian_process", imputation="median"),
+        "margin": Entry("linear_svm", {"C": 1e-3}, imputation="median"),
+        "linear_probability": Entry("ridge", {"alpha": 300.0}, imputation="median"),
+        "network": Entry("mlp", {"epochs": 64}),
+    }
+
+
+def _boosters(n: int) -> dict[str, Entry]:
     """From stumps of four leaves to the deepest trees; those of chance splits beside those of the best."""
     rate = 0.05 if n < _SLOW_PATIENTS else 0.08
     in_leaf = round(min(max(n / 50, 5), 20))
 
-    def booster(**parameters: Parameter) -> _Entry:
-        return _Entry("stochastic_boosting", {"trees": 1500, **parameters})
+    def booster(**parameters: Parameter) -> Entry:
+        return Entry("stochastic_boosting", {"trees": 1500, **parameters})
 
     small_rate, few_in_leaf = 0.06 if n < _MANY else 0.12, round(min(max(n / 30, 5), 30))
-    return (
-        booster(learning_rate=small_rate, leaves=4, min_leaf=few_in_leaf, columns=0.5, rows=1.0),
-        booster(learning_rate=rate, leaves=31, min_leaf=in_leaf, columns=0.9, rows=0.9, extra_trees=True),
-        booster(learning_rate=rate, leaves=15, min_leaf=in_leaf, columns=0.7, rows=0.8, l2=2.0),
-        booster(learning_rate=0.08, leaves=63, min_leaf=3, columns_by_node=0.8, columns=1.0, rows=1.0, l2=1e-3),
-        booster(learning_rate=0.1, leaves=127, min_leaf=2, columns=0.7, rows=0.9, extra_trees=True),
-        booster(learning_rate=0.05, leaves=127, min_leaf=5, columns=0.5, rows=0.8),
-    )
+    return {
+        "small_boosting": booster(learning_rate=small_rate, leaves=4, min_leaf=few_in_leaf, columns=0.5, rows=1.0),
+        "random_boosting": booster(
+            learning_rate=rate, leaves=31, min_leaf=in_leaf, columns=0.9, rows=0.9, extra_trees=True
+        ),
+        "boosting": booster(learning_rate=rate, leaves=15, min_leaf=in_leaf, columns=0.7, rows=0.8, l2=2.0),
+        "deep_boosting": booster(
+            learning_rate=0.08, leaves=63, min_leaf=3, columns_by_node=0.8, columns=1.0, rows=1.0, l2=1e-3
+        ),
+        "deep_random_boosting": booster(
+            learning_rate=0.1, leaves=127, min_leaf=2, columns=0.7, rows=0.9, extra_trees=True
+        ),
+        "deepest_boosting": booster(learning_rate=0.05, leaves=127, min_leaf=5, columns=0.5, rows=0.8),
+        "xgboost": Entry(
+            "xgboost",
+            {"trees": 500, "learning_rate": 0.05 if n < _MANY else 0.08, "max_depth": 4 if n < _MANY else 5},
+        ),
+    }
+
+
+def _forests(shape: TableShape, n: int) -> dict[str, Entry]:
+    root = min(max(shape.n_columns**-0.5, 0.05), 1.0)
+    deep = {"max_depth": 30}
+    few, many = {"trees": 300, "min_leaf": 5, "max_features": 0.3}, {"trees": 200, "min_leaf": 1, "max_features": 0.5}
+    return {
+        "forest": Entry("random_forest", {"trees": 300, "min_leaf": 3, "max_features": root, **deep}),
+        "wide_forest": Entry(
+            "random_forest", {"trees": 200, "min_leaf": 1, "max_features": 0.7, "criterion": "entropy", **deep}
+        ),
+        "extra_trees": Entry("extra_trees", {**(few if n < _MANY else many), **deep}, imputation="median"),
+    }
+
+
+def _hazards(n: int) -> dict[str, Entry]:
+    """Models of event times themselves."""
+    hazards = {
+        "cox": Entry("penalised_cox", {"C": 10.0}),
+        "spline_cox": Entry("spline_cox", {"C": 10.0}),
+        "survival_forest": Entry("survival_forest"),
+    }
+    return {**hazards, "parametric_times": Entry("accelerated_failure_time")} if n < _MANY else hazards

@@ -82,6 +82,8 @@ class SearchState:
         One a batch, in order; the last one may be evaluated only in part.
     evaluations : tuple of Evaluation
         Sorted by number.
+    inherited_batches : int
+        First proposals that are of the search that this one continues.
     elapsed_s : float
         Seconds since the search was first started, by the store's clock.
     loaded_at : float
@@ -94,8 +96,15 @@ class SearchState:
     start: Start | None = None
     proposals: tuple[Proposal, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
+    inherited_batches: int = 0
     elapsed_s: float = 0.0
     loaded_at: float = field(default_factory=time.monotonic)
+
+    @property
+    def delivers_alone(self) -> bool:
+        """Whether it continues a search without any further evaluation."""
+        inherited = sum(len(p.configurations) for p in self.proposals[: self.inherited_batches])
+        return 0 < inherited >= self.settings.budget.evaluations
 
 
 class Store(Protocol):

@@ -63,6 +63,9 @@ NamedAlgorithms = Annotated[
 ]
 
 
+MOST_EVALUATIONS = 10_000
+"""Of one search, with those of the searches that it continues."""
+
 MOST_EVALUATION_S = 60.0
 """Of one evaluation, where the client says nothing."""
 
@@ -72,7 +75,7 @@ class Budget(BaseModel):
 
     model_config = _FROZEN
 
-    evaluations: Annotated[int, Field(ge=1, le=10_000, description="configurations, failed ones too")] = 100
+    evaluations: Annotated[int, Field(ge=1, le=MOST_EVALUATIONS, description="configurations, failed ones too")] = 100
     time_s: Annotated[
         float, Field(ge=1, le=7 * 86_400, description="seconds to the delivered model, with what delivering it takes")
     ] = 600.0

@@ -89,6 +89,7 @@ class DatabaseStore:
                 start=None if search.start is None else Start.from_json(search.start),
                 proposals=tuple(proposal_from_json(row.batch, row.document) for row in proposals),
                 evaluations=tuple(evaluation_from_row(row) for row in evaluations),
+                inherited_batches=search.inherited_batches,
                 elapsed_s=_elapsed_s(search, database_now(session)),
             )
 

@@ -212,6 +212,8 @@ class SearchRow(OwnedRow):
     decomposition: Mapped[Document | None] = mapped_column(deferred=True)
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
+    continues_id: Mapped[str | None] = mapped_column(_ID, ForeignKey("search.id", ondelete="SET NULL"), index=True)
+    inherited_batches: Mapped[int] = mapped_column(default=0)  # first ones, of the search that it continues
     # Computed, so that `model.search_id` is the one truth and the two tables do not refer to each other in a circle.
     model_id: Mapped[str | None] = column_property(
         select(ModelRow.id)

@@ -41,8 +41,8 @@ def test_a_search_is_queued_with_its_settings_settled(client: TestClient) -> Non
     assert response.headers["location"] == f"/v1/searches/{search['id']}"
     assert int(response.headers["retry-after"]) >= 1
     assert set(search) == {
-        "id", "cohort_id", "model_id", "status", "phase", "progress", "account", "settings", "start", "warnings",
-        "error", "created_at", "started_at", "finished_at",
+        "id", "cohort_id", "model_id", "continues", "status", "phase", "progress", "account", "settings", "start",
+        "warnings", "error", "created_at", "started_at", "finished_at",
     }  # fmt: skip
     assert (search["status"], search["cohort_id"], search["model_id"]) == ("queued", cohort["id"], None)
     assert search["settings"]["folds"] == 5
@@ -344,3 +344,57 @@ def test_the_report_is_one_escaped_page(client: TestClient, driver: Driver) -> N
     assert "a warning of the end" in page
     assert "logistic_regression" in page
     assert "90 % interval" in page
+
+
+def test_a_search_goes_on_as_a_new_one(client: TestClient, driver: Driver) -> None:
+    search = make_search(client, seed=3)
+    early = client.post(f"/v1/searches/{search['id']}/continuations", json={"time_s": 60})
+    assert early.status_code == 409
+    assert early.json()["detail"] == "the search is queued: it can be continued when it has ended"
+    driver.run(Status.SUCCEEDED, Status.CANCELLED)
+    ended = client.get(f"/v1/searches/{search['id']}").json()
+    response = client.post(
+        f"/v1/searches/{search['id']}/continuations",
+        json={"time_s": 90, "evaluations": 20},
+        headers={"Idempotency-Key": "a"},
+    )
+    assert response.status_code == 202
+    more = response.json()
+    assert response.headers["location"] == f"/v1/searches/{more['id']}"
+    assert (more["continues"], more["status"], more["model_id"]) == (search["id"], "queued", None)
+    assert more["settings"] == {**ended["settings"], "budget": {"time_s": 90.0, "evaluations": 20}}
+    assert more["progress"]["evaluations"] == {"succeeded": 1, "failed": 0, "budget": 20}
+    assert client.get(f"/v1/searches/{search['id']}").json() == ended
+    again = client.post(
+        f"/v1/searches/{search['id']}/continuations",
+        json={"time_s": 90, "evaluations": 20},
+        headers={"Idempotency-Key": "a"},
+    )
+    assert again.json() == more
+    assert client.delete(f"/v1/searches/{search['id']}").status_code == 204
+    assert client.get(f"/v1/searches/{more['id']}").json()["continues"] is None
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "where"),
+    [
+        ({}, 422, ["/time_s"]),
+        ({"time_s": 0, "evaluations": -1, "seconds": 3}, 422, ["/evaluations", "/seconds", "/time_s"]),
+    ],
+)
+def test_a_continuation_is_refused_with_every_fault(
+    client: TestClient, driver: Driver, body: dict[str, object], status: int, where: list[str]
+) -> None:
+    search = make_search(client)
+    driver.run()
+    response = client.post(f"/v1/searches/{search['id']}/continuations", json=body)
+    assert response.status_code == status
+    assert sorted(pointers(response)) == where
+
+
+def test_nothing_cannot_be_delivered_again(client: TestClient, driver: Driver) -> None:
+    search = make_search(client)
+    driver.run()  # writes evaluations without a proposal
+    response = client.post(f"/v1/searches/{search['id']}/continuations", json={"time_s": 60, "evaluations": 0})
+    assert response.status_code == 409
+    assert client.post("/v1/searches/none/continuations", json={"time_s": 60}).status_code == 404

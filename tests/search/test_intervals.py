@@ -55,19 +55,19 @@ def test_members_of_no_weight_are_not_refitted() -> None:
 
 def test_as_many_refits_as_there_is_time_for() -> None:
     w, seconds = np.array([0.6, 0.4]), np.array([1.0, 2.0])  # 1.4 s a refit
-    assert affordable_refits(w, seconds, 1000.0)[1] == MOST_REFITS
-    kept, number = affordable_refits(w, seconds, 28.5)
+    assert affordable_refits(w, seconds, 1000.0, MOST_REFITS)[1] == MOST_REFITS
+    kept, number = affordable_refits(w, seconds, 28.5, MOST_REFITS)
     assert (kept.tolist(), number) == ([0.6, 0.4], 20)
 
 
 def test_the_dearest_member_gives_way_when_there_is_too_little() -> None:
     w, seconds = np.array([0.3, 0.7]), np.array([50.0, 1.0])
-    kept, number = affordable_refits(w, seconds, 12.5)
+    kept, number = affordable_refits(w, seconds, 12.5, MOST_REFITS)
     assert (kept.tolist(), number) == ([0.0, 0.7], 12)
     # Not where it holds most of the weight: what is left would be another model.
-    kept, number = affordable_refits(w[::-1], seconds, 12.5)
+    kept, number = affordable_refits(w[::-1], seconds, 12.5, MOST_REFITS)
     assert number == 0
-    assert affordable_refits(np.array([1.0]), np.array([1.0]), LEAST_REFITS - 0.5)[1] == 0
+    assert affordable_refits(np.array([1.0]), np.array([1.0]), LEAST_REFITS - 0.5, MOST_REFITS)[1] == 0
 
 
 def test_a_search_tells_intervals_and_how_they_were_estimated(bench: Bench) -> None:

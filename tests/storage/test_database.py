@@ -22,7 +22,15 @@ from autoprog.storage.database import Database, database_now, insert_if_absent
 from autoprog.storage.ids import is_id, new_id
 from autoprog.storage.repositories import CohortStatisticsRepository, DiagnosisModelRepository
 from autoprog.storage.serialization import evaluation_from_row, evaluation_to_row
-from autoprog.storage.tables import ApiKeyRow, Base, CohortStatisticsRow, EvaluationRow, OwnerRow, StoredFileRow
+from autoprog.storage.tables import (
+    ApiKeyRow,
+    Base,
+    CohortStatisticsRow,
+    EvaluationRow,
+    OwnerRow,
+    SearchRow,
+    StoredFileRow,
+)
 from tests.cohorts import mixed_cohort
 from tests.metalearning.repositories import statistics_of
 from tests.storage.support import SHA256, add_cohort, add_owner, make_evaluation, queue_searches
@@ -220,7 +228,17 @@ def test_files_that_were_stored_before_there_was_a_record_are_entered(empty_data
 
 def test_evaluations_lose_their_key_and_nothing_else(empty_database: Database) -> None:
     empty_database.migrate("0008")
-    (search_id,) = queue_searches(empty_database)
+    search_id = new_id()
+    with empty_database.session() as session:
+        owner_id = add_owner(session)
+        row = SearchRow(
+            id=search_id, owner_id=owner_id, cohort_id=add_cohort(session, owner_id).id, settings={}, warnings=[],
+            status="queued", token=0, losses=0, created_at=database_now(session),
+        )  # fmt: skip
+        newer = {"continues_id", "inherited_batches"}
+        of_search = [column(each.name, each.type) for each in SearchRow.__table__.columns if each.name not in newer]
+        values = {each.name: getattr(row, each.name) for each in of_search}
+        session.execute(table("search", *of_search).insert().values(**values))
     columns = [column(each.name, each.type) for each in EvaluationRow.__table__.columns]
     columns = [each for each in columns if each.name not in {"path", "out_of_bag"}]  # which are newer
     assert "config_key" not in {each.name for each in columns}

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import ColumnElement, delete, insert, literal, select
 
 from autoprog.errors import ConflictError
+from autoprog.evaluation import Status
 from autoprog.storage.database import database_now
 from autoprog.storage.events import append_event, finished_payload
 from autoprog.storage.ids import new_id
 from autoprog.storage.repositories._owned import OwnedRepository, get_owned
 from autoprog.storage.repositories.frontiers import delete_frontier_jobs
-from autoprog.storage.tables import CohortRow, SearchEventRow, SearchRow, SearchStatus
+from autoprog.storage.tables import (
+    CohortRow,
+    EvaluationRow,
+    ProposalRow,
+    SearchEventRow,
+    SearchRow,
+    SearchStatus,
+)
 
 
 class SearchRepository(OwnedRepository[SearchRow]):
@@ -60,6 +68,60 @@ class SearchRepository(OwnedRepository[SearchRow]):
         self._session.add(row)
         self._session.flush()
         return row
+
+    def add_continuation(self, owner_id: str, search_id: str, *, settings: Mapping[str, Any]) -> SearchRow:
+        """Queue a search that goes on from where an ended one stood, which stays as it is.
+
+        Parameters
+        ----------
+        owner_id : str
+            Who asks.
+        search_id : str
+            What is continued.
+        settings : mapping
+            `SearchSettings` as JSON: those of that search, but for the budget.
+
+        Returns
+        -------
+        SearchRow
+            With its new identifier, and with all proposals and evaluations of the other; what was undecided there, as
+            its time had ended, is evaluated anew if there is to be more.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such search, or it is another owner's.
+        ConflictError
+            If it has not ended.
+        """
+        earlier = get_owned(self._session, SearchRow, owner_id, search_id, lock=True)
+        if earlier.status in {SearchStatus.QUEUED, SearchStatus.RUNNING}:
+            msg = f"the search is {earlier.status}: it can be continued when it has ended"
+            raise ConflictError(msg)
+        row = self.add(owner_id, earlier.cohort_id, settings=settings)
+        row.continues_id = earlier.id
+        batches = self._batches(earlier.id)
+        row.inherited_batches = len(batches)
+        self._copy(ProposalRow, earlier.id, row.id)
+        goes_on = sum(batches) < settings["budget"]["evaluations"]
+        decided = [EvaluationRow.status != Status.CANCELLED.value] if goes_on else []
+        self._copy(EvaluationRow, earlier.id, row.id, *decided)
+        self._session.flush()
+        return row
+
+    def n_proposed(self, search_id: str) -> int:
+        """How many configurations a search has proposed, evaluated or not."""
+        return sum(self._batches(search_id))
+
+    def _batches(self, search_id: str) -> list[int]:
+        """Sizes of its batches."""
+        documents = select(ProposalRow.document).where(ProposalRow.search_id == search_id).order_by(ProposalRow.batch)
+        return [len(document["configurations"]) for document in self._session.scalars(documents)]
+
+    def _copy(self, table: type[ProposalRow | EvaluationRow], of: str, to: str, *which: ColumnElement[bool]) -> None:
+        columns = [c for c in table.__table__.columns if c.name != "search_id"]
+        rows = select(literal(to), *columns).where(table.search_id == of, *which)
+        self._session.execute(insert(table).from_select(["search_id", *(c.name for c in columns)], rows))
 
     def events(self, owner_id: str, search_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[SearchEventRow]:
         """Read what has happened to a search.

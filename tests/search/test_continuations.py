@@ -1,0 +1,117 @@
+"""A search that goes on from where another one has ended."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from autoprog.search import plans
+from autoprog.search.clock import MORE_REFITS, MOST_REFITS, Clock
+from autoprog.search.ports import CallStatus
+from autoprog.search.settings import SearchSettings
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from autoprog.storage.repositories import SearchRepository
+from tests.cohorts import cleveland_cohort
+from tests.search.bench import Bench
+from tests.search.inline import InlineDispatcher
+
+SPACE = {
+    "imputation": ["median", "mean"],
+    "features": ["none", "select_rates"],
+    "prediction": ["logistic_regression", "ridge", "gaussian_nb", "bernoulli_nb"],
+    "calibration": ["none"],
+}
+
+
+class ContinuedBench(Bench):
+    """Cleveland, and learners that take milliseconds."""
+
+    def queue(self, **settings: Any) -> str:
+        return super().queue(**{"space": SPACE, **settings})
+
+    def go_on(self, search_id: str, evaluations: int) -> str:
+        settings = SearchSettings.model_validate(self.search(search_id).settings)
+        budget = settings.budget.model_copy(update={"evaluations": evaluations})
+        document = settings.model_copy(update={"budget": budget}).model_dump(mode="json")
+        with self.database.session() as session:
+            return SearchRepository(session).add_continuation(self.owner, search_id, settings=document).id
+
+
+@pytest.fixture
+def bench(database: Database, tmp_path: Path) -> ContinuedBench:
+    return ContinuedBench(database, Files(str(tmp_path / "files")), cleveland_cohort())
+
+
+def budget(evaluations: int) -> dict[str, Any]:
+    return {"budget": {"evaluations": evaluations, "time_s": 600}}
+
+
+def test_it_proposes_what_a_longer_search_would_have(bench: ContinuedBench) -> None:
+    whole = bench.queue(**budget(16), opening=False)
+    bench.runner(InlineDispatcher()).run_one()
+    short = bench.queue(**budget(8), opening=False)
+    bench.runner(InlineDispatcher()).run_one()
+    before = bench.search(short)
+    more = bench.go_on(short, 16)
+    dispatcher = InlineDispatcher()
+    bench.runner(dispatcher).run_one()
+    search = bench.search(more)
+    assert search.status == "succeeded", search.error
+    assert search.continues_id == short
+    assert bench.evaluations(more) == bench.evaluations(whole)
+    assert search.ensemble == bench.search(whole).ensemble
+    after = bench.search(short)
+    assert (after.ensemble, after.model_id, after.finished_at) == (before.ensemble, before.model_id, before.finished_at)
+    assert search.model_id not in {None, before.model_id}
+
+
+def test_what_was_undecided_is_evaluated(bench: ContinuedBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    dispatcher = InlineDispatcher(lambda number: CallStatus.CANCELLED if number > 6 else None, first_last=False)
+    cut = bench.queue(**budget(8), racing=False)
+    with monkeypatch.context() as patched:
+        patched.setattr(Clock, "evaluations_end", lambda _: dispatcher.calls > 6)
+        bench.runner(dispatcher).run_one()
+    assert "cancelled" in {e[3] for e in bench.evaluations(cut)}
+    more = bench.go_on(cut, 12)
+    bench.runner(InlineDispatcher()).run_one()
+    evaluations = bench.evaluations(more)
+    assert {e[3] for e in evaluations} == {"succeeded"}
+    assert [e[0] for e in evaluations] == list(range(12))
+
+
+def test_without_evaluations_the_time_is_for_the_intervals(bench: ContinuedBench) -> None:
+    search_id = bench.queue(**budget(6))
+    bench.runner(InlineDispatcher()).run_one()
+    again = bench.go_on(search_id, 6)
+    bench.runner(InlineDispatcher()).run_one()
+    assert bench.evaluations(again) == bench.evaluations(search_id)
+    refits = []
+    for one in (search_id, again):
+        ensemble = bench.search(one).ensemble
+        assert ensemble is not None
+        refits.append(ensemble["instability"]["n_refits"])
+    assert refits == [MOST_REFITS, MORE_REFITS]
+
+
+def test_a_large_cohort_is_explored_further(bench: ContinuedBench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is best then is evaluated on all patients, but for what was already."""
+    for name, value in {"_EXPLORED_WHOLE": 200, "_EXPLORED_PATIENTS": 150, "_EXPLORED_MINORITY": 20}.items():
+        monkeypatch.setattr(plans, name, value)
+    search_id = bench.queue(**budget(10), opening=False)
+    bench.runner(InlineDispatcher()).run_one()
+    n = len(bench.evaluations(search_id))
+    more = bench.go_on(search_id, n + 12)
+    bench.runner(InlineDispatcher()).run_one()
+    search = bench.search(more)
+    assert search.status == "succeeded", search.error
+    evaluations = bench.evaluations(more)
+    assert evaluations[:n] == bench.evaluations(search_id)
+    later = [str(e[2]) for e in evaluations[n:]]
+    assert len(later) > 1
+    # Its exploring found what had not been explored, and its finalists are among all that was.
+    fresh = [c for c in later if c not in {str(e[2]) for e in evaluations[:n]}]
+    assert fresh
+    assert len(set(later)) <= len(later)
