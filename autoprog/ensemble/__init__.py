@@ -2,11 +2,12 @@
 
 from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline, average
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities
-from autoprog.ensemble.rules import WEIGHING_RULES, Candidates, EnsembleName, WeighingRule, rule_for
+from autoprog.ensemble.rules import WEIGHING_RULES, Candidates, Choose, EnsembleName, WeighingRule, rule_for
 
 __all__ = [
     "WEIGHING_RULES",
     "Candidates",
+    "Choose",
     "Ensemble",
     "EnsembleName",
     "RevisedWeights",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble import Candidates, Ensemble, WeighingRule, average
+from autoprog.ensemble import Candidates, Choose, Ensemble, WeighingRule, average
 from autoprog.evaluation import METRICS, History, Metric
 from autoprog.validation import (
     FollowedPatients,
@@ -44,6 +44,7 @@ def ensemble_document(
     thresholds: tuple[float, float],
     seed: int,
     *,
+    lost: Collection[int] = (),
     stop: Stop = never,
 ) -> dict[str, Any]:
     """The ensemble, its score, calibration and net benefit, and the simple pipeline's.
@@ -64,6 +65,8 @@ def ensemble_document(
         Range of the net benefit.
     seed : int
         Seeds the parts of the recalibration and the bootstrap, the same for both so that they can be compared.
+    lost : collection of int
+        Evaluations that the rule had chosen, and that are no members as they could not be refitted in time.
     stop : callable () -> bool
         Whether the time for the score's correction is over.
 
@@ -88,7 +91,9 @@ def ensemble_document(
     scored = scored_risks(metric, averaged, risks)
     curve = calibration_curve(y, risks)
     return {
-        **chosen_document(corrected_score, ensemble, patients, scored, candidates, rule, seed=seed, stop=stop),
+        **chosen_document(
+            corrected_score, ensemble, patients, scored, candidates, rule, lost=lost, seed=seed, stop=stop
+        ),
         **measured(averaged, risks),
         "baseline": baseline_document(history, simple_risks, score, measured),
         "calibration": calibration_of(y, risks).to_json(),
@@ -202,10 +207,14 @@ def chosen_document(
     candidates: Candidates,
     rule: WeighingRule,
     *,
+    lost: Collection[int],
     seed: int,
     stop: Stop,
 ) -> dict[str, Any]:
     """What was chosen, and its score, corrected for having chosen the weights by the same patients.
+
+    What was lost on the way from the rule's choice to the delivered ensemble is lost in every resample, too: else the
+    score would be that of a model that is not delivered.
 
     Parameters
     ----------
@@ -221,6 +230,8 @@ def chosen_document(
         What it was chosen from.
     rule : WeighingRule
         By which it was chosen.
+    lost : collection of int
+        Evaluations that the rule had chosen and that are no members.
     seed : int
         Of the resamples.
     stop : callable () -> bool
@@ -232,14 +243,16 @@ def chosen_document(
         Ready for JSON: `rule`, `scale`, `members`, `score`.
     """
     weights = {m.number: m.weight for m in ensemble.members}
+    w = np.array([weights.get(number, 0.0) for number in candidates.numbers])
     rng = np.random.default_rng(seed)
+    choose = _without(np.isin(candidates.numbers, list(lost)), w, rule.revise(candidates, rng))
     corrected = score(
         candidates.history.metric,
         patients,
         scored,
         candidates.risks,
-        np.array([weights.get(number, 0.0) for number in candidates.numbers]),
-        weighing=Weighing(rule.revise(candidates, rng), lambda w, p: average(w, p, ensemble.scale)),
+        w,
+        weighing=Weighing(choose, lambda w, p: average(w, p, ensemble.scale)),
         rng=rng,
         stop=stop,
     )
@@ -251,6 +264,19 @@ def chosen_document(
         ],
         "score": corrected.to_json(),
     }
+
+
+def _without(lost: NDArray[np.bool_], w: NDArray[np.float64], choose: Choose) -> Choose:
+    """A rule whose choices lose some pipelines; w where nothing else is left."""
+    if not lost.any():
+        return choose
+
+    def left(c: NDArray[np.float32], gains: NDArray[np.float64]) -> NDArray[np.float64]:
+        W = np.where(lost, 0.0, choose(c, gains))
+        total = W.sum(axis=1, keepdims=True)
+        return np.where(total > 0, W / np.where(total > 0, total, 1.0), w)
+
+    return left
 
 
 def calibration_warnings(history: History, y: NDArray[np.integer]) -> list[str]:

@@ -94,7 +94,8 @@ def deliver(
         computed_s = posterior_s(len(exploration.explored))
         concluded = aside.submit(_concluded, exploration) if exploration.clock.allows(computed_s) else None
         members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
-        weighed = replace(weighed, ensemble=ensemble)
+        lost = {m.number for m in weighed.ensemble.members} - {m.number for m in ensemble.members}
+        weighed = replace(weighed, ensemble=ensemble, lost=frozenset(lost))
         means = Means(
             dispatcher, state, exploration.clock, signals, lambda phase: store.record_phase(claim, phase), aside
         )

@@ -6,7 +6,7 @@ h    the horizons that the client asked for, some of these times           (H,)
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -43,6 +43,7 @@ def event_document(
     *,
     thresholds: tuple[float, float],
     seed: int,
+    lost: Collection[int] = (),
     stop: Stop = never,
 ) -> dict[str, Any]:
     """The ensemble, its score, and what its risks are worth at every horizon; the simple pipeline's beside them.
@@ -63,6 +64,8 @@ def event_document(
         Range of the net benefit.
     seed : int
         Seeds the parts of the recalibration and the bootstrap, the same for both so that they can be compared.
+    lost : collection of int
+        Evaluations that the rule had chosen, and that are no members as they could not be refitted in time.
     stop : callable () -> bool
         Whether the time for the score's correction is over.
 
@@ -86,7 +89,9 @@ def event_document(
     scored = scored_risks(history.metric, averaged, F)
     horizons = horizon_documents(y, F, simple_F, follow_up, thresholds)
     return {
-        **chosen_document(corrected_event_score, ensemble, patients, scored, candidates, rule, seed=seed, stop=stop),
+        **chosen_document(
+            corrected_event_score, ensemble, patients, scored, candidates, rule, lost=lost, seed=seed, stop=stop
+        ),
         **measured(averaged, F),
         "d_calibration": distribution_document(y, F, follow_up),
         "baseline": baseline_document(history, simple_F, score, measured),

@@ -58,6 +58,8 @@ class Weighed:
         The patients that were evaluated on.
     plan : Plan
         How they were.
+    lost : frozenset of int
+        Evaluations that the rule had chosen and that were not refitted.
     """
 
     ensemble: Ensemble
@@ -65,6 +67,7 @@ class Weighed:
     rule: WeighingRule
     cohort: Cohort
     plan: Plan
+    lost: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -153,7 +156,14 @@ def judge(weighed: Weighed, means: Means) -> Judgement:
     def assessed() -> tuple[dict[str, Any], RuleSet]:
         patients = Patients(cohort.y, cohort.groups)
         document = ensemble_document(
-            ensemble, patients, candidates, weighed.rule, settings.thresholds, seed, stop=means.correction_ends
+            ensemble,
+            patients,
+            candidates,
+            weighed.rule,
+            settings.thresholds,
+            seed,
+            lost=weighed.lost,
+            stop=means.correction_ends,
         )
         document["subgroups"] = subgroup_documents(ensemble, cohort, history, settings.subgroups, seed)
         document["calibration"]["recalibration"] = recalibration.to_json()
@@ -205,6 +215,7 @@ def judge_events(weighed: Weighed, means: Means) -> Judgement:
             recalibration,
             thresholds=settings.thresholds,
             seed=settings.seed,
+            lost=weighed.lost,
             stop=means.correction_ends,
         )
         names, seed = settings.subgroups, settings.seed

@@ -10,7 +10,7 @@ import pytest
 from scipy.special import expit, logit
 
 from api.searches.schemas import EnsembleDocument
-from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, WeighedPipeline
+from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, EnsembleName, WeighedPipeline
 from autoprog.evaluation import METRICS, Evaluation, History, Status, metric_of, net_benefit
 from autoprog.optimizer import Decomposition, Posterior
 from autoprog.optimizer.observations import observe
@@ -157,3 +157,23 @@ def test_no_warning_without_need() -> None:
     assert calibration_warnings(history_of(y, None), y) == []  # nothing at all
     by_probability = replace(history_of(y, noisy, p**0.1), metric=METRICS["brier"])
     assert calibration_warnings(by_probability, y) == []
+
+
+@pytest.mark.parametrize("rule", ["best", "pseudo_bma", "greedy", "stacking", "linear_pool", "model_averaging"])
+def test_the_score_is_that_of_what_is_left_when_members_were_lost(rule: EnsembleName) -> None:
+    """The two best of three could not be refitted: their scores must not show in that of the third."""
+    rng = np.random.default_rng(5)
+    y, p = outcomes_and_risks()
+    worst = expit(0.4 * logit(p) + rng.normal(0, 1.0, N))
+    history = history_of(y, p, np.sqrt(p), worst)
+    candidates = Candidates(history, posterior_of(history), y)
+    delivered = ensemble_of(2)
+    document = ensemble_document(delivered, Patients(y), candidates, WEIGHING_RULES[rule], RANGE, 3, lost={0, 1})
+    own = METRICS["auc_roc"].score(y, worst.astype(np.float32))
+    assert METRICS["auc_roc"].score(y, p) > own + 0.05
+    assert document["score"]["estimate"] == pytest.approx(own, abs=1e-9)  # without a choice nothing is corrected
+    with_chosen = ensemble_document(
+        ensemble_of(0, 2), Patients(y), candidates, WEIGHING_RULES[rule], RANGE, 3, lost={1}
+    )
+    average = METRICS["auc_roc"].score(y, (p.astype(np.float32) + worst.astype(np.float32)) / 2)
+    assert with_chosen["score"]["estimate"] < max(average, METRICS["auc_roc"].score(y, p)) + 0.01
