@@ -22,8 +22,11 @@ class Proposal:
     state : mapping
         What the optimizer wants back at the next call (its chain, its fitted values), as JSON; so that a search that
         was killed goes on exactly as it would have.
+    is_final : bool
+        Whether they were explored on a sample of the patients, and are to be evaluated on all of them.
     """
 
     batch: int
     configurations: tuple[Configuration, ...]
     state: Mapping[str, Any] = field(default_factory=dict)
+    is_final: bool = False

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,15 +36,29 @@ from autoprog.validation import (
 _Risks = NDArray[np.floating]
 
 
+class Choice(NamedTuple):
+    """How an ensemble came about.
+
+    Attributes
+    ----------
+    rule : WeighingRule
+        By which it was chosen.
+    lost : frozenset of int
+        Evaluations that the rule had chosen, and that are no members as they could not be refitted, or not in time.
+    """
+
+    rule: WeighingRule
+    lost: frozenset[int] = frozenset()
+
+
 def ensemble_document(
     ensemble: Ensemble,
     patients: Patients,
     candidates: Candidates,
-    rule: WeighingRule,
+    choice: Choice,
     thresholds: tuple[float, float],
     seed: int,
     *,
-    lost: Collection[int] = (),
     stop: Stop = never,
 ) -> dict[str, Any]:
     """The ensemble, its score, calibration and net benefit, and the simple pipeline's.
@@ -59,14 +73,12 @@ def ensemble_document(
         Those that were evaluated on.
     candidates : Candidates
         What it was chosen from.
-    rule : WeighingRule
-        By which it was chosen.
+    choice : Choice
+        How it was chosen.
     thresholds : tuple of float
         Range of the net benefit.
     seed : int
         Seeds the parts of the recalibration and the bootstrap, the same for both so that they can be compared.
-    lost : collection of int
-        Evaluations that the rule had chosen, and that are no members as they could not be refitted in time.
     stop : callable () -> bool
         Whether the time for the score's correction is over.
 
@@ -91,9 +103,7 @@ def ensemble_document(
     scored = scored_risks(metric, averaged, risks)
     curve = calibration_curve(y, risks)
     return {
-        **chosen_document(
-            corrected_score, ensemble, patients, scored, candidates, rule, lost=lost, seed=seed, stop=stop
-        ),
+        **chosen_document(corrected_score, ensemble, patients, scored, candidates, choice, seed=seed, stop=stop),
         **measured(averaged, risks),
         "baseline": baseline_document(history, simple_risks, score, measured),
         "calibration": calibration_of(y, risks).to_json(),
@@ -205,9 +215,8 @@ def chosen_document(
     patients: Patients | FollowedPatients,
     scored: _Risks,
     candidates: Candidates,
-    rule: WeighingRule,
+    choice: Choice,
     *,
-    lost: Collection[int],
     seed: int,
     stop: Stop,
 ) -> dict[str, Any]:
@@ -228,10 +237,8 @@ def chosen_document(
         The ensemble's risks as `scored_risks` gives them.
     candidates : Candidates
         What it was chosen from.
-    rule : WeighingRule
-        By which it was chosen.
-    lost : collection of int
-        Evaluations that the rule had chosen and that are no members.
+    choice : Choice
+        How it was chosen.
     seed : int
         Of the resamples.
     stop : callable () -> bool
@@ -245,7 +252,7 @@ def chosen_document(
     weights = {m.number: m.weight for m in ensemble.members}
     w = np.array([weights.get(number, 0.0) for number in candidates.numbers])
     rng = np.random.default_rng(seed)
-    choose = _without(np.isin(candidates.numbers, list(lost)), w, rule.revise(candidates, rng))
+    choose = _without(np.isin(candidates.numbers, list(choice.lost)), w, choice.rule.revise(candidates, rng))
     corrected = score(
         candidates.history.metric,
         patients,
@@ -257,7 +264,7 @@ def chosen_document(
         stop=stop,
     )
     return {
-        "rule": rule.name,
+        "rule": choice.rule.name,
         "scale": ensemble.scale,
         "members": [
             {"weight": m.weight, "configuration": m.configuration.to_json(), "score": m.score} for m in ensemble.members

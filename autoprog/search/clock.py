@@ -28,6 +28,7 @@ import time
 from collections.abc import Sequence
 
 from autoprog.evaluation import EVENT_METRICS, Evaluation, History
+from autoprog.space import Space
 from autoprog.validation import LEAST_REFITS, n_event_resamples, n_resamples
 
 _POSTERIOR_S, _POSTERIOR_S_EACH, _POSTERIOR_MOST = 0.5, 0.012, 256
@@ -173,7 +174,8 @@ class Clock:
         Returns
         -------
         list of Evaluation
-            The best first. Of a sample of the patients, without those that would take more than `_DEAREST` of the
+            The best first; of a sample of the patients those before the others that learn from all when there are
+            more, and without those that would take more than `_DEAREST` of the
             budget on all, unless nothing else was explored: the others, and the exploring, would have to wait for them.
         """
         simple_s = self.simple_s(history)
@@ -181,7 +183,14 @@ class Clock:
         kept = [
             e for e in best if not self._is_sampled(e) or e.duration_s <= self.finalist_s(e.n_patients or 0, simple_s)
         ]
+        if kept and self._is_sampled(kept[0]):
+            kept.sort(key=self._learns_from_fewer)
         return (kept or best)[:most]
+
+    def _learns_from_fewer(self, evaluation: Evaluation) -> bool:
+        """Whether a configuration's prediction is fitted to no more than a part of all patients."""
+        most = Space.full().algorithm("prediction", evaluation.configuration.prediction.algorithm).max_patients
+        return most is not None and most < self._n_patients / 2
 
     def finalist_s(self, n_patients: int, simple_s: float) -> float:
         """Seconds that an evaluation on so many patients may take if it is to be one on all later.

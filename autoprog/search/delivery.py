@@ -16,6 +16,7 @@ from autoprog.evaluation import FollowUp, History, Plan, Status, outcomes_of
 from autoprog.interpreter import rules_document
 from autoprog.model import Member, ModelMetadata, PrognosticModel
 from autoprog.optimizer import Posterior
+from autoprog.search.assessment import Choice
 from autoprog.search.calls import run_calls
 from autoprog.search.clock import Clock, posterior_s, refit_s
 from autoprog.search.judgement import Judgement, Means, Weighed, judge, judge_events
@@ -95,7 +96,7 @@ def deliver(
         concluded = aside.submit(_concluded, exploration) if exploration.clock.allows(computed_s) else None
         members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
         lost = {m.number for m in weighed.ensemble.members} - {m.number for m in ensemble.members}
-        weighed = replace(weighed, ensemble=ensemble, lost=frozenset(lost))
+        weighed = replace(weighed, ensemble=ensemble, choice=weighed.choice._replace(lost=frozenset(lost)))
         means = Means(
             dispatcher, state, exploration.clock, signals, lambda phase: store.record_phase(claim, phase), aside
         )
@@ -121,7 +122,7 @@ def _weighed(exploration: Exploration, history: History, plan: Plan) -> Weighed:
     candidates = Candidates(
         history, posterior, outcomes_of(cohort), follow_up, chosen_before=exploration.opening_in(history)
     )
-    return Weighed(rule.weigh(candidates, rng), candidates, rule, cohort, plan)
+    return Weighed(rule.weigh(candidates, rng), candidates, Choice(rule), cohort, plan)
 
 
 def _concluded(exploration: Exploration) -> Posterior:

@@ -6,16 +6,16 @@ h    the horizons that the client asked for, some of these times           (H,)
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble import Candidates, Ensemble, WeighingRule
+from autoprog.ensemble import Candidates, Ensemble
 from autoprog.evaluation import FollowUp, event_metric_of
-from autoprog.search.assessment import baseline_document, chosen_document, scored_risks
+from autoprog.search.assessment import Choice, baseline_document, chosen_document, scored_risks
 from autoprog.validation import (
     FollowedPatients,
     Recalibration,
@@ -38,12 +38,11 @@ def event_document(
     ensemble: Ensemble,
     patients: FollowedPatients,
     candidates: Candidates,
-    rule: WeighingRule,
+    choice: Choice,
     recalibration: Recalibration,
     *,
     thresholds: tuple[float, float],
     seed: int,
-    lost: Collection[int] = (),
     stop: Stop = never,
 ) -> dict[str, Any]:
     """The ensemble, its score, and what its risks are worth at every horizon; the simple pipeline's beside them.
@@ -56,16 +55,14 @@ def event_document(
         Those that were evaluated on.
     candidates : Candidates
         What it was chosen from.
-    rule : WeighingRule
-        By which it was chosen.
+    choice : Choice
+        How it was chosen.
     recalibration : Recalibration
         Of the delivered model.
     thresholds : tuple of float
         Range of the net benefit.
     seed : int
         Seeds the parts of the recalibration and the bootstrap, the same for both so that they can be compared.
-    lost : collection of int
-        Evaluations that the rule had chosen, and that are no members as they could not be refitted in time.
     stop : callable () -> bool
         Whether the time for the score's correction is over.
 
@@ -89,9 +86,7 @@ def event_document(
     scored = scored_risks(history.metric, averaged, F)
     horizons = horizon_documents(y, F, simple_F, follow_up, thresholds)
     return {
-        **chosen_document(
-            corrected_event_score, ensemble, patients, scored, candidates, rule, lost=lost, seed=seed, stop=stop
-        ),
+        **chosen_document(corrected_event_score, ensemble, patients, scored, candidates, choice, seed=seed, stop=stop),
         **measured(averaged, F),
         "d_calibration": distribution_document(y, F, follow_up),
         "baseline": baseline_document(history, simple_F, score, measured),

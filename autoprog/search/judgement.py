@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble import Candidates, Ensemble, WeighingRule
+from autoprog.ensemble import Candidates, Ensemble
 from autoprog.evaluation import Plan
 from autoprog.interpreter import (
     Clusters,
@@ -26,7 +26,7 @@ from autoprog.interpreter import (
     make_strata,
     settled_prior_rules,
 )
-from autoprog.search.assessment import calibration_warnings, ensemble_document, subgroup_documents
+from autoprog.search.assessment import Choice, calibration_warnings, ensemble_document, subgroup_documents
 from autoprog.search.clock import Clock
 from autoprog.search.event_assessment import event_document, event_subgroup_documents, simple_warnings
 from autoprog.search.intervals import Delivered, IntervalEstimate, estimate_intervals
@@ -52,22 +52,19 @@ class Weighed:
         Some of the candidates; of what is judged, those that were refitted.
     candidates : Candidates
         What it was chosen from.
-    rule : WeighingRule
-        By which it was chosen.
+    choice : Choice
+        How it was chosen.
     cohort : Cohort
         The patients that were evaluated on.
     plan : Plan
         How they were.
-    lost : frozenset of int
-        Evaluations that the rule had chosen and that were not refitted.
     """
 
     ensemble: Ensemble
     candidates: Candidates
-    rule: WeighingRule
+    choice: Choice
     cohort: Cohort
     plan: Plan
-    lost: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -159,10 +156,9 @@ def judge(weighed: Weighed, means: Means) -> Judgement:
             ensemble,
             patients,
             candidates,
-            weighed.rule,
+            weighed.choice,
             settings.thresholds,
             seed,
-            lost=weighed.lost,
             stop=means.correction_ends,
         )
         document["subgroups"] = subgroup_documents(ensemble, cohort, history, settings.subgroups, seed)
@@ -211,11 +207,10 @@ def judge_events(weighed: Weighed, means: Means) -> Judgement:
             ensemble,
             FollowedPatients(candidates.y, follow_up, cohort.groups),
             candidates,
-            weighed.rule,
+            weighed.choice,
             recalibration,
             thresholds=settings.thresholds,
             seed=settings.seed,
-            lost=weighed.lost,
             stop=means.correction_ends,
         )
         names, seed = settings.subgroups, settings.seed

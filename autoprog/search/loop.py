@@ -7,8 +7,8 @@ was killed reads both back, evaluates what is missing, and goes on exactly as it
 complete batches and on seeds alone, never on the order or the time of arrival.
 
 A large cohort is explored on a subsample of its patients. The best configurations, and the simple pipeline, are then
-proposed a second time, in one last batch, and evaluated on all patients: a configuration that comes twice is one of
-those. A search that continues another begins with all that this one had proposed and evaluated.
+proposed a second time, in one last batch, and evaluated on all patients. A search that continues another begins with
+all that this one had proposed and evaluated.
 """
 
 from __future__ import annotations
@@ -43,6 +43,8 @@ _EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.5, 0.6
 # Of the budget: processor seconds that a pipeline of the opening may take.
 _OPENING_SHARE = 0.25
 _EXPLORATION_MARGIN, _END_MARGIN = 1.5, 1.2
+# Of a path: how many times as far as pays on a sample it may go on all patients.
+_FURTHER = 3
 
 
 class Exploration:
@@ -187,14 +189,14 @@ class Exploration:
         if not self._has_finalists:
             self._explore()
             if self._is_sampled and not self._signals.cancel.is_set() and (finalists := self._finalists()):
-                self._record(finalists, self.optimizer_state)
+                self._record(finalists, self.optimizer_state, is_final=True)
         if self._has_finalists:
             self._evaluate_finalists()
 
     def _explore(self) -> None:
         stream = self._stream(self.exploration_plan, self._exploration_s())
         for proposal in self._proposals:
-            if not self._is_of_finalists(proposal):
+            if not proposal.is_final:
                 self._add(stream, proposal)
         self._replenish(stream)
         for evaluation in stream.run(self._dispatcher, self._explored_enough):
@@ -256,13 +258,8 @@ class Exploration:
 
     @property
     def _has_finalists(self) -> bool:
-        """Whether the last batch, other than of a search that is continued, is of configurations that came before."""
-        last = self._proposals[-1] if self._proposals else Proposal(0, ())
-        return last.batch >= self.state.inherited_batches and self._is_of_finalists(last)
-
-    def _is_of_finalists(self, proposal: Proposal) -> bool:
-        earlier = {c for p in self._proposals[: proposal.batch] for c in p.configurations}
-        return not earlier.isdisjoint(proposal.configurations)
+        """Whether the last batch is of finalists, other than those of a search that is continued."""
+        return any(p.is_final for p in self._proposals[self.state.inherited_batches :][-1:])
 
     def _stop(self) -> bool:
         if self._signals.leave() or self._signals.cancel.is_set():
@@ -313,10 +310,12 @@ class Exploration:
         history = self.explored
         return replace(history, evaluations=tuple(e for e in history if e.batch <= batch - BATCHES_UNDER_WAY))
 
-    def _record(self, configurations: tuple[Configuration, ...], state: Mapping[str, Any]) -> Proposal | None:
+    def _record(
+        self, configurations: tuple[Configuration, ...], state: Mapping[str, Any], *, is_final: bool = False
+    ) -> Proposal | None:
         if not configurations:
             return None
-        proposal = Proposal(len(self._proposals), configurations, state)
+        proposal = Proposal(len(self._proposals), configurations, state, is_final)
         self._store.record_proposal(self._claim, proposal)
         self._proposals.append(proposal)
         return proposal
@@ -326,7 +325,7 @@ class Exploration:
         history = self.explored
         most = min(MOST_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
         best_first = self.clock.finalists(history, max(0, most))
-        chosen = dict.fromkeys(e.proposed for e in (*history.evaluations[:1], *best_first))
+        chosen = dict.fromkeys(_on_all_patients(e) for e in (*history.evaluations[:1], *best_first))
         known = {e.proposed for e in self.final}
         return tuple(c for c in chosen if c not in known)[: max(0, most)]
 
@@ -360,3 +359,13 @@ class Exploration:
         if self._signals.cancel.is_set():
             return "the search was cancelled"
         return "the time budget was spent" if self.clock.evaluations_end() else "the time to explore was spent"
+
+
+def _on_all_patients(evaluation: Evaluation) -> Configuration:
+    """What to evaluate on all patients: where a path says how far it pays on a sample, not much further."""
+    if evaluation.path is None:
+        return evaluation.configuration
+    name, bound = evaluation.path.hyperparameter, evaluation.path.bound
+    chosen = dict(evaluation.configuration.prediction.parameters)[name]
+    most = min(type(chosen)(_FURTHER * chosen), bound)
+    return evaluation.configuration.at("prediction", name, most)

@@ -16,6 +16,8 @@ from autoprog.space import Configuration, Parameter, PipelineKind, Step, TableSh
 # From so many patients on forests and deep trees pay, and from so many on whatever is dear.
 _FEW, _MANY = 500, 2_000
 _KERNEL_PATIENTS, _SLOW_PATIENTS = 2_500, 3_000
+# So many are explored on a sample: what is learnt slowly would take too long on all of them.
+_VERY_MANY = 50_000
 
 _OF_FEW = (
     "ridge",
@@ -207,13 +209,14 @@ def _smooth(n: int) -> dict[str, Entry]:
 
 def _boosters(n: int) -> dict[str, Entry]:
     """From stumps of four leaves to the deepest trees; those of chance splits beside those of the best."""
-    rate = 0.05 if n < _SLOW_PATIENTS else 0.08
+    rate = 0.05 if n < _SLOW_PATIENTS else 0.08 if n < _VERY_MANY else 0.15
     in_leaf = round(min(max(n / 50, 5), 20))
 
     def booster(**parameters: Parameter) -> Entry:
         return Entry("stochastic_boosting", {"trees": 1500, **parameters})
 
-    small_rate, few_in_leaf = 0.06 if n < _MANY else 0.12, round(min(max(n / 30, 5), 30))
+    small_rate = 0.06 if n < _MANY else 0.12 if n < _VERY_MANY else 0.25
+    few_in_leaf = round(min(max(n / 30, 5), 30))
     return {
         "small_boosting": booster(learning_rate=small_rate, leaves=4, min_leaf=few_in_leaf, columns=0.5, rows=1.0),
         "random_boosting": booster(
@@ -221,7 +224,7 @@ def _boosters(n: int) -> dict[str, Entry]:
         ),
         "boosting": booster(learning_rate=rate, leaves=15, min_leaf=in_leaf, columns=0.7, rows=0.8, l2=2.0),
         "deep_boosting": booster(
-            learning_rate=0.08, leaves=63, min_leaf=3, columns_by_node=0.8, columns=1.0, rows=1.0, l2=1e-3
+            learning_rate=max(rate, 0.08), leaves=63, min_leaf=3, columns_by_node=0.8, columns=1.0, rows=1.0, l2=1e-3
         ),
         "deep_random_boosting": booster(
             learning_rate=0.1, leaves=127, min_leaf=2, columns=0.7, rows=0.9, extra_trees=True

@@ -9,9 +9,10 @@ from autoprog.evaluation import Plan
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Space, TableShape, time_grid
 
-# A cohort of more patients is explored on a sample of so many, or so many more that it holds this many patients of
-# the rarer outcome; but no more than so many, unless these would not hold a few of the rarer outcome in every fold.
-_EXPLORED_WHOLE, _EXPLORED_PATIENTS, _EXPLORED_MINORITY = 20_000, 10_000, 500
+# A cohort of more patients is explored on a sample whose training folds hold so many, or on so many more that it holds
+# this many patients of the rarer outcome; but no more than so many, unless these would not hold a few of the rarer
+# outcome in every fold.
+_EXPLORED_WHOLE, _EXPLORED_TRAINING, _EXPLORED_MINORITY = 20_000, 8_000, 500
 _EXPLORED_MOST, _EXPLORED_LEAST_MINORITY_OF_A_FOLD = 50_000, 4
 
 
@@ -82,7 +83,8 @@ def explored_patients(cohort: Cohort, plan: Plan) -> int | None:
     Returns
     -------
     int or None
-        Of a cohort of more than 20,000 patients 10,000, or as many more as it takes to hold 500 patients of the rarer
+        Of a cohort of more than 20,000 patients 10,000 with five folds and 16,000 with two, 8,000 to learn from; or as
+        many more as it takes to hold 500 patients of the rarer
         outcome, but at most 50,000; of an outcome so rare that these would hold fewer than four patients a fold with
         it, as many as hold these. The sample keeps the share of events: what calibration is scored on is not changed.
         With event times what classifiers learn from counts in place of patients: the intervals in which each is at
@@ -91,7 +93,8 @@ def explored_patients(cohort: Cohort, plan: Plan) -> int | None:
     n, rows = cohort.n_rows, _rows_of_a_patient(cohort, plan)
     if n * rows <= _EXPLORED_WHOLE:
         return None
-    least, most = math.ceil(_EXPLORED_PATIENTS / rows), math.ceil(_EXPLORED_MOST / rows)
+    of_folds = _EXPLORED_TRAINING * plan.folds // (plan.folds - 1)
+    least, most = math.ceil(of_folds / rows), math.ceil(_EXPLORED_MOST / rows)
     wanted = min(max(least, _holding(_EXPLORED_MINORITY, cohort)), most)
     wanted = max(wanted, _holding(_EXPLORED_LEAST_MINORITY_OF_A_FOLD * plan.folds, cohort))
     return wanted if wanted < n else None

@@ -67,7 +67,7 @@ MOST_EVALUATIONS = 10_000
 """Of one search, with those of the searches that it continues."""
 
 MOST_EVALUATION_S = 60.0
-"""Of one evaluation, where the client says nothing."""
+"""Of one evaluation while configurations are looked for, where the client says nothing."""
 
 
 class Budget(BaseModel):
@@ -98,8 +98,8 @@ class EvaluationLimits(BaseModel):
         | None
     ) = Field(
         None,
-        description="default: 60 s; while configurations are looked for a tenth of the time budget, from 1 to 60 s, "
-        "and of the opening a quarter",
+        description="default: 60 s, or a quarter of the time budget where that is more; while configurations are "
+        "looked for a tenth of the time budget, from 1 to 60 s, and of the opening a quarter",
     )
     memory_mb: Annotated[
         int, Field(ge=64, le=1_048_576, description="MiB that a fit may allocate beyond the loaded libraries")
@@ -197,7 +197,7 @@ class SearchSettings(BaseModel):
     @property
     def evaluation_s(self) -> float:
         """Limit of an evaluation on all patients, and of a refit."""
-        return self.limits.evaluation_s or MOST_EVALUATION_S
+        return self.limits.evaluation_s or max(MOST_EVALUATION_S, self.budget.time_s / 4)
 
     @property
     def exploration_s(self) -> float:
@@ -231,7 +231,7 @@ class SearchSettings(BaseModel):
         "as the metric and in the report",
     )
     folds: Annotated[int, Field(ge=2, le=50)] | None = Field(
-        None, description="of the cross-validation; default 5, lowered for small classes"
+        None, description="of the cross-validation; default 5, of more than 50,000 rows 2, lowered for small classes"
     )
     repeats: Annotated[int, Field(ge=1, le=20)] | None = Field(
         None, description="how often folds are made; default 1, below 500 patients 2"

@@ -16,6 +16,8 @@ from autoprog.search.settings import SearchSettings
 from autoprog.validation import can_be_scored
 
 DEFAULT_FOLDS, LEAST_FOLDS = 5, 2
+# Of more rows one half teaches as much as four fifths do.
+_TWO_FOLDS_FROM = 50_000
 
 
 def usable_folds(settings: SearchSettings, cohort: Cohort) -> tuple[int, tuple[str, ...], list[Fault]]:
@@ -38,7 +40,8 @@ def usable_folds(settings: SearchSettings, cohort: Cohort) -> tuple[int, tuple[s
         More folds were asked for than the cohort bears, or it bears not even two.
     """
     most, what = _most_folds(cohort, settings.metric)
-    folds = settings.folds or min(DEFAULT_FOLDS, most)
+    default = DEFAULT_FOLDS if cohort.n_rows <= _TWO_FOLDS_FROM else LEAST_FOLDS
+    folds = settings.folds or min(default, most)
     if most < LEAST_FOLDS:
         fault = Fault("/folds", f"cross-validation takes at least {LEAST_FOLDS} folds, more than {what}")
         return LEAST_FOLDS, (), [fault]
@@ -49,8 +52,8 @@ def usable_folds(settings: SearchSettings, cohort: Cohort) -> tuple[int, tuple[s
         return LEAST_FOLDS, (), [Fault("/folds", _unsplit(cohort, folds))]
     if usable < folds:
         what = _too_many(cohort)
-    if settings.folds is None and usable < DEFAULT_FOLDS:
-        return usable, (f"{usable} folds in place of {DEFAULT_FOLDS}: {what}",), []
+    if settings.folds is None and usable < default:
+        return usable, (f"{usable} folds in place of {default}: {what}",), []
     return usable, (), []
 
 

@@ -24,13 +24,14 @@ def proposal_to_json(proposal: Proposal) -> dict[str, Any]:
     return {
         "configurations": [configuration.to_json() for configuration in proposal.configurations],
         "state": dict(proposal.state),
+        "final": proposal.is_final,
     }
 
 
 def proposal_from_json(batch: int, document: Mapping[str, Any]) -> Proposal:
     """The inverse of `proposal_to_json`."""
     configurations = tuple(Configuration.from_json(each) for each in document["configurations"])
-    return Proposal(batch, configurations, document["state"])
+    return Proposal(batch, configurations, document["state"], document["final"])
 
 
 def evaluation_to_row(search_id: str, evaluation: Evaluation, created_at: datetime) -> EvaluationRow:

@@ -14,7 +14,7 @@ from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, EnsembleName
 from autoprog.evaluation import METRICS, Evaluation, History, Status, metric_of, net_benefit
 from autoprog.optimizer import Decomposition, Posterior
 from autoprog.optimizer.observations import observe
-from autoprog.search.assessment import calibration_warnings, ensemble_document
+from autoprog.search.assessment import Choice, calibration_warnings, ensemble_document
 from autoprog.space import Configuration, Step
 from autoprog.validation import Patients, brier_skill, cross_fitted, estimate_score, performance_of
 
@@ -66,7 +66,7 @@ def posterior_of(history: History) -> Posterior:
 
 def document_of(ensemble: Ensemble, y: np.ndarray, history: History, seed: int = 3) -> dict[str, Any]:
     candidates = Candidates(history, posterior_of(history), y)
-    return ensemble_document(ensemble, Patients(y), candidates, WEIGHING_RULES["model_averaging"], RANGE, seed)
+    return ensemble_document(ensemble, Patients(y), candidates, Choice(WEIGHING_RULES["model_averaging"]), RANGE, seed)
 
 
 def measured(y: np.ndarray, p: np.ndarray, seed: int = 3) -> dict[str, Any]:
@@ -168,12 +168,14 @@ def test_the_score_is_that_of_what_is_left_when_members_were_lost(rule: Ensemble
     history = history_of(y, p, np.sqrt(p), worst)
     candidates = Candidates(history, posterior_of(history), y)
     delivered = ensemble_of(2)
-    document = ensemble_document(delivered, Patients(y), candidates, WEIGHING_RULES[rule], RANGE, 3, lost={0, 1})
+    document = ensemble_document(
+        delivered, Patients(y), candidates, Choice(WEIGHING_RULES[rule], frozenset({0, 1})), RANGE, 3
+    )
     own = METRICS["auc_roc"].score(y, worst.astype(np.float32))
     assert METRICS["auc_roc"].score(y, p) > own + 0.05
     assert document["score"]["estimate"] == pytest.approx(own, abs=1e-9)  # without a choice nothing is corrected
     with_chosen = ensemble_document(
-        ensemble_of(0, 2), Patients(y), candidates, WEIGHING_RULES[rule], RANGE, 3, lost={1}
+        ensemble_of(0, 2), Patients(y), candidates, Choice(WEIGHING_RULES[rule], frozenset({1})), RANGE, 3
     )
     average = METRICS["auc_roc"].score(y, (p.astype(np.float32) + worst.astype(np.float32)) / 2)
     assert with_chosen["score"]["estimate"] < max(average, METRICS["auc_roc"].score(y, p)) + 0.01

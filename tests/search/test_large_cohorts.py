@@ -34,7 +34,7 @@ EVERYBODY, EXPLORED = 303, 150
 @pytest.fixture(autouse=True)
 def _cleveland_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(plans, "_EXPLORED_WHOLE", 200)
-    monkeypatch.setattr(plans, "_EXPLORED_PATIENTS", EXPLORED)
+    monkeypatch.setattr(plans, "_EXPLORED_TRAINING", EXPLORED * 2 // 3)
     monkeypatch.setattr(plans, "_EXPLORED_MINORITY", 20)
 
 
