@@ -2,7 +2,7 @@
 
 from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline, average
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities
-from autoprog.ensemble.rules import WEIGHING_RULES, Candidates, Choose, EnsembleName, WeighingRule, rule_for
+from autoprog.ensemble.rules import WEIGHING_RULES, Candidates, Choose, EnsembleName, WeighingRule
 
 __all__ = [
     "WEIGHING_RULES",
@@ -16,5 +16,4 @@ __all__ = [
     "WeighingRule",
     "average",
     "best_probabilities",
-    "rule_for",
 ]

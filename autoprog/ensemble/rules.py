@@ -19,7 +19,7 @@ from autoprog.ensemble.greedy import greedy_weights
 from autoprog.ensemble.linear_pool import likeliest, pooled_weights
 from autoprog.ensemble.log_scores import probabilities_of_outcome
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities, thinned
-from autoprog.ensemble.pseudo_bma import PseudoBma
+from autoprog.ensemble.pseudo_bma import PseudoBma, temperature
 from autoprog.ensemble.stacking import stacked_weights
 from autoprog.evaluation import FollowUp, History, logit_of
 from autoprog.optimizer import Posterior
@@ -29,10 +29,8 @@ EnsembleName = Literal["model_averaging", "pseudo_bma", "linear_pool", "blend", 
 
 # Best pipelines that a greedy or a stacked ensemble is made of: more add noise and little else.
 _GREEDY_FROM, _STACKED_FROM, _POOLED_MOST = 50, 20, 25
-# Prior weight of the pipelines that were chosen before any score was seen, together.
-_BEFORE = 0.75
-# Patients from which on the likeliest average is safe; of fewer their log scores say too little of the order.
-_POOLED_FROM = 2_000
+# Patients with the rarer outcome where the likeliest average is worth as much as weights by log scores.
+_POOLED_HALF = 800
 
 _Floats = NDArray[np.float64]
 Choose = Callable[[NDArray[np.float32], _Floats], _Floats]
@@ -86,15 +84,16 @@ class Candidates:
     follow_up: FollowUp | None = None
     chosen_before: int = 0
 
-    @cached_property
-    def prior(self) -> _Floats:
-        """Weights before the scores, shape = (t,): three quarters to what was chosen before, the rest to the others."""
-        # The longer a search, the more of its pipelines score well by luck alone.
-        before = np.array([number < self.chosen_before for number in self.numbers])
-        if before.all() or not before.any():
-            return np.full(len(before), 1.0 / len(before))
-        prior: _Floats = np.where(before, _BEFORE / before.sum(), (1.0 - _BEFORE) / (~before).sum())
-        return prior
+    @property
+    def before(self) -> NDArray[np.bool_]:
+        """Which pipelines were chosen before any score was seen, shape = (t,)."""
+        return np.array([number < self.chosen_before for number in self.numbers])
+
+    @property
+    def rarer(self) -> int:
+        """Patients with the rarer outcome; of event times, with the event; at least 1."""
+        events = int(np.count_nonzero((self.y if self.follow_up is None else self.y["event"]) == 1))
+        return max(1, events if self.follow_up else min(events, len(self.y) - events))
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
@@ -203,12 +202,11 @@ class PseudoBmaWeights:
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
         """By all patients."""
-        weights = PseudoBma(np.log(candidates.probabilities), rng, candidates.prior)(np.ones(len(candidates.y)))
-        return candidates.ensemble(thinned(weights), "risk")
+        return candidates.ensemble(thinned(_pseudo_bma(candidates, rng)(np.ones(len(candidates.y)))), "risk")
 
     def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
         """The same law by the patients drawn."""
-        weigh = PseudoBma(np.log(candidates.probabilities), rng, candidates.prior)
+        weigh = _pseudo_bma(candidates, rng)
         return lambda c, _: np.array([thinned(weigh(counts.astype(np.float64))) for counts in c.T])
 
 
@@ -235,7 +233,10 @@ class LinearPool:
 
 
 class Blend:
-    """Half by log scores, half as the likeliest average: the one is steadier, the other sharper."""
+    """By log scores where patients with the rarer outcome are few, as the likeliest average where they are many.
+
+    Of r such patients r / (r + 800) of the weight is the likeliest average's: it is sharper, the other steadier.
+    """
 
     name: EnsembleName = "blend"
     asks_for_posterior = False
@@ -247,11 +248,12 @@ class Blend:
 
     def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
         """Both by the patients drawn."""
-        halves = PseudoBmaWeights().revise(candidates, rng), LinearPool().revise(candidates, rng)
+        steady, sharp = PseudoBmaWeights().revise(candidates, rng), LinearPool().revise(candidates, rng)
+        share = candidates.rarer / (candidates.rarer + _POOLED_HALF)
         return lambda c, gains: np.array(
             [
-                thinned(0.5 * (first + second))
-                for first, second in zip(*(half(c, gains) for half in halves), strict=True)
+                thinned((1 - share) * w + share * pooled)
+                for w, pooled in zip(steady(c, gains), sharp(c, gains), strict=True)
             ]
         )
 
@@ -315,9 +317,8 @@ WEIGHING_RULES: dict[EnsembleName, WeighingRule] = {
 }
 
 
-def rule_for(n_patients: int) -> EnsembleName:
-    """The rule that is best on cohorts of this size; see `docs/benchmarks.md`."""
-    return "pseudo_bma" if n_patients < _POOLED_FROM else "blend"
+def _pseudo_bma(candidates: Candidates, rng: np.random.Generator) -> PseudoBma:
+    return PseudoBma(np.log(candidates.probabilities), rng, temperature(candidates.rarer), candidates.before)
 
 
 def _one(gains: _Floats) -> _Floats:

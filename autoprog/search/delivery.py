@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from autoprog.cohort import Cohort, WindowSchema
-from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, rule_for
+from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble
 from autoprog.errors import SearchFailedError
 from autoprog.evaluation import FollowUp, History, Plan, Status, outcomes_of
 from autoprog.interpreter import rules_document
@@ -115,7 +115,7 @@ def _weighed(exploration: Exploration, history: History, plan: Plan) -> Weighed:
     """The ensemble of a history."""
     settings = exploration.state.settings
     cohort = plan.sample(exploration.cohort)
-    rule = WEIGHING_RULES[settings.ensemble or rule_for(cohort.n_patients)]
+    rule = WEIGHING_RULES[settings.ensemble]
     rng = np.random.default_rng([settings.seed, _ENSEMBLE_STREAM])
     posterior = exploration.posterior(history, rng) if rule.asks_for_posterior else None
     follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None

@@ -14,41 +14,39 @@ from autoprog.optimizer.initial import simple_configuration
 from autoprog.space import Configuration, Parameter, PipelineKind, Step, TableShape
 
 # From so many patients on forests and deep trees pay, and from so many on whatever is dear.
-_FEW, _MANY = 500, 2_000
+_FEW, _MANY = 350, 2_000
 _KERNEL_PATIENTS, _SLOW_PATIENTS = 2_500, 3_000
 # So many are explored on a sample: what is learnt slowly would take too long on all of them.
 _VERY_MANY = 50_000
 
 _OF_FEW = (
-    "ridge",
-    "kernel",
-    "firm_ridge",
-    "splines",
-    "extra_trees",
-    "small_boosting",
-    "random_boosting",
-    "process",
-    "l1",
-    "smooth_kernel",
-    "margin",
+    "firm_boosting",
+    "ridge_1e-2",
     "linear_probability",
+    "ridge_1e-3",
+    "bernoulli",
+    "kernel",
+    "stumps",
+    "margin",
+    "extra_trees",
+    "smooth_kernel",
+    "splines",
+    "ridge",
 )
 _OF_SOME = (
+    "forest",
     "l1",
+    "splines",
     "kernel",
     "small_boosting",
-    "ridge",
-    "splines",
-    "process",
-    "random_boosting",
     "boosting",
-    "forest",
-    "firm_ridge",
-    "margin",
+    "neural_network",
+    "ridge_1e-3",
     "extra_trees",
-    "xgboost",
-    "deep_boosting",
     "network",
+    "ridge",
+    "random_boosting",
+    "process",
 )
 _OF_MANY = (
     "small_boosting",
@@ -63,7 +61,6 @@ _OF_MANY = (
     "ridge",
     "kernel",
     "extra_trees",
-    "xgboost",
     "deepest_boosting",
     "network",
 )
@@ -193,9 +190,10 @@ def _smooth(n: int) -> dict[str, Entry]:
     """Regressions, kernels, networks."""
     return {
         "ridge": Entry("penalised_logistic", {"C": 3.0}),
-        # Coefficients so small that they follow each column's own relation to the outcome: a calibration makes risks
-        # of it.
-        "firm_ridge": Entry("penalised_logistic", {"C": 1e-3}, calibration="sigmoid"),
+        # The smaller the coefficients the more do they follow each column's own relation to the outcome: a calibration
+        # makes risks of it.
+        "ridge_1e-2": Entry("penalised_logistic", {"C": 1e-2}, calibration="sigmoid"),
+        "ridge_1e-3": Entry("penalised_logistic", {"C": 1e-3}, calibration="sigmoid"),
         "l1": Entry("penalised_logistic", {"C": 3.0, "l1_ratio": 1.0}),
         "splines": Entry("spline_logistic", {"C": 3.0}),
         "kernel": Entry("kernel_logistic", {"C": 300.0, "gamma": 0.3 if n < _KERNEL_PATIENTS else 0.5}),
@@ -203,6 +201,8 @@ def _smooth(n: int) -> dict[str, Entry]:
         "process": Entry("gaussian_process", imputation="median"),
         "margin": Entry("linear_svm", {"C": 1e-3}, imputation="median"),
         "linear_probability": Entry("ridge", {"alpha": 300.0}, imputation="median"),
+        "bernoulli": Entry("bernoulli_nb", imputation="median", calibration="sigmoid"),
+        "neural_network": Entry("neural_network", imputation="median"),
         "network": Entry("mlp", {"epochs": 64}),
     }
 
@@ -218,6 +218,8 @@ def _boosters(n: int) -> dict[str, Entry]:
     small_rate = 0.06 if n < _MANY else 0.12 if n < _VERY_MANY else 0.25
     few_in_leaf = round(min(max(n / 30, 5), 30))
     return {
+        "stumps": booster(learning_rate=rate, leaves=2, min_leaf=few_in_leaf, columns=0.5, rows=0.8),
+        "firm_boosting": booster(learning_rate=rate, leaves=31, min_leaf=50, columns=0.3, rows=0.7, l2=10.0),
         "small_boosting": booster(learning_rate=small_rate, leaves=4, min_leaf=few_in_leaf, columns=0.5, rows=1.0),
         "random_boosting": booster(
             learning_rate=rate, leaves=31, min_leaf=in_leaf, columns=0.9, rows=0.9, extra_trees=True
@@ -240,13 +242,14 @@ def _boosters(n: int) -> dict[str, Entry]:
 def _forests(shape: TableShape, n: int) -> dict[str, Entry]:
     root = min(max(shape.n_columns**-0.5, 0.05), 1.0)
     deep = {"max_depth": 30}
-    few, many = {"trees": 300, "min_leaf": 5, "max_features": 0.3}, {"trees": 200, "min_leaf": 1, "max_features": 0.5}
+    in_leaf = 5 if n < _FEW else 2 if n < _MANY else 1
+    chance = {"trees": 300 if n < _MANY else 200, "min_leaf": in_leaf, "max_features": 0.3 if n < _MANY else 0.5}
     return {
         "forest": Entry("random_forest", {"trees": 300, "min_leaf": 3, "max_features": root, **deep}),
         "wide_forest": Entry(
             "random_forest", {"trees": 200, "min_leaf": 1, "max_features": 0.7, "criterion": "entropy", **deep}
         ),
-        "extra_trees": Entry("extra_trees", {**(few if n < _MANY else many), **deep}, imputation="median"),
+        "extra_trees": Entry("extra_trees", {**chance, **deep}, imputation="median"),
     }
 
 

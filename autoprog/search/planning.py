@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble import rule_for
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.evaluation import EVENT_METRICS, METRICS
 from autoprog.interpreter import STRATUM_NAMES, prior_rule_faults, settled_prior_rules, threshold_faults
@@ -30,7 +29,7 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
     Returns
     -------
     settings : SearchSettings
-        With a `metric` and an `ensemble`, and `folds` and `repeats` numbers.
+        With a `metric`, and `folds` and `repeats` numbers.
     warnings : tuple of str
         What was settled otherwise than by default.
 
@@ -45,8 +44,6 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
     update: dict[str, object] = {"metric": _metric(settings, cohort)}
     if settings.repeats is None:
         update["repeats"] = REPEATS_OF_FEW if cohort.n_patients < FEW_PATIENTS else 1
-    if settings.ensemble is None:
-        update["ensemble"] = rule_for(cohort.n_patients)
     settings = settings.model_copy(update=update)
     folds, warnings, found = usable_folds(settings, cohort)
     faults += found

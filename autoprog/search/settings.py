@@ -277,12 +277,12 @@ class SearchSettings(BaseModel):
         "present one included; of several numbers the best is searched for with the rest of the pipeline",
     )
     optimizer: OptimizerSettings = OptimizerSettings()
-    ensemble: EnsembleName | None = Field(
-        None,
-        description="how the model is made of what was evaluated: by log scores (`pseudo_bma`, the default below "
-        "2,000 patients), as the likeliest average (`linear_pool`), half by either (`blend`, the default from there "
-        "on), by probability to be the best (`model_averaging`, the source's), by greedy selection with bagging, by a "
-        "stacked logistic combination, or the best configuration alone",
+    ensemble: EnsembleName = Field(
+        "blend",
+        description="how the model is made of what was evaluated: by log scores (`pseudo_bma`), as the likeliest "
+        "average (`linear_pool`), by either as patients with the rarer outcome are few or many (`blend`), by "
+        "probability to be the best (`model_averaging`, the source's), by greedy selection with bagging, by a stacked "
+        "logistic combination, or the best configuration alone",
     )
     subgroups: list[Text] | None = Field(
         None,

@@ -35,7 +35,6 @@ def candidates_for(kinds: Sequence[PipelineKind], shape: TableShape, n_patients:
 def _others(n: int) -> dict[str, Entry]:
     in_leaf = round(min(max(n / 30, 5), 30))
     return {
-        "ridge_1e-2": Entry("penalised_logistic", {"C": 1e-2}, calibration="sigmoid"),
         "ridge_3e-4": Entry("penalised_logistic", {"C": 3e-4}, calibration="sigmoid"),
         "elastic_net": Entry("penalised_logistic", {"C": 3.0, "l1_ratio": 0.5}),
         "l1_firm": Entry("penalised_logistic", {"C": 0.03, "l1_ratio": 1.0}, calibration="sigmoid"),
@@ -47,23 +46,9 @@ def _others(n: int) -> dict[str, Entry]:
         "linear_probability_3": Entry("ridge", {"alpha": 3000.0}, imputation="median"),
         "margin_1e-2": Entry("linear_svm", {"C": 1e-2}, imputation="median"),
         "gaussian_nb": Entry("gaussian_nb", imputation="median", calibration="sigmoid"),
-        "bernoulli_nb": Entry("bernoulli_nb", imputation="median", calibration="sigmoid"),
         "neighbours": Entry("k_nearest_neighbours", {"neighbours": 50}, imputation="median"),
-        "extra_trees_10": Entry(
-            "extra_trees",
-            {"trees": 300, "min_leaf": 10, "max_features": 0.5, "max_depth": 30},
-            imputation="median",
-        ),
-        "extra_trees_2": Entry(
-            "extra_trees",
-            {"trees": 300, "min_leaf": 2, "max_features": 0.3, "max_depth": 30},
-            imputation="median",
-        ),
+        **{f"extra_trees_{leaf}": _chance(leaf) for leaf in (1, 2, 5, 10)},
         "forest_10": Entry("random_forest", {"trees": 300, "min_leaf": 10, "max_features": 0.3, "max_depth": 30}),
-        "stumps": Entry(
-            "stochastic_boosting",
-            {"trees": 1500, "learning_rate": 0.05, "leaves": 2, "min_leaf": in_leaf, "columns": 0.5, "rows": 0.8},
-        ),
         "random_stumps": Entry(
             "stochastic_boosting",
             {
@@ -80,18 +65,6 @@ def _others(n: int) -> dict[str, Entry]:
             "stochastic_boosting",
             {"trees": 1500, "learning_rate": 0.03, "leaves": 8, "min_leaf": 20, "columns": 0.5, "rows": 0.7, "l2": 5.0},
         ),
-        "firm_boosting": Entry(
-            "stochastic_boosting",
-            {
-                "trees": 1500,
-                "learning_rate": 0.05,
-                "leaves": 31,
-                "min_leaf": 50,
-                "columns": 0.3,
-                "rows": 0.7,
-                "l2": 10.0,
-            },
-        ),
         "firm_random_boosting": Entry(
             "stochastic_boosting",
             {
@@ -106,5 +79,9 @@ def _others(n: int) -> dict[str, Entry]:
             },
         ),
         "ada_boost": Entry("ada_boost", imputation="median", calibration="sigmoid"),
-        "neural_network": Entry("neural_network", imputation="median"),
     }
+
+
+def _chance(leaf: int) -> Entry:
+    parameters = {"trees": 300, "min_leaf": leaf, "max_features": 0.3, "max_depth": 30}
+    return Entry("extra_trees", parameters, imputation="median")

@@ -7,11 +7,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from autoprog.ensemble import rule_for
 from autoprog.ensemble.linear_pool import likeliest, pooled_weights
 from autoprog.ensemble.log_scores import probabilities_of_outcome
-from autoprog.ensemble.pseudo_bma import TEMPERATURE, PseudoBma
+from autoprog.ensemble.pseudo_bma import PseudoBma, prior_weights, temperature
 from autoprog.space import event_times
+
+TAU = 8.0
 
 
 def log_scores(n: int = 400, t: int = 4, seed: int = 0) -> np.ndarray:
@@ -24,8 +25,8 @@ def log_scores(n: int = 400, t: int = 4, seed: int = 0) -> np.ndarray:
 
 def test_weights_are_those_of_a_bayesian_bootstrap() -> None:
     l = log_scores()  # noqa: E741
-    found = PseudoBma(l, np.random.default_rng(0))(np.ones(400))
-    draws = np.random.default_rng(1).dirichlet(np.ones(400), size=20_000) @ l.T * 400 / TEMPERATURE
+    found = PseudoBma(l, np.random.default_rng(0), TAU)(np.ones(400))
+    draws = np.random.default_rng(1).dirichlet(np.ones(400), size=20_000) @ l.T * 400 / TAU
     weights = np.exp(draws - draws.max(axis=1, keepdims=True))
     expected = (weights / weights.sum(axis=1, keepdims=True)).mean(axis=0)
     assert found.sum() == pytest.approx(1)
@@ -35,8 +36,8 @@ def test_weights_are_those_of_a_bayesian_bootstrap() -> None:
 def test_copies_of_a_patient_count_as_often() -> None:
     l, c = log_scores(), np.random.default_rng(3).integers(0, 4, 400)  # noqa: E741
     drawn = np.repeat(np.arange(400), c)
-    of_counts = PseudoBma(l, np.random.default_rng(0))(c.astype(float))
-    of_copies = PseudoBma(l[:, drawn], np.random.default_rng(0))(np.ones(len(drawn)))
+    of_counts = PseudoBma(l, np.random.default_rng(0), TAU)(c.astype(float))
+    of_copies = PseudoBma(l[:, drawn], np.random.default_rng(0), TAU)(np.ones(len(drawn)))
     np.testing.assert_allclose(of_counts, of_copies, atol=1e-10)
 
 
@@ -81,6 +82,14 @@ def test_probabilities_of_event_times_are_those_of_the_interval_or_of_none_so_fa
     np.testing.assert_allclose(found, [[0.2, 0.9, 0.4, 0.4]])
 
 
-def test_the_rule_goes_by_size() -> None:
-    assert rule_for(1_999) == "pseudo_bma"
-    assert rule_for(2_000) == "blend"
+def test_what_was_looked_for_afterwards_must_be_as_good_as_the_middle_of_what_was_there() -> None:
+    m = np.array([-10.0, -20.0, -30.0, -19.0, -21.0])
+    before = np.array([True, True, True, False, False])
+    np.testing.assert_allclose(prior_weights(m, before), [0.25, 0.25, 0.25, 0.25, 0.0])
+    np.testing.assert_allclose(prior_weights(m, before[::-1]), [0.25 / 2, 0.25 / 2, 0.25, 0.25, 0.25])
+    np.testing.assert_allclose(prior_weights(np.array([-10.0, -20.0]), np.array([True, False])), [1, 0])
+    np.testing.assert_allclose(prior_weights(m, np.zeros(5, dtype=bool)), 0.2)
+
+
+def test_the_fewer_patients_the_more_alike_are_the_weights() -> None:
+    assert temperature(10) > temperature(100) > temperature(10_000) > 8

@@ -40,9 +40,9 @@ def test_every_configuration_lies_in_the_space() -> None:
 
 
 def test_small_cohorts_have_no_deep_trees_and_large_ones_no_process() -> None:
-    few, many = opening(200), opening(5_000)
+    few, some, many = opening(200), opening(1_000), opening(5_000)
     assert "random_forest" not in few
-    assert "gaussian_process" in few
+    assert "gaussian_process" in some
     assert "gaussian_process" not in many
     assert many.count("random_forest") == 2
 
@@ -50,7 +50,7 @@ def test_small_cohorts_have_no_deep_trees_and_large_ones_no_process() -> None:
 def test_what_a_space_leaves_out_is_passed_over() -> None:
     assert opening(1_000, Space.subset({"prediction": ["lda"]})) == ["lda"]
     of_table = opening(5_000, Space.table_1())
-    assert set(of_table) == {"logistic_regression", "random_forest", "extra_trees", "xgboost"}
+    assert set(of_table) == {"logistic_regression", "random_forest", "extra_trees"}
 
 
 def test_event_times_begin_with_cox() -> None:

@@ -95,13 +95,6 @@ def test_table_1_is_a_space_by_name() -> None:
     assert warnings == ()
 
 
-def test_the_ensemble_goes_by_size_unless_it_is_named() -> None:
-    planned, _ = plan_search(SearchSettings(), mixed_cohort())
-    assert planned.ensemble == "pseudo_bma"
-    planned, _ = plan_search(SearchSettings(ensemble="model_averaging"), mixed_cohort())
-    assert planned.ensemble == "model_averaging"
-
-
 def test_a_space_that_cannot_take_the_missing_cells_is_refused() -> None:
     asked = SearchSettings.model_validate({"space": {"imputation": ["none"], "prediction": ["ridge"]}})
     with pytest.raises(InvalidInputError, match="/space: no combination"):

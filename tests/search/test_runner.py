@@ -316,7 +316,7 @@ def test_an_opening_is_evaluated_along_its_paths_and_told_from_table_1(bench: Be
     search = bench.search(search_id)
     assert search.status == "succeeded", search.error
     assert search.ensemble is not None
-    assert search.ensemble["rule"] == "pseudo_bma"
+    assert search.ensemble["rule"] == "blend"
     with bench.database.session() as session:
         rows = EvaluationRepository(session).all_of(bench.owner, search_id)
         evaluations = [evaluation_from_row(row) for row in rows]
