@@ -1,39 +1,97 @@
-"""The calibration stage of Table 1: from scores to risks, learnt on inner held-out predictions.
+"""The calibration stage, of Table 1 and beyond it: from scores to risks, learnt on inner held-out predictions.
 
-The calibrator wraps all the stages before it, so that none of them has seen the patients that it is fitted on: a
-calibrated pipeline costs one fit to all training patients and three to two thirds of them; of many patients half are
-enough, and it costs two fits to these.
+=======  ========================================================================================  ============
+symbol   meaning                                                                                   shape
+=======  ========================================================================================  ============
+z        log odds of the pipeline's risks, of patients that it has not seen                        (n,)
+y        outcomes, 1 for a patient with the outcome                                                (n,)
+w, a, b  of a mixture of sigmoids: risk = sum_k w_k / (1 + exp(-(a_k + b_k z))), w_k, b_k >= 0     (k,)
+T        temperature, above 0                                                                      scalar
+=======  ========================================================================================  ============
+
+    sigmoid                one, a and b the likeliest, with outcomes drawn a little to the middle (Platt)
+    temperature            one, a = 0, b = 1 / T
+    ensemble_temperature   that one, z itself, and an even chance, with the likeliest weights
+    isotonic               none: the likeliest map that does not decrease
+
+None turns a ranking round. The calibrator wraps all the stages before it, so that none of them has seen the patients
+that it is fitted on: a calibrated pipeline costs one fit to all training patients and three to two thirds of them; of
+many patients half are enough, and it costs two fits to these.
+
+References
+----------
+Platt (1999), Advances in Large Margin Classifiers: the sigmoid, here of log odds, of which a calibrated learner's map
+is the identity. Guo, Pleiss, Sun & Weinberger (2017), ICML: temperature. Zhang, Kailkhura & Han (2020), ICML: the
+ensemble of temperatures. Zadrozny & Elkan (2002), KDD: isotonic.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.special import logit
-from sklearn.base import BaseEstimator
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.model_selection import StratifiedKFold
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize, minimize_scalar
+from scipy.special import expit, logit
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.isotonic import IsotonicRegression
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space._base import Algorithm, Cost, Input, TableShape
 from autoprog.space.event_times import CalibratedIncidence
 from autoprog.space.hyperparameters import Parameter
+from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
+
+Method = Literal["sigmoid", "isotonic", "temperature", "ensemble_temperature"]
 
 _INNER_FOLDS = 3
 # Of more patients, so many inner folds.
 _MANY, _INNER_FOLDS_OF_MANY = 50_000, 2
 _TAKES: frozenset[Input] = frozenset({"missing", "negative", "categories", "collinear"})
+_EPSILON = 1e-6
+# A slope that the patients do not determine stays finite.
+_WEAK_PENALTY = 1e6
+_TEMPERATURES = (0.05, 20.0)
+
+_Floats = NDArray[np.float64]
 
 
-class Calibrated(CalibratedClassifierCV):  # type: ignore[misc]
-    """scikit-learn's calibration, with a sigmoid that never turns a ranking round.
+class Calibrated(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc]
+    """A pipeline, and a map of its risks fitted on inner held-out risks.
 
-    The scores of a learner that knows little are often opposed to the outcomes of held-out patients, and a sigmoid of
-    any slope would then rank new patients against the learner. Where its slope has the wrong sign, everyone gets the
-    share of events, the likeliest of the maps that keep the ranking. An isotonic map keeps it anyway.
+    scikit-learn's `CalibratedClassifierCV` maps a learner's margins, or its probabilities as they are, by a sigmoid of
+    any slope. Where a learner knows little, its risks of held-out patients are often opposed to the outcomes, and such
+    a sigmoid ranks new patients against the learner: here the slope is at least 0, and where it is 0 everyone gets the
+    share of events.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Unfitted, with `predict_proba`; one clone is fitted to all patients, one to each inner training fold.
+    method : {"sigmoid", "isotonic", "temperature", "ensemble_temperature"}
+        The map.
+    cv : int, splitter, or sequence of (train, test)
+        Inner folds.
+
+    Attributes
+    ----------
+    classes_ : ndarray, shape = (2,)
+        The second is the event.
+    estimator_ : estimator
+        Fitted to all patients.
+    sigmoids_ : ndarray, shape = (k, 3)
+        w, a and b, a row a sigmoid; none where the map is isotonic.
+    isotonic_ : IsotonicRegression or None
+        Of log odds.
     """
+
+    def __init__(self, estimator: BaseEstimator | None = None, method: Method = "sigmoid", cv: Any = 3) -> None:  # noqa: ANN401
+        self.estimator = estimator
+        self.method = method
+        self.cv = cv
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
         """Fit the pipeline and its calibration.
@@ -43,30 +101,106 @@ class Calibrated(CalibratedClassifierCV):  # type: ignore[misc]
         X : array-like, shape = (n_patients, n_features)
             What the pipeline takes.
         y : array-like, shape = (n_patients,)
-            0 and 1.
+            Outcome of two classes.
 
         Returns
         -------
         Calibrated
             Itself.
         """
-        super().fit(X, y)
-        if self.method == "sigmoid":
-            for calibrated in self.calibrated_classifiers_:
-                for sigmoid in calibrated.calibrators:
-                    if sigmoid.a_ > 0:  # risk = 1 / (1 + exp(a score + b))
-                        sigmoid.a_, sigmoid.b_ = 0.0, -float(logit(np.asarray(y).mean()))
+        columns, outcome = np.asarray(X), np.asarray(y)
+        self.classes_, events = two_classes(outcome)
+        z = np.empty(len(events))
+        for train, test in check_cv(self.cv, outcome, classifier=True).split(columns, outcome):
+            z[test] = _log_odds(clone(self.estimator).fit(columns[train], outcome[train]), columns[test])
+        self.isotonic_ = _isotonic(z, events) if self.method == "isotonic" else None
+        self.sigmoids_ = np.empty((0, 3)) if self.method == "isotonic" else _MAPS[self.method](z, events)
+        self.estimator_ = clone(self.estimator).fit(columns, outcome)
         return self
 
+    def predict_proba(self, X: ArrayLike) -> _Floats:
+        """Probability of each class.
 
-def _calibrated(method: Literal["sigmoid", "isotonic"], reference: str) -> Algorithm:
+        Parameters
+        ----------
+        X : array-like, shape = (n_patients, n_features)
+            As in `fit`.
+
+        Returns
+        -------
+        ndarray, shape = (n_patients, 2)
+            Columns as in `classes_`.
+        """
+        check_is_fitted(self)
+        z = _log_odds(self.estimator_, np.asarray(X))
+        if self.isotonic_ is not None:
+            risks = self.isotonic_.predict(z)
+        else:
+            w, a, b = self.sigmoids_.T
+            risks = expit(a + z[:, None] * b) @ w
+        return np.column_stack([1 - risks, risks])
+
+
+def _log_odds(fitted: BaseEstimator, X: NDArray[Any]) -> _Floats:
+    z: _Floats = logit(np.clip(fitted.predict_proba(X)[:, 1], _EPSILON, 1 - _EPSILON))
+    return z
+
+
+def _sigmoid(z: _Floats, y: _Floats) -> _Floats:
+    """The likeliest a and b; everyone's share of events where b would be below 0."""
+    events = y.sum()
+    # Platt's outcomes, each as a patient with the event and one without.
+    high, low = (events + 1) / (events + 2), 1 / (len(y) - events + 2)
+    t = np.where(y == 1, high, low)
+    weight = np.concatenate([t, 1 - t])
+    label = np.repeat([1, 0], len(y))
+    fitted = LogisticRegression(C=_WEAK_PENALTY, max_iter=1000).fit(np.tile(z, 2)[:, None], label, sample_weight=weight)
+    slope = float(fitted.coef_[0, 0])
+    if slope < 0:
+        return np.array([[1.0, float(logit(np.clip(y.mean(), _EPSILON, 1 - _EPSILON))), 0.0]])
+    return np.array([[1.0, float(fitted.intercept_[0]), slope]])
+
+
+def _temperature(z: _Floats, y: _Floats) -> _Floats:
+    """The likeliest temperature."""
+
+    def loss(log_t: float) -> float:
+        return float(np.logaddexp(0.0, np.where(y == 1, -z, z) * np.exp(-log_t)).mean())
+
+    found = minimize_scalar(loss, bounds=np.log(_TEMPERATURES), method="bounded")
+    return np.array([[1.0, 0.0, float(np.exp(-found.x))]])
+
+
+def _ensemble_temperature(z: _Floats, y: _Floats) -> _Floats:
+    """The temperature, no change and an even chance, with the likeliest weights."""
+    ((_, _, slope),) = _temperature(z, y)
+    b = np.array([slope, 1.0, 0.0])
+    q = expit(np.where(y == 1, z, -z)[:, None] * b)
+
+    # At the maximum of the log score less the weights' sum they sum to 1.
+    def loss(w: _Floats) -> tuple[float, _Floats]:
+        mixed = q @ w
+        return float(w.sum() - np.log(mixed).mean()), 1.0 - (q / mixed[:, None]).mean(axis=0)
+
+    found = minimize(loss, np.full(3, 1 / 3), jac=True, method="L-BFGS-B", bounds=[(1e-9, None)] * 3)
+    w = found.x / found.x.sum()
+    return np.column_stack([w, np.zeros(3), b])
+
+
+def _isotonic(z: _Floats, y: _Floats) -> IsotonicRegression:
+    return IsotonicRegression(y_min=0.0, y_max=1.0, out_of_bounds="clip").fit(z, y)
+
+
+_MAPS = {"sigmoid": _sigmoid, "temperature": _temperature, "ensemble_temperature": _ensemble_temperature}
+
+
+def _calibrated(method: Method, reference: str, **more: Any) -> Algorithm:  # noqa: ANN401  fields of an algorithm
     def build(_parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
         most = _INNER_FOLDS if shape.n_patients <= _MANY else _INNER_FOLDS_OF_MANY
         folds = min(most, shape.n_minority)
         if shape.times:
             return CalibratedIncidence(method=method, times=shape.times, cv=folds, seed=seed)
-        inner = StratifiedKFold(folds, shuffle=True, random_state=seed)
-        return Calibrated(method=method, cv=inner, ensemble=False, n_jobs=1)
+        return Calibrated(method=method, cv=StratifiedKFold(folds, shuffle=True, random_state=seed))
 
     return Algorithm(
         "calibration",
@@ -79,11 +213,10 @@ def _calibrated(method: Literal["sigmoid", "isotonic"], reference: str) -> Algor
         stored_types=(
             "autoprog.space.calibration.Calibrated",
             "autoprog.space.event_times.calibrated.CalibratedIncidence",
-            "sklearn.calibration._CalibratedClassifier",
-            "sklearn.calibration._SigmoidCalibration",
             "sklearn.model_selection._split.StratifiedKFold",
         ),
         reference=reference,
+        **more,
     )
 
 
@@ -101,3 +234,13 @@ CALIBRATION: tuple[Algorithm, ...] = (
         reference="the learner's own probabilities",
     ),
 )
+
+BEYOND_TABLE_1: tuple[Algorithm, ...] = (
+    _calibrated("temperature", "Guo et al. 2017, ICML", modes=("classification",), table_1=False),
+    _calibrated("ensemble_temperature", "Zhang, Kailkhura & Han 2020, ICML", modes=("classification",), table_1=False),
+)
+"""Maps with one parameter and with three, which some hundred patients determine."""
+
+LEAST_FOR_ISOTONIC = 1_000
+"""Patients below which a search leaves the isotonic map out unless it is named: its steps cost more than they gain (the
+CalArena study, 31 tabular sets: with 1,000 rows and fewer the log loss more than doubles)."""

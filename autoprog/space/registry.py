@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from autoprog.space._base import Algorithm
+from autoprog.space.calibration import BEYOND_TABLE_1 as CALIBRATION_BEYOND_TABLE_1
 from autoprog.space.calibration import CALIBRATION
 from autoprog.space.configuration import StageName
 from autoprog.space.features import FEATURES
@@ -12,7 +13,16 @@ from autoprog.space.imputation import IMPUTATION
 from autoprog.space.prediction import BEYOND_TABLE_1, FOR_COMPETING_RISKS, PREDICTION
 
 _table: dict[str, Algorithm] = {
-    a.key: a for a in (*IMPUTATION, *FEATURES, *PREDICTION, *BEYOND_TABLE_1, *FOR_COMPETING_RISKS, *CALIBRATION)
+    a.key: a
+    for a in (
+        *IMPUTATION,
+        *FEATURES,
+        *PREDICTION,
+        *BEYOND_TABLE_1,
+        *FOR_COMPETING_RISKS,
+        *CALIBRATION,
+        *CALIBRATION_BEYOND_TABLE_1,
+    )
 }
 _built_in = frozenset(_table)
 

@@ -99,6 +99,24 @@ class Space:
         first = tuple(replace(a, hyperparameters=(*a.hyperparameters, axis)) for a in self.stages[0])
         return Space((first, *self.stages[1:]))
 
+    def without(self, stage: StageName, name: str) -> Space:
+        """The space without one algorithm.
+
+        Parameters
+        ----------
+        stage : str
+            Where it stands.
+        name : str
+            Its name; nothing happens where it is not there.
+
+        Returns
+        -------
+        Space
+            In the same order.
+        """
+        kept = (tuple(a for a in algorithms if (a.stage, a.name) != (stage, name)) for algorithms in self.stages)
+        return Space(tuple(kept))
+
     @property
     def algorithms(self) -> tuple[Algorithm, ...]:
         """All algorithms in play, imputation first."""

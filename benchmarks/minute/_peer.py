@@ -84,13 +84,23 @@ def opening(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float) -> 
     return autoprog(X, y, new, budget, budget={"evaluations": 13 if len(X) < 500 else 16})
 
 
+def search(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float) -> Any:
+    """The optimizer from the simple pipeline on."""
+    return autoprog(X, y, new, budget, opening=False)
+
+
+def earlier(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float) -> Any:
+    """Another version of the package."""
+    return autoprog(X, y, new, budget)
+
+
 def main() -> None:
     warnings.filterwarnings("ignore")
     peer, cohort, seed, budget, data = sys.argv[1:]
     X, y = load(cohort, Path(data))
     train, test, ya, yb = train_test_split(X, y, test_size=0.3, random_state=int(seed), stratify=y)
     start = time.perf_counter()
-    fits = {f.__name__: f for f in (logistic, flaml, autogluon, autoprog, opening)}
+    fits = {f.__name__: f for f in (logistic, flaml, autogluon, autoprog, opening, search, earlier)}
     p = np.clip(np.asarray(fits[peer](train, ya, test, float(budget)), dtype=float), 1e-6, 1 - 1e-6)
     seconds = round(time.perf_counter() - start, 1)
     scores = {"auc": roc_auc_score(yb, p), "brier": brier_score_loss(yb, p), "logloss": log_loss(yb, p)}

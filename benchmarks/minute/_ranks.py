@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import rankdata
 
-SIGNS = {"auc": -1.0, "brier": 1.0, "logloss": 1.0}
+SIGNS = {"auc": -1.0, "uno_c": -1.0, "brier": 1.0, "logloss": 1.0}
 
 
 def table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -25,14 +25,15 @@ def table(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     whole = {key: run for key, run in runs.items() if len(run) == len(peers)}
     if not whole:
         return {"peers": peers, "runs": 0}
+    measures = [measure for measure in SIGNS if any(measure in row for row in rows)]
     return {
         "runs": len(whole),
         "cohorts": len({cohort for cohort, _ in whole}),
         "failed": {peer: sum("failed" in run[peer] for run in whole.values()) for peer in peers},
         "seconds": {peer: max(run[peer].get("seconds", 0.0) for run in whole.values()) for peer in peers},
-        "mean_rank": {measure: _ranks(whole, peers, measure) for measure in SIGNS},
+        "mean_rank": {measure: _ranks(whole, peers, measure) for measure in measures},
         "difference": {
-            f"{one} less {other}": {measure: _difference(whole, one, other, measure) for measure in SIGNS}
+            f"{one} less {other}": {measure: _difference(whole, one, other, measure) for measure in measures}
             for one, other in combinations(peers, 2)
         },
     }

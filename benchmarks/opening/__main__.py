@@ -11,6 +11,7 @@ is kept in `benchmarks/results/opening.json`. None of the splits is one of `benc
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import warnings
@@ -84,6 +85,12 @@ def _run(arguments: argparse.Namespace) -> None:
             print(one.result(), flush=True)
 
 
+def _show(arguments: argparse.Namespace) -> None:
+    from _lists import figures, read  # noqa: PLC0415  learning libraries
+
+    print(json.dumps(figures(read(arguments.folder)), indent=1))
+
+
 def main() -> None:
     """Run one of the commands."""
     sys.path.insert(0, str(_HERE))
@@ -95,7 +102,9 @@ def main() -> None:
     run.add_argument("--cohorts", nargs="+", metavar="COHORT")
     run.add_argument("--processes", type=int, default=2)
     run.set_defaults(run=_run)
-    for command in (run,):
+    show = commands.add_parser("show", help="print the figures of what was fitted")
+    show.set_defaults(run=_show)
+    for command in (run, show):
         command.add_argument("--folder", type=Path, default=_HERE / "runs")
     arguments = parser.parse_args()
     arguments.run(arguments)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from sklearn.base import BaseEstimator
 
-from autoprog.space import Algorithm, Space, TableShape, guards_of, hyperparameter_text, inputs_of
+from autoprog.space import Algorithm, Space, TableShape, calibration, guards_of, hyperparameter_text, inputs_of
 from autoprog.space.calibration import CALIBRATION
 from autoprog.space.features import FEATURES
 from autoprog.space.imputation import IMPUTATION
@@ -25,6 +25,7 @@ TABLES = {
     "Prediction": PREDICTION,
     "Prediction beyond Table 1": BEYOND_TABLE_1,
     "Calibration": CALIBRATION,
+    "Calibration beyond Table 1": calibration.BEYOND_TABLE_1,
 }
 COLUMNS = ("name", "method", "hyperparameters", "takes", "bounds", "reference")
 ENTRIES = [(heading, algorithm) for heading, algorithms in TABLES.items() for algorithm in algorithms]
