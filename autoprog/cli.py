@@ -8,11 +8,13 @@ import logging
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
+import psutil
 import structlog
 import typer
 from pydantic import ValidationError
@@ -50,7 +52,7 @@ def main() -> None:
     # The default would leave the search that runs to a lease that has to run out, and the demo its server.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
-        app()
+        app(obj=psutil.Process().create_time())
     except InvalidInputError as error:
         _fail(*(f"{fault.pointer}: {fault.detail}" for fault in error.faults))
     except AutoprogError as error:
@@ -189,6 +191,7 @@ _SETTINGS_HELP = (
 
 @app.command()
 def search(
+    context: typer.Context,
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV, gzipped CSV or Parquet.")],
     spec: Annotated[str, typer.Option(help="What the columns mean: a JSON file or JSON text.")],
     out: Annotated[Path, typer.Option(help="Folder for the model and its report.")],
@@ -201,7 +204,8 @@ def search(
     own = {"data_dir": out / "state", "database": None, "files": None, "scheduler": None}
     process_settings = _settings().model_copy(update=own)
     log_to_stderr(process_settings, logging.WARNING)  # the progress bar tells the rest
-    search_locally(file, _document(spec), _document(settings), out, process_settings, Console())
+    began = context.obj or time.time()
+    search_locally(file, _document(spec), _document(settings), out, process_settings, console=Console(), began=began)
 
 
 _PATIENTS_HELP = "Patients: CSV, gzipped CSV or Parquet, with the model's features as columns; cells may be missing."

@@ -10,6 +10,7 @@ import csv
 import json
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from api.uploads import Upload
 from autoprog.errors import ConflictError, SearchFailedError
 from autoprog.service import Service
 from autoprog.settings import Settings
+from autoprog.storage.database import database_now
 from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository
 
 _POLL_S = 0.25
@@ -32,7 +34,14 @@ _STARTED = "search.json"
 
 
 def search_locally(
-    file: Path, spec: bytes, search_settings: bytes, out: Path, settings: Settings, console: Console
+    file: Path,
+    spec: bytes,
+    search_settings: bytes,
+    out: Path,
+    settings: Settings,
+    *,
+    console: Console,
+    began: float,
 ) -> None:
     """Search and write `model.autoprog`, `leaderboard.csv`, `rules.json` and `report.html`.
 
@@ -50,6 +59,8 @@ def search_locally(
         Of the process; its data folder keeps the search's state.
     console : Console
         Where progress is shown.
+    began : float
+        When the budget of a new search began, in seconds since 1970: when its command was given.
 
     Raises
     ------
@@ -65,7 +76,7 @@ def search_locally(
         service.database.migrate()
         context: Context = create_app(settings, service.database, service.files, local_owner=True).state.context
         upload = Upload({"spec": spec, "search": search_settings}, file.read_bytes())
-        search_id = _started(context, upload, settings.data_dir / _STARTED)
+        search_id = _started(context, upload, settings.data_dir / _STARTED, began)
         search = _search(context, search_id)
         if search.finished_at is None:
             with service.running():
@@ -83,7 +94,7 @@ def search_locally(
         service.close()
 
 
-def _started(context: Context, upload: Upload, note: Path) -> str:
+def _started(context: Context, upload: Upload, note: Path, began: float) -> str:
     """The search that this folder holds, or a new one."""
     asked = upload.fingerprint()
     if note.exists():
@@ -94,7 +105,9 @@ def _started(context: Context, upload: Upload, note: Path) -> str:
             f"{note.parents[1]} holds a search with another file, spec or settings: choose another folder, or remove it"
         )
     with context.database.session() as session:
-        search_id: str = start_search(context, session, context.local_owner_id, upload).id
+        search = start_search(context, session, context.local_owner_id, upload)
+        search.started_at = database_now(session) - timedelta(seconds=max(0.0, time.time() - began))
+        search_id: str = search.id
     note.write_text(json.dumps({"asked": asked, "search_id": search_id}), encoding="utf-8")
     return search_id
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Self
 
@@ -125,8 +126,9 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         SearchFailedError
             If no pipeline could be evaluated in time.
         """
+        began = time.monotonic()
         cohort = self._cohort(X, y, groups)
-        found = search(cohort, self._settings(), self.n_jobs)
+        found = search(cohort, self._settings(), self.n_jobs, began)
         self.model_, self.ensemble_, self.rules_, self.leaderboard_, self.warnings_ = found
         self.horizons_ = np.array(self.model_.horizons)
         return self

@@ -61,7 +61,7 @@ class Found(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None) -> Found:
+def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None, began: float) -> Found:
     """Search a model.
 
     Parameters
@@ -72,6 +72,8 @@ def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None) -> Foun
         As a client sends them.
     n_jobs : int or None
         Evaluations at once; None or -1 for one a core.
+    began : float
+        When the budget of time began, by the monotonic clock.
 
     Returns
     -------
@@ -87,12 +89,11 @@ def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None) -> Foun
     SearchFailedError
         If the search ends without a model.
     """
-    start = time.monotonic()
     log_warnings_only()
     planned, warnings = plan_search(settings, cohort)
     engine = _engine(_slots(n_jobs))
     budget = planned.budget
-    left_s = max(LEAST_TIME_S, budget.time_s - (time.monotonic() - start))
+    left_s = max(LEAST_TIME_S, budget.time_s - (time.monotonic() - began))
     planned = planned.model_copy(update={"budget": budget.model_copy(update={"time_s": left_s})})
     with tempfile.TemporaryDirectory(prefix="autoprog-") as name:
         folder = Path(name)
