@@ -4,7 +4,7 @@
     p        out-of-fold risks                                                                     (n,)
     v        distinct values of p, ascending                                                       (n_values,)
     c1, c0   patients of a resample at each value, with and without the outcome                    (n_values,)
-    n1, n0   patients with and without the outcome, the same in every resample
+    n1, n0   patients of a resample with and without the outcome; both vary, as among other patients alike
 
 A resample is no more than its counts c1 and c0, and every metric is a function of v, c1, c0:
 
@@ -21,9 +21,10 @@ An interval of cross-validated risks is logit A +- h / (A (1 - A)) of a score A 
 percentiles of resamples are too narrow where few have the outcome. Other patients' risks, by a model that is what it
 is, have percentile intervals.
 
-The counts of a class are multinomial, so that a resample costs as many draws as there are values, not patients. Many
-values are gathered into groups, half of them with as many patients with the outcome each, half with as many without;
-the group's mean takes the place of its values. What that moves the score by is known, and taken off the interval.
+The counts are multinomial over values and outcomes, so that a resample costs as many draws as there are values, not
+patients. Many values are gathered into groups, half of them with as many patients with the outcome each, half with as
+many without; the group's mean takes the place of its values. What that moves the score by is known, and taken off the
+interval.
 """
 
 from __future__ import annotations
@@ -89,9 +90,10 @@ def estimate_score(
     *,
     out_of_fold: bool = True,
 ) -> ScoreEstimate:
-    """Score risks, with an interval by a stratified bootstrap of the patients.
+    """Score risks, with an interval by a bootstrap of the patients.
 
-    The resamples keep the numbers of patients with and without the outcome, or are of whole groups. The models are not
+    The resamples are of patients, or of whole groups, whatever their outcomes: how many have it varies among other
+    patients, too, and the Brier score, say, with it. The models are not
     fitted again, so that the interval speaks of these risks in other patients alike, not of another search. Of a model
     that was chosen by its score on the same patients this one is too good: see `corrected_score`.
 
@@ -175,8 +177,7 @@ def title_of(metric: Metric) -> str:
 
 
 def _method(metric: Metric, n_risks: int, groups: NDArray[np.integer] | None, *, out_of_fold: bool) -> str:
-    drawn = "stratified by outcome" if groups is None else "by group"
-    how = f"{RESAMPLES} bootstrap resamples of the patients, {drawn}"
+    how = f"{RESAMPLES} bootstrap resamples of the {'patients' if groups is None else 'groups of patients'}"
     how += f", risks in about {GROUPS} groups" if n_risks > GROUPS else ""
     if not out_of_fold:
         return f"{title_of(metric)} of other patients; percentile interval of {how}"
@@ -195,10 +196,13 @@ def _tabulated(y: NDArray[np.integer], p: NDArray[np.float64]) -> tuple[NDArray[
 
 
 def _resampled(c1: _Counts, c0: _Counts, rng: np.random.Generator) -> Iterator[tuple[_Counts, _Counts]]:
-    """c1 and c0 of one resample of the patients after another."""
-    n1, n0 = c1.sum(), c0.sum()
+    """c1 and c0 of one resample of the patients after another; each holds both outcomes."""
+    both = np.concatenate([c1, c0])
+    n = both.sum()
     while True:
-        yield rng.multinomial(n1, c1 / n1), rng.multinomial(n0, c0 / n0)
+        drawn1, drawn0 = np.split(rng.multinomial(n, both / n), 2)
+        if drawn1.any() and drawn0.any():
+            yield drawn1, drawn0
 
 
 def _resampled_groups(

@@ -136,11 +136,11 @@ def corrected_score(
     chosen, delivered = _left_out(metric, patients, p, average(w, p), counts, lambda c, g: average(choose(c, g), p))
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
     estimate, lower, upper = less_optimism(metric, apparent, chosen, delivered, n_rarer(patients.y, patients.groups))
-    how = "stratified by outcome" if patients.groups is None else "by group"
+    whom = "the patients" if patients.groups is None else "groups of patients"
     method = (
         f"{title_of(metric)} of out-of-fold risks, corrected for having chosen the ensemble's weights by the same "
-        f"patients: in {len(chosen)} bootstrap resamples, {how}, all {t} pipelines are scored and weighed anew by "
-        f"the patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it is {apparent:.3f}"
+        f"patients: in {len(chosen)} bootstrap resamples of {whom}, all {t} pipelines are scored and weighed anew by the "
+        f"patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it is {apparent:.3f}"
     )
     return ScoreEstimate(estimate, lower, upper, LEVEL, method)
 
@@ -213,15 +213,9 @@ def until(stop: Stop, chunks: Iterator[NDArray[np.float32]]) -> Iterator[NDArray
 
 def _drawn(patients: Patients, rng: np.random.Generator) -> NDArray[np.int64]:
     y, groups = patients
-    c = np.empty(len(y), dtype=np.int64)
+    distinct, of_patient = np.unique(np.arange(len(y)) if groups is None else groups, return_inverse=True)
     while True:
-        if groups is None:
-            for label in (0, 1):
-                n = int(np.count_nonzero(y == label))
-                c[y == label] = np.bincount(rng.integers(n, size=n), minlength=n)
-        else:
-            distinct, of_patient = np.unique(groups, return_inverse=True)
-            c = np.bincount(rng.integers(len(distinct), size=len(distinct)), minlength=len(distinct))[of_patient]
+        c = np.bincount(rng.integers(len(distinct), size=len(distinct)), minlength=len(distinct))[of_patient]
         if all(len(np.unique(y[part])) == 2 for part in (c == 0, c > 0)):
             return c
 

@@ -5,9 +5,9 @@
 
     expected / observed = sum_i c_i p_i / sum_i c_i y_i
 
-Intervals are percentiles over resamples that keep the numbers of patients with and without the outcome, but for
-expected over observed, whose resamples draw them too. A model that does well on the whole may do badly for a few, and
-of a few little can be said: small subgroups are counted and not measured, very small ones not even counted.
+Intervals are percentiles over resamples of the patients, whatever their outcomes. A model that does well on the whole
+may do badly for a few, and of a few little can be said: small subgroups are counted and not measured, very small ones
+not even counted.
 
 References
 ----------
@@ -154,15 +154,12 @@ def _measured(
         return Subgroup(feature, label, None, None)
     if min(events, n - events) < LEAST_OF_EACH:
         return Subgroup(feature, label, n, events)
-    kept = np.empty((n, _RESAMPLES), dtype=np.float32)
-    for outcome, size in ((1, events), (0, n - events)):
-        kept[y == outcome] = rng.multinomial(size, np.full(size, 1 / size), size=_RESAMPLES).T
+    drawn = rng.multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
+    drawn = drawn[(drawn @ y > 0) & (drawn @ (1 - y) > 0)]
     measures = {}
     for name in _SCORED:
         scores = resampled_scores(METRICS[name], y, p[None])
-        measures[name] = interval_of(METRICS[name].score(y, p), scores(kept)[:, 0])
-    drawn = rng.multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
-    drawn = drawn[drawn @ y > 0]
+        measures[name] = interval_of(METRICS[name].score(y, p), scores(drawn.T.astype(np.float32))[:, 0])
     measures["expected_observed"] = interval_of(float(p.sum() / events), (drawn @ p) / (drawn @ y))
     return Subgroup(feature, label, n, events, **measures)
 

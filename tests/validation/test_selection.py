@@ -69,7 +69,7 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     if metric.ranks_only:
         ends = expit(logit(estimate) + np.array([-h, h]) / (estimate * (1 - estimate)))
     np.testing.assert_allclose([found.estimate, found.lower, found.upper], [estimate, *ends], rtol=1e-5)
-    assert "30 bootstrap resamples, stratified by outcome" in found.method
+    assert "30 bootstrap resamples of the patients" in found.method
     assert f"uncorrected it is {metric.score(y, w @ p):.3f}" in found.method
 
 
