@@ -139,8 +139,8 @@ def corrected_score(
     whom = "the patients" if patients.groups is None else "groups of patients"
     method = (
         f"{title_of(metric)} of out-of-fold risks, corrected for having chosen the ensemble's weights by the same "
-        f"patients: in {len(chosen)} bootstrap resamples of {whom}, all {t} pipelines are scored and weighed anew by the "
-        f"patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it is {apparent:.3f}"
+        f"patients: in {len(chosen)} bootstrap resamples of {whom}, all {t} pipelines are scored and weighed anew by "
+        f"the patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it is {apparent:.3f}"
     )
     return ScoreEstimate(estimate, lower, upper, LEVEL, method)
 
