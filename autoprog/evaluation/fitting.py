@@ -15,8 +15,8 @@ from autoprog.evaluation.folds import Fold
 from autoprog.evaluation.grouped_folds import grouped_splits
 from autoprog.evaluation.plan import Plan
 from autoprog.space import (
-    Calibrated,
     CalibratedIncidence,
+    CalibratedRisk,
     Configuration,
     HeldOut,
     IncidencePipeline,
@@ -95,7 +95,7 @@ def fit_pipeline(
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), seed, memory=memory)
     X, y = cohort.X[rows], outcomes_of(cohort)[rows]
     together = _together(cohort, rows)
-    if together is None or not isinstance(pipeline, Calibrated | CalibratedIncidence):
+    if together is None or not isinstance(pipeline, CalibratedRisk | CalibratedIncidence):
         return pipeline.fit(X, y)
     inner: Any = pipeline.cv  # a number of folds, or what makes them
     splits = grouped_splits(cohort.y[rows], together, getattr(inner, "n_splits", inner), seed)

@@ -220,11 +220,15 @@ def _boosters(n: int) -> dict[str, Entry]:
     return {
         "stumps": booster(learning_rate=rate, leaves=2, min_leaf=few_in_leaf, columns=0.5, rows=0.8),
         "firm_boosting": booster(learning_rate=rate, leaves=31, min_leaf=50, columns=0.3, rows=0.7, l2=10.0),
-        "small_boosting": booster(learning_rate=small_rate, leaves=4, min_leaf=few_in_leaf, columns=0.5, rows=1.0),
+        "small_boosting": booster(
+            learning_rate=small_rate, leaves=4, min_leaf=few_in_leaf, columns=0.5, rows=1.0, levels="outcomes"
+        ),
         "random_boosting": booster(
             learning_rate=rate, leaves=31, min_leaf=in_leaf, columns=0.9, rows=0.9, extra_trees=True
         ),
-        "boosting": booster(learning_rate=rate, leaves=15, min_leaf=in_leaf, columns=0.7, rows=0.8, l2=2.0),
+        "boosting": booster(
+            learning_rate=rate, leaves=15, min_leaf=in_leaf, columns=0.7, rows=0.8, l2=2.0, levels="outcomes"
+        ),
         "deep_boosting": booster(
             learning_rate=max(rate, 0.08), leaves=63, min_leaf=3, columns_by_node=0.8, columns=1.0, rows=1.0, l2=1e-3
         ),

@@ -2,7 +2,7 @@
 
 from autoprog.space._base import Algorithm, Cost, Input, Reduction, TableShape
 from autoprog.space.adaptation import adapted
-from autoprog.space.calibration import Calibrated
+from autoprog.space.calibration import CalibratedRisk
 from autoprog.space.configuration import STAGES, Configuration, StageName, Step
 from autoprog.space.description import cost_text, guards_of, hyperparameter_text, inputs_of
 from autoprog.space.design_matrix import MAX_DUMMIES
@@ -28,8 +28,8 @@ __all__ = [
     "MAX_DUMMIES",
     "STAGES",
     "Algorithm",
-    "Calibrated",
     "CalibratedIncidence",
+    "CalibratedRisk",
     "Choice",
     "Configuration",
     "Cost",

@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize, minimize_scalar
 from scipy.special import expit, logit
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.isotonic import IsotonicRegression
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, check_cv
@@ -59,7 +60,7 @@ _TEMPERATURES = (0.05, 20.0)
 _Floats = NDArray[np.float64]
 
 
-class Calibrated(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc]
+class CalibratedRisk(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc]
     """A pipeline, and a map of its risks fitted on inner held-out risks.
 
     scikit-learn's `CalibratedClassifierCV` maps a learner's margins, or its probabilities as they are, by a sigmoid of
@@ -105,7 +106,7 @@ class Calibrated(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc]
 
         Returns
         -------
-        Calibrated
+        CalibratedRisk
             Itself.
         """
         columns, outcome = np.asarray(X), np.asarray(y)
@@ -139,6 +140,10 @@ class Calibrated(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc]
             w, a, b = self.sigmoids_.T
             risks = expit(a + z[:, None] * b) @ w
         return np.column_stack([1 - risks, risks])
+
+
+class Calibrated(CalibratedClassifierCV):  # type: ignore[misc]
+    """What models of earlier versions hold in its place; nothing is fitted with it any longer."""
 
 
 def _log_odds(fitted: BaseEstimator, X: NDArray[Any]) -> _Floats:
@@ -199,8 +204,9 @@ def _calibrated(method: Method, reference: str, **more: Any) -> Algorithm:  # no
         most = _INNER_FOLDS if shape.n_patients <= _MANY else _INNER_FOLDS_OF_MANY
         folds = min(most, shape.n_minority)
         if shape.times:
+            assert method in {"sigmoid", "isotonic"}  # noqa: S101  the others serve no event times
             return CalibratedIncidence(method=method, times=shape.times, cv=folds, seed=seed)
-        return Calibrated(method=method, cv=StratifiedKFold(folds, shuffle=True, random_state=seed))
+        return CalibratedRisk(method=method, cv=StratifiedKFold(folds, shuffle=True, random_state=seed))
 
     return Algorithm(
         "calibration",
@@ -211,7 +217,10 @@ def _calibrated(method: Method, reference: str, **more: Any) -> Algorithm:  # no
         takes=_TAKES,
         refits=1.0 + _INNER_FOLDS * (1 - 1 / _INNER_FOLDS),
         stored_types=(
+            "autoprog.space.calibration.CalibratedRisk",
             "autoprog.space.calibration.Calibrated",
+            "sklearn.calibration._CalibratedClassifier",
+            "sklearn.calibration._SigmoidCalibration",
             "autoprog.space.event_times.calibrated.CalibratedIncidence",
             "sklearn.model_selection._split.StratifiedKFold",
         ),

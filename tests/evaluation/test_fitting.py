@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 
 from autoprog.cohort import Binary, Cohort, Feature
 from autoprog.evaluation import Plan, fit_pipeline, risks_of
-from autoprog.space import Calibrated, CalibratedIncidence, Configuration, Reduction, Step, time_grid
+from autoprog.space import CalibratedIncidence, CalibratedRisk, Configuration, Reduction, Step, time_grid
 from autoprog.validation import bootstrap_rows
 from tests.cohorts import event_cohort, mixed_cohort
 
@@ -21,13 +21,13 @@ def test_inner_folds_keep_groups_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     cohort = mixed_cohort()
     rows = PLAN.fold(cohort, 0).train
     seen: list[list[tuple[np.ndarray, np.ndarray]]] = []
-    fit = Calibrated.fit
+    fit = CalibratedRisk.fit
 
-    def spy(self: Calibrated, X: np.ndarray, y: np.ndarray) -> Calibrated:
+    def spy(self: CalibratedRisk, X: np.ndarray, y: np.ndarray) -> CalibratedRisk:
         seen.append(self.cv)
         return fit(self, X, y)
 
-    monkeypatch.setattr(Calibrated, "fit", spy)
+    monkeypatch.setattr(CalibratedRisk, "fit", spy)
     pipeline = fit_pipeline(CALIBRATED, cohort, rows, PLAN, seed=3)
     (splits,) = seen
     assert len(splits) == 3
@@ -51,7 +51,7 @@ def test_inner_folds_keep_copies_of_a_patient_together(
         plan = Plan("uno_c", 4, 1, 0, times=time_grid(cohort), reduction=reduction)
     rows = bootstrap_rows(cohort.y, None, np.random.default_rng(1))
     seen: list[list[tuple[np.ndarray, np.ndarray]]] = []
-    for calibrated in (Calibrated, CalibratedIncidence):
+    for calibrated in (CalibratedRisk, CalibratedIncidence):
         fit = calibrated.fit
         spy = lambda self, X, y, fit=fit: (seen.append(self.cv), fit(self, X, y))[1]  # noqa: E731
         monkeypatch.setattr(calibrated, "fit", spy)

@@ -10,7 +10,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold
 
 from autoprog.space import TableShape, calibration
-from autoprog.space.calibration import CALIBRATION, Calibrated
+from autoprog.space.calibration import CALIBRATION, CalibratedRisk
 
 
 def test_margins_are_calibrated_as_by_scikit_learn() -> None:
@@ -18,7 +18,7 @@ def test_margins_are_calibrated_as_by_scikit_learn() -> None:
     X, y = make_classification(300, random_state=0)
     inner = StratifiedKFold(3, shuffle=True, random_state=0)
     for method, tolerance in (("sigmoid", 1e-4), ("isotonic", 1e-12), ("temperature", 1e-4)):
-        ours = Calibrated(LogisticRegression(), method, inner).fit(X, y)
+        ours = CalibratedRisk(LogisticRegression(), method, inner).fit(X, y)
         theirs = CalibratedClassifierCV(LogisticRegression(), method=method, cv=inner, ensemble=False).fit(X, y)
         np.testing.assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=tolerance)
 
@@ -36,7 +36,7 @@ def test_what_is_too_sure_is_drawn_back(method: str) -> None:
     rng = np.random.default_rng(1)
     X = rng.normal(size=(6000, 3))
     y = (rng.random(6000) < expit(X.sum(axis=1))).astype(int)
-    risks = Calibrated(Distorted(), method, 3).fit(X[:3000], y[:3000]).predict_proba(X[3000:])[:, 1]
+    risks = CalibratedRisk(Distorted(), method, 3).fit(X[:3000], y[:3000]).predict_proba(X[3000:])[:, 1]
     truth = expit(X[3000:].sum(axis=1))
     assert np.abs(risks - truth).mean() < 0.03
     assert np.abs(Distorted().fit(X[:3000], y[:3000]).predict_proba(X[3000:])[:, 1] - truth).mean() > 0.1
@@ -67,7 +67,7 @@ def test_no_calibration_turns_a_ranking_round(method: str) -> None:
         X, y = rng.normal(size=(60, 10)), np.arange(60) % 2
         inner = StratifiedKFold(3, shuffle=True, random_state=0)
         plain = LogisticRegression().fit(X, y).predict_proba(X)[:, 1]
-        risks = Calibrated(LogisticRegression(), method, inner).fit(X, y).predict_proba(X)[:, 1]
+        risks = CalibratedRisk(LogisticRegression(), method, inner).fit(X, y).predict_proba(X)[:, 1]
         order = np.argsort(plain)
         assert (np.diff(risks[order]) >= -1e-12).all()
         sigmoid = CalibratedClassifierCV(LogisticRegression(), cv=inner, ensemble=False).fit(X, y)

@@ -110,7 +110,7 @@ def _stochastic_boosting(parameters: Mapping[str, Parameter], shape: TableShape,
         random_state=seed,
         verbosity=-1,
     )
-    return HistogramBooster(booster, shape.categorical, _LEAST_TREES)
+    return HistogramBooster(booster, shape.categorical, _LEAST_TREES, encodes=parameters["levels"] == "outcomes")
 
 
 ADA_BOOST = Algorithm(
@@ -208,6 +208,7 @@ STOCHASTIC_BOOSTING = Algorithm(
         Float("columns_by_node", 0.2, 1.0, 1.0),
         Float("rows", 0.5, 1.0, 0.8),
         Choice("extra_trees", (False, True), default=False),
+        Choice("levels", ("codes", "outcomes"), default="codes"),
     ),
     _stochastic_boosting,
     family="boosting",
@@ -216,7 +217,7 @@ STOCHASTIC_BOOSTING = Algorithm(
     stored_types=(_WRAPPER, "collections.OrderedDict", "lightgbm.basic.Booster", "lightgbm.sklearn.LGBMClassifier"),
     reference=(
         "Friedman (2002), Comput. Stat. Data Anal. 38:367-378 (rows); Geurts, Ernst & Wehenkel (2006), Mach. Learn. "
-        "63:3-42 (extra trees); Ke et al. (2017), NIPS 30"
+        "63:3-42 (extra trees); Ke et al. (2017), NIPS 30; Micci-Barreca (2001), SIGKDD Explor. 3:27-32 (levels)"
     ),
     table_1=False,
     path="trees",

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import StratifiedKFold
+from sklearn.preprocessing import TargetEncoder
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
@@ -30,19 +32,32 @@ class HistogramBooster(BinaryClassifier):
         Columns of codes, as `fit` of LightGBM wants them; none for XGBoost, whose constructor has them.
     least_trees : int
         Where a path begins.
+    encodes : bool
+        Whether the share of events among a level's patients, drawn to that of all where they are few, stands for its
+        code; a training patient's is by other patients.
 
     Attributes
     ----------
     estimator_ : estimator
         The fitted booster.
+    encoder_ : TargetEncoder or None
+        Of the columns of codes; None where the booster takes the codes themselves.
     classes_ : ndarray, shape = (2,)
         The second is the event.
     """
 
-    def __init__(self, estimator: BaseEstimator, categorical: Sequence[int] = (), least_trees: int = 25) -> None:
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        categorical: Sequence[int] = (),
+        least_trees: int = 25,
+        *,
+        encodes: bool = False,
+    ) -> None:
         self.estimator = estimator
         self.categorical = categorical
         self.least_trees = least_trees
+        self.encodes = encodes
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Fit the booster.
@@ -67,8 +82,9 @@ class HistogramBooster(BinaryClassifier):
             If there are not two classes.
         """
         outcome = np.asarray(y)
-        self.classes_, _ = two_classes(outcome)
-        self.estimator_ = clone(self.estimator).fit(X, outcome, sample_weight=sample_weight, **self._codes)
+        self.classes_, events = two_classes(outcome)
+        columns = self._learn_columns(X, events)
+        self.estimator_ = clone(self.estimator).fit(columns, outcome, sample_weight=sample_weight, **self._codes)
         return self
 
     def fit_path(
@@ -80,9 +96,11 @@ class HistogramBooster(BinaryClassifier):
     ) -> PathFit:
         """Grow trees until the loss no longer falls; see `autoprog.space.path.PathLearner`."""
         outcome = np.asarray(y)
-        self.classes_, _ = two_classes(outcome)
+        self.classes_, events = two_classes(outcome)
+        columns = self._learn_columns(X, events)
+        held_out = held_out._replace(X=np.asarray(self._columns(held_out.X)))
         staged = _StagedLightgbm if type(self.estimator).__name__ == "LGBMClassifier" else _StagedXgboost
-        grown = staged(clone(self.estimator), X, outcome, held_out, sample_weight, self._codes)
+        grown = staged(clone(self.estimator), np.asarray(columns), outcome, held_out, sample_weight, self._codes)
         self.estimator_ = grown.estimator
         values = [int(v) for v in grid_up_to(self.least_trees, int(self.estimator.n_estimators))]
         if grown.has_lost_patience:
@@ -94,7 +112,29 @@ class HistogramBooster(BinaryClassifier):
 
     @property
     def _codes(self) -> dict[str, Any]:
-        return {"categorical_feature": list(self.categorical)} if self.categorical else {}
+        takes_codes = self.categorical and not self.encodes
+        return {"categorical_feature": list(self.categorical)} if takes_codes else {}
+
+    def _learn_columns(self, X: ArrayLike, events: NDArray[np.float64]) -> ArrayLike:
+        """What the booster is fitted to."""
+        self.encoder_ = None
+        if not (self.encodes and self.categorical):
+            return X
+        columns, codes = np.array(X, dtype=np.float64), list(self.categorical)
+        self.encoder_ = TargetEncoder(
+            target_type="binary", cv=StratifiedKFold(_parts(events), shuffle=True, random_state=0)
+        )
+        columns[:, codes] = self.encoder_.fit_transform(columns[:, codes], events)
+        return columns
+
+    def _columns(self, X: ArrayLike) -> ArrayLike:
+        """The same of any patients."""
+        encoder = getattr(self, "encoder_", None)  # stored models of earlier versions have none
+        if encoder is None:
+            return X
+        columns, codes = np.array(X, dtype=np.float64), list(self.categorical)
+        columns[:, codes] = encoder.transform(columns[:, codes])
+        return columns
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:
         """Probability of each class.
@@ -110,13 +150,19 @@ class HistogramBooster(BinaryClassifier):
             Columns as in `classes_`.
         """
         check_is_fitted(self)
-        probability: NDArray[np.floating] = self.estimator_.predict_proba(X)
+        probability: NDArray[np.floating] = self.estimator_.predict_proba(self._columns(X))
         return probability
 
     def __sklearn_tags__(self) -> Tags:
         tags: Tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _parts(events: NDArray[np.float64]) -> int:
+    """Into how many parts patients are split so that each holds some with the event and some without."""
+    rarer = int(min(events.sum(), len(events) - events.sum()))
+    return max(2, min(5, rarer))
 
 
 class _Patience:

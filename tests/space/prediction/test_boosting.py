@@ -10,8 +10,8 @@ from sklearn.metrics import roc_auc_score
 
 from autoprog.cohort import Feature
 from autoprog.model import dump_estimator, load_estimator
-from autoprog.space import Algorithm, Configuration, Step, build_pipeline
-from autoprog.space.prediction.boosting import ADA_BOOST, GRADIENT_BOOSTING, LIGHTGBM, XGBOOST
+from autoprog.space import Algorithm, Configuration, HeldOut, Step, TableShape, build_pipeline
+from autoprog.space.prediction.boosting import ADA_BOOST, GRADIENT_BOOSTING, LIGHTGBM, STOCHASTIC_BOOSTING, XGBOOST
 from tests.space.prediction.learners import Table, fitted, patients, shape_of
 
 NATIVE = [XGBOOST, LIGHTGBM]
@@ -131,3 +131,50 @@ def test_in_a_pipeline_a_level_without_a_training_patient_counts_as_missing(algo
     np.testing.assert_array_equal(unseen, missing)
     risks = pipeline.predict_proba(_one_of_each())[:, 1]
     assert min(risks[RISKY]) > max(np.delete(risks, RISKY))
+
+
+def test_many_levels_are_told_by_the_outcomes_of_other_patients() -> None:
+    """Of 300 levels with four patients each every code is too rare for a split; what they are worth orders them."""
+    rng = np.random.default_rng(0)
+    worth = rng.normal(0, 1.5, 300)
+    code = rng.integers(300, size=2400)
+    X = np.column_stack([code.astype(float), rng.normal(size=2400)])
+    y = (rng.random(2400) < expit(worth[code])).astype(int)
+    shape = TableShape(1200, 2, 500, has_missing=False, categorical=(0,))
+    parameters = dict(STOCHASTIC_BOOSTING.default_step().parameters)
+    auc = {}
+    for levels in ("codes", "outcomes"):
+        booster = STOCHASTIC_BOOSTING.build({**parameters, "levels": levels, "trees": 60}, shape, 0)
+        booster.fit(X[:1200], y[:1200])
+        auc[levels] = roc_auc_score(y[1200:], booster.predict_proba(X[1200:])[:, 1])
+    assert auc["outcomes"] > auc["codes"] + 0.02
+    unknown = X[1200:].copy()
+    unknown[:, 0] = np.nan
+    unknown[::2, 0] = 777.0
+    assert np.isfinite(booster.predict_proba(unknown)).all()
+
+
+def test_without_levels_it_is_the_same_booster() -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(300, 3))
+    y = (rng.random(300) < expit(X[:, 0])).astype(int)
+    shape = TableShape(300, 3, 140, has_missing=False)
+    parameters = dict(STOCHASTIC_BOOSTING.default_step().parameters)
+    one, other = (
+        STOCHASTIC_BOOSTING.build({**parameters, "levels": levels}, shape, 0).fit(X, y).predict_proba(X)
+        for levels in ("codes", "outcomes")
+    )
+    np.testing.assert_array_equal(one, other)
+
+
+def test_a_path_is_watched_on_columns_like_those_of_the_fit() -> None:
+    rng = np.random.default_rng(2)
+    X = np.column_stack([rng.integers(5, size=800).astype(float), rng.normal(size=800)])
+    y = (rng.random(800) < expit(2.0 * (X[:, 0] == 3) - 1 + X[:, 1])).astype(int)
+    shape = TableShape(600, 2, 250, has_missing=False, categorical=(0,))
+    parameters = {**dict(STOCHASTIC_BOOSTING.default_step().parameters), "levels": "outcomes", "trees": 100}
+    path = STOCHASTIC_BOOSTING.build(parameters, shape, 0).fit_path(X[:600], y[:600], HeldOut(X[600:], y[600:]))
+    at = dict(zip(path.values, path.risks, strict=True))
+    trees = max(at)
+    whole = STOCHASTIC_BOOSTING.build({**parameters, "trees": trees}, shape, 0).fit(X[:600], y[:600])
+    np.testing.assert_allclose(at[trees], whole.predict_proba(X[600:])[:, 1], atol=1e-6)
