@@ -73,7 +73,9 @@ def autogluon(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float) -
         return model.predict_proba(new).iloc[:, 1].to_numpy()
 
 
-def autoprog(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float, **settings: Any) -> Any:
+def autoprog(
+    X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float, settings: dict[str, Any] | None = None
+) -> Any:
     from autoprog import AutoPrognosis
 
     return AutoPrognosis(time_budget_s=budget, random_state=0, settings=settings).fit(X, y).predict_proba(new)[:, 1]
@@ -81,12 +83,14 @@ def autoprog(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float, **
 
 def opening(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float) -> Any:
     """What a search begins with, and nothing after it."""
-    return autoprog(X, y, new, budget, budget={"evaluations": 13 if len(X) < 500 else 16})
+    return autoprog(
+        X, y, new, budget, {"budget": {"evaluations": 13 if len(X) < 350 else 14 if len(X) < 2_000 else 15}}
+    )
 
 
 def search(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float) -> Any:
     """The optimizer from the simple pipeline on."""
-    return autoprog(X, y, new, budget, opening=False)
+    return autoprog(X, y, new, budget, {"opening": False})
 
 
 def earlier(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float) -> Any:
