@@ -50,6 +50,7 @@ ROUTES = [
     ("GET", "/v1/searches/x", "read"),
     ("DELETE", "/v1/searches/x", "write"),
     ("POST", "/v1/searches/x/cancel", "write"),
+    ("POST", "/v1/searches/x/continuations", "write"),
     ("GET", "/v1/searches/x/events", "read"),
     ("GET", "/v1/searches/x/evaluations", "read"),
     ("GET", "/v1/searches/x/ensemble", "read"),
@@ -125,7 +126,7 @@ SELECTION_ROUTES = [
     ("POST", f"{_STREAMS}/x/observations", "write"),
 ]
 ALL_ROUTES = [*ROUTES, *DIAGNOSIS_ROUTES, *SELECTION_ROUTES]
-_WITH_JSON = ("/diagnosis/", "/models/", "-selection/", "/test-frontiers")
+_WITH_JSON = ("/diagnosis/", "/models/", "-selection/", "/test-frontiers", "/continuations")
 
 
 def test_the_table_of_routes_is_complete(keyed_app: FastAPI) -> None:
@@ -158,6 +159,8 @@ def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient, drive
         body = {"json": {"patients": [patient()]}} if scope == "predict" else {}
         if method == "POST" and scope == "write" and collection == "models":
             body = {"json": {"cohort_id": search["cohort_id"]}}
+        if path.endswith("/continuations"):
+            body = {"json": {"time_s": 60}}
         response = bob.request(method, path.replace("/x", f"/{ids[collection]}"), **body)
         assert (response.status_code, response.json()["type"]) == (404, "/problems/not-found"), path
     assert bob.post("/v1/searches", json={"cohort_id": search["cohort_id"]}).status_code == 404

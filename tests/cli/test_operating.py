@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from api.space.service import space_document
-from autoprog.space import Space
+from autoprog.space import Space, calibration
 from autoprog.space.prediction import BEYOND_TABLE_1
 from autoprog.storage.database import Database
 from autoprog.storage.repositories import KeyRepository
@@ -145,7 +145,7 @@ def test_a_server_s_database_is_not_upgraded_by_the_way(autoprog: CommandLine, e
 def test_space_is_listed(autoprog: CommandLine) -> None:
     answer = autoprog("space")
     assert answer.code == 0
-    for line in ("imputation (8)", "features (10)", "calibration (3)"):
+    for line in ("imputation (8)", "features (10)", "calibration (5)"):
         assert line in [row.strip() for row in answer.out.splitlines()]
     assert re.search(
         r"^  mice +iterations: 1 \.\. 20, log \(5\) +missing, negative, collinear *\n"
@@ -170,11 +170,13 @@ def test_space_as_json_is_what_the_api_shows(autoprog: CommandLine) -> None:
     assert json.loads(answer.out) == space_document(Space.full()).model_dump(mode="json")
 
 
-def test_space_without_plug_ins_is_table_1_and_eight_predictors_beyond(tmp_path: Path) -> None:
+def test_space_without_plug_ins_is_table_1_and_what_is_beyond(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("AUTOPROG_")}
     command = [sys.executable, "-m", "autoprog.cli", "space", "--json"]
     told = json.loads(subprocess.check_output(command, cwd=tmp_path, env=environment, timeout=120))
     algorithms = [algorithm for stage in told["stages"] for algorithm in stage["algorithms"]]
     assert sum(algorithm["table_1"] for algorithm in algorithms) == 41
-    assert [a["name"] for a in algorithms if not a["table_1"]] == [a.name for a in BEYOND_TABLE_1]
-    assert told["pipelines"] == 8 * 10 * 28 * 3
+    assert [a["name"] for a in algorithms if not a["table_1"]] == [
+        a.name for a in (*BEYOND_TABLE_1, *calibration.BEYOND_TABLE_1)
+    ]
+    assert told["pipelines"] == 8 * 10 * 28 * 5
