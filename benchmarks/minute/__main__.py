@@ -112,7 +112,8 @@ def _told(
             return {"seconds": round(float(file["seconds"]), 1), **scores(cohort, seed, asked.data, file["risks"])}
     line = next((text for text in done.stdout.splitlines() if text.startswith("RESULT ")), None)
     if line is None:
-        return {"failed": (done.stderr.strip().splitlines() or ["no result"])[-1][:300]}
+        why = (done.stderr.strip().splitlines() or ["no result"])[-1][:300]
+        return {"failed": why, "said": (done.stdout + done.stderr)[-4000:]}
     told: dict[str, Any] = json.loads(line[7:])
     return told
 

@@ -125,7 +125,7 @@ def _joined(
         F = 1.0 - np.exp(-total)
     else:
         before = np.exp(-np.concatenate([np.zeros((len(z), 1)), total[:, :-1]], axis=1))
-        F = np.cumsum(before * np.diff(hazards[0], prepend=0.0, axis=1), axis=1)
+        F = np.minimum(np.cumsum(before * np.diff(hazards[0], prepend=0.0, axis=1), axis=1), 1.0)
     return F[:, np.searchsorted(grid, h, side="right") - 1]
 
 

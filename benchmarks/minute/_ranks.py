@@ -51,6 +51,8 @@ def _difference(whole: dict[tuple[str, int], Any], one: str, other: str, measure
     for (cohort, _), run in whole.items():
         if measure in run[one] and measure in run[other]:
             by_cohort[cohort].append(run[one][measure] - run[other][measure])
+    if not by_cohort:
+        return {"mean": float("nan"), "standard_error": float("nan")}
     means = np.array([np.mean(each) for each in by_cohort.values()])
     error = float(means.std(ddof=1) / np.sqrt(len(means))) if len(means) > 1 else float("nan")
     return {"mean": round(float(means.mean()), 5), "standard_error": round(error, 5)}
