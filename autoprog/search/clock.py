@@ -28,7 +28,7 @@ import time
 from collections.abc import Sequence
 
 from autoprog.evaluation import EVENT_METRICS, Evaluation, History
-from autoprog.space import Space
+from autoprog.space import registered
 from autoprog.validation import LEAST_REFITS, n_event_resamples, n_resamples
 
 _POSTERIOR_S, _POSTERIOR_S_EACH, _POSTERIOR_MOST = 0.5, 0.012, 256
@@ -174,8 +174,8 @@ class Clock:
         Returns
         -------
         list of Evaluation
-            The best first; of a sample of the patients those before the others that learn from all when there are
-            more, and without those that would take more than `_DEAREST` of the
+            The best first. Of a sample of the patients, algorithms that learn from all patients come before those that
+            are fitted to less than half of them, and without those that would take more than `_DEAREST` of the
             budget on all, unless nothing else was explored: the others, and the exploring, would have to wait for them.
         """
         simple_s = self.simple_s(history)
@@ -188,8 +188,9 @@ class Clock:
         return (kept or best)[:most]
 
     def _learns_from_fewer(self, evaluation: Evaluation) -> bool:
-        """Whether a configuration's prediction is fitted to no more than a part of all patients."""
-        most = Space.full().algorithm("prediction", evaluation.configuration.prediction.algorithm).max_patients
+        """Whether a configuration's prediction is fitted to less than half of all patients."""
+        key = f"prediction/{evaluation.configuration.prediction.algorithm}"
+        most = next(a.max_patients for a in registered() if a.key == key)
         return most is not None and most < self._n_patients / 2
 
     def finalist_s(self, n_patients: int, simple_s: float) -> float:

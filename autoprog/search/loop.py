@@ -43,7 +43,7 @@ _EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.5, 0.6
 # Of the budget: processor seconds that a pipeline of the opening may take.
 _OPENING_SHARE = 0.25
 _EXPLORATION_MARGIN, _END_MARGIN = 1.5, 1.2
-# Of a path: how many times as far as pays on a sample it may go on all patients.
+# On all patients a path may go this many times as far as the value that was best on the sample.
 _FURTHER = 3
 
 

@@ -29,9 +29,9 @@ def proposal_to_json(proposal: Proposal) -> dict[str, Any]:
 
 
 def proposal_from_json(batch: int, document: Mapping[str, Any]) -> Proposal:
-    """The inverse of `proposal_to_json`."""
+    """The inverse of `proposal_to_json`; proposals of earlier versions do not say whether they are final."""
     configurations = tuple(Configuration.from_json(each) for each in document["configurations"])
-    return Proposal(batch, configurations, document["state"], document["final"])
+    return Proposal(batch, configurations, document["state"], document.get("final", False))
 
 
 def evaluation_to_row(search_id: str, evaluation: Evaluation, created_at: datetime) -> EvaluationRow:

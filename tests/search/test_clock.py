@@ -144,3 +144,14 @@ def test_what_takes_little_longer_than_the_simple_pipeline_may_be_a_finalist() -
     clock = Clock(60.0, 0.0, slots=2, n_patients=5000)
     assert clock.finalist_s(100, 2.0) == 6.0
     assert [e.number for e in clock.finalists(by_score, 8)] == [0, 1]
+
+
+def test_finalists_that_learn_from_all_patients_come_first_with_competing_causes_too() -> None:
+    """Fine and Gray's model is in no space of one cause; it was looked for there, and the search failed."""
+    explored = []
+    for e, name in zip(history(0.5, 0.5, 0.5), ("survival_forest", "fine_gray", "cox"), strict=True):
+        configuration = replace(e.configuration, prediction=Step(name))
+        explored.append(replace(e, configuration=configuration, n_patients=2000, score=0.9 - 0.1 * e.number))
+    clock = Clock(100.0, 0.0, slots=2, n_patients=10_000)
+    found = clock.finalists(History(METRICS["auc_roc"], tuple(explored)), 3)
+    assert [e.configuration.prediction.algorithm for e in found] == ["fine_gray", "cox", "survival_forest"]

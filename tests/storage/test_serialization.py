@@ -49,3 +49,9 @@ def test_a_proposal_survives_its_way_through_json(batch: int) -> None:
     assert again == proposal
     assert [c.key for c in again.configurations] == [c.key for c in proposal.configurations]
     assert list(again.state["labels"]) == ["b", "a"]
+
+
+def test_a_proposal_of_an_earlier_version_is_read() -> None:
+    document = proposal_to_json(make_proposal(3))
+    del document["final"]
+    assert proposal_from_json(3, document) == make_proposal(3)
