@@ -102,7 +102,7 @@ class SearchDocument(BaseModel):
     cohort_id: str
     model_id: str | None
     continues: str | None = Field(
-        description="the search whose evaluations it began with; null too once that is deleted"
+        description="identifier of the search that this one continues; null if there is none, or it was deleted"
     )
     status: SearchStatus
     phase: PhaseName | None

@@ -258,7 +258,7 @@ class Exploration:
 
     @property
     def _has_finalists(self) -> bool:
-        """Whether the last batch is of finalists, other than those of a search that is continued."""
+        """Whether the last batch holds this search's finalists; those of a search that it continues do not count."""
         return any(p.is_final for p in self._proposals[self.state.inherited_batches :][-1:])
 
     def _stop(self) -> bool:
@@ -362,7 +362,7 @@ class Exploration:
 
 
 def _on_all_patients(evaluation: Evaluation) -> Configuration:
-    """What to evaluate on all patients: where a path says how far it pays on a sample, not much further."""
+    """The configuration to evaluate on all patients; its path ends soon after the value that was best on the sample."""
     if evaluation.path is None:
         return evaluation.configuration
     name, bound = evaluation.path.hyperparameter, evaluation.path.bound

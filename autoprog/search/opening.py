@@ -106,8 +106,8 @@ def opening_for(kinds: Sequence[PipelineKind], shape: TableShape, n_patients: in
     tuple of Configuration
         Distinct; the simple pipeline first.
     """
-    entries = entries_for(shape, n_patients)
-    listed = (configuration_of(entries[name], kinds) for name in names_for(shape, n_patients) if name in entries)
+    entries, by_names = entries_for(shape, n_patients), kinds_by_names(kinds)
+    listed = (configuration_of(entries[name], by_names) for name in names_for(shape, n_patients) if name in entries)
     simple = simple_configuration(kinds, shape.mode)
     return tuple(dict.fromkeys((simple, *(configuration for configuration in listed if configuration is not None))))
 
@@ -134,22 +134,26 @@ def names_for(shape: TableShape, n_patients: int) -> tuple[str, ...]:
     return _OF_SOME if n_patients < _MANY else _OF_MANY
 
 
-def configuration_of(entry: Entry, kinds: Sequence[PipelineKind]) -> Configuration | None:
+def kinds_by_names(kinds: Sequence[PipelineKind]) -> dict[tuple[str, ...], PipelineKind]:
+    """Kinds by the names of their algorithms, stage by stage."""
+    return {tuple(a.name for a in kind): kind for kind in kinds}
+
+
+def configuration_of(entry: Entry, by_names: Mapping[tuple[str, ...], PipelineKind]) -> Configuration | None:
     """The pipeline of an entry.
 
     Parameters
     ----------
     entry : Entry
         Of `entries_for`.
-    kinds : sequence of PipelineKind
-        The valid kinds.
+    by_names : mapping
+        The valid kinds, see `kinds_by_names`.
 
     Returns
     -------
     Configuration or None
-        None where no valid kind says it.
+        None if no valid kind has the entry's algorithms.
     """
-    by_names = {tuple(a.name for a in kind): kind for kind in kinds}
     kind = next((by_names[names] for names in _kinds_of(entry) if names in by_names), None)
     if kind is None:
         return None

@@ -83,7 +83,7 @@ class SearchState:
     evaluations : tuple of Evaluation
         Sorted by number.
     inherited_batches : int
-        First proposals that are of the search that this one continues.
+        Number of first proposals that were copied from the search that this one continues.
     elapsed_s : float
         Seconds since the search was first started, by the store's clock.
     loaded_at : float

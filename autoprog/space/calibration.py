@@ -143,7 +143,7 @@ class CalibratedRisk(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc
 
 
 class Calibrated(CalibratedClassifierCV):  # type: ignore[misc]
-    """What models of earlier versions hold in its place; nothing is fitted with it any longer."""
+    """Calibration in models that earlier versions stored: loaded, never fitted."""
 
 
 def _log_odds(fitted: BaseEstimator, X: NDArray[Any]) -> _Floats:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autoprog.search.opening import Entry, configuration_of, entries_for
+from autoprog.search.opening import Entry, configuration_of, entries_for, kinds_by_names
 from autoprog.space import Configuration, PipelineKind, TableShape
 
 
@@ -28,7 +28,8 @@ def candidates_for(kinds: Sequence[PipelineKind], shape: TableShape, n_patients:
     entries = {"simple": Entry("logistic_regression", imputation="median"), **entries_for(shape, n_patients)}
     for name, entry in _others(n_patients).items():
         entries.setdefault(name, entry)
-    configurations = {name: configuration_of(entry, kinds) for name, entry in entries.items()}
+    by_names = kinds_by_names(kinds)
+    configurations = {name: configuration_of(entry, by_names) for name, entry in entries.items()}
     return {name: configuration for name, configuration in configurations.items() if configuration is not None}
 
 
