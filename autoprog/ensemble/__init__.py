@@ -1,5 +1,6 @@
 """Which of the explored pipelines predict together, and with what weights."""
 
+from autoprog.ensemble.contributions import Contributions, contributions
 from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline, average
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities
 from autoprog.ensemble.rules import WEIGHING_RULES, Candidates, Choose, EnsembleName, WeighingRule
@@ -8,6 +9,7 @@ __all__ = [
     "WEIGHING_RULES",
     "Candidates",
     "Choose",
+    "Contributions",
     "Ensemble",
     "EnsembleName",
     "RevisedWeights",
@@ -16,4 +18,5 @@ __all__ = [
     "WeighingRule",
     "average",
     "best_probabilities",
+    "contributions",
 ]

@@ -29,6 +29,24 @@ _LEAST = 1e-4
 _Floats = NDArray[np.float64]
 
 
+def count_rarer(y: NDArray[Any]) -> int:
+    """Patients with the rarer outcome, at least 1.
+
+    Parameters
+    ----------
+    y : ndarray, shape = (n,)
+        0 and 1, or of dtype `EVENT_TIMES`: of these the patients with the event of interest are counted.
+
+    Returns
+    -------
+    int
+        What says how much a cohort tells of weights.
+    """
+    has_times = y.dtype.names is not None
+    events = int(np.count_nonzero((y["event"] if has_times else y) == 1))
+    return max(1, events if has_times else min(events, len(y) - events))
+
+
 def probabilities_of_outcome(p: NDArray[np.floating[Any]], y: NDArray[Any], times: tuple[float, ...] = ()) -> _Floats:
     """Probability that each pipeline gave to what became of each patient.
 

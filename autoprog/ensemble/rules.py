@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline
 from autoprog.ensemble.greedy import greedy_weights
 from autoprog.ensemble.linear_pool import likeliest, pooled_weights
-from autoprog.ensemble.log_scores import probabilities_of_outcome
+from autoprog.ensemble.log_scores import count_rarer, probabilities_of_outcome
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities, thinned
 from autoprog.ensemble.pseudo_bma import PseudoBma, temperature
 from autoprog.ensemble.stacking import stacked_weights
@@ -92,8 +92,7 @@ class Candidates:
     @property
     def rarer(self) -> int:
         """Patients with the rarer outcome; of event times, with the event; at least 1."""
-        events = int(np.count_nonzero((self.y if self.follow_up is None else self.y["event"]) == 1))
-        return max(1, events if self.follow_up else min(events, len(self.y) - events))
+        return count_rarer(self.y)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:

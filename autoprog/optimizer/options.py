@@ -9,6 +9,7 @@ Preset = Literal["default", "paper", "random"]
 Acquisition = Literal["log_ei", "ucb"]
 Decompositions = Literal["learnt", "random", "weighted"]
 Outputs = Literal["clipped", "unclipped", "ranks"]
+Aim = Literal["pipeline", "ensemble"]
 Stop = Literal["never", "improvement", "regret"]
 
 
@@ -50,6 +51,9 @@ class OptimizerOptions:
     outputs : {"clipped", "unclipped", "ranks"}
         What of the scores proposals are made from: standardised gains, cut off below or not, or normal scores of their
         ranks.
+    aim : {"pipeline", "ensemble"}
+        Whether proposals are to be better alone, or worth more beside those before them: what the scores are that an
+        optimizer is told.
     stop : {"never", "improvement", "regret"}
         Whether to propose nothing more where the largest expected improvement, or the expected regret of the best
         evaluated pipeline, is below the standard error of a score.
@@ -70,6 +74,7 @@ class OptimizerOptions:
     cost_aware: bool = False
     local_after: int | None = None
     outputs: Outputs = "clipped"
+    aim: Aim = "pipeline"
     stop: Stop = "never"
 
     @classmethod

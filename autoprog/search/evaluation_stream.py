@@ -52,6 +52,14 @@ _LEAST_SAYING_S = 0.1
 _DAY_S = 86_400.0
 
 
+Judge = Callable[[int, FoldResult], float]
+"""What the fold of a number counts for."""
+
+
+def _score(_number: int, result: FoldResult) -> float:
+    return result.score
+
+
 @dataclass
 class _Progress:
     """What is known of one configuration.
@@ -66,6 +74,8 @@ class _Progress:
         The pipeline.
     race : Race or None
         What it races against.
+    judge : callable
+        What a fold of it counts for in the race.
     results : dict of int to FoldResult
         By fold.
     failure : tuple of (int, CallOutcome) or None
@@ -88,6 +98,7 @@ class _Progress:
     batch: int
     configuration: Configuration
     race: Race | None
+    judge: Judge
     results: dict[int, FoldResult] = field(default_factory=dict)
     failure: tuple[int, CallOutcome] | None = None
     pending: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -130,6 +141,7 @@ class EvaluationStream:
         configurations: Mapping[int, Configuration],
         race: Race | None,
         limits: Mapping[int, float] | None = None,
+        judge: Judge | None = None,
     ) -> None:
         """Evaluate a batch after those that were added before; while `run` is read, too.
 
@@ -143,6 +155,9 @@ class EvaluationStream:
             What the batch races against.
         limits : mapping of int to float, optional
             Processor seconds of those that have a limit of their own, infinite for none.
+        judge : callable (int, FoldResult) -> float, optional
+            From the number of a fold and what it says to what it counts for in the race, in the unit of the score; the
+            score by default.
         """
         for number, configuration in sorted(configurations.items()):
             self._open[number] = _Progress(
@@ -150,6 +165,7 @@ class EvaluationStream:
                 batch,
                 configuration,
                 race,
+                judge or _score,
                 waiting=list(range(self._plan.n_folds)),
                 out_of_bag=is_out_of_bag(configuration, self._cohort),
                 limit_s=(limits or {}).get(number),
@@ -279,7 +295,7 @@ class EvaluationStream:
                 break
             results.append(progress.results[number])
             if progress.race is not None and progress.race.is_lost(
-                [self._gain(r.score) for r in at_common_setting(results)]
+                [self._gain(progress.judge(fold, r)) for fold, r in enumerate(at_common_setting(results))]
             ):
                 reason = f"no chance against the best one after {len(results)} of {self._plan.n_folds} folds"
                 return self._evaluation(progress, Status.RACED_OUT, tuple(results), reason)

@@ -23,10 +23,11 @@ from typing import Any
 import numpy as np
 
 from autoprog.cohort import Cohort
+from autoprog.ensemble import Contributions, contributions
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.optimizer import Optimizer, Posterior, Proposal, simple_algorithm
 from autoprog.search.clock import MOST_FINALISTS, Clock
-from autoprog.search.evaluation_stream import EvaluationStream
+from autoprog.search.evaluation_stream import EvaluationStream, Judge
 from autoprog.search.explored import exploration_plan_of, opening_of, optimizer_of, plan_of
 from autoprog.search.ports import CallLimits, Claim, Dispatcher, Phase, SearchState, Store
 from autoprog.search.signals import Signals
@@ -94,6 +95,7 @@ class Exploration:
             n_patients=cohort.n_rows,
             delivers_alone=state.delivers_alone,
         )
+        self._last_beside: tuple[int, Contributions | None] | None = None
         self._expect()
 
     @cached_property
@@ -237,7 +239,8 @@ class Exploration:
             # What stands first in a space without the simple model may never end.
             if self._opening[0].prediction.algorithm == simple_algorithm(self.cohort.mode):
                 limits[0] = math.inf
-        stream.add(proposal.batch, self._missing(proposal), self._race(proposal.batch), limits)
+        race, judge = self._race(proposal.batch)
+        stream.add(proposal.batch, self._missing(proposal), race, limits, judge)
 
     def _evaluate_finalists(self) -> None:
         stream = self._stream(self.plan, self.state.settings.evaluation_s)
@@ -291,7 +294,9 @@ class Exploration:
         batch = len(self._proposals)
         rng = np.random.default_rng([settings.seed, batch])
         pending = self._proposals[-1].configurations if self._proposals else ()
-        proposal = self.optimizer.propose(self._known_to(batch), batch, size, rng, self.optimizer_state, pending)
+        beside = self._beside(batch)
+        told = beside.revised if beside else self._known_to(batch)
+        proposal = self.optimizer.propose(told, batch, size, rng, self.optimizer_state, pending)
         return self._record(self._asked(proposal.configurations), proposal.state)
 
     def _asked(self, configurations: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
@@ -309,6 +314,16 @@ class Exploration:
         """What was complete when a batch was proposed, whatever is known since."""
         history = self.explored
         return replace(history, evaluations=tuple(e for e in history if e.batch <= batch - BATCHES_UNDER_WAY))
+
+    def _beside(self, batch: int) -> Contributions | None:
+        """What the pipelines known to a batch are worth beside each other; None where each is to count alone."""
+        if self.state.settings.optimizer.options(self.state.start).aim == "pipeline":
+            return None
+        if self._last_beside is None or self._last_beside[0] != batch:
+            plan = self.exploration_plan
+            sample = plan.sample(self.cohort)
+            self._last_beside = batch, contributions(self._known_to(batch), sample, plan, len(self._opening))
+        return self._last_beside[1]
 
     def _record(
         self, configurations: tuple[Configuration, ...], state: Mapping[str, Any], *, is_final: bool = False
@@ -349,11 +364,14 @@ class Exploration:
     def _expect(self) -> None:
         self.clock.expect(self.final if self.final.succeeded else self.explored)
 
-    def _race(self, batch: int) -> Race | None:
+    def _race(self, batch: int) -> tuple[Race | None, Judge | None]:
         """Against the incumbent as it stood when the batch was proposed; the opening is there to be different."""
         first = sum(len(p.configurations) for p in self._proposals[:batch])
         races = self.state.settings.racing and first >= len(self._opening)
-        return Race.of(self._known_to(batch)) if races else None
+        if not races:
+            return None, None
+        beside = self._beside(batch)
+        return (Race.of(beside.revised), beside.fold_score) if beside else (Race.of(self._known_to(batch)), None)
 
     def _why_cancelled(self) -> str:
         if self._signals.cancel.is_set():

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from autoprog.ensemble import EnsembleName
 from autoprog.evaluation import METRICS, THRESHOLDS, metric_of
 from autoprog.interpreter import Condition, Operator, Prior, PriorRule
-from autoprog.optimizer import Acquisition, Decompositions, OptimizerOptions, Outputs, Preset, Start, Stop
+from autoprog.optimizer import Acquisition, Aim, Decompositions, OptimizerOptions, Outputs, Preset, Start, Stop
 from autoprog.space import STAGES, Reduction, Space, StageName
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
@@ -142,6 +142,9 @@ class OptimizerSettings(BaseModel):
         Annotated[int, Field(ge=1, le=10_000, description="evaluations after which only the best are changed")] | None
     ) = None
     outputs: Outputs | None = Field(None, description="scores cut off below, as they are, or their ranks")
+    aim: Aim | None = Field(
+        None, description="whether a proposal is to be better alone, or worth more beside the pipelines before it"
+    )
     stop: Stop | None = Field(
         None, description="end where expected improvement, or regret, is below the standard error of a score"
     )

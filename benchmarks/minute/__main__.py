@@ -7,9 +7,10 @@
 
 A run is (peer, cohort, seed, budget): 70 % of the patients to learn from, stratified, the others to be measured by AUC,
 Brier score and log loss; of event times Uno's concordance and the integrated Brier score. `opening` and `search` are
-autoprog without the one and without the other, `earlier` is another version of it, checked out in the folder that
-`--earlier` names. Every peer runs alone, in a process of its own, for as many seconds as it is given; nothing else
-should run meanwhile. What the shards hold is not run again. Cohorts are those of `datasets.csv` in the data folder;
+autoprog with the one and with the other alone, `ensemble_aim` looks for what the ensemble gains by, and `earlier` is
+another version, checked out in the folder that `--earlier` names. Every peer runs alone, in a process of its own, for
+as many seconds as it is given; nothing else should run meanwhile. What the shards hold is not run again.
+Cohorts are those of `datasets.csv` in the data folder;
 `flchain@1825` is a cohort of event times as a binary one: the event by day 1825, whoever was censored before left out.
 """
 
@@ -52,6 +53,7 @@ PEERS = {
     "autoprog": None,
     "opening": None,
     "search": None,
+    "ensemble_aim": None,
     "earlier": None,
 }
 EVENT_COHORTS = ("gbsg2", "metabric", "flchain", "colon", "aids2", "dialysis", "framingham_cr", "pbc_cr", "mgus2")
@@ -150,7 +152,7 @@ def main() -> None:
     parser.add_argument("--budget", type=float, default=60.0)
     parser.add_argument("--seeds", type=int, nargs="+", default=[0, 1, 2])
     parser.add_argument("--events", action="store_true", help="cohorts of event times")
-    parser.add_argument("--peers", nargs="+", help="default: all but `opening`, `search` and `earlier`")
+    parser.add_argument("--peers", nargs="+", help="default: all but those of autoprog's parts and versions")
     parser.add_argument("--cohorts", nargs="+")
     asked = parser.parse_args()
     usual = EVENT_PEERS[:-1] if asked.events else ("autoprog", "autogluon", "flaml", "logistic")

@@ -93,6 +93,11 @@ def search(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float) -> A
     return autoprog(X, y, new, budget, {"opening": False})
 
 
+def ensemble_aim(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float) -> Any:
+    """Proposals by what they are worth beside the pipelines before them."""
+    return autoprog(X, y, new, budget, {"optimizer": {"aim": "ensemble"}})
+
+
 def earlier(X: pd.DataFrame, y: pd.Series, new: pd.DataFrame, budget: float) -> Any:
     """Another version of the package."""
     return autoprog(X, y, new, budget)
@@ -104,7 +109,7 @@ def main() -> None:
     X, y = load(cohort, Path(data))
     train, test, ya, yb = train_test_split(X, y, test_size=0.3, random_state=int(seed), stratify=y)
     start = time.perf_counter()
-    fits = {f.__name__: f for f in (logistic, flaml, autogluon, autoprog, opening, search, earlier)}
+    fits = {f.__name__: f for f in (logistic, flaml, autogluon, autoprog, opening, search, ensemble_aim, earlier)}
     p = np.clip(np.asarray(fits[peer](train, ya, test, float(budget)), dtype=float), 1e-6, 1 - 1e-6)
     seconds = round(time.perf_counter() - start, 1)
     scores = {"auc": roc_auc_score(yb, p), "brier": brier_score_loss(yb, p), "logloss": log_loss(yb, p)}

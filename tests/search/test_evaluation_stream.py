@@ -136,6 +136,17 @@ def test_order_and_slots_change_nothing(scores: dict[float, list[float | None]],
             assert score == pytest.approx(np.mean(gains))
 
 
+def test_a_race_is_decided_by_what_a_fold_counts_for(scores: dict[float, list[float | None]]) -> None:
+    """One is lost by its scores but not by its judge, the other the other way round; scores stay their own."""
+    scores.update({1.0: [0.5] * 10, 2.0: [0.9] * 10})
+    stream = stream_of()
+    alike = {i: configuration(alpha) for i, alpha in enumerate(scores)}
+    stream.add(0, alike, RACE, judge=lambda _, result: 1.4 - result.score)
+    weak, strong = sorted(stream.run(ShuffledDispatcher(2, 0), lambda: False), key=lambda e: e.number)
+    assert (weak.status, weak.score) == (Status.SUCCEEDED, 0.5)
+    assert (strong.status, set(strong.fold_scores)) == (Status.RACED_OUT, {0.9})
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_workers_that_join_are_given_folds_and_change_nothing(
     scores: dict[float, list[float | None]], seed: int

@@ -70,12 +70,15 @@ def test_a_search_runs_to_its_end(bench: Bench) -> None:
     assert not bench.runner(dispatcher).run_one()
 
 
-@pytest.mark.parametrize("after", [0, 1, 5, 14, 22])
-def test_a_search_that_was_left_goes_on_as_if_it_never_was(bench: Bench, after: int) -> None:
-    unbroken = bench.queue(seed=3)
+@pytest.mark.parametrize(
+    ("after", "aim"),
+    [(0, "pipeline"), (1, "pipeline"), (5, "pipeline"), (14, "pipeline"), (22, "pipeline"), (22, "ensemble")],
+)
+def test_a_search_that_was_left_goes_on_as_if_it_never_was(bench: Bench, after: int, aim: str) -> None:
+    unbroken = bench.queue(seed=3, optimizer={"aim": aim})
     whole = InlineDispatcher()
     bench.runner(whole).run_one()
-    broken = bench.queue(seed=3)
+    broken = bench.queue(seed=3, optimizer={"aim": aim})
     first: Runner
 
     def leave(call: int) -> CallStatus | None:
