@@ -68,8 +68,20 @@ def event_cohort(name: str) -> Cohort:
 @cache
 def labelled_visits() -> Cohort:
     """The visits of pbcseq, labelled by whether albumin is below 3.5 g/dl then."""
+    return _labelled_visits(lacks_every=0)
+
+
+@cache
+def partly_labelled_visits() -> Cohort:
+    """The same visits; every third row of the file has no label."""
+    return _labelled_visits(lacks_every=3)
+
+
+def _labelled_visits(lacks_every: int) -> Cohort:
     frame = pd.read_csv(io.BytesIO(gzip.decompress(event_file("pbcseq"))))
-    frame["low"] = (frame.pop("albumin") < 3.5).astype(int)
+    frame["low"] = (frame.pop("albumin") < 3.5).astype("Int64")
+    if lacks_every:
+        frame.loc[::lacks_every, "low"] = pd.NA
     outcome = {"patient": "patient_id", "visit_time": "visit_time", "horizon": 1, "column": "low", "positive": 1}
     spec = {"name": "albumin", "mode": "temporal", "outcome": outcome, "ignore": ["time", "event"]}
     return read_cohort(frame.to_csv(index=False).encode(), parse_spec(spec)).cohort

@@ -16,7 +16,7 @@ from autoprog.cohort.schema import Feature, FeatureKind
 from autoprog.cohort.spec import CohortSpec, FeatureSpec, judge_spec, parse_spec
 from autoprog.cohort.table import ReadLimits
 from autoprog.cohort.visit_histories import encode_visits
-from autoprog.cohort.visits import VisitTable
+from autoprog.cohort.visits import EarlierVisits, VisitTable
 from autoprog.cohort.windows import WindowSchema, windowed
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "BinaryOutcomeSpec",
     "Cohort",
     "CohortSpec",
+    "EarlierVisits",
     "EncodedPatients",
     "Feature",
     "FeatureKind",

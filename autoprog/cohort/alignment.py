@@ -10,21 +10,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import canonical_text
-from autoprog.cohort.cohort import Cohort
 from autoprog.cohort.messages import count_text
 from autoprog.cohort.schema import Feature
 from autoprog.errors import Fault, InvalidInputError
 
 
-def align(features: Sequence[Feature], cohort: Cohort, pointer: str) -> NDArray[np.float64]:
+def align(
+    features: Sequence[Feature], others: Sequence[Feature], cells: NDArray[np.float64], pointer: str
+) -> NDArray[np.float64]:
     """The matrix of another cohort in the order and coding of a model's features.
 
     Parameters
     ----------
     features : sequence of Feature
         What the model was trained on.
-    cohort : Cohort
-        The other patients; columns that the model does not know are passed over.
+    others : sequence of Feature, length n_others
+        What the other cohort has; columns that the model does not know are passed over.
+    cells : ndarray, shape = (n_rows, n_others)
+        Of its rows.
     pointer : str
         Where a fault points to.
 
@@ -39,15 +42,15 @@ def align(features: Sequence[Feature], cohort: Cohort, pointer: str) -> NDArray[
         With every feature that is absent, has another unit or is of another kind, and every category that the model
         has never seen.
     """
-    places = {feature.name: j for j, feature in enumerate(cohort.features)}
-    X = np.full((cohort.n_rows, len(features)), math.nan)
+    places = {feature.name: j for j, feature in enumerate(others)}
+    X = np.full((len(cells), len(features)), math.nan)
     faults: list[str] = []
     for j, feature in enumerate(features):
         if feature.name not in places:
             faults.append(f"the cohort has no feature {feature.name!r}, which the model needs")
             continue
-        other = cohort.features[places[feature.name]]
-        values = cohort.X[:, places[feature.name]]
+        other = others[places[feature.name]]
+        values = cells[:, places[feature.name]]
         if feature.unit and other.unit and feature.unit != other.unit:
             faults.append(f"{feature.name} is in {other.unit} here and in {feature.unit} in the model")
         if feature.kind == "numeric":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -100,6 +101,26 @@ class Cohort:
     def horizons(self) -> tuple[float, ...]:
         """Times at which risks are asked for, ascending; empty where the outcome has no time."""
         return self.time_to_event.horizons if self.time_to_event else ()
+
+    def with_features(self, features: tuple[Feature, ...], columns: Sequence[int]) -> Cohort:
+        """The cohort of some of the columns.
+
+        Parameters
+        ----------
+        features : tuple of Feature, length n_taken
+            What they are from now on.
+        columns : sequence of int, length n_taken
+            Indices of columns.
+
+        Returns
+        -------
+        Cohort
+            The same rows.
+        """
+        visits = self.visits
+        if visits is not None and visits.earlier is not None:
+            visits = replace(visits, earlier=replace(visits.earlier, X=visits.earlier.X[:, columns]))
+        return replace(self, features=features, X=self.X[:, columns], visits=visits)
 
     def take(self, rows: NDArray[np.intp]) -> Cohort:
         """The cohort of some of the rows.

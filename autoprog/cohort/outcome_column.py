@@ -112,13 +112,16 @@ def class_faults(column: str, n_with: int, n_without: int) -> tuple[Fault, ...]:
     )
 
 
-def dropped_warning(column: str, labels: Labels) -> tuple[str, ...]:
-    """A word on the rows without a label, where there are any."""
+def dropped_warning(column: str, labels: Labels, n_looked_back_on: int = 0) -> tuple[str, ...]:
+    """A word on the rows without a label, where there are any, and on those of them that later visits look back on."""
     n_dropped, n_rows = int((~labels.known).sum()), len(labels.known)
     if not n_dropped:
         return ()
     verb = "was" if n_dropped == 1 else "were"
-    return (f"{n_dropped:,} of {count_text(n_rows, 'row')} {verb} dropped: the outcome {short(column, 60)} is missing",)
+    text = f"{n_dropped:,} of {count_text(n_rows, 'row')} {verb} dropped: the outcome {short(column, 60)} is missing"
+    if n_looked_back_on:
+        text += f"; {n_looked_back_on:,} of them are looked back on at later visits"
+    return (text,)
 
 
 def _faults(cells: Cells, lines: NDArray[np.int64], spec: BinaryOutcomeSpec, values: Collection[str]) -> list[Fault]:

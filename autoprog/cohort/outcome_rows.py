@@ -19,6 +19,22 @@ MOST_MISSING = 0.5
 
 
 @dataclass(frozen=True, eq=False)
+class EarlierRows:
+    """Where a file's visits are that have no outcome and are looked back on.
+
+    Attributes
+    ----------
+    rows : ndarray, shape = (n_earlier,)
+        Indices of the file's rows.
+    visits : VisitTable
+        Whose they are, by the codes of the visits with an outcome, and when they were.
+    """
+
+    rows: NDArray[np.intp]
+    visits: VisitTable
+
+
+@dataclass(frozen=True, eq=False)
 class OutcomeRows:
     """The rows that have an outcome, and which.
 
@@ -33,7 +49,9 @@ class OutcomeRows:
     time : ndarray, shape = (n_kept,), or None
         float64; as in `Cohort`.
     visits : VisitTable or None
-        As in `Cohort`.
+        As in `Cohort`, without earlier ones.
+    earlier : EarlierRows or None
+        Visits without an outcome that those of `visits` look back on.
     faults : tuple of Fault
         Why they cannot be an outcome.
     warnings : tuple of str
@@ -45,6 +63,7 @@ class OutcomeRows:
     y: NDArray[np.int8]
     time: NDArray[np.float64] | None = None
     visits: VisitTable | None = None
+    earlier: EarlierRows | None = None
     faults: tuple[Fault, ...] = ()
     warnings: tuple[str, ...] = ()
 

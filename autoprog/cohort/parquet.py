@@ -16,20 +16,22 @@ from numpy.typing import NDArray
 from autoprog.cohort.cohort import Cohort
 from autoprog.cohort.outcome import outcome_from_json
 from autoprog.cohort.schema import Feature
-from autoprog.cohort.visits import VisitTable
+from autoprog.cohort.visits import EarlierVisits, VisitTable
 from autoprog.errors import ArtifactError
 
 _KEY = b"autoprog.cohort"
-_VERSION = 2
-_READ_VERSIONS = (1, 2)  # version 1 had binary outcomes alone
+_VERSION = 3
+_READ_VERSIONS = (1, 2, 3)  # version 1 had binary outcomes alone, version 2 no visits without an outcome
+_WITHOUT_EARLIER = 2  # what is written as it always was has the digest that it always had
+_NO_OUTCOME = -1
 
 
 def to_parquet(cohort: Cohort) -> bytes:
     """Write a cohort.
 
     The columns are the features in order, the outcome, and, where there are any, the follow-up times, the groups, and
-    the visits' patients and times; everything else stands in the schema's metadata as JSON. The same cohort gives the
-    same bytes, so that their digest names it.
+    the visits' patients and times; everything else stands in the schema's metadata as JSON. Visits that are only looked
+    back on are the last rows, and have no outcome. The same cohort gives the same bytes, so that their digest names it.
 
     Parameters
     ----------
@@ -41,16 +43,22 @@ def to_parquet(cohort: Cohort) -> bytes:
     bytes
         The file.
     """
-    columns: list[tuple[str, NDArray[Any]]] = [(f.name, x) for f, x in zip(cohort.features, cohort.X.T, strict=True)]
-    columns.append(("outcome", cohort.y))
+    earlier = None if cohort.visits is None else cohort.visits.earlier
+    n_earlier = 0 if earlier is None else len(earlier.time)
+    X = cohort.X if earlier is None else np.concatenate([cohort.X, earlier.X])
+    columns: list[tuple[str, NDArray[Any]]] = [(f.name, x) for f, x in zip(cohort.features, X.T, strict=True)]
+    columns.append(("outcome", _padded(cohort.y, n_earlier)))
     if cohort.time is not None:
-        columns.append(("time", cohort.time))
+        columns.append(("time", _padded(cohort.time, n_earlier)))
     if cohort.groups is not None:
-        columns.append(("groups", cohort.groups))
+        columns.append(("groups", _padded(cohort.groups, n_earlier)))
     if cohort.visits is not None:
-        columns += [("patient", cohort.visits.patient), ("visit_time", cohort.visits.time)]
+        patient, time = cohort.visits.patient, cohort.visits.time
+        if earlier is not None:
+            patient, time = np.concatenate([patient, earlier.patient]), np.concatenate([time, earlier.time])
+        columns += [("patient", patient), ("visit_time", time)]
     description = {
-        "version": _VERSION,
+        "version": _VERSION if n_earlier else _WITHOUT_EARLIER,
         "name": cohort.name,
         "mode": cohort.mode,
         "outcome": asdict(cohort.outcome),
@@ -58,6 +66,7 @@ def to_parquet(cohort: Cohort) -> bytes:
         "has_time": cohort.time is not None,
         "has_groups": cohort.groups is not None,
         "has_visits": cohort.visits is not None,
+        **({"n_earlier": n_earlier} if n_earlier else {}),
     }
     arrays = [pa.array(values) for _, values in columns]
     fields = [pa.field(name, array.type, nullable=False) for (name, _), array in zip(columns, arrays, strict=True)]
@@ -65,6 +74,11 @@ def to_parquet(cohort: Cohort) -> bytes:
     out = io.BytesIO()
     pq.write_table(pa.Table.from_arrays(arrays, schema=schema), out, compression="zstd")
     return out.getvalue()
+
+
+def _padded(values: NDArray[Any], n: int) -> NDArray[Any]:
+    """With as many rows without an outcome behind them."""
+    return np.concatenate([values, np.full(n, _NO_OUTCOME, dtype=values.dtype)]) if n else values
 
 
 def from_parquet(source: bytes | Path | BinaryIO) -> Cohort:
@@ -104,20 +118,24 @@ def _cohort(table: pa.Table, description: dict[str, Any]) -> Cohort:
     features = tuple(Feature(**{**f, "levels": tuple(f["levels"])}) for f in description["features"])
     columns = [column.to_numpy() for column in table.columns]
     n = len(features)
+    X = np.column_stack(columns[:n]).astype(np.float64, copy=False)
+    n_rows = len(X) - int(description.get("n_earlier", 0))
     rest = iter(columns[n:])
     y = next(rest).astype(np.int8, copy=False)
     time = next(rest).astype(np.float64, copy=False) if description.get("has_time") else None
     groups = next(rest).astype(np.int64, copy=False) if description["has_groups"] else None
     visits = None
     if description.get("has_visits"):
-        visits = VisitTable(next(rest).astype(np.int64, copy=False), next(rest).astype(np.float64, copy=False))
+        patient, at = next(rest).astype(np.int64, copy=False), next(rest).astype(np.float64, copy=False)
+        earlier = EarlierVisits(X[n_rows:], patient[n_rows:], at[n_rows:]) if n_rows < len(X) else None
+        visits = VisitTable(patient[:n_rows], at[:n_rows], earlier)
     return Cohort(
         name=description["name"],
         outcome=outcome_from_json(description["outcome"]),
         features=features,
-        X=np.column_stack(columns[:n]).astype(np.float64, copy=False),
-        y=y,
-        groups=groups,
-        time=time,
+        X=X[:n_rows],
+        y=y[:n_rows],
+        groups=None if groups is None else groups[:n_rows],
+        time=None if time is None else time[:n_rows],
         visits=visits,
     )

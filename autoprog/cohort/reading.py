@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -25,7 +25,7 @@ from autoprog.cohort.spec import CohortSpec
 from autoprog.cohort.spec_faults import spec_faults
 from autoprog.cohort.table import ReadLimits, Table
 from autoprog.cohort.visit_rows import read_visit_events, read_visit_labels
-from autoprog.cohort.visits import VisitTable
+from autoprog.cohort.visits import EarlierVisits, VisitTable
 from autoprog.cohort.windows import WindowSchema, name_faults
 from autoprog.errors import Fault, InvalidInputError
 
@@ -95,26 +95,34 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
         raise InvalidInputError(capped(faults, "/file"))
     outcome = _read_outcome(table, spec)
     known = table if outcome is None else table.take(outcome.rows)
-    features = _read_features(known, spec)
+    earlier = None if outcome is None else outcome.earlier
+    # What is looked back on may have levels of its own.
+    seen = known if outcome is None or earlier is None else table.take(np.concatenate([outcome.rows, earlier.rows]))
+    features = _read_features(seen, spec)
     groups, group_faults = _read_groups(known, spec, None if outcome is None else outcome.visits)
     faults += [*(outcome.faults if outcome else ()), *features.faults, *group_faults]
     if faults or outcome is None or outcome.outcome is None:
         raise InvalidInputError(capped(faults, "/file"))
+    n, visits = known.n_rows, outcome.visits
+    if visits is not None and earlier is not None:
+        looked_back_on = EarlierVisits(features.X[n:], earlier.visits.patient, earlier.visits.time)
+        visits = replace(visits, earlier=looked_back_on)
     cohort = Cohort(
         name=spec.name,
         outcome=outcome.outcome,
         features=features.features,
-        X=features.X,
+        X=features.X[:n],
         y=outcome.y,
         groups=groups,
         time=outcome.time,
-        visits=outcome.visits,
+        visits=visits,
     )
     if cohort.visits is not None and (clashes := name_faults([f.name for f in WindowSchema.of(cohort).windowed])):
         raise InvalidInputError(capped(clashes, "/file"))
     warnings = [*outcome.warnings, *features.warnings, *cohort_warnings(cohort)]
-    n_dropped = table.n_rows - known.n_rows
-    return Intake(cohort, table.n_rows, n_dropped, capped_warnings(warnings), sample_size(cohort), follow_up(cohort))
+    return Intake(
+        cohort, table.n_rows, table.n_rows - n, capped_warnings(warnings), sample_size(cohort), follow_up(cohort)
+    )
 
 
 def file_faults(source: Path | bytes, limits: ReadLimits = _NO_LIMITS_GIVEN) -> tuple[Fault, ...]:

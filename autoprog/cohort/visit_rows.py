@@ -17,7 +17,7 @@ from autoprog.cohort.inference import number_faults, observed_values, sort_level
 from autoprog.cohort.messages import column_pointer, count_text, rows_text
 from autoprog.cohort.outcome import TimeToEvent, Visits
 from autoprog.cohort.outcome_column import class_faults, dropped_warning, read_labels
-from autoprog.cohort.outcome_rows import OutcomeRows
+from autoprog.cohort.outcome_rows import EarlierRows, OutcomeRows
 from autoprog.cohort.outcome_spec import VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.table import Table
 from autoprog.cohort.visits import VisitTable
@@ -68,7 +68,11 @@ def read_visit_events(table: Table, spec: VisitEventSpec, na_values: Sequence[st
     faults = _horizon_faults(spec, times.causes, visits, time, y)
     if faults:
         return OutcomeRows.refused(faults, table.n_rows)
-    warnings = [*_dropped(times, left, spec), *uncensored_warning(spec, y), *_single_visits(visits)]
+    warnings = [
+        *_dropped(times, left, spec),
+        *uncensored_warning(spec, y),
+        *_single_visits(np.bincount(visits.patient)),
+    ]
     event = TimeToEvent(spec.time, spec.event, times.causes[0], (spec.horizon,), times.causes[1:], spec.censored)
     outcome = Visits(spec.patient, spec.visit_time, spec.horizon, event)
     return OutcomeRows(outcome, rows, y, time=time, visits=visits, warnings=tuple(warnings))
@@ -89,7 +93,7 @@ def read_visit_labels(table: Table, spec: VisitLabelSpec, na_values: Sequence[st
     Returns
     -------
     OutcomeRows
-        The visits with a label, by patient and time.
+        The visits with a label, by patient and time, and those without one that they look back on.
     """
     keys = _read_keys(table, spec, na_values)
     labels = read_labels(table, spec, na_values)
@@ -98,14 +102,18 @@ def read_visit_labels(table: Table, spec: VisitLabelSpec, na_values: Sequence[st
         return OutcomeRows.refused(faults, table.n_rows)
     rows = _sorted(keys, labels.known)
     visits = VisitTable(_codes(keys.patient[rows]), keys.visit_time[rows])
+    earlier = _earlier(keys, rows, labels.known)
     y = labels.positive[rows]
     n_with, n_without = (len(np.unique(visits.patient[y == label])) for label in (1, 0))
     faults = class_faults(spec.column, n_with, n_without)
     if faults:
         return OutcomeRows.refused(faults, table.n_rows)
     outcome = Visits(spec.patient, spec.visit_time, spec.horizon, labels.outcome)
-    warnings = (*dropped_warning(spec.column, labels), *_single_visits(visits))
-    return OutcomeRows(outcome, rows, y, visits=visits, warnings=warnings)
+    n_visits = np.bincount(visits.patient) + np.bincount(earlier.visits.patient, minlength=visits.n_patients)
+    dropped = dropped_warning(spec.column, labels, n_looked_back_on=len(earlier.rows))
+    warnings = (*dropped, *_single_visits(n_visits))
+    found = earlier if len(earlier.rows) else None
+    return OutcomeRows(outcome, rows, y, visits=visits, earlier=found, warnings=warnings)
 
 
 def _read_keys(table: Table, spec: VisitEventSpec | VisitLabelSpec, na_values: Sequence[str]) -> _Keys:
@@ -196,6 +204,15 @@ def _sorted(keys: _Keys, kept: NDArray[np.bool_]) -> NDArray[np.intp]:
     return rows[np.lexsort((keys.visit_time[rows], keys.patient[rows]))]
 
 
+def _earlier(keys: _Keys, rows: NDArray[np.intp], known: NDArray[np.bool_]) -> EarlierRows:
+    """The visits without a label before the last labelled one of their patient."""
+    last = np.full(int(keys.patient.max(initial=-1)) + 1, -np.inf)
+    last[keys.patient[rows]] = keys.visit_time[rows]  # ascending within a patient
+    earlier = _sorted(keys, ~known & (keys.visit_time < last[keys.patient]))
+    codes = np.searchsorted(np.unique(keys.patient[rows]), keys.patient[earlier])
+    return EarlierRows(earlier, VisitTable(codes.astype(np.int64), keys.visit_time[earlier]))
+
+
 def _codes(patient: NDArray[np.int64]) -> NDArray[np.int64]:
     """Codes without gaps, in the same order."""
     codes: NDArray[np.int64] = np.unique(patient, return_inverse=True)[1].astype(np.int64)
@@ -214,10 +231,11 @@ def _dropped(times: EventTimes, left: NDArray[np.float64], spec: VisitEventSpec)
     return warnings
 
 
-def _single_visits(visits: VisitTable) -> list[str]:
-    sizes = np.bincount(visits.patient)
-    n = int((sizes == 1).sum())
+def _single_visits(n_visits: NDArray[np.int64]) -> list[str]:
+    n = int((n_visits == 1).sum())
     if not n:
         return []
     have = "has" if n == 1 else "have"
-    return [f"{n:,} of {count_text(len(sizes), 'patient')} {have} a single visit, which shows nothing of their course"]
+    return [
+        f"{n:,} of {count_text(len(n_visits), 'patient')} {have} a single visit, which shows nothing of their course"
+    ]

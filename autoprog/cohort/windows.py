@@ -77,8 +77,8 @@ class WindowSchema:
         ValueError
             If the cohort is not one of visits.
         """
-        patient = visits_of(cohort).patient
-        return cls(cohort.features, tuple(_varies(x, patient) for x in cohort.X.T))
+        history = _History.of(cohort)
+        return cls(cohort.features, tuple(_varies(x, history.visits.patient) for x in history.X.T))
 
     @property
     def windowed(self) -> tuple[Feature, ...]:
@@ -103,8 +103,8 @@ def windowed(cohort: Cohort, window: int, schema: WindowSchema | None = None) ->
     Returns
     -------
     Cohort
-        The same visits with other features. A row depends on the patient's visits up to its own, and on no other; the
-        features' ranges and shares of missing cells are those of the whole result.
+        The same visits with other features. A row depends on the patient's visits up to its own, with those that have
+        no outcome, and on no other; the features' ranges and shares of missing cells are those of the whole result.
 
     Raises
     ------
@@ -119,11 +119,17 @@ def windowed(cohort: Cohort, window: int, schema: WindowSchema | None = None) ->
     if faults:
         raise InvalidInputError(faults)
     features: list[Feature] = []
+    history, visits = _History.of(cohort), visits_of(cohort)
     X = np.empty((cohort.n_rows, len(names)))
-    for j, (feature, x) in enumerate(window_columns(schema, cohort.X, visits_of(cohort), window)):
-        features.append(_described(feature, x))
-        X[:, j] = x
-    return replace(cohort, features=tuple(features), X=X)
+    for j, (feature, x) in enumerate(window_columns(schema, history.X, history.visits, window)):
+        X[:, j] = x[history.rows]
+        features.append(_described(feature, X[:, j]))
+    return replace(
+        cohort,
+        features=tuple(features),
+        X=X,
+        visits=visits if visits.earlier is None else replace(visits, earlier=None),
+    )
 
 
 def window_columns(
@@ -205,6 +211,27 @@ def visits_of(cohort: Cohort) -> VisitTable:
         msg = f"cohort {short(cohort.name)} has no visits: its mode is {cohort.mode!r}"
         raise ValueError(msg)
     return cohort.visits
+
+
+@dataclass(frozen=True, eq=False)
+class _History:
+    """All visits of a cohort, with those that are only looked back on, and where among them the cohort's rows are."""
+
+    X: NDArray[np.float64]
+    visits: VisitTable
+    rows: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, cohort: Cohort) -> _History:
+        visits = visits_of(cohort)
+        earlier = visits.earlier
+        if earlier is None:
+            return cls(cohort.X, visits, np.arange(cohort.n_rows))
+        patient = np.concatenate([visits.patient, earlier.patient])
+        time = np.concatenate([visits.time, earlier.time])
+        order = np.lexsort((time, patient))
+        X = np.concatenate([cohort.X, earlier.X])[order]
+        return cls(X, VisitTable(patient[order], time[order]), np.flatnonzero(order < cohort.n_rows))
 
 
 def _varies(x: NDArray[np.float64], patient: NDArray[np.int64]) -> bool:

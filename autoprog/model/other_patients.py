@@ -106,8 +106,10 @@ def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Faul
     InvalidInputError
         With these faults, and with every feature that is absent or differs in unit or categories.
     """
+    earlier = None if cohort.visits is None else cohort.visits.earlier
+    cells = cohort.X if earlier is None else np.concatenate([cohort.X, earlier.X])
     try:
-        X = align(model.inputs, cohort, _POINTER)
+        aligned = align(model.inputs, cohort.features, cells, _POINTER)
     except InvalidInputError as error:
         raise InvalidInputError([*error.faults, *faults]) from None
     if faults:
@@ -117,9 +119,13 @@ def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Faul
         event = replace(cohort.time_to_event, horizons=model.horizons)
         outcome = replace(outcome, of=event) if isinstance(outcome, Visits) else event
     cohort = replace(cohort, outcome=outcome)
+    X = aligned[: cohort.n_rows]
     if model.windows is None:
         return OtherPatients(cohort, X, X)
-    taken = replace(cohort, features=model.inputs, X=X)
+    visits = cohort.visits
+    if visits is not None and earlier is not None:
+        visits = replace(visits, earlier=replace(earlier, X=aligned[cohort.n_rows :]))
+    taken = replace(cohort, features=model.inputs, X=X, visits=visits)
     lengths = sorted({member.window or 1 for member in model.members})
     return OtherPatients(cohort, X, {w: windowed(taken, w, model.windows).X for w in lengths})
 

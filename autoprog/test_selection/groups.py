@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from autoprog.cohort import Cohort
 from autoprog.errors import Fault, InvalidInputError
@@ -35,7 +34,7 @@ def restricted(cohort: Cohort, names: frozenset[str]) -> Cohort:
         Same rows, outcomes and groups.
     """
     columns = [j for j, feature in enumerate(cohort.features) if feature.name in names]
-    return replace(cohort, features=tuple(cohort.features[j] for j in columns), X=cohort.X[:, columns])
+    return cohort.with_features(tuple(cohort.features[j] for j in columns), columns)
 
 
 def check_tests(cohort: Cohort, tests: Sequence[DiagnosticTest]) -> list[Fault]:

@@ -31,7 +31,7 @@ def test_columns_and_codes_become_the_models() -> None:
         [[0, 1, 3, 0, 50], [1, 0, 1, 1, 61], [np.nan, 0, np.nan, np.nan, np.nan]],
     )
     expected = [[50, 1, 2, 0.5], [61, 0, 0, 2.0], [np.nan] * 4]
-    np.testing.assert_array_equal(align(MODEL, other, "/cohort_id"), expected)
+    np.testing.assert_array_equal(align(MODEL, other.features, other.X, "/cohort_id"), expected)
 
 
 def test_every_difference_is_named_at_once() -> None:
@@ -44,7 +44,7 @@ def test_every_difference_is_named_at_once() -> None:
         [[600, 2, 0], [700, 2, 1], [800, 0, 0]],
     )
     with pytest.raises(InvalidInputError) as caught:
-        align(MODEL, other, "/cohort_id")
+        align(MODEL, other.features, other.X, "/cohort_id")
     assert {f.pointer for f in caught.value.faults} == {"/cohort_id"}
     details = [f.detail for f in caught.value.faults]
     assert details == [

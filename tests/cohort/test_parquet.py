@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import io
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from autoprog.cohort import Binary, Cohort, Feature, cleveland, from_parquet, read_cohort, to_parquet
 from autoprog.errors import ArtifactError
-from tests.cohorts import event_cohort, labelled_visits
+from tests.cohorts import event_cohort, labelled_visits, partly_labelled_visits
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +61,25 @@ def test_times_competing_causes_and_visits_come_back(name: str) -> None:
 
 def test_labels_of_visits_come_back() -> None:
     assert_same(from_parquet(to_parquet(labelled_visits())), labelled_visits())
+
+
+def test_visits_without_an_outcome_come_back_and_others_have_the_bytes_they_had() -> None:
+    whole, cohort = labelled_visits(), partly_labelled_visits()
+    assert cohort.visits is not None
+    assert cohort.visits.earlier is not None
+    content = to_parquet(cohort)
+    again = from_parquet(content)
+    assert to_parquet(again) == content
+    assert_same(again, cohort)
+    assert again.visits is not None
+    assert again.visits.earlier is not None
+    for name in ("X", "patient", "time"):
+        np.testing.assert_array_equal(getattr(again.visits.earlier, name), getattr(cohort.visits.earlier, name))
+
+    def version(content: bytes) -> int:
+        return int(json.loads(pq.read_schema(io.BytesIO(content)).metadata[b"autoprog.cohort"])["version"])
+
+    assert (version(content), version(to_parquet(whole))) == (3, 2)
 
 
 def test_a_file_of_the_first_version_is_read() -> None:

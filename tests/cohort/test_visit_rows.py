@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autoprog.cohort import Binary, Cohort, Intake, TimeToEvent, Visits, VisitTable
+from autoprog.cohort import Binary, Cohort, Intake, TimeToEvent, Visits, VisitTable, windowed
 from tests.cohort.tables import faults_of, read, the_fault
 from tests.cohorts import labelled_visits
 
@@ -167,7 +167,40 @@ def test_labels_count_patients_not_visits() -> None:
     missing = changed(labelled(), septic={0: "", 1: ""})
     found = read(missing, mode="temporal", outcome=LABEL)
     assert found.n_dropped == 2
-    assert "2 of 60 rows were dropped: the outcome 'septic' is missing" in found.warnings
+    looked_back_on = "; 2 of them are looked back on at later visits"
+    assert f"2 of 60 rows were dropped: the outcome 'septic' is missing{looked_back_on}" in found.warnings
+
+
+def test_visits_without_a_label_are_looked_back_on() -> None:
+    """Windows are those of all visits, with the rows of the labelled ones; so are levels and what varies."""
+    units: Columns = {"unit": ["icu", "ward", "ward"] * 20, "id": [f"p{i:02}" for i in np.repeat(np.arange(20), 3)]}
+    whole = read(labelled(**units), mode="temporal", outcome=LABEL).cohort
+    # The first visit of the first patient, the middle one of the second, the last one of the third, all of the fourth.
+    lacking = [0, 4, 8, 9, 10, 11]
+    part = read(changed(labelled(**units), septic=dict.fromkeys(lacking, "")), mode="temporal", outcome=LABEL).cohort
+    kept = np.setdiff1d(np.arange(60), lacking)
+    earlier = visits_of(part).earlier
+    assert earlier is not None
+    assert list(zip(earlier.patient.tolist(), earlier.time.tolist(), strict=True)) == [(0, 0.0), (1, 3.0)]
+    np.testing.assert_array_equal(visits_of(part).time, visits_of(whole).time[kept])
+    for window in (1, 2, 3):
+        expected = windowed(whole, window)
+        found = windowed(part, window)
+        assert [f.name for f in found.features] == [f.name for f in expected.features]
+        np.testing.assert_array_equal(found.X, expected.X[kept])
+        assert visits_of(found).earlier is None
+    np.testing.assert_array_equal(part.y, whole.y[kept])
+
+
+def test_a_level_of_an_unlabelled_visit_is_one_of_the_feature() -> None:
+    columns = changed(labelled(unit=["ward", "icu", "ward"] * 20), septic={1: ""}, unit={1: "theatre"})
+    cohort = read(columns, mode="temporal", outcome=LABEL).cohort
+    assert cohort.features[1].levels == ("icu", "theatre", "ward")
+
+
+def test_a_patient_with_one_labelled_visit_and_earlier_ones_is_no_single_visit() -> None:
+    found = read(changed(labelled(), septic={3: "", 4: ""}), mode="temporal", outcome=LABEL)
+    assert not [warning for warning in found.warnings if "single visit" in warning]
 
 
 def test_the_labels_of_real_visits() -> None:
