@@ -123,7 +123,8 @@ def _post_cohort(client: httpx2.Client, console: Console) -> Json:
     cohort = _accepted(client.post("/v1/cohorts", files=parts))
     console.print(
         f"cohort {cohort['name']}: {cohort['n_patients']} patients, {len(cohort['features'])} features, "
-        f"event rate {cohort['event_rate']:.2f}; smallest sample advised {cohort['sample_size']['riley_minimum']}",
+        f"event rate {cohort['event_rate']:.2f}; smallest sample advised {cohort['sample_size']['riley_minimum']:,} "
+        f"for a regression, {cohort['sample_size']['flexible_minimum']:,} for forests and boosting",
         highlight=False,
     )
     return cohort

@@ -7,7 +7,7 @@ from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from autoprog.cohort import FeatureKind, Mode
+from autoprog.cohort import FeatureKind, Mode, Verdict
 from autoprog.metalearning import ClinicalGroup
 
 _FROM_ATTRIBUTES = ConfigDict(from_attributes=True)
@@ -88,13 +88,21 @@ class FollowUpDocument(BaseModel):
 
 
 class SampleSizeDocument(BaseModel):
-    """Whether there are enough patients for a model of all features (Riley et al. 2020, BMJ 368:m441)."""
+    """Whether there are enough patients for a model of all features."""
 
     model_config = _FROM_ATTRIBUTES
 
-    riley_minimum: int
+    n_parameters: int = Field(description="columns of the design matrix, of visits those of their windows")
+    riley_minimum: int = Field(description="patients that a regression needs (Riley et al. 2020, BMJ 368:m441)")
+    flexible_minimum: int = Field(
+        description="patients below which forests, boosting and networks are bound to be unstable, which may need more "
+        "(van der Ploeg et al. 2014, BMC Med Res Methodol 14:137)"
+    )
+    validation_minimum: int = Field(
+        description="patients of another place or time that a validation needs (Riley et al. 2024, BMJ 384:e074821)"
+    )
     events_per_predictor: float
-    verdict: str
+    verdict: Verdict
 
 
 class CohortBody(BaseModel):

@@ -11,7 +11,7 @@ from autoprog.cohort.parquet import from_parquet, to_parquet
 from autoprog.cohort.patients import EncodedPatients, encode_patients, read_patients, read_visits
 from autoprog.cohort.reading import Intake, file_faults, read_cohort
 from autoprog.cohort.requirements import classified
-from autoprog.cohort.sample_size import SampleSize, riley_minimum, riley_minimum_of_times, sample_size
+from autoprog.cohort.sample_size import SampleSize, Verdict, riley_minimum, riley_minimum_of_times, sample_size
 from autoprog.cohort.schema import Feature, FeatureKind
 from autoprog.cohort.spec import CohortSpec, FeatureSpec, judge_spec, parse_spec
 from autoprog.cohort.table import ReadLimits
@@ -37,6 +37,7 @@ __all__ = [
     "SampleSize",
     "TimeToEvent",
     "TimeToEventSpec",
+    "Verdict",
     "VisitEventSpec",
     "VisitLabelSpec",
     "VisitTable",

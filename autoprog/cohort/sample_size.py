@@ -1,4 +1,4 @@
-"""How many patients a prognostic model needs: Riley's minimum for a binary outcome and for a time to an event.
+"""How many patients a prognostic model needs: Riley's minimum for a regression, and what flexible learners need.
 
 Notation:
 
@@ -21,6 +21,8 @@ Riley RD, Snell KIE, Ensor J, et al. Minimum sample size for developing a multiv
 binary and time-to-event outcomes. Stat Med 2019;38:1276-96.
 Riley RD, Ensor J, Snell KIE, et al. Calculating the sample size required for developing a clinical prediction model.
 BMJ 2020;368:m441.
+van der Ploeg T, Austin PC, Steyerberg EW. Modern modelling techniques are data hungry. BMC Med Res Methodol 2014;14:137
+(that support vector machines, forests and networks need ten times and more of what a regression does).
 """
 
 from __future__ import annotations
@@ -35,10 +37,16 @@ import numpy as np
 from autoprog.cohort.cohort import Cohort
 from autoprog.cohort.follow_up import follow_up
 from autoprog.cohort.schema import Feature
+from autoprog.cohort.validation_size import normal_predictor, validation_minimum, validation_minimum_of_times
+from autoprog.cohort.windows import WindowSchema
 
 ANTICIPATED_NAGELKERKE_R2 = 0.15
 """What BMJ 2020;368:m441 advises to anticipate where nothing is known of earlier models' performance."""
 
+Verdict = Literal["insufficient", "sufficient_for_regression", "sufficient"]
+
+# Flexible learners need at least so many times the patients of a regression.
+_FLEXIBLE = 10
 _SHRINKAGE = 0.9
 _OPTIMISM = 0.05  # of Nagelkerke's R^2
 _MARGIN = 0.05  # of the estimated overall risk
@@ -52,46 +60,67 @@ class SampleSize:
 
     Attributes
     ----------
+    n_parameters : int
+        Candidate predictor parameters: columns of the design matrix, of visits those of their windows.
     riley_minimum : int
-        Patients that a regression model with these candidate predictors needs.
+        Patients that a regression with these candidate predictors needs.
+    flexible_minimum : int
+        Patients below which forests, boosting and networks are bound to be unstable: ten times as many, and it may
+        take more.
+    validation_minimum : int
+        Patients of another place, or of a later time, that a validation of the model needs.
     events_per_predictor : float
         Patients with the outcome per candidate predictor parameter.
-    verdict : {"sufficient", "insufficient"}
-        Whether the cohort has at least the minimum.
+    verdict : {"insufficient", "sufficient_for_regression", "sufficient"}
+        Whether the cohort has fewer patients than the first minimum, fewer than the second, or at least that.
     """
 
+    n_parameters: int
     riley_minimum: int
+    flexible_minimum: int
+    validation_minimum: int
     events_per_predictor: float
-    verdict: Literal["sufficient", "insufficient"]
+    verdict: Verdict
 
 
 def sample_size(cohort: Cohort) -> SampleSize:
-    """Compare a cohort with Riley's minimum.
+    """Compare a cohort with the sizes that its features ask for.
 
     Parameters
     ----------
     cohort : Cohort
-        Its features are the candidate predictors; Nagelkerke's R^2 is anticipated to be 0.15. Of visits the patients
-        are counted, as one patient's visits are no independent evidence, and followed up from the first.
+        Its features are the candidate predictors, of visits those of their windows; Nagelkerke's R^2 is anticipated to
+        be 0.15. Of visits the patients are counted, as one patient's visits are no independent evidence, and followed
+        up from the first.
 
     Returns
     -------
     SampleSize
-        The minimum and the verdict.
+        The minima and the verdict.
     """
-    p = max(n_parameters(cohort.features), 1)
+    features = cohort.features if cohort.visits is None else WindowSchema.of(cohort).windowed
+    p = max(n_parameters(features), 1)
     followed, n = follow_up(cohort), cohort.n_patients
     if followed is None:
         n_events = n_with_outcome(cohort)
-        minimum = riley_minimum(p, cohort.event_rate)
+        phi = cohort.event_rate
+        minimum = riley_minimum(p, phi)
+        elsewhere = validation_minimum(*normal_predictor(phi, ANTICIPATED_NAGELKERKE_R2 * max_cox_snell_r2(phi)))
     else:
         n_events = next(iter(followed.events.values()))
         rate, mean_follow_up = n_events / followed.person_time, followed.person_time / n
         minimum = riley_minimum_of_times(p, rate, mean_follow_up, cohort.horizons)
+        r2 = ANTICIPATED_NAGELKERKE_R2 * max_cox_snell_r2_of_times(rate * mean_follow_up)
+        elsewhere = validation_minimum_of_times(r2, rate, mean_follow_up, cohort.horizons)
+    flexible = _FLEXIBLE * minimum
+    verdict: Verdict = "sufficient" if n >= flexible else "sufficient_for_regression"
     return SampleSize(
+        n_parameters=p,
         riley_minimum=minimum,
+        flexible_minimum=flexible,
+        validation_minimum=elsewhere,
         events_per_predictor=n_events / p,
-        verdict="sufficient" if n >= minimum else "insufficient",
+        verdict=verdict if n >= minimum else "insufficient",
     )
 
 
@@ -186,7 +215,7 @@ def riley_minimum_of_times(
             f"got p={p}, rate={rate}, mean_follow_up={mean_follow_up}, horizons={tuple(horizons)}"
         )
         raise ValueError(msg)
-    r2_max = 1 - math.exp(2 * (phi * math.log(phi) - phi))
+    r2_max = max_cox_snell_r2_of_times(phi)
     by_model = _patients_for_model(p, r2_max, r2)
     # of the interval for the risk 1 - exp(-rate * horizon) the lower half is the wider one
     units = [h / mean_follow_up for h in horizons]  # of the mean follow-up, in which the rate is phi
@@ -223,6 +252,22 @@ def max_cox_snell_r2(phi: float) -> float:
     Stat Med 2019;38:1276-96, equation 23.
     """
     return 1 - math.exp(2 * (phi * math.log(phi) + (1 - phi) * math.log(1 - phi)))
+
+
+def max_cox_snell_r2_of_times(phi: float) -> float:
+    """The same of a time to an event, by the likelihood of a constant rate.
+
+    Parameters
+    ----------
+    phi : float
+        Share of patients with the event, in (0, 1].
+
+    Returns
+    -------
+    float
+        Below 1.
+    """
+    return 1 - math.exp(2 * (phi * math.log(phi) - phi))
 
 
 def _patients_for_shrinkage(p: int, r2: float, shrinkage: float) -> int:

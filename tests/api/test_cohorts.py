@@ -47,7 +47,9 @@ def test_a_cohort_is_made_and_shown_back(client: TestClient, files: Files) -> No
         "name": "age", "kind": "numeric", "unit": "years", "meta_group": "demographics", "levels": [],
         "missing_fraction": 0.0, "minimum": 29.0, "maximum": 77.0,
     }  # fmt: skip
-    assert set(document["sample_size"]) == {"riley_minimum", "events_per_predictor", "verdict"}
+    assert document["sample_size"]["verdict"] == "insufficient"
+    assert document["sample_size"]["riley_minimum"] * 10 == document["sample_size"]["flexible_minimum"]
+    assert document["sample_size"]["validation_minimum"] > 100
     content = files.get("cohorts", document["sha256"])
     assert hashlib.sha256(content).hexdigest() == document["sha256"]
     assert from_parquet(content).n_patients == cleveland_cohort().n_patients

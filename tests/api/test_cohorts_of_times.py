@@ -34,7 +34,9 @@ def test_a_survival_cohort_is_made_and_shown_back(client: TestClient, files: Fil
     assert document["event_rate"] == pytest.approx(115 / 1384)
     followed = document["follow_up"]
     assert (followed["events"], followed["n_censored"], followed["median"]) == ({"1": 115, "2": 860}, 409, 184)
-    assert set(document["sample_size"]) == {"riley_minimum", "events_per_predictor", "verdict"}
+    assert document["sample_size"]["verdict"] == "sufficient_for_regression"
+    assert document["sample_size"]["riley_minimum"] * 10 == document["sample_size"]["flexible_minimum"]
+    assert document["sample_size"]["validation_minimum"] > 100
     stored = from_parquet(files.get("cohorts", document["sha256"]))
     assert (stored.mode, stored.horizons) == ("survival", (60.0, 120.0, 240.0))
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from autoprog.cohort import follow_up, riley_minimum, riley_minimum_of_times, sample_size
+from autoprog.cohort import WindowSchema, follow_up, riley_minimum, riley_minimum_of_times, sample_size
 from autoprog.cohort.sample_size import n_parameters
 from tests.cohorts import event_cohort, labelled_visits
 
@@ -81,20 +81,23 @@ def test_what_is_out_of_range_is_refused(
 @pytest.mark.parametrize("name", ["veteran", "mgus2", "pbcseq"])
 def test_the_event_of_interest_and_patients_are_counted(name: str) -> None:
     cohort = event_cohort(name)
-    followed, size, p = follow_up(cohort), sample_size(cohort), n_parameters(cohort.features)
+    features = cohort.features if cohort.visits is None else WindowSchema.of(cohort).windowed
+    followed, size, p = follow_up(cohort), sample_size(cohort), n_parameters(features)
+    assert size.n_parameters == p
     assert followed is not None
     assert size.events_per_predictor == pytest.approx(followed.events["1"] / p)
     rate = followed.events["1"] / followed.person_time
     mean = followed.person_time / cohort.n_patients
     assert size.riley_minimum == riley_minimum_of_times(p, rate, mean, cohort.horizons)
-    assert (size.verdict == "sufficient") == (cohort.n_patients >= size.riley_minimum)
+    assert (size.verdict == "insufficient") == (cohort.n_patients < size.riley_minimum)
 
 
 def test_of_labelled_visits_the_patients_are_counted() -> None:
     cohort = labelled_visits()
     assert cohort.visits is not None
-    size, p = sample_size(cohort), n_parameters(cohort.features)
+    size, p = sample_size(cohort), n_parameters(WindowSchema.of(cohort).windowed)
+    assert p > 3 * len(cohort.features)
     n_events = len(set(cohort.visits.patient[cohort.y == 1].tolist()))
     assert size.events_per_predictor == pytest.approx(n_events / p)
     assert size.riley_minimum == riley_minimum(p, float(np.mean(cohort.y)))
-    assert (size.verdict == "sufficient") == (cohort.n_patients >= size.riley_minimum)
+    assert (size.verdict == "insufficient") == (cohort.n_patients < size.riley_minimum)

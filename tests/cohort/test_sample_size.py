@@ -59,12 +59,15 @@ def test_cleveland_is_too_small_for_its_candidates() -> None:
     size = sample_size(read_cohort(content, spec).cohort)
     assert size.events_per_predictor == pytest.approx(139 / (10 + 3 + 2 + 2))
     assert size.riley_minimum == riley_minimum(17, 139 / 303)
+    assert (size.n_parameters, size.flexible_minimum) == (17, 10 * size.riley_minimum)
     assert size.verdict == "insufficient"
 
 
 def test_the_verdict_turns_at_the_minimum() -> None:
     minimum = riley_minimum(1, 0.5)
-    for n, verdict in ((minimum, "sufficient"), (minimum - 2, "insufficient")):
+    regression = "sufficient_for_regression"
+    sizes = [(minimum - 2, "insufficient"), (minimum, regression), (10 * minimum - 2, regression)]
+    for n, verdict in (*sizes, (10 * minimum, "sufficient")):
         y = np.arange(n + n % 2, dtype=np.int8) % 2
         cohort = Cohort("n", Binary("y", "1", "0"), (Feature("x", "numeric"),), np.zeros((len(y), 1)), y)
         assert sample_size(cohort).verdict == verdict
