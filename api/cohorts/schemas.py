@@ -92,14 +92,20 @@ class SampleSizeDocument(BaseModel):
 
     model_config = _FROM_ATTRIBUTES
 
-    n_parameters: int = Field(description="columns of the design matrix, of visits those of their windows")
-    riley_minimum: int = Field(description="patients that a regression needs (Riley et al. 2020, BMJ 368:m441)")
-    flexible_minimum: int = Field(
-        description="patients below which forests, boosting and networks are bound to be unstable, which may need more "
-        "(van der Ploeg et al. 2014, BMC Med Res Methodol 14:137)"
+    n_parameters: int | None = Field(
+        None,
+        description="columns of the design matrix, of visits those of their windows; null, as the next minima are, for "
+        "cohorts that were read before it was told",
     )
-    validation_minimum: int = Field(
-        description="patients of another place or time that a validation needs (Riley et al. 2024, BMJ 384:e074821)"
+    riley_minimum: int = Field(description="patients that a regression needs (Riley et al. 2020, BMJ 368:m441)")
+    flexible_minimum: int | None = Field(
+        None,
+        description="patients below which forests, boosting and networks are bound to be unstable, which may need more "
+        "(van der Ploeg et al. 2014, BMC Med Res Methodol 14:137)",
+    )
+    validation_minimum: int | None = Field(
+        None,
+        description="patients of another place or time that a validation needs (Riley et al. 2024, BMJ 384:e074821)",
     )
     events_per_predictor: float
     verdict: Verdict

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from api.searches.score_schemas import Interval, NetBenefitDocument
+from api.searches.score_schemas import Bounds, Interval, NetBenefitDocument
 
 
 class OverallDocument(BaseModel):
     """Measures of whole curves of risk: out of fold; those that see calibration, recalibrated by other patients."""
 
-    uno_c: float = Field(description="concordance until `until`; with competing causes Wolbers's")
+    uno_c: float | None = Field(None, description="Uno's concordance until `until`; null with competing causes")
+    wolbers_c: float | None = Field(None, description="Wolbers's until `until`, with competing causes alone")
     c_index: float = Field(description="Harrell's, by the risk until the last horizon")
     time_dependent_auc: float = Field(description="mean over the horizons")
     integrated_brier: float = Field(
@@ -44,6 +45,11 @@ class HorizonPerformanceDocument(BaseModel):
     ici: float = Field(description="integrated calibration index, against pseudo-values")
     e50: float
     e90: float
+    intervals: dict[str, Bounds] | None = Field(
+        None,
+        description="of `auc`, `brier`, `brier_skill`, `ici`, `e50` and `e90`, of level 0.95; null in searches "
+        "that ended before they were told",
+    )
 
 
 class HorizonCurveDocument(BaseModel):
@@ -81,4 +87,8 @@ class HorizonDocument(BaseModel):
     calibration_curve: HorizonCurveDocument
     calibration_groups: CalibrationGroupsDocument
     net_benefit: NetBenefitDocument
+    gain_over_baseline: dict[str, Interval] | None = Field(
+        None,
+        description="`auc` and `brier` of the ensemble less the simple pipeline's, paired; null without the latter",
+    )
     risk_distribution: PatientsByRiskDocument

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from api.problems import Problem
 from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
-from api.searches.score_schemas import Interval, NetBenefitDocument, ScoreDocument
+from api.searches.score_schemas import Bounds, Interval, NetBenefitDocument, ScoreDocument
 from autoprog.ensemble import EnsembleName, Scale
 from autoprog.evaluation import Status
 from autoprog.search import SearchSettings
@@ -182,6 +182,11 @@ class PerformanceDocument(BaseModel):
     net_benefit: float = Field(description="mean over `thresholds`, in true positives a patient")
     thresholds: tuple[float, float]
     smoothing: str | None = Field(description="how the calibration curve was smoothed")
+    intervals: dict[str, Bounds] | None = Field(
+        None,
+        description="of every measure that has a value, of level 0.95, by patients or by groups; null in searches "
+        "that ended before they were told",
+    )
 
 
 class Baseline(BaseModel):
@@ -195,12 +200,31 @@ class Baseline(BaseModel):
     overall: OverallDocument | None = Field(None, description="null for an outcome without a time")
 
 
+class RawCalibrationDocument(BaseModel):
+    """Whether the out-of-fold risks meant what they said before they were recalibrated."""
+
+    slope: Interval | None = Field(description="1 is ideal; null where it has no finite estimate")
+    intercept: Interval
+    expected_observed: float
+    expected_observed_interval: Bounds
+    level: float
+
+
 class CalibrationDocument(BaseModel):
     """Whether the risks mean what they say; of event times, those until the last horizon."""
 
-    slope: Interval | None = Field(description="1 is ideal; below 1, risks are too extreme, above 1 too moderate")
+    raw: RawCalibrationDocument | None = Field(
+        None, description="before recalibration; null for event times, and in searches that ended before it was told"
+    )
+    slope: Interval | None = Field(
+        description="of the delivered model among other patients; 1 is ideal; below 1, risks are too extreme, "
+        "above 1 too moderate"
+    )
     intercept: Interval = Field(description="0 is ideal; above 0, risks are too low on the whole")
     expected_observed: float = Field(description="expected over observed events; 1 is ideal")
+    expected_observed_interval: Bounds | None = Field(
+        None, description="null in searches that ended before it was told"
+    )
     level: float = Field(description="of the intervals")
 
 
@@ -256,8 +280,10 @@ class SubgroupDocument(BaseModel):
     n: int | None = Field(description="patients; null, as `events` is, where there are fewer than 10")
     events: int | None
     auc_roc: Interval | None = Field(
-        description="null, as the other measures are, below 10 patients with or without the outcome"
+        description="null, as the other measures are, below 10 patients with or without the outcome; of event times "
+        "there is `auc` in its place"
     )
+    auc: Interval | None = Field(None, description="cumulative cases against dynamic controls; of event times alone")
     brier: Interval | None
     expected_observed: Interval | None = Field(description="expected over observed events; 1 is ideal")
 
@@ -278,6 +304,11 @@ class EnsembleDocument(BaseModel):
     horizons: list[HorizonDocument] = Field([], description="ascending; empty for an outcome without a time")
     performance: PerformanceDocument | None = Field(
         None, description="null, as the next ones are, for event times and in searches that ended before it was told"
+    )
+    gain_over_baseline: dict[str, Interval] | None = Field(
+        None,
+        description="`auc_roc`, `brier` and `net_benefit` of the ensemble less the simple pipeline's, on the "
+        "same patients, so that the interval is that of the difference; null for event times, which tell it by horizon",
     )
     net_benefit: NetBenefitDocument | None = None
     calibration_curve: CalibrationCurveDocument | None = Field(

@@ -11,9 +11,17 @@ from autoprog.evaluation.cross_validation import (
 )
 from autoprog.evaluation.decision_curve import benefit, harm, net_benefit, net_benefit_of_all
 from autoprog.evaluation.evaluation import Evaluation, History, Status
-from autoprog.evaluation.event_metrics import EVENT_METRICS, Direction, FollowUp, direction_of, event_metric_of
+from autoprog.evaluation.event_metrics import (
+    EVENT_METRICS,
+    Direction,
+    FollowUp,
+    direction_of,
+    event_metric_of,
+    measured_name,
+)
 from autoprog.evaluation.fitting import fit_pipeline, has_path, is_out_of_bag, outcomes_of, risks_of
 from autoprog.evaluation.folds import Fold, make_folds
+from autoprog.evaluation.grouped_folds import grouped_splits
 from autoprog.evaluation.log_odds import EPSILON, logit_of
 from autoprog.evaluation.metrics import METRICS, THRESHOLDS, Metric, metric_of
 from autoprog.evaluation.notes import summarise
@@ -51,11 +59,13 @@ __all__ = [
     "evaluate_out_of_bag",
     "event_metric_of",
     "fit_pipeline",
+    "grouped_splits",
     "harm",
     "has_path",
     "is_out_of_bag",
     "logit_of",
     "make_folds",
+    "measured_name",
     "metric_of",
     "net_benefit",
     "net_benefit_of_all",

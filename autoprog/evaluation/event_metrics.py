@@ -130,6 +130,24 @@ EVENT_METRICS = tuple(_SCORES)
 """Names of the measures of curves, the default first."""
 
 
+def measured_name(name: str, follow_up: FollowUp) -> str:
+    """What a metric of event times is, by name: with competing causes the concordance is Wolbers's.
+
+    Parameters
+    ----------
+    name : str
+        One of `EVENT_METRICS`.
+    follow_up : FollowUp
+        Of the cohort that is measured.
+
+    Returns
+    -------
+    str
+        The same name, or `wolbers_c` for `uno_c`.
+    """
+    return "wolbers_c" if name == "uno_c" and follow_up.n_causes > 1 else name
+
+
 def event_metric_of(name: str, follow_up: FollowUp) -> Metric:
     """The metric that a search with event times was asked for.
 

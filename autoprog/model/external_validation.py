@@ -17,7 +17,7 @@ import numpy as np
 
 from autoprog.cohort import Cohort
 from autoprog.errors import Fault
-from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of, metric_of, outcomes_of
+from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of, measured_name, metric_of, outcomes_of
 from autoprog.model.feature_shift import FeatureShift
 from autoprog.model.model import PrognosticModel
 from autoprog.model.other_patients import OtherPatients, check_outcome, horizon_faults, other_patients
@@ -97,29 +97,23 @@ def external_validation(
 
 
 def _of_outcomes(
-    model: PrognosticModel, others: OtherPatients, thresholds: tuple[float, float], names: Sequence[str], seed: int
+    model: PrognosticModel, others: OtherPatients, thresholds: tuple[float, float], names: Sequence[str], _seed: int
 ) -> dict[str, Any]:
     y, groups, p = others.cohort.y, others.cohort.groups, model.risks(others.table)
     scores = {
-        name: estimate_score(
-            metric_of(name, thresholds), y, p, np.random.default_rng(seed), groups, out_of_fold=False
-        ).to_json()
-        for name in _SCORES
+        name: estimate_score(metric_of(name, thresholds), y, p, groups, out_of_fold=False).to_json() for name in _SCORES
     }
-    how = "stratified by outcome" if groups is None else "drawn by group"
-    for score in scores.values():
-        score["method"] = f"percentile interval of a bootstrap of these patients, {how}"
-    curve = calibration_curve(y, p)
+    curve = calibration_curve(y, p, groups=groups)
     return {
         "n_events": int(y.sum()),
         "expected_events": float(p.sum()),
         "scores": scores,
-        "performance": performance_of(y, p, thresholds).to_json(),
-        "calibration": calibration_of(y, p).to_json(),
-        "net_benefit": decision_curve(y, p, None, thresholds).to_json(),
+        "performance": performance_of(y, p, thresholds, groups).to_json(),
+        "calibration": calibration_of(y, p, groups).to_json(),
+        "net_benefit": decision_curve(y, p, None, thresholds, groups).to_json(),
         "calibration_curve": None if curve is None else curve.to_json(),
         "risk_distribution": risk_distribution(y, p).to_json(),
-        "subgroups": [s.to_json() for s in measure_subgroups(others.cohort, p, names, np.random.default_rng(seed))],
+        "subgroups": [s.to_json() for s in measure_subgroups(others.cohort, p, names)],
     }
 
 
@@ -131,16 +125,13 @@ def _of_event_times(
     F = model.risks_until(others.table, follow_up.times)
     patients = FollowedPatients(y, follow_up, cohort.groups)
     scores = {
-        name: estimate_event_score(
+        measured_name(name, follow_up): estimate_event_score(
             event_metric_of(name, follow_up), patients, F, np.random.default_rng(seed), out_of_fold=False
         ).to_json()
         for name in EVENT_METRICS
     }
-    how = "" if cohort.groups is None else ", drawn by group"
-    for score in scores.values():
-        score["method"] = f"percentile interval of a bootstrap of these patients{how}"
-    horizons = horizon_documents(y, F, None, follow_up, thresholds)
-    found = measure_event_subgroups(cohort, F, follow_up, names, np.random.default_rng(seed))
+    horizons = horizon_documents(y, F, None, follow_up, thresholds, cohort.groups)
+    found = measure_event_subgroups(cohort, F, follow_up, names)
     return {
         "n_events": int(((y["event"] == 1) & (y["time"] <= follow_up.horizons[-1])).sum()),
         "expected_events": float(F[:, -1].sum()),

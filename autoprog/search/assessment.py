@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
 from autoprog.ensemble import Candidates, Choose, Ensemble, WeighingRule, average
-from autoprog.evaluation import METRICS, History, Metric
+from autoprog.evaluation import History, Metric
 from autoprog.validation import (
+    Coefficient,
+    Estimate,
     FollowedPatients,
     Patients,
     Performance,
@@ -25,15 +27,21 @@ from autoprog.validation import (
     corrected_score,
     cross_fitted,
     decision_curve,
+    delivered_slope,
     estimate_score,
+    gains_of,
     measure_subgroups,
     never,
     performance_of,
     risk_distribution,
+    shrunk_recalibration,
     usual_subgroups,
 )
 
 _Risks = NDArray[np.floating]
+
+# Below so many resamples the width of an interval is uncertain by more than 5 %.
+_ENOUGH_RESAMPLES = 200
 
 
 class Choice(NamedTuple):
@@ -88,28 +96,40 @@ def ensemble_document(
         Ready for JSON.
     """
     history = candidates.history
-    y, metric = patients.y, history.metric
+    y, groups, metric = patients.y, patients.groups, history.metric
     averaged = ensemble.out_of_fold_risks(history)
-    risks = cross_fitted(y, averaged, np.random.default_rng(seed))
+    risks = cross_fitted(y, averaged, np.random.default_rng(seed), groups)
     simple = history.evaluations[0].risks
-    simple_risks = None if simple is None else cross_fitted(y, simple, np.random.default_rng(seed))
+    simple_risks = None if simple is None else cross_fitted(y, simple, np.random.default_rng(seed), groups)
 
     def measured(p: _Risks, recalibrated: _Risks) -> dict[str, Any]:
-        return {"performance": _performance(y, p, recalibrated, thresholds).to_json()}
+        performance = performance_of(y, recalibrated, thresholds, groups, ranked=p)
+        return {"performance": _with_slope(performance, slope_of(p)).to_json()}
+
+    def slope_of(p: _Risks) -> Coefficient | None:
+        return delivered_slope(y, p, shrunk_recalibration(y, p), groups)
 
     def score(p: _Risks) -> ScoreEstimate:
-        return estimate_score(metric, y, p, np.random.default_rng(seed), patients.groups)
+        return estimate_score(metric, y, p, groups)
 
     scored = scored_risks(metric, averaged, risks)
-    curve = calibration_curve(y, risks)
+    curve = calibration_curve(y, risks, groups=groups)
+    gains = None
+    if simple is not None and simple_risks is not None:
+        found = gains_of(y, (averaged, risks), (simple, simple_risks), thresholds, groups)
+        gains = {name: gain.to_json() for name, gain in found.items()}
     return {
         **chosen_document(corrected_score, ensemble, patients, scored, candidates, choice, seed=seed, stop=stop),
         **measured(averaged, risks),
         "baseline": baseline_document(history, simple_risks, score, measured),
-        "calibration": calibration_of(y, risks).to_json(),
+        "gain_over_baseline": gains,
+        "calibration": {
+            **replace(calibration_of(y, risks, groups), slope=slope_of(averaged)).to_json(),
+            "raw": calibration_of(y, averaged, groups).to_json(),
+        },
         "calibration_curve": None if curve is None else curve.to_json(),
         "risk_distribution": risk_distribution(y, risks).to_json(),
-        "net_benefit": decision_curve(y, risks, simple_risks, thresholds).to_json(),
+        "net_benefit": decision_curve(y, risks, simple_risks, thresholds, groups).to_json(),
     }
 
 
@@ -165,7 +185,7 @@ def subgroup_documents(
     names : sequence of str or None
         Features of the cohort; None for those that tell sex and age.
     seed : int
-        Seeds the parts of the recalibration and the bootstrap.
+        Seeds the parts of the recalibration.
 
     Returns
     -------
@@ -173,8 +193,8 @@ def subgroup_documents(
         Ready for JSON.
     """
     names = usual_subgroups(cohort.features) if names is None else names
-    risks = cross_fitted(cohort.y, ensemble.out_of_fold_risks(history), np.random.default_rng(seed))
-    return [s.to_json() for s in measure_subgroups(cohort, risks, names, np.random.default_rng(seed))]
+    risks = cross_fitted(cohort.y, ensemble.out_of_fold_risks(history), np.random.default_rng(seed), cohort.groups)
+    return [s.to_json() for s in measure_subgroups(cohort, risks, names)]
 
 
 def scored_risks(metric: Metric, p: _Risks, recalibrated: _Risks) -> _Risks:
@@ -198,15 +218,13 @@ def scored_risks(metric: Metric, p: _Risks, recalibrated: _Risks) -> _Risks:
     return p if metric.ranks_only else recalibrated
 
 
-def _performance(
-    y: NDArray[np.integer], p: _Risks, recalibrated: _Risks, thresholds: tuple[float, float]
-) -> Performance:
-    p = np.asarray(p, dtype=np.float64)
-    return replace(
-        performance_of(y, recalibrated, thresholds),
-        auc_roc=METRICS["auc_roc"].score(y, p),
-        auc_prc=METRICS["auc_prc"].score(y, p),
-    )
+def _with_slope(performance: Performance, slope: Coefficient | None) -> Performance:
+    """With the slope of the delivered model: that of cross-fitted risks is too low."""
+    intervals = {name: found for name, found in performance.intervals.items() if name != "slope"}
+    if slope is None:
+        return replace(performance, slope=None, intervals=intervals)
+    intervals["slope"] = Estimate(slope.estimate, slope.lower, slope.upper)
+    return replace(performance, slope=slope.estimate, intervals=intervals)
 
 
 def chosen_document(
@@ -284,6 +302,30 @@ def _without(lost: NDArray[np.bool_], w: NDArray[np.float64], choose: Choose) ->
         return np.where(total > 0, W / np.where(total > 0, total, 1.0), w)
 
     return left
+
+
+def correction_warnings(document: Mapping[str, Any]) -> list[str]:
+    """Whether the score's correction rests on few resamples.
+
+    Parameters
+    ----------
+    document : mapping
+        With `score`, as `chosen_document` gives it.
+
+    Returns
+    -------
+    list of str
+        At most one.
+    """
+    made = document["score"]["resamples"]
+    if made is None or made >= _ENOUGH_RESAMPLES:
+        return []
+    error = 100 / (2 * made) ** 0.5
+    warning = (
+        f"the score was corrected by {made} resamples of the patients, as time or size allowed no more: the width of "
+        f"its interval is uncertain by {error:.0f} %"
+    )
+    return [warning]
 
 
 def calibration_warnings(history: History, y: NDArray[np.integer]) -> list[str]:

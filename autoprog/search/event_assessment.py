@@ -71,11 +71,13 @@ def event_document(
     dict
         Ready for JSON.
     """
-    history, follow_up, y = candidates.history, patients.follow_up, patients.y
+    history, (y, follow_up, groups) = candidates.history, patients
     averaged = ensemble.out_of_fold_risks(history)
-    F = cross_fitted_events(y, averaged, follow_up, np.random.default_rng(seed))
+    F = cross_fitted_events(y, averaged, follow_up, np.random.default_rng(seed), groups)
     simple = history.evaluations[0].risks
-    simple_F = None if simple is None else cross_fitted_events(y, simple, follow_up, np.random.default_rng(seed))
+    simple_F = (
+        None if simple is None else cross_fitted_events(y, simple, follow_up, np.random.default_rng(seed), groups)
+    )
 
     def measured(_: NDArray[np.floating], recalibrated: NDArray[np.floating]) -> dict[str, Any]:
         return {"overall": overall_performance(y, recalibrated, follow_up)}
@@ -84,7 +86,7 @@ def event_document(
         return estimate_event_score(history.metric, patients, risks, np.random.default_rng(seed))
 
     scored = scored_risks(history.metric, averaged, F)
-    horizons = horizon_documents(y, F, simple_F, follow_up, thresholds)
+    horizons = horizon_documents(y, F, simple_F, follow_up, thresholds, groups)
     return {
         **chosen_document(corrected_event_score, ensemble, patients, scored, candidates, choice, seed=seed, stop=stop),
         **measured(averaged, F),
@@ -111,7 +113,7 @@ def event_subgroup_documents(
     names : sequence of str or None
         Features of the cohort; None for those that tell sex and age.
     seed : int
-        Seeds the parts of the recalibration and the bootstrap.
+        Seeds the parts of the recalibration.
 
     Returns
     -------
@@ -122,8 +124,8 @@ def event_subgroup_documents(
     assert follow_up is not None  # noqa: S101  of event times
     names = usual_subgroups(cohort.features) if names is None else names
     averaged = ensemble.out_of_fold_risks(candidates.history)
-    F = cross_fitted_events(candidates.y, averaged, follow_up, np.random.default_rng(seed))
-    found = measure_event_subgroups(cohort, F, follow_up, names, np.random.default_rng(seed))
+    F = cross_fitted_events(candidates.y, averaged, follow_up, np.random.default_rng(seed), cohort.groups)
+    found = measure_event_subgroups(cohort, F, follow_up, names)
     return [subgroup.to_json() for subgroup in found]
 
 

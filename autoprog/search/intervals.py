@@ -264,7 +264,7 @@ def _estimate(
         return IntervalEstimate(tuple(of_horizons), method)
     intervals = _of_risks(delivered, p, averaged, refits, rows)
     rng = np.random.default_rng([delivered.plan.seed, _PATIENTS_STREAM])
-    q = cross_fitted(cohort.y, averaged, np.random.default_rng(delivered.plan.seed))
+    q = cross_fitted(cohort.y, averaged, np.random.default_rng(delivered.plan.seed), cohort.groups)
     # What is not a number stays so.
     refitted = [np.where(np.isnan(r.risks), np.nan, recalibration.apply(np.nan_to_num(r.risks))) for r in refits]
     instability = instability_of(cohort.y[rows], q[rows], refitted, rng)

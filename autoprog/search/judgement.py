@@ -26,7 +26,13 @@ from autoprog.interpreter import (
     make_strata,
     settled_prior_rules,
 )
-from autoprog.search.assessment import Choice, calibration_warnings, ensemble_document, subgroup_documents
+from autoprog.search.assessment import (
+    Choice,
+    calibration_warnings,
+    correction_warnings,
+    ensemble_document,
+    subgroup_documents,
+)
 from autoprog.search.clock import Clock
 from autoprog.search.event_assessment import event_document, event_subgroup_documents, simple_warnings
 from autoprog.search.intervals import Delivered, IntervalEstimate, estimate_intervals
@@ -170,7 +176,11 @@ def judge(weighed: Weighed, means: Means) -> Judgement:
     means.phase(Phase.RULES)
     document, rules = assessment.result()
     document["instability"] = intervals.instability
-    warnings = (*calibration_warnings(history, cohort.y), *empty_strata(rules.strata))
+    warnings = (
+        *calibration_warnings(history, cohort.y),
+        *correction_warnings(document),
+        *empty_strata(rules.strata),
+    )
     return Judgement(document, recalibration, intervals, (rules,), warnings)
 
 
@@ -226,7 +236,7 @@ def judge_events(weighed: Weighed, means: Means) -> Judgement:
     means.phase(Phase.RULES)
     document, rule_sets = assessment.result()
     document["instability"] = intervals.instability
-    warnings = [*simple_warnings(candidates, follow_up)]
+    warnings = [*simple_warnings(candidates, follow_up), *correction_warnings(document)]
     for horizon, rules in zip(follow_up.horizons, rule_sets, strict=True):
         warnings += [f"at horizon {horizon:g}: {text}" for text in empty_strata(rules.strata)]
     return Judgement(document, recalibration, intervals, rule_sets, tuple(warnings))

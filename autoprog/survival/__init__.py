@@ -36,6 +36,7 @@ from autoprog.survival.kaplan_meier import KaplanMeier, kaplan_meier
 from autoprog.survival.net_benefit import net_benefit, net_benefit_of_all
 from autoprog.survival.outcomes import check_horizons, check_outcomes, largest_horizon
 from autoprog.survival.proportional_hazards import ProportionalHazards
+from autoprog.survival.pseudo_regression import curve_distances
 from autoprog.survival.pseudo_values import pseudo_values
 from autoprog.survival.spline import spline_columns, spline_knots
 from autoprog.survival.step import StepFunction
@@ -70,6 +71,7 @@ __all__ = [
     "check_horizons",
     "check_outcomes",
     "cumulative_dynamic_auc",
+    "curve_distances",
     "d_calibration",
     "fit_cox",
     "fit_fine_gray",

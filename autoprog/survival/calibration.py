@@ -30,11 +30,12 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtrit
 
 from autoprog.survival.aalen_johansen import aalen_johansen
 from autoprog.survival.estimates import Interval, normal_quantile
 from autoprog.survival.outcomes import Events, Times, check_horizons, check_outcomes
-from autoprog.survival.pseudo_regression import cloglog, fit_cloglog
+from autoprog.survival.pseudo_regression import cloglog, fit_cloglog, inverse_cloglog
 from autoprog.survival.pseudo_values import pseudo_values
 from autoprog.survival.risks import check_probabilities, risk_columns
 
@@ -65,7 +66,14 @@ class Calibration:
 
 
 def calibration_at(
-    time: ArrayLike, event: ArrayLike, risk: ArrayLike, horizon: float, cause: int = 1, level: float = 0.95
+    time: ArrayLike,
+    event: ArrayLike,
+    risk: ArrayLike,
+    horizon: float,
+    cause: int = 1,
+    *,
+    level: float = 0.95,
+    groups: NDArray[np.integer] | None = None,
 ) -> Calibration:
     """Calibration of risks by a horizon.
 
@@ -83,6 +91,8 @@ def calibration_at(
         Code of the event.
     level : float
         Of the intervals.
+    groups : ndarray of int, shape = (n,), or None
+        Codes, from 0, of patients who are alike: the visits of one, those of one hospital.
 
     Returns
     -------
@@ -103,19 +113,30 @@ def calibration_at(
     Censoring must not depend on the risk. With strong dependence compare within strata instead.
     """
     t, codes, p = checked_risks(time, event, risk, horizon, cause)
-    z = normal_quantile(level)
     observed = aalen_johansen(t, codes).at(horizon, cause, level)
     incidence, error = float(observed.estimate[0]), float(observed.standard_error[0])
-    ratio, spread = float(p.mean()) / incidence, float(np.exp(z * error / incidence))
+    known = Interval(incidence, float(observed.lower[0]), float(observed.upper[0]))
     theta = pseudo_values(t, codes, horizon, cause)[:, 0]
+    z = normal_quantile(level)
+    if groups is not None:
+        sums, m = np.bincount(groups, weights=theta - theta.mean()), int(np.count_nonzero(np.bincount(groups)))
+        z = float(stdtrit(m - 1, (1 + level) / 2))
+        error = float(np.sqrt(m / (m - 1) * (sums @ sums)) / len(theta))
+        # On the scale of cloglog, as that of Aalen and Johansen.
+        lower, upper = inverse_cloglog(
+            cloglog(np.array([incidence])) + np.array([-1, 1]) * z * error / _cloglog_slope(incidence)
+        ).tolist()
+        known = Interval(incidence, lower, upper)
+    ratio, spread = float(p.mean()) / incidence, float(np.exp(z * error / incidence))
     x, ones = cloglog(p), np.ones((len(p), 1))
-    intercept = _last_coefficient(theta, ones, x, np.zeros(1), z)
+    intercept = _last_coefficient(theta, ones, x, np.zeros(1), z, groups)
     slope = None
     if _overlap(t, codes, x, horizon, cause):
-        slope = _last_coefficient(theta, np.column_stack([ones, x]), np.zeros(len(x)), np.array([0.0, 1.0]), z)
+        both = np.column_stack([ones, x])
+        slope = _last_coefficient(theta, both, np.zeros(len(x)), np.array([0.0, 1.0]), z, groups)
     return Calibration(
         Interval(ratio, ratio / spread, ratio * spread),
-        Interval(incidence, float(observed.lower[0]), float(observed.upper[0])),
+        known,
         slope,
         intercept,
     )
@@ -165,7 +186,14 @@ def _overlap(time: Times, event: Events, x: _Floats, horizon: float, cause: int)
     return bool(len(without) and without.max() > with_event.min() and with_event.max() > without.min())
 
 
-def _last_coefficient(theta: _Floats, Z: _Floats, offset: _Floats, start: _Floats, z: float) -> Interval:
-    beta, covariance = fit_cloglog(theta, Z, offset, start)
+def _cloglog_slope(p: float) -> float:
+    """Derivative of a risk by its cloglog."""
+    return -(1 - p) * float(np.log1p(-p))
+
+
+def _last_coefficient(
+    theta: _Floats, Z: _Floats, offset: _Floats, start: _Floats, z: float, groups: NDArray[np.integer] | None
+) -> Interval:
+    beta, covariance = fit_cloglog(theta, Z, offset, start, groups)
     estimate, reach = float(beta[-1]), z * float(np.sqrt(covariance[-1, -1]))
     return Interval(estimate, estimate - reach, estimate + reach)

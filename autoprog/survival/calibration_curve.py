@@ -32,8 +32,8 @@ from numpy.typing import ArrayLike, NDArray
 from autoprog.survival.aalen_johansen import aalen_johansen
 from autoprog.survival.calibration import checked_risks
 from autoprog.survival.errors import OutcomeError
-from autoprog.survival.estimates import normal_quantile
-from autoprog.survival.pseudo_regression import cloglog, fit_cloglog, inverse_cloglog
+from autoprog.survival.estimates import Interval, normal_quantile
+from autoprog.survival.pseudo_regression import cloglog, curve_distances, fit_cloglog, inverse_cloglog
 from autoprog.survival.pseudo_values import pseudo_values
 from autoprog.survival.spline import spline_columns, spline_knots
 
@@ -61,6 +61,8 @@ class CalibrationCurve:
         Pointwise interval.
     knots : int
         Of the spline; 1 where all risks are equal, 2 where they differ too little for more than a line.
+    distances : tuple of three Interval
+        `ici`, `e50` and `e90` with their intervals.
     """
 
     ici: float
@@ -71,6 +73,7 @@ class CalibrationCurve:
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
     knots: int
+    distances: tuple[Interval, Interval, Interval]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -97,7 +100,14 @@ class CalibrationGroups:
 
 
 def calibration_curve(
-    time: ArrayLike, event: ArrayLike, risk: ArrayLike, horizon: float, cause: int = 1, level: float = 0.95
+    time: ArrayLike,
+    event: ArrayLike,
+    risk: ArrayLike,
+    horizon: float,
+    cause: int = 1,
+    *,
+    level: float = 0.95,
+    groups: NDArray[np.integer] | None = None,
 ) -> CalibrationCurve:
     """Smooth calibration curve of risks by a horizon.
 
@@ -115,6 +125,8 @@ def calibration_curve(
         Code of the event.
     level : float
         Of the interval.
+    groups : ndarray of int, shape = (n,), or None
+        Codes, from 0, of patients who are alike: the visits of one, those of one hospital.
 
     Returns
     -------
@@ -143,16 +155,23 @@ def calibration_curve(
     # A line of slope 1 is where calibrated risks end.
     start = np.zeros(Z.shape[1])
     start[min(1, len(start) - 1)] = 1.0 if len(start) > 1 else float(x.mean())
-    beta, covariance = fit_cloglog(theta, Z, np.zeros(len(x)), start)
-    distance = np.abs(p - inverse_cloglog(Z @ beta))
-    e50, e90 = np.quantile(distance, [0.5, 0.9])
+    beta, covariance = fit_cloglog(theta, Z, np.zeros(len(x)), start, groups)
+    distances = curve_distances(p, x, Z, (beta, covariance), inverse_cloglog, level)
     lowest, highest = np.quantile(p, [_OUTERMOST, 1 - _OUTERMOST])
     at = np.unique(np.linspace(float(lowest), float(highest), _POINTS))
     z = spline_columns(cloglog(at), knots)
     eta, reach = z @ beta, normal_quantile(level) * np.sqrt(np.einsum("ij,jk,ik->i", z, covariance, z))
     lower, upper = inverse_cloglog(eta - reach), inverse_cloglog(eta + reach)
     return CalibrationCurve(
-        float(distance.mean()), float(e50), float(e90), at, inverse_cloglog(eta), lower, upper, len(knots)
+        distances[0].estimate,
+        distances[1].estimate,
+        distances[2].estimate,
+        at,
+        inverse_cloglog(eta),
+        lower,
+        upper,
+        len(knots),
+        distances,
     )
 
 

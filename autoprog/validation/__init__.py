@@ -2,6 +2,7 @@
 
 from autoprog.validation.bootstrap import bootstrap_rows
 from autoprog.validation.calibration import Calibration, Coefficient, calibration_of
+from autoprog.validation.estimate import Estimate
 from autoprog.validation.event_times import (
     FollowedPatients,
     calibration_document,
@@ -25,12 +26,20 @@ from autoprog.validation.patient_intervals import (
     Refit,
     fit_patient_intervals,
 )
-from autoprog.validation.performance import DecisionCurve, Performance, brier_skill, decision_curve, performance_of
+from autoprog.validation.performance import (
+    DecisionCurve,
+    Performance,
+    brier_skill,
+    decision_curve,
+    gains_of,
+    performance_of,
+)
 from autoprog.validation.recalibration import (
     IDENTITY,
     PRIOR_PRECISION,
     Recalibration,
     cross_fitted,
+    delivered_slope,
     fit_recalibration,
     recalibration_covariance,
     shrunk_recalibration,
@@ -56,6 +65,7 @@ __all__ = [
     "CalibrationCurve",
     "Coefficient",
     "DecisionCurve",
+    "Estimate",
     "FollowedPatients",
     "Instability",
     "Measure",
@@ -81,12 +91,14 @@ __all__ = [
     "cross_fitted",
     "cross_fitted_events",
     "decision_curve",
+    "delivered_slope",
     "distribution_document",
     "estimate_event_score",
     "estimate_score",
     "fit_event_recalibration",
     "fit_patient_intervals",
     "fit_recalibration",
+    "gains_of",
     "horizon_documents",
     "instability_of",
     "measure_event_subgroups",

@@ -20,12 +20,12 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
 from autoprog.evaluation import logit_of
+from autoprog.validation.estimate import LEVEL, Estimate, estimate_of, n_rarer
+from autoprog.validation.influence import of_expected_observed, standard_error
 from autoprog.validation.logistic import fit_logistic, overlap
-
-LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Coefficient:
     estimate : float
         Maximum-likelihood estimate.
     lower, upper : float
-        Wald interval of level `LEVEL`.
+        Wald interval of level `LEVEL`; of groups by Student's quantile.
     """
 
     estimate: float
@@ -56,7 +56,7 @@ class Calibration:
         risks are equal, or they separate the outcomes completely.
     intercept : Coefficient
         0 is ideal; above 0 the risks are too low on the whole, below 0 too high.
-    expected_observed : float
+    expected_observed : Estimate
         Expected over observed events; 1 is ideal, above 1 the risks are too high on the whole.
     level : float
         Of the intervals.
@@ -64,15 +64,19 @@ class Calibration:
 
     slope: Coefficient | None
     intercept: Coefficient
-    expected_observed: float
+    expected_observed: Estimate
     level: float = LEVEL
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return asdict(self)
+        """Ready for JSON; the ratio's interval stands beside it."""
+        ratio = self.expected_observed
+        document = {**asdict(self), "expected_observed": ratio.estimate}
+        return {**document, "expected_observed_interval": {"lower": ratio.lower, "upper": ratio.upper}}
 
 
-def calibration_of(y: NDArray[np.integer], p: NDArray[np.floating]) -> Calibration:
+def calibration_of(
+    y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
+) -> Calibration:
     """Calibration of risks against outcomes.
 
     Parameters
@@ -81,6 +85,8 @@ def calibration_of(y: NDArray[np.integer], p: NDArray[np.floating]) -> Calibrati
         0 and 1, both present.
     p : ndarray, shape = (n_patients,)
         Risks in [0, 1], of patients whom the model was not fitted on. The slope of in-sample risks says nothing.
+    groups : ndarray of int, shape = (n_patients,), or None
+        Patients who are alike: the visits of one, those of one hospital.
 
     Returns
     -------
@@ -90,16 +96,26 @@ def calibration_of(y: NDArray[np.integer], p: NDArray[np.floating]) -> Calibrati
     p = np.asarray(p, dtype=np.float64)
     x = logit_of(p)
     ones = np.ones((len(x), 1))
-    intercept = _last_coefficient(y, ones, offset=x)
+    intercept = _last_coefficient(y, ones, x, groups)
     slope = None
     if overlap(y, x):
-        slope = _last_coefficient(y, np.column_stack([ones, x]), offset=np.zeros(len(x)))
-    return Calibration(slope, intercept, float(p.sum() / y.sum()))
+        slope = _last_coefficient(y, np.column_stack([ones, x]), np.zeros(len(x)), groups)
+    ratio = estimate_of(
+        "expected_observed",
+        float(p.sum() / y.sum()),
+        standard_error(of_expected_observed(y, p), groups),
+        n_rarer(y, groups),
+        grouped=groups is not None,
+    )
+    return Calibration(slope, intercept, ratio)
 
 
-def _last_coefficient(y: NDArray[np.integer], Z: NDArray[np.float64], offset: NDArray[np.float64]) -> Coefficient:
+def _last_coefficient(
+    y: NDArray[np.integer], Z: NDArray[np.float64], offset: NDArray[np.float64], groups: NDArray[np.integer] | None
+) -> Coefficient:
     """Last coefficient of an unpenalised logistic regression, with its Wald interval."""
-    beta, covariance = fit_logistic(y, Z, offset)
+    beta, covariance = fit_logistic(y, Z, offset, groups)
     estimate, error = float(beta[-1]), float(np.sqrt(covariance[-1, -1]))
-    reach = float(ndtri((1 + LEVEL) / 2)) * error
+    quantile = ndtri((1 + LEVEL) / 2) if groups is None else stdtrit(len(np.unique(groups)) - 1, (1 + LEVEL) / 2)
+    reach = float(quantile) * error
     return Coefficient(estimate, estimate - reach, estimate + reach)

@@ -97,7 +97,10 @@ def maximum_likelihood(
 
 
 def fit_logistic(
-    y: NDArray[np.integer], Z: NDArray[np.float64], offset: NDArray[np.float64]
+    y: NDArray[np.integer],
+    Z: NDArray[np.float64],
+    offset: NDArray[np.float64],
+    groups: NDArray[np.integer] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Coefficients as `maximum_likelihood` gives them, and how uncertain they are.
 
@@ -109,16 +112,27 @@ def fit_logistic(
         Of full rank, and such that the estimate is finite.
     offset : ndarray, shape = (n,)
         Part of the linear predictor that is known.
+    groups : ndarray of int, shape = (n,), or None
+        Patients who are alike, at least 2 groups; None where each is alone.
 
     Returns
     -------
     beta : ndarray, shape = (k,)
         Estimates.
     covariance : ndarray, shape = (k, k)
-        Inverse of the information at them.
+        Inverse of the information at them; of groups, that of the sums of scores within them (Liang & Zeger 1986,
+        Biometrika 73:13).
     """
     beta = maximum_likelihood(y, Z, offset)
-    return beta, np.asarray(np.linalg.inv(information(beta, Z, offset)), dtype=np.float64)
+    # Of few patients the columns may be alike up to rounding.
+    inverse = np.linalg.pinv(information(beta, Z, offset), hermitian=True)
+    if groups is None:
+        return beta, np.asarray(inverse, dtype=np.float64)
+    of_row = np.unique(groups, return_inverse=True)[1]
+    scores = Z * (y - expit(Z @ beta + offset))[:, None]
+    sums = np.column_stack([np.bincount(of_row, weights=column) for column in scores.T])
+    m = len(sums)
+    return beta, np.asarray(m / (m - 1) * inverse @ (sums.T @ sums) @ inverse, dtype=np.float64)
 
 
 def information(

@@ -9,12 +9,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.evaluation import METRICS, metric_of, net_benefit, net_benefit_of_all
-from autoprog.validation.calibration import calibration_of
+from autoprog.validation.calibration import Coefficient, calibration_of
+from autoprog.validation.estimate import Estimate, estimate_of, n_rarer
+from autoprog.validation.influence import of_brier_skill, of_mean, standard_error
+from autoprog.validation.measures import MEASURES
+from autoprog.validation.score import influence_on, score_of
 from autoprog.validation.smooth_calibration import smooth_calibration
 
 # A curve is drawn at every hundredth, and at so many thresholds of the range that was asked for, however narrow.
 _HUNDREDTHS = 99
 _IN_RANGE = 16
+_SCORED = ("auc_roc", "auc_prc", "brier", "log_loss")
+
+_Interval = tuple[tuple[float, ...], tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +42,8 @@ class Performance:
         The range.
     smoothing : str or None
         How the curve behind `ici` was smoothed.
+    intervals : dict of str to Estimate
+        Of every measure that has a value, by name; of level `LEVEL`.
     """
 
     auc_roc: float
@@ -51,13 +60,22 @@ class Performance:
     net_benefit: float
     thresholds: tuple[float, float]
     smoothing: str | None
+    intervals: dict[str, Estimate]
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
-        return {**asdict(self), "thresholds": list(self.thresholds)}
+        """Ready for JSON; of the intervals the ends."""
+        ends = {name: {"lower": found.lower, "upper": found.upper} for name, found in self.intervals.items()}
+        return {**asdict(self), "thresholds": list(self.thresholds), "intervals": ends}
 
 
-def performance_of(y: NDArray[np.integer], p: NDArray[np.floating], thresholds: tuple[float, float]) -> Performance:
+def performance_of(
+    y: NDArray[np.integer],
+    p: NDArray[np.floating],
+    thresholds: tuple[float, float],
+    groups: NDArray[np.integer] | None = None,
+    *,
+    ranked: NDArray[np.floating] | None = None,
+) -> Performance:
     """Measure risks against outcomes.
 
     Parameters
@@ -68,6 +86,11 @@ def performance_of(y: NDArray[np.integer], p: NDArray[np.floating], thresholds: 
         Risks in [0, 1], of patients whom the model was not fitted on.
     thresholds : tuple of float
         Range that the net benefit is a mean over, 0 < low <= high < 1.
+    groups : ndarray of int, shape = (n_patients,), or None
+        Patients who are alike, of whom an interval counts the groups.
+    ranked : ndarray, shape = (n_patients,), optional
+        The risks whose ranking counts, where it is not that of `p`: of risks that were recalibrated part by part those
+        before.
 
     Returns
     -------
@@ -75,20 +98,71 @@ def performance_of(y: NDArray[np.integer], p: NDArray[np.floating], thresholds: 
         Every measure.
     """
     p = np.asarray(p, dtype=np.float64)
-    calibration, smooth = calibration_of(y, p), smooth_calibration(y, p)
+    of_ranks = p if ranked is None else np.asarray(ranked, dtype=np.float64)
+    calibration, smooth, m = calibration_of(y, p, groups), smooth_calibration(y, p, groups), n_rarer(y, groups)
+    scored = {
+        metric.name: score_of(metric, y, of_ranks if metric.ranks_only else p, groups)
+        for metric in (*map(METRICS.__getitem__, _SCORED), metric_of("net_benefit", thresholds))
+    }
+    skill = estimate_of(
+        "brier_skill", brier_skill(y, p), standard_error(of_brier_skill(y, p), groups), m, MEASURES["brier_skill"].upper
+    )
+    intervals = {
+        **scored,
+        "brier_skill": skill,
+        "intercept": _as_estimate(calibration.intercept),
+        "expected_observed": calibration.expected_observed,
+        **({} if calibration.slope is None else {"slope": _as_estimate(calibration.slope)}),
+        **({} if smooth is None else smooth.intervals),
+    }
+    values: dict[str, Any] = {name: found.estimate for name, found in intervals.items()}
     return Performance(
-        **{name: METRICS[name].score(y, p) for name in ("auc_roc", "auc_prc", "brier", "log_loss")},
-        brier_skill=brier_skill(y, p),
-        slope=None if calibration.slope is None else calibration.slope.estimate,
-        intercept=calibration.intercept.estimate,
-        expected_observed=calibration.expected_observed,
-        ici=None if smooth is None else smooth.ici,
-        e50=None if smooth is None else smooth.e50,
-        e90=None if smooth is None else smooth.e90,
-        net_benefit=metric_of("net_benefit", thresholds).score(y, p),
+        **{**dict.fromkeys(MEASURES), **values},
         thresholds=thresholds,
         smoothing=None if smooth is None else smooth.method,
+        intervals={name: intervals[name] for name in MEASURES if name in intervals},
     )
+
+
+def _as_estimate(coefficient: Coefficient) -> Estimate:
+    return Estimate(coefficient.estimate, coefficient.lower, coefficient.upper)
+
+
+def gains_of(
+    y: NDArray[np.integer],
+    model: tuple[NDArray[np.floating], NDArray[np.floating]],
+    baseline: tuple[NDArray[np.floating], NDArray[np.floating]],
+    thresholds: tuple[float, float],
+    groups: NDArray[np.integer] | None = None,
+) -> dict[str, Estimate]:
+    """By how much a model is better than the simple pipeline, on the same patients.
+
+    Parameters
+    ----------
+    y : ndarray, shape = (n_patients,)
+        0 and 1; at least 2 of each.
+    model, baseline : pair of ndarray, each shape = (n_patients,)
+        Risks whose ranking counts, and risks whose values count.
+    thresholds : tuple of float
+        Range of the net benefit.
+    groups : ndarray of int, shape = (n_patients,), or None
+        Patients who are alike.
+
+    Returns
+    -------
+    dict of str to Estimate
+        Of `auc_roc`, `brier` and `net_benefit`: the model's less the baseline's, in the measure's own direction.
+    """
+    found: dict[str, Estimate] = {}
+    for metric in (METRICS["auc_roc"], METRICS["brier"], metric_of("net_benefit", thresholds)):
+        mine, its = (
+            np.asarray(ranked if metric.ranks_only else valued, dtype=np.float64)
+            for ranked, valued in (model, baseline)
+        )
+        difference = metric.score(y, mine) - metric.score(y, its)
+        error = standard_error(influence_on(metric, y, mine) - influence_on(metric, y, its), groups)
+        found[metric.name] = estimate_of("difference", difference, error, n_rarer(y, groups))
+    return found
 
 
 def brier_skill(y: NDArray[np.integer], p: NDArray[np.floating]) -> float:
@@ -127,6 +201,10 @@ class DecisionCurve:
         Of treating where the model's risk reaches the threshold.
     baseline : tuple of float or None
         Of treating where the simple pipeline's does.
+    model_interval, baseline_interval : pair of tuple of float, or None
+        Lower and upper ends at each threshold, of level `LEVEL`, pointwise.
+    gain_interval : pair of tuple of float, or None
+        Of the model's net benefit less the baseline's, paired.
     treat_all, treat_none : tuple of float
         Of treating everybody, and nobody: a model below either is of no use at that threshold.
     range : tuple of float
@@ -136,13 +214,22 @@ class DecisionCurve:
     thresholds: tuple[float, ...]
     model: tuple[float, ...]
     baseline: tuple[float, ...] | None
+    model_interval: tuple[tuple[float, ...], tuple[float, ...]]
+    baseline_interval: tuple[tuple[float, ...], tuple[float, ...]] | None
+    gain_interval: tuple[tuple[float, ...], tuple[float, ...]] | None
     treat_all: tuple[float, ...]
     treat_none: tuple[float, ...]
     range: tuple[float, float]
 
     def to_json(self) -> dict[str, Any]:
         """Ready for JSON."""
-        return {name: None if value is None else list(value) for name, value in asdict(self).items()}
+        document: dict[str, Any] = {}
+        for name, value in asdict(self).items():
+            if name.endswith("_interval"):
+                document[name] = None if value is None else {"lower": list(value[0]), "upper": list(value[1])}
+            else:
+                document[name] = None if value is None else list(value)
+        return document
 
 
 def decision_curve(
@@ -150,6 +237,7 @@ def decision_curve(
     model: NDArray[np.floating],
     baseline: NDArray[np.floating] | None,
     thresholds: tuple[float, float],
+    groups: NDArray[np.integer] | None = None,
 ) -> DecisionCurve:
     """Decision curves of a model and of the simple pipeline.
 
@@ -161,6 +249,8 @@ def decision_curve(
         Risks in [0, 1], of patients whom the models were not fitted on; no baseline where it could not be evaluated.
     thresholds : tuple of float
         The range of thresholds of interest.
+    groups : ndarray of int, shape = (n_patients,), or None
+        Patients who are alike.
 
     Returns
     -------
@@ -174,11 +264,31 @@ def decision_curve(
     everywhere = np.arange(1, _HUNDREDTHS + 1) / (_HUNDREDTHS + 1)
     t = np.unique(np.concatenate([everywhere, np.linspace(*thresholds, _IN_RANGE)]).round(6))
     t = t[(t > 0) & (t < 1)]
+    m = n_rarer(y, groups)
+
+    def interval(p: NDArray[np.floating], other: NDArray[np.floating] | None = None) -> _Interval:
+        ends = []
+        for threshold in t:
+            gained = _decided(y, p, threshold) - (0.0 if other is None else _decided(y, other, threshold))
+            error = standard_error(of_mean(gained), groups)
+            found = estimate_of("net_benefit", float(gained.mean()), error, m)
+            ends.append((found.lower, found.upper))
+        lower, upper = zip(*ends, strict=True)
+        return lower, upper
+
     return DecisionCurve(
         thresholds=tuple(t.tolist()),
         model=tuple(net_benefit(y, model, t).tolist()),
         baseline=None if baseline is None else tuple(net_benefit(y, baseline, t).tolist()),
+        model_interval=interval(model),
+        baseline_interval=None if baseline is None else interval(baseline),
+        gain_interval=None if baseline is None else interval(model, baseline),
         treat_all=tuple(net_benefit_of_all(float(np.mean(y)), t).tolist()),
         treat_none=(0.0,) * len(t),
         range=thresholds,
     )
+
+
+def _decided(y: NDArray[np.integer], p: NDArray[np.floating], t: float) -> NDArray[np.float64]:
+    """What each patient adds to the net benefit of treating where the risk reaches t."""
+    return np.where(np.asarray(p) >= t, y - (1 - y) * t / (1 - t), 0.0)

@@ -24,16 +24,46 @@ from dataclasses import asdict, dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
+from scipy.special import expit, ndtri, stdtrit
 from sklearn.model_selection import StratifiedKFold
 
-from autoprog.evaluation import EPSILON, logit_of
-from autoprog.validation.logistic import information, maximum_likelihood, overlap
+from autoprog.evaluation import EPSILON, grouped_splits, logit_of
+from autoprog.validation.calibration import Coefficient
+from autoprog.validation.estimate import LEVEL, n_rarer
+from autoprog.validation.logistic import fit_logistic, information, maximum_likelihood, overlap
 
 PRIOR_PRECISION = 100.0
 """Of a and b - 1 of a delivered model."""
 
 _FOLDS = 10
+
+
+def recalibration_splits(
+    strata: NDArray[np.integer], rarer: int, groups: NDArray[np.integer] | None, rng: np.random.Generator
+) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+    """Parts of the patients, each to be recalibrated by the others; groups are not split.
+
+    Parameters
+    ----------
+    strata : ndarray of int, shape = (n,)
+        What the parts share evenly.
+    rarer : int
+        Patients, or groups, with the rarer outcome, at least 2.
+    groups : ndarray of int, shape = (n,), or None
+        Rows that stay together.
+    rng : numpy.random.Generator
+        Shuffles the patients.
+
+    Returns
+    -------
+    list of (train, test)
+        Row numbers of up to ten parts.
+    """
+    folds, seed = min(_FOLDS, rarer), int(rng.integers(2**32))
+    if groups is not None:
+        return grouped_splits(strata, groups, folds, seed)
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    return [(train, test) for train, test in splitter.split(np.zeros(len(strata)), strata)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +197,68 @@ def recalibration_covariance(
     return np.asarray(np.linalg.inv(of_both), dtype=np.float64)
 
 
-def cross_fitted(y: NDArray[np.integer], p: NDArray[np.floating], rng: np.random.Generator) -> NDArray[np.float64]:
+def delivered_slope(
+    y: NDArray[np.integer],
+    p: NDArray[np.floating],
+    recalibration: Recalibration,
+    groups: NDArray[np.integer] | None = None,
+    precision: float = PRIOR_PRECISION,
+) -> Coefficient | None:
+    """Calibration slope of a model that is recalibrated by the same patients, among others.
+
+    The recalibrated risks of these patients have a slope near 1 by construction, and cross-fitted ones are too low by
+    what the parts take from each other. With zeta the slope of the risks before, among other patients, the model's is
+    zeta / b. Its estimate is zeta^ / b, zeta^ less its bias of order 1 / n, and as b follows the luck of zeta^, plus
+    cov(zeta^, b) / b^2.
+
+    Parameters
+    ----------
+    y : ndarray, shape = (n,)
+        0 and 1, both present.
+    p : ndarray, shape = (n,)
+        Out-of-fold risks before recalibration, in [0, 1].
+    recalibration : Recalibration
+        As `shrunk_recalibration` gave it.
+    groups : ndarray of int, shape = (n,), or None
+        Patients who are alike.
+    precision : float
+        Of the recalibration's prior.
+
+    Returns
+    -------
+    Coefficient or None
+        Its interval is of zeta^, the recalibration being what it is. None where zeta^ is not finite.
+
+    References
+    ----------
+    Cordeiro & McCullagh 1991, JRSS B 53:629 (the bias of logistic coefficients).
+    """
+    x, b = logit_of(p), recalibration.slope
+    if not overlap(y, x):
+        return None
+    Z, nothing = np.column_stack([np.ones(len(x)), x]), np.zeros(len(x))
+    beta, V = fit_logistic(y, Z, nothing)
+    mu = expit(Z @ beta)
+    leverage = mu * (1 - mu) * np.einsum("ij,jk,ik->i", Z, V, Z)
+    zeta = float((beta - V @ (Z.T @ (leverage * (mu - 0.5))))[1])
+    quantile = ndtri((1 + LEVEL) / 2)
+    if groups is not None:
+        _, V = fit_logistic(y, Z, nothing, groups)
+        quantile = stdtrit(len(np.unique(groups)) - 1, (1 + LEVEL) / 2)
+    followed = 0.0
+    if b != 1:  # else it was not estimated
+        known = information(np.array([recalibration.intercept, b]), Z, nothing)
+        followed = float(np.linalg.solve(known + precision * np.eye(2), known)[1] @ V[:, 1])
+    estimate, reach = zeta / b + followed / b**2, float(quantile * np.sqrt(V[1, 1])) / b
+    return Coefficient(estimate, estimate - reach, estimate + reach)
+
+
+def cross_fitted(
+    y: NDArray[np.integer],
+    p: NDArray[np.floating],
+    rng: np.random.Generator,
+    groups: NDArray[np.integer] | None = None,
+) -> NDArray[np.float64]:
     """Recalibrate each tenth of the patients by the others: what a score of recalibrated risks must be made of.
 
     Parameters
@@ -178,16 +269,16 @@ def cross_fitted(y: NDArray[np.integer], p: NDArray[np.floating], rng: np.random
         Out-of-fold risks, in [0, 1].
     rng : numpy.random.Generator
         Shuffles the patients.
+    groups : ndarray of int, shape = (n,), or None
+        Rows that stay together; both outcomes in at least 2 groups each.
 
     Returns
     -------
     ndarray, shape = (n,)
         Risks in (0, 1).
     """
-    folds = min(_FOLDS, int(y.sum()), int(len(y) - y.sum()))
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**32)))
     risks = np.empty(len(y))
     start = shrunk_recalibration(y, p)  # a matter of time alone: there is one maximum
-    for train, test in splitter.split(np.zeros(len(y)), y):
+    for train, test in recalibration_splits(y, n_rarer(y, groups), groups, rng):
         risks[test] = shrunk_recalibration(y[train], p[train], start).apply(p[test])
     return risks

@@ -19,7 +19,7 @@ the patients drawn less that on all takes too little away, and less that on thos
 
 A score of n / e patients drawn without replacement from n varies about that of all n with e - 1 times the variance that
 the score of n patients has in other samples, hence sd(s) / sqrt(e - 1). The interval is that of
-`autoprog.validation.score`.
+`autoprog.validation.estimate`.
 
 What is not corrected: pipelines that were proposed because similar ones had good luck, and those that a race has left.
 
@@ -37,9 +37,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.evaluation import Metric
+from autoprog.validation.estimate import LEVEL, Estimate, estimate_of, n_rarer
 from autoprog.validation.recalibration import Recalibration, shrunk_recalibration
 from autoprog.validation.resampled import resampled_scores
-from autoprog.validation.score import INTERVAL, LEVEL, ScoreEstimate, interval_of, n_rarer, title_of
+from autoprog.validation.score import INTERVAL, ScoreEstimate, title_of
 
 RESAMPLES, RESAMPLES_OF_MANY, RESAMPLES_OF_MOST = 500, 200, 100
 LEAST_RESAMPLES = 20
@@ -135,19 +136,20 @@ def corrected_score(
     choose, average = weighing
     chosen, delivered = _left_out(metric, patients, p, average(w, p), counts, lambda c, g: average(choose(c, g), p))
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
-    estimate, lower, upper = less_optimism(metric, apparent, chosen, delivered, n_rarer(patients.y, patients.groups))
+    is_grouped, m = patients.groups is not None, n_rarer(patients.y, patients.groups)
+    found = less_optimism(metric, apparent, chosen, delivered, m, grouped=is_grouped)
     whom = "the patients" if patients.groups is None else "groups of patients"
     method = (
         f"{title_of(metric)} of out-of-fold risks, corrected for having chosen the ensemble's weights by the same "
         f"patients: in {len(chosen)} bootstrap resamples of {whom}, all {t} pipelines are scored and weighed anew by "
         f"the patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it is {apparent:.3f}"
     )
-    return ScoreEstimate(estimate, lower, upper, LEVEL, method)
+    return ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, method, len(chosen))
 
 
 def less_optimism(
-    metric: Metric, apparent: float, chosen: _Floats, delivered: _Floats, rarer: int
-) -> tuple[float, float, float]:
+    metric: Metric, apparent: float, chosen: _Floats, delivered: _Floats, rarer: int, *, grouped: bool
+) -> Estimate:
     """A score less what choosing by the same patients added to it, and its interval.
 
     Parameters
@@ -160,15 +162,18 @@ def less_optimism(
         s and s_w.
     rarer : int
         m, at least 2.
+    grouped : bool
+        Whether m counts groups of patients.
 
     Returns
     -------
-    estimate, lower, upper : float
+    Estimate
         Within the metric's range.
     """
     estimate = apparent - float(np.mean(delivered - chosen))
     corrected = float(np.clip(estimate, metric.lower, metric.upper))
-    return corrected, *interval_of(metric, corrected, float(np.std(chosen, ddof=1)) / np.sqrt(np.e - 1), rarer)
+    sd = float(np.std(chosen, ddof=1)) / np.sqrt(np.e - 1)
+    return estimate_of(metric.name, corrected, sd, rarer, metric.upper, grouped=grouped)
 
 
 def n_resamples(n_patients: int, n_pipelines: int) -> int:

@@ -33,8 +33,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
 from autoprog.evaluation import logit_of
-from autoprog.survival import spline_columns, spline_knots
-from autoprog.validation.logistic import information, maximum_likelihood, overlap
+from autoprog.survival import curve_distances, spline_columns, spline_knots
+from autoprog.validation.estimate import LEVEL, Estimate
+from autoprog.validation.logistic import fit_logistic, overlap
 
 _METHODS = {
     1: "one frequency for all, as the risks are equal",
@@ -42,7 +43,8 @@ _METHODS = {
 }
 _SPLINE = "logistic in a restricted cubic spline of the logit of the risk, {} knots"
 
-_LEVEL = 0.95
+_LEVEL = LEVEL
+_NAMES = ("ici", "e50", "e90")
 _PERCENTILES, _DECIMALS = np.linspace(0.01, 0.99, 50), 6  # where a curve is told, and of its risks
 
 
@@ -58,15 +60,20 @@ class SmoothCalibration:
         Median and 90th percentile of the distance.
     method : str
         How the curve was smoothed, in words.
+    intervals : dict of str to Estimate
+        Of the three, by name.
     """
 
     ici: float
     e50: float
     e90: float
     method: str
+    intervals: dict[str, Estimate]
 
 
-def smooth_calibration(y: NDArray[np.integer], p: NDArray[np.floating]) -> SmoothCalibration | None:
+def smooth_calibration(
+    y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
+) -> SmoothCalibration | None:
     """Distance of risks from the smoothed frequency of the outcome at them.
 
     Parameters
@@ -75,6 +82,8 @@ def smooth_calibration(y: NDArray[np.integer], p: NDArray[np.floating]) -> Smoot
         0 and 1, both present.
     p : ndarray, shape = (n_patients,)
         Risks in [0, 1], of patients whom the model was not fitted on.
+    groups : ndarray of int, shape = (n_patients,), or None
+        Patients who are alike.
 
     Returns
     -------
@@ -86,16 +95,17 @@ def smooth_calibration(y: NDArray[np.integer], p: NDArray[np.floating]) -> Smoot
     A perfectly calibrated model has an ICI above 0 as well, as the curve follows chance: of 300 patients about 0.03, of
     5,000 about 0.01. Compare models on the same patients, not with 0.
     """
-    p = np.asarray(p, dtype=np.float64)
-    x = logit_of(p)
+    risks = np.asarray(p, dtype=np.float64)
+    x = logit_of(risks)
     if np.ptp(x) > 0 and not overlap(y, x):
         return None
     t = _knots(y, x)
     Z = _design(x, t)
-    f = expit(Z @ maximum_likelihood(y, Z, np.zeros(len(x))))
-    distance = np.abs(p - f)
-    e50, e90 = np.quantile(distance, [0.5, 0.9])
-    return SmoothCalibration(float(distance.mean()), float(e50), float(e90), _method(Z, t))
+    beta, covariance = fit_logistic(y, Z, np.zeros(len(x)), groups)
+    found = curve_distances(risks, x, Z, (beta, covariance), expit, LEVEL)
+    intervals = {name: Estimate(d.estimate, d.lower, d.upper) for name, d in zip(_NAMES, found, strict=True)}
+    ici, e50, e90 = (d.estimate for d in found)
+    return SmoothCalibration(ici, e50, e90, _method(Z, t), intervals)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +139,10 @@ class CalibrationCurve:
 
 
 def calibration_curve(
-    y: NDArray[np.integer], p: NDArray[np.floating], at: NDArray[np.float64] | None = None
+    y: NDArray[np.integer],
+    p: NDArray[np.floating],
+    at: NDArray[np.float64] | None = None,
+    groups: NDArray[np.integer] | None = None,
 ) -> CalibrationCurve | None:
     """The curve that `smooth_calibration` measures distances from.
 
@@ -141,6 +154,8 @@ def calibration_curve(
         Risks in [0, 1], of patients whom the model was not fitted on.
     at : ndarray, shape = (n_points,), optional
         Risks at which to tell it, in (0, 1), ascending; by default percentiles of p from the 1st to the 99th.
+    groups : ndarray of int, shape = (n_patients,), or None
+        Patients who are alike.
 
     Returns
     -------
@@ -151,10 +166,8 @@ def calibration_curve(
     if np.ptp(x) > 0 and not overlap(y, x):
         return None
     t = _knots(y, x)
-    Z, offset = _design(x, t), np.zeros(len(x))
-    beta = maximum_likelihood(y, Z, offset)
-    # Of few patients the spline's columns may be alike up to rounding.
-    covariance = np.linalg.pinv(information(beta, Z, offset), hermitian=True)
+    Z = _design(x, t)
+    beta, covariance = fit_logistic(y, Z, np.zeros(len(x)), groups)
     risks = np.unique(np.quantile(p, _PERCENTILES).round(_DECIMALS)) if at is None else at
     points = _columns(logit_of(risks), t)[:, : Z.shape[1]]
     eta = points @ beta

@@ -1,18 +1,12 @@
 """How good risks are for women and for men, for the old and for the young, and for any other part of the patients.
 
-    y, p    outcomes and risks of a subgroup's patients                                         (n,)
-    c       how often a resample holds each patient, b resamples                                (n, b)
-
-    expected / observed = sum_i c_i p_i / sum_i c_i y_i
-
-Intervals are percentiles over resamples of the patients, whatever their outcomes. A model that does well on the whole
-may do badly for a few, and of a few little can be said: small subgroups are counted and not measured, very small ones
-not even counted.
+Intervals are those of `autoprog.validation.estimate`, by patients or by groups of them. A model that does well on the
+whole may do badly for a few, and of a few little can be said: small subgroups are counted and not measured, very small
+ones not even counted.
 
 References
 ----------
-Collins et al. 2024, BMJ 385:e078378 (TRIPOD+AI, item 23: performance by subgroup, with its uncertainty); Efron &
-Tibshirani 1993, An Introduction to the Bootstrap, chapter 13.
+Collins et al. 2024, BMJ 385:e078378 (TRIPOD+AI, item 23: performance by subgroup, with its uncertainty).
 """
 
 from __future__ import annotations
@@ -27,25 +21,16 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, Feature
 from autoprog.evaluation import METRICS
-from autoprog.validation.resampled import resampled_scores
+from autoprog.validation.calibration import calibration_of
+from autoprog.validation.estimate import Estimate, n_rarer
+from autoprog.validation.score import score_of
 
-LEVEL = 0.95
 LEAST_COUNTED = 10  # patients; fewer could be known by their count
 LEAST_OF_EACH = 10  # patients with and without the outcome that a measure takes
+LEAST_GROUPS = 2  # of patients, with and without the outcome, where they come in groups
 
-_RESAMPLES = 500
 _SEX, _AGE = {"sex", "gender", "male", "female"}, {"age", "age_years", "age_at_baseline"}
 _BANDS = (40.0, 65.0, 80.0)
-_SCORED = ("auc_roc", "brier")
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A measure of one subgroup, with an interval of level `LEVEL`."""
-
-    estimate: float
-    lower: float
-    upper: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +43,10 @@ class Subgroup:
         What they have in common.
     n, events : int or None
         Patients, and those of them with the outcome; None for both where there are fewer than `LEAST_COUNTED` patients.
-    auc_roc, brier, expected_observed : Estimate or None
-        None where there are fewer than `LEAST_OF_EACH` patients with, or without, the outcome.
+    auc_roc, auc, brier, expected_observed : Estimate or None
+        Areas of an outcome without a time, and of one with until the last horizon, of which the others are too. None
+        where there are fewer than `LEAST_OF_EACH` patients with, or without, the outcome, or fewer than 2 groups
+        of patients.
     """
 
     feature: str
@@ -67,6 +54,7 @@ class Subgroup:
     n: int | None
     events: int | None
     auc_roc: Estimate | None = None
+    auc: Estimate | None = None
     brier: Estimate | None = None
     expected_observed: Estimate | None = None
 
@@ -80,9 +68,7 @@ def usual_subgroups(features: Sequence[Feature]) -> tuple[str, ...]:
     return tuple(f.name for f in features if f.name.strip().lower() in _SEX | _AGE)
 
 
-def measure_subgroups(
-    cohort: Cohort, p: NDArray[np.floating], names: Sequence[str], rng: np.random.Generator
-) -> tuple[Subgroup, ...]:
+def measure_subgroups(cohort: Cohort, p: NDArray[np.floating], names: Sequence[str]) -> tuple[Subgroup, ...]:
     """Measure risks in every subgroup of some features.
 
     Parameters
@@ -94,8 +80,6 @@ def measure_subgroups(
     names : sequence of str
         Features of the cohort. Levels are subgroups; age is cut at 40, 65 and 80 years, other numbers into thirds;
         patients without a value are a subgroup too.
-    rng : numpy.random.Generator
-        Draws the resamples.
 
     Returns
     -------
@@ -106,8 +90,8 @@ def measure_subgroups(
     found = []
     for name in names:
         for label, rows in parts_of(cohort.features[columns[name]], cohort.X[:, columns[name]]):
-            y, risks = cohort.y[rows], np.asarray(p, dtype=np.float64)[rows]
-            found.append(_measured(name, label, y, risks, rng))
+            groups = None if cohort.groups is None else cohort.groups[rows]
+            found.append(_measured(name, label, cohort.y[rows], np.asarray(p, dtype=np.float64)[rows], groups))
     return tuple(found)
 
 
@@ -147,24 +131,13 @@ def _band(low: float, high: float) -> str:
 
 
 def _measured(
-    feature: str, label: str, y: NDArray[np.integer], p: NDArray[np.float64], rng: np.random.Generator
+    feature: str, label: str, y: NDArray[np.integer], p: NDArray[np.float64], groups: NDArray[np.integer] | None
 ) -> Subgroup:
     n, events = len(y), int(y.sum())
     if n < LEAST_COUNTED:
         return Subgroup(feature, label, None, None)
-    if min(events, n - events) < LEAST_OF_EACH:
+    if min(events, n - events) < LEAST_OF_EACH or n_rarer(y, groups) < LEAST_GROUPS:
         return Subgroup(feature, label, n, events)
-    drawn = rng.multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
-    drawn = drawn[(drawn @ y > 0) & (drawn @ (1 - y) > 0)]
-    measures = {}
-    for name in _SCORED:
-        scores = resampled_scores(METRICS[name], y, p[None])
-        measures[name] = interval_of(METRICS[name].score(y, p), scores(drawn.T.astype(np.float32))[:, 0])
-    measures["expected_observed"] = interval_of(float(p.sum() / events), (drawn @ p) / (drawn @ y))
-    return Subgroup(feature, label, n, events, **measures)
-
-
-def interval_of(estimate: float, resampled: NDArray[np.float64]) -> Estimate:
-    """A measure with the percentile interval of its resamples, of level `LEVEL`."""
-    lower, upper = np.quantile(resampled, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
-    return Estimate(estimate, lower, upper)
+    auc, brier = (score_of(METRICS[name], y, p, groups) for name in ("auc_roc", "brier"))
+    ratio = calibration_of(y, p, groups).expected_observed
+    return Subgroup(feature, label, n, events, auc_roc=auc, brier=brier, expected_observed=ratio)

@@ -89,7 +89,7 @@ def simple_result() -> tuple[SearchResult, CrossValidation]:
     rules = explain(cohort, risks, make_strata(risks))
     member = Member(1.0, dump_estimator(pipeline))
     model = PrognosticModel(cohort.features, cohort.outcome, (member,), (rules,), ModelMetadata.of(cohort))
-    score = estimate_score(METRICS["auc_roc"], cohort.y, risks, np.random.default_rng(0)).to_json()
+    score = estimate_score(METRICS["auc_roc"], cohort.y, risks).to_json()
     performance = performance_of(cohort.y, risks, THRESHOLDS).to_json()
     ensemble = {
         "rule": "model_averaging",

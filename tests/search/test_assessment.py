@@ -14,9 +14,19 @@ from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, EnsembleName
 from autoprog.evaluation import METRICS, Evaluation, History, Status, metric_of, net_benefit
 from autoprog.optimizer import Decomposition, Posterior
 from autoprog.optimizer.observations import observe
-from autoprog.search.assessment import Choice, calibration_warnings, ensemble_document
+from autoprog.search.assessment import Choice, calibration_warnings, correction_warnings, ensemble_document
 from autoprog.space import Configuration, Step
-from autoprog.validation import Patients, brier_skill, cross_fitted, estimate_score, performance_of
+from autoprog.validation import (
+    Estimate,
+    Patients,
+    brier_skill,
+    calibration_of,
+    cross_fitted,
+    delivered_slope,
+    estimate_score,
+    performance_of,
+    shrunk_recalibration,
+)
 
 SIMPLE = Configuration(Step("median"), Step("none"), Step("logistic_regression"), Step("none"))
 RANGE = (0.1, 0.4)
@@ -71,8 +81,11 @@ def document_of(ensemble: Ensemble, y: np.ndarray, history: History, seed: int =
 
 def measured(y: np.ndarray, p: np.ndarray, seed: int = 3) -> dict[str, Any]:
     """What is said of the probabilities that cross-fitting makes of risks, and of the ranking of the risks."""
-    performance = performance_of(y, cross_fitted(y, p, np.random.default_rng(seed)), RANGE).to_json()
-    return {**performance, **{name: METRICS[name].score(y, p.astype(float)) for name in ("auc_roc", "auc_prc")}}
+    performance = performance_of(y, cross_fitted(y, p, np.random.default_rng(seed)), RANGE, ranked=p)
+    slope = delivered_slope(y, p, shrunk_recalibration(y, p))
+    assert slope is not None
+    intervals = {**performance.intervals, "slope": Estimate(slope.estimate, slope.lower, slope.upper)}
+    return replace(performance, slope=slope.estimate, intervals=intervals).to_json()
 
 
 def test_ensemble_and_baseline_are_measured_alike() -> None:
@@ -84,6 +97,12 @@ def test_ensemble_and_baseline_are_measured_alike() -> None:
     assert document["performance"] == measured(y, averaged)
     assert document["baseline"]["performance"] == measured(y, (p**2).astype(np.float32))
     assert document["calibration"]["slope"]["estimate"] == document["performance"]["slope"]
+    assert document["calibration"]["raw"] == calibration_of(y, averaged).to_json()
+    gain = document["gain_over_baseline"]
+    for name in ("auc_roc", "brier", "net_benefit"):
+        ours, its = (part["performance"][name] for part in (document, document["baseline"]))
+        assert gain[name]["estimate"] == pytest.approx(ours - its, abs=1e-12)
+        assert gain[name]["lower"] <= gain[name]["estimate"] <= gain[name]["upper"]
     curve = document["net_benefit"]
     t = np.array(curve["thresholds"])
     assert curve["model"] == net_benefit(y, risks, t).tolist()
@@ -104,7 +123,7 @@ def test_the_ensembles_score_is_corrected_and_the_baselines_needs_not_be() -> No
     assert document["score"]["estimate"] != document["performance"]["auc_roc"]
     assert "corrected for having chosen" in document["score"]["method"]
     assert f"uncorrected it is {document['performance']['auc_roc']:.3f}" in document["score"]["method"]
-    plain = estimate_score(METRICS["auc_roc"], y, p.astype(np.float32), np.random.default_rng(3)).to_json()
+    plain = estimate_score(METRICS["auc_roc"], y, p.astype(np.float32)).to_json()
     assert document["baseline"]["score"] == plain
 
     worthless = history_of(y, *useless)
@@ -179,3 +198,12 @@ def test_the_score_is_that_of_what_is_left_when_members_were_lost(rule: Ensemble
     )
     average = METRICS["auc_roc"].score(y, (p.astype(np.float32) + worst.astype(np.float32)) / 2)
     assert with_chosen["score"]["estimate"] < max(average, METRICS["auc_roc"].score(y, p)) + 0.01
+
+
+@pytest.mark.parametrize(
+    ("made", "words"), [(None, None), (200, None), (20, "20 resamples"), (100, "uncertain by 7 %")]
+)
+def test_a_correction_by_few_resamples_is_told(made: int | None, words: str | None) -> None:
+    told = correction_warnings({"score": {"resamples": made}})
+    assert len(told) == (words is not None)
+    assert words is None or words in told[0]

@@ -26,7 +26,7 @@ def test_perfectly_calibrated_risks() -> None:
     assert calibration.slope is not None
     assert calibration.slope.estimate == pytest.approx(1, abs=1e-5)
     assert calibration.intercept.estimate == pytest.approx(0, abs=1e-5)
-    assert calibration.expected_observed == pytest.approx(1)
+    assert calibration.expected_observed.estimate == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("intercept", "slope"), [(0.0, 1.0), (0.8, 1.0), (0.0, 0.5), (-0.5, 1.6)])
@@ -45,7 +45,7 @@ def test_the_intercept_is_that_of_a_shift_alone() -> None:
     calibration = calibration_of(y, p)
     error = (calibration.intercept.upper - calibration.intercept.lower) / (2 * 1.96)
     assert abs(calibration.intercept.estimate - 0.8) < 4 * error
-    assert calibration.expected_observed < 1
+    assert calibration.expected_observed.estimate < 1
 
 
 def test_the_intercept_makes_expected_equal_observed() -> None:
@@ -91,5 +91,5 @@ def test_risks_of_zero_and_one_are_borne() -> None:
 
 def test_the_document() -> None:
     document = calibration_of(*_simulated(0.0, 1.0, n=300)).to_json()
-    assert set(document) == {"slope", "intercept", "expected_observed", "level"}
+    assert set(document) == {"slope", "intercept", "expected_observed", "expected_observed_interval", "level"}
     assert set(document["slope"]) == {"estimate", "lower", "upper"}

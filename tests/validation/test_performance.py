@@ -37,7 +37,7 @@ def test_every_measure_is_that_of_its_own_function() -> None:
     assert calibration.slope is not None
     assert smooth is not None
     assert (found.slope, found.intercept) == (calibration.slope.estimate, calibration.intercept.estimate)
-    assert found.expected_observed == calibration.expected_observed
+    assert found.expected_observed == calibration.expected_observed.estimate
     assert (found.ici, found.e50, found.e90, found.smoothing) == (smooth.ici, smooth.e50, smooth.e90, smooth.method)
     grid = np.linspace(*RANGE, 20_001)
     assert found.net_benefit == pytest.approx(net_benefit(y, p, grid).mean(), abs=1e-4)
@@ -45,7 +45,7 @@ def test_every_measure_is_that_of_its_own_function() -> None:
 
 def test_values_lie_in_the_range_of_their_measure() -> None:
     document = performance_of(*simulated(), RANGE).to_json()
-    assert set(document) == {*MEASURES, "thresholds", "smoothing"}
+    assert set(document) == {*MEASURES, "thresholds", "smoothing", "intervals"}
     for name, measure in MEASURES.items():
         assert measure.lower <= document[name] <= measure.upper, name
 

@@ -6,7 +6,15 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 
-from autoprog.validation import Recalibration, calibration_of, cross_fitted, fit_recalibration
+from autoprog.validation import (
+    Recalibration,
+    calibration_of,
+    cross_fitted,
+    delivered_slope,
+    fit_recalibration,
+    shrunk_recalibration,
+)
+from autoprog.validation.recalibration import recalibration_splits
 from tests.cohorts import cleveland_cohort
 
 
@@ -85,3 +93,46 @@ def test_every_patient_is_recalibrated_by_others() -> None:
     assert np.isfinite(risks).all()
     assert len(np.unique(np.round(logit(risks) - logit(p), 9))) > 10
     np.testing.assert_array_equal(risks, cross_fitted(cohort.y, p, np.random.default_rng(1)))
+
+
+def test_groups_are_recalibrated_by_other_groups() -> None:
+    """Risks of a group do not change with its own outcomes."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(30), 10)
+    p = rng.uniform(0.1, 0.9, 300)
+    y = (rng.random(300) < p).astype(np.int8)
+    splits = recalibration_splits(y, 30, groups, np.random.default_rng(1))
+    assert len(splits) == 10
+    assert sorted(np.concatenate([test for _, test in splits]).tolist()) == list(range(300))
+    for train, test in splits:
+        assert not set(groups[train]) & set(groups[test])
+    risks = cross_fitted(y, p, np.random.default_rng(1), groups)
+    for train, test in splits:
+        np.testing.assert_allclose(risks[test], shrunk_recalibration(y[train], p[train]).apply(p[test]), atol=1e-6)
+
+
+@pytest.mark.parametrize("true", [0.33, 1.0, 2.0])
+@pytest.mark.parametrize("n", [120, 300, 1000])
+def test_the_slope_of_the_delivered_model_is_unbiased(true: float, n: int) -> None:
+    """Of a model whose risks have a known slope among other patients, recalibrated by n of them."""
+    rng, cohorts = np.random.default_rng([n, int(100 * true)]), 200
+    errors, held = [], 0
+    while len(errors) < cohorts:
+        x = rng.normal(-0.5, 1.5 if true < 2 else 0.6, n)
+        y = (rng.random(n) < expit(0.2 + true * x)).astype(np.int8)
+        recalibration = shrunk_recalibration(y, expit(x))
+        slope, of_others = delivered_slope(y, expit(x), recalibration), true / recalibration.slope
+        assert slope is not None
+        errors.append(slope.estimate - of_others)
+        held += slope.lower <= of_others <= slope.upper
+    assert abs(np.mean(errors)) < 3 * np.std(errors) / cohorts**0.5
+    assert held >= 0.9 * cohorts
+
+
+def test_a_slope_that_was_not_estimated_is_that_of_the_risks() -> None:
+    y, p = simulated(2_000, 3)
+    slope, plain = delivered_slope(y, p, Recalibration(0.1, 1.0)), calibration_of(y, p).slope
+    assert slope is not None
+    assert plain is not None
+    assert slope.estimate == pytest.approx(plain.estimate, abs=0.01)
+    assert delivered_slope(np.repeat([0, 1], 5), np.linspace(0.1, 0.9, 10), Recalibration()) is None

@@ -1,16 +1,16 @@
-"""Score intervals against DeLong's variance and against exact resampling."""
+"""Score intervals against DeLong's variance, the bootstrap and simulation."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from autoprog.evaluation import METRICS, metric_of
 from autoprog.validation import estimate_score
-from autoprog.validation import score as score_module
-from autoprog.validation.score import LEVEL, _statistic, _unrolled, interval_of, n_rarer
+from autoprog.validation.estimate import LEVEL, estimate_of, n_rarer
 
 
 def _simulated(seed: int, n: int = 300, decimals: int | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -30,33 +30,39 @@ def _delong_variance(y: np.ndarray, p: np.ndarray) -> float:
 @pytest.mark.parametrize("name", METRICS)
 def test_the_estimate_is_the_metric_and_lies_inside(name: str) -> None:
     y, p = _simulated(0)
-    score = estimate_score(METRICS[name], y, p, np.random.default_rng(0))
+    score = estimate_score(METRICS[name], y, p)
     assert score.estimate == METRICS[name].score(y, p)
     assert score.lower < score.estimate < score.upper
     assert "not chosen by the same patients" in score.method
-    assert set(score.to_json()) == {"estimate", "lower", "upper", "level", "method"}
+    assert set(score.to_json()) == {"estimate", "lower", "upper", "level", "method", "resamples"}
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_the_width_is_that_of_delong(seed: int) -> None:
-    # The bootstrap's standard error of 1000 resamples is itself uncertain by 1 / sqrt(2000) = 2 %, a quantile by more.
     y, p = _simulated(seed)
-    score = estimate_score(METRICS["auc_roc"], y, p, np.random.default_rng(seed))
+    score = estimate_score(METRICS["auc_roc"], y, p)
     assert LEVEL == 0.95
-    assert score.upper - score.lower == pytest.approx(2 * 1.96 * _delong_variance(y, p) ** 0.5, rel=0.15)
-    other = estimate_score(METRICS["auc_roc"], y, p, np.random.default_rng(seed), out_of_fold=False)
-    assert other.upper - other.lower == pytest.approx(2 * 1.96 * _delong_variance(y, p) ** 0.5, rel=0.15)
-    assert other.method.startswith("auc_roc of other patients; percentile interval of 1000 bootstrap resamples")
+    assert score.upper - score.lower == pytest.approx(2 * 1.96 * _delong_variance(y, p) ** 0.5, rel=0.05)
+    other = estimate_score(METRICS["auc_roc"], y, p, out_of_fold=False)
+    assert other.upper - other.lower == pytest.approx(2 * 1.96 * _delong_variance(y, p) ** 0.5, rel=0.05)
+    assert other.method.startswith("auc_roc of other patients; the interval is by")
 
 
 def test_the_interval_is_wider_the_fewer_have_the_outcome_and_stays_within_the_range() -> None:
-    ends = [interval_of(METRICS["auc_roc"], 0.95, 0.03, m) for m in (2, 10, 1000)]
+    found = [estimate_of("auc_roc", 0.95, 0.03, m) for m in (2, 10, 1000)]
+    ends = [(each.lower, each.upper) for each in found]
     assert 0 < ends[0][0] < ends[1][0] < ends[2][0] < 0.95 < ends[2][1] < ends[1][1] < ends[0][1] < 1
     h = student.ppf(0.975, 9) * 0.03 / (0.95 * 0.05)
     np.testing.assert_allclose(logit(ends[1]), [logit(0.95) - h, logit(0.95) + h])
-    assert interval_of(METRICS["auc_roc"], 1.0, 0.0, 10) == (1.0, 1.0)
-    lower, upper = interval_of(METRICS["brier"], 0.1, 0.01, 50)
-    assert upper - 0.1 == pytest.approx(0.1 - lower) == pytest.approx(student.ppf(0.975, 49) * 0.01)
+    certain = estimate_of("auc_roc", 1.0, 0.0, 10)
+    assert (certain.lower, certain.upper) == (1.0, 1.0)
+    brier = estimate_of("brier", 0.1, 0.01, 50)
+    assert brier.upper / 0.1 == pytest.approx(0.1 / brier.lower) == pytest.approx(np.exp(norm.ppf(0.975) * 0.1))
+    grouped = estimate_of("brier", 0.1, 0.01, 50, grouped=True)
+    assert grouped.upper / 0.1 == pytest.approx(np.exp(student.ppf(0.975, 49) * 0.1))
+    slope = estimate_of("slope", 0.1, 0.01, 50)
+    assert slope.upper - 0.1 == pytest.approx(0.1 - slope.lower) == pytest.approx(student.ppf(0.975, 49) * 0.01)
+    assert estimate_of("brier", 0.5, 0.4, 2, most=1.0).upper == 1.0
 
 
 def test_groups_count_once_among_those_with_the_rarer_outcome() -> None:
@@ -65,74 +71,34 @@ def test_groups_count_once_among_those_with_the_rarer_outcome() -> None:
     assert n_rarer(y, np.array([0, 0, 1, 1, 2, 3, 4, 5])) == 2
 
 
-@pytest.mark.parametrize("decimals", [None, 1])
-@pytest.mark.parametrize("name", METRICS)
-def test_a_metric_of_counts_is_the_metric_ties_and_certainties_included(name: str, decimals: int | None) -> None:
-    y, p = _simulated(4, decimals=decimals)
-    v, place = np.unique(p, return_inverse=True)
-    rng = np.random.default_rng(1)
-    for _ in range(20):
-        drawn = np.concatenate([rng.choice(np.flatnonzero(y == label), np.sum(y == label)) for label in (0, 1)])
-        c0, c1 = (np.bincount(place[drawn][y[drawn] == label], minlength=len(v)) for label in (0, 1))
-        exact = METRICS[name].score(y[drawn], p[drawn])
-        assert _statistic(METRICS[name])(v, c1, c0) == pytest.approx(exact, abs=1e-12)
-        assert _unrolled(METRICS[name])(v, c1, c0) == pytest.approx(exact, abs=1e-12)
-
-
-@pytest.mark.parametrize("name", METRICS)
-def test_groups_of_risks_change_the_interval_by_less_than_the_resampling(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # An end of a percentile interval of 1000 resamples has a standard error of 2 % of the width.
-    y, p = _simulated(6, n=3000)
-    p = p**4 * 0.999 + 0.0005  # many small risks, as of a rare outcome
-    rng = np.random.default_rng
-    monkeypatch.setattr(score_module, "GROUPS", 3000)
-    exact = estimate_score(METRICS[name], y, p, rng(0))
-    monkeypatch.setattr(score_module, "GROUPS", 300)
-    grouped = estimate_score(METRICS[name], y, p, rng(1))
-    assert grouped.estimate == exact.estimate
-    width = exact.upper - exact.lower
-    assert grouped.lower == pytest.approx(exact.lower, abs=0.12 * width)
-    assert grouped.upper == pytest.approx(exact.upper, abs=0.12 * width)
-    assert "about 300 groups" in grouped.method
-    assert "groups" not in exact.method
-
-
 def test_the_thresholds_of_a_net_benefit_are_told() -> None:
     y, p = _simulated(7)
     metric = metric_of("net_benefit", (0.1, 0.25))
-    score = estimate_score(metric, y, p, np.random.default_rng(0))
+    score = estimate_score(metric, y, p)
     assert score.method.startswith("net_benefit for thresholds from 0.1 to 0.25 of out-of-fold risks")
     assert score.estimate == metric.score(y, p)
     assert score.lower < score.estimate < score.upper
 
 
-def test_the_same_seed_gives_the_same_interval() -> None:
-    y, p = _simulated(1)
-    one, other = (estimate_score(METRICS["brier"], y, p, np.random.default_rng(5)) for _ in range(2))
-    assert one == other
-
-
 def test_risks_that_separate_have_a_certain_area() -> None:
     y = np.repeat([0, 1], 20)
-    score = estimate_score(METRICS["auc_roc"], y, np.linspace(0, 1, 40), np.random.default_rng(0))
+    score = estimate_score(METRICS["auc_roc"], y, np.linspace(0, 1, 40))
     assert (score.estimate, score.lower, score.upper) == (1.0, 1.0, 1.0)
 
 
-@pytest.mark.parametrize("name", ["auc_roc", "brier"])
+@pytest.mark.parametrize("name", METRICS)
 def test_rows_of_one_group_are_drawn_together(name: str) -> None:
     """Four copies of every patient say no more than the patient; taken for others, they halve the interval."""
     y, p = _simulated(2)
     copied = np.repeat(y, 4), np.repeat(p, 4)
-    rng, patient = np.random.default_rng, np.repeat(np.arange(len(y)), 4)
-    alone, copies = estimate_score(METRICS[name], y, p, rng(0)), estimate_score(METRICS[name], *copied, rng(0))
-    grouped = estimate_score(METRICS[name], *copied, rng(0), patient)
+    patient = np.repeat(np.arange(len(y)), 4)
+    alone, copies = estimate_score(METRICS[name], y, p), estimate_score(METRICS[name], *copied)
+    grouped = estimate_score(METRICS[name], *copied, patient)
     assert grouped.estimate == pytest.approx(alone.estimate)
     width = alone.upper - alone.lower
-    assert grouped.upper - grouped.lower == pytest.approx(width, rel=0.15)
-    assert copies.upper - copies.lower == pytest.approx(width / 2, rel=0.15)
-    assert "of the groups of patients" in grouped.method
+    assert grouped.upper - grouped.lower == pytest.approx(width, rel=0.03)
+    assert copies.upper - copies.lower == pytest.approx(width / 2, rel=0.05)
+    assert "by groups of patients" in grouped.method
 
 
 @pytest.mark.parametrize("out_of_fold", [False, True])
@@ -149,6 +115,6 @@ def test_the_interval_holds_the_score_of_all_patients_alike(name: str, out_of_fo
     truth = METRICS[name].score(*drawn(300_000))
     held = 0
     for _ in range(cohorts):
-        score = estimate_score(METRICS[name], *drawn(n), rng, out_of_fold=out_of_fold)
+        score = estimate_score(METRICS[name], *drawn(n), out_of_fold=out_of_fold)
         held += score.lower <= truth <= score.upper
     assert held / cohorts >= 0.89  # 95 less three standard errors

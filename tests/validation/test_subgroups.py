@@ -24,7 +24,7 @@ def patients(n: int, seed: int = 0) -> tuple[Cohort, np.ndarray]:
 
 def test_measures_are_those_of_the_subgroups_patients() -> None:
     cohort, p = patients(600)
-    found = {s.label: s for s in measure_subgroups(cohort, p, ["sex"], np.random.default_rng(0))}
+    found = {s.label: s for s in measure_subgroups(cohort, p, ["sex"])}
     assert list(found) == ["f", "m"]
     for code, label in enumerate("fm"):
         rows = cohort.X[:, 1] == code
@@ -50,7 +50,7 @@ def test_intervals_of_the_area_cover_as_they_say() -> None:
         X = cohort.X[rows]
         X[:, 1] = 0
         part = replace(cohort, X=X, y=cohort.y[rows])
-        (found,) = measure_subgroups(part, p[rows], ["sex"], rng)
+        (found,) = measure_subgroups(part, p[rows], ["sex"])
         assert found.auc_roc is not None
         covered += found.auc_roc.lower <= truth <= found.auc_roc.upper
     # Three standard deviations of a binomial count at .94, which is what a percentile interval of 150 patients has.
@@ -59,7 +59,7 @@ def test_intervals_of_the_area_cover_as_they_say() -> None:
 
 def test_age_is_cut_at_fixed_years_and_other_numbers_into_thirds() -> None:
     cohort, p = patients(600)
-    found = measure_subgroups(cohort, p, ["Age", "lab"], np.random.default_rng(0))
+    found = measure_subgroups(cohort, p, ["Age", "lab"])
     assert [s.label for s in found[:4]] == ["below 40", "40 to below 65", "65 to below 80", "80 and above"]
     assert sum(s.n or 0 for s in found[:4]) == 600
     assert [s.n for s in found[4:]] == [200, 200, 200]
@@ -73,7 +73,7 @@ def test_few_patients_are_not_measured_and_very_few_not_counted() -> None:
     y[9:] = 0
     y[9 : 9 + LEAST_OF_EACH - 1] = 1
     X[-12:, 1] = np.nan
-    few, middling, missing = measure_subgroups(replace(cohort, X=X, y=y), p, ["sex"], np.random.default_rng(0))
+    few, middling, missing = measure_subgroups(replace(cohort, X=X, y=y), p, ["sex"])
     assert (few.n, few.events, few.auc_roc) == (None, None, None)
     assert (middling.n, middling.events, middling.auc_roc) == (39, LEAST_OF_EACH - 1, None)
     assert (missing.label, missing.n) == ("missing", 12)
@@ -88,5 +88,5 @@ def test_a_feature_without_variation_is_one_subgroup() -> None:
     cohort, p = patients(100)
     X = cohort.X.copy()
     X[:, 2] = 1.0
-    (found,) = measure_subgroups(replace(cohort, X=X), p, ["lab"], np.random.default_rng(0))
+    (found,) = measure_subgroups(replace(cohort, X=X), p, ["lab"])
     assert found.n == 100

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of
+from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of, measured_name
 from autoprog.survival import (
     Interval,
     brier_score,
@@ -32,7 +32,9 @@ from autoprog.survival import (
     net_benefit_of_all,
     scaled_brier,
 )
-from autoprog.validation.score import LEVEL
+from autoprog.validation.estimate import LEVEL, Estimate, estimate_of, n_rarer
+from autoprog.validation.event_times.influence import horizon_influences
+from autoprog.validation.influence import standard_error
 
 _HUNDREDTHS = 99
 _GROUPS, _LEAST_OF_A_GROUP = 10, 20
@@ -63,6 +65,8 @@ class HorizonPerformance:
         0 is ideal.
     ici, e50, e90 : float
         Distance of the risks from the smooth calibration curve: mean, median, 90th percentile.
+    intervals : dict of str to Estimate
+        Of `auc`, `brier`, `brier_skill`, `ici`, `e50` and `e90`, by name.
     """
 
     horizon: float
@@ -76,14 +80,18 @@ class HorizonPerformance:
     ici: float
     e50: float
     e90: float
+    intervals: dict[str, Estimate]
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON; what has no value is None."""
-        document: dict[str, Any] = _for_json(asdict(self))
+        """Ready for JSON; what has no value is None; of the intervals the ends."""
+        ends = {name: {"lower": found.lower, "upper": found.upper} for name, found in self.intervals.items()}
+        document: dict[str, Any] = _for_json({**asdict(self), "intervals": ends})
         return document
 
 
-def performance_at(y: NDArray[np.void], p: NDArray[np.floating], horizon: float) -> HorizonPerformance:
+def performance_at(
+    y: NDArray[np.void], p: NDArray[np.floating], horizon: float, groups: NDArray[np.integer] | None = None
+) -> HorizonPerformance:
     """Measure risks until a horizon.
 
     Parameters
@@ -94,6 +102,8 @@ def performance_at(y: NDArray[np.void], p: NDArray[np.floating], horizon: float)
         Risks in [0, 1], of patients whom the model was not fitted on.
     horizon : float
         Within the follow-up.
+    groups : ndarray of int, shape = (n,), or None
+        Codes, from 0, of patients who are alike.
 
     Returns
     -------
@@ -101,12 +111,24 @@ def performance_at(y: NDArray[np.void], p: NDArray[np.floating], horizon: float)
         Every measure.
     """
     time, event, risk, h = y["time"], y["event"], np.asarray(p, dtype=np.float64), np.array([horizon])
-    calibration, curve = calibration_at(time, event, risk, horizon), calibration_curve(time, event, risk, horizon)
+    calibration = calibration_at(time, event, risk, horizon, level=LEVEL, groups=groups)
+    curve = calibration_curve(time, event, risk, horizon, level=LEVEL, groups=groups)
+    values = {
+        "auc": float(cumulative_dynamic_auc(time, event, risk[:, None], h)[0]),
+        "brier": float(brier_score(time, event, risk[:, None], h)[0]),
+        "brier_skill": float(scaled_brier(time, event, risk[:, None], h)[0]),
+    }
+    influences = horizon_influences(y, risk, horizon, calibration.observed.estimate)
+    m = n_rarer_at(y, horizon, groups)
+    intervals = {
+        name: estimate_of(name, value, standard_error(influences[name], groups), m, grouped=groups is not None)
+        for name, value in values.items()
+    }
+    for name, found in zip(("ici", "e50", "e90"), curve.distances, strict=True):
+        intervals[name] = Estimate(found.estimate, found.lower, found.upper)
     return HorizonPerformance(
+        **values,
         horizon=horizon,
-        auc=float(cumulative_dynamic_auc(time, event, risk[:, None], h)[0]),
-        brier=float(brier_score(time, event, risk[:, None], h)[0]),
-        brier_skill=float(scaled_brier(time, event, risk[:, None], h)[0]),
         expected_observed=calibration.expected_observed,
         observed=calibration.observed,
         slope=calibration.slope,
@@ -114,7 +136,15 @@ def performance_at(y: NDArray[np.void], p: NDArray[np.floating], horizon: float)
         ici=curve.ici,
         e50=curve.e50,
         e90=curve.e90,
+        intervals=intervals,
     )
+
+
+def n_rarer_at(y: NDArray[np.void], horizon: float, groups: NDArray[np.integer] | None = None) -> int:
+    """Patients, or groups, with the event of interest by the horizon, or known to be without: the fewer."""
+    had = (y["event"] == 1) & (y["time"] <= horizon)
+    known = had | (y["time"] > horizon) | (y["event"] > 1)
+    return n_rarer(had[known].astype(np.int8), None if groups is None else groups[known])
 
 
 def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp) -> dict[str, float]:
@@ -132,9 +162,10 @@ def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up:
     Returns
     -------
     dict of str to float
-        See `autoprog.evaluation.EVENT_METRICS`; `since` and `until` are the first and the last of the search's times.
+        See `autoprog.evaluation.EVENT_METRICS` and `measured_name`; `since` and `until` are the first
+        and the last of the search's times.
     """
-    scores = {name: event_metric_of(name, follow_up).score(y, F) for name in EVENT_METRICS}
+    scores = {measured_name(name, follow_up): event_metric_of(name, follow_up).score(y, F) for name in EVENT_METRICS}
     return {**scores, "since": follow_up.times[0], "until": follow_up.times[-1]}
 
 
@@ -177,6 +208,7 @@ def horizon_document(
     baseline: NDArray[np.floating] | None,
     horizon: float,
     thresholds: tuple[float, float],
+    groups: NDArray[np.integer] | None = None,
 ) -> dict[str, Any]:
     """All that is told of risks until one horizon.
 
@@ -191,22 +223,25 @@ def horizon_document(
         Within the follow-up.
     thresholds : tuple of float
         Range of risks at which a patient might be treated.
+    groups : ndarray of int, shape = (n,), or None
+        Codes, from 0, of patients who are alike.
 
     Returns
     -------
     dict
-        Ready for JSON: `horizon`, `performance`, `baseline`, `calibration_curve`, `calibration_groups`, `net_benefit`,
-        `risk_distribution`.
+        Ready for JSON: `horizon`, `performance`, `baseline`, `gain_over_baseline`, `calibration_curve`,
+        `calibration_groups`, `net_benefit`, `risk_distribution`.
     """
     time, event, risk = y["time"], y["event"], np.asarray(p, dtype=np.float64)
-    curve = calibration_curve(time, event, risk, horizon)
-    groups = min(_GROUPS, max(2, len(y) // _LEAST_OF_A_GROUP))
+    curve = calibration_curve(time, event, risk, horizon, level=LEVEL, groups=groups)
+    tenths = min(_GROUPS, max(2, len(y) // _LEAST_OF_A_GROUP))
     document: dict[str, Any] = {
         "horizon": horizon,
-        "performance": performance_at(y, risk, horizon).to_json(),
-        "baseline": None if baseline is None else performance_at(y, baseline, horizon).to_json(),
+        "performance": performance_at(y, risk, horizon, groups).to_json(),
+        "baseline": None if baseline is None else performance_at(y, baseline, horizon, groups).to_json(),
         "calibration_curve": {name: getattr(curve, name) for name in ("risk", "observed", "lower", "upper")},
-        "calibration_groups": asdict(calibration_groups(time, event, risk, horizon, groups=groups)),
+        "calibration_groups": asdict(calibration_groups(time, event, risk, horizon, groups=tenths)),
+        "gain_over_baseline": None if baseline is None else _gains(y, risk, baseline, horizon, groups),
         "net_benefit": _decision_curve(y, risk, baseline, horizon, thresholds),
         "risk_distribution": _distribution(risk),
     }
@@ -219,6 +254,7 @@ def horizon_documents(
     baseline: NDArray[np.floating] | None,
     follow_up: FollowUp,
     thresholds: tuple[float, float],
+    groups: NDArray[np.integer] | None = None,
 ) -> list[dict[str, Any]]:
     """All that is told of curves of risk at every horizon.
 
@@ -232,6 +268,8 @@ def horizon_documents(
         Of the search's cohort.
     thresholds : tuple of float
         Range of risks at which a patient might be treated.
+    groups : ndarray of int, shape = (n,), or None
+        Codes, from 0, of patients who are alike.
 
     Returns
     -------
@@ -239,7 +277,7 @@ def horizon_documents(
         A `horizon_document` a horizon, ascending.
     """
     return [
-        horizon_document(y, F[:, k], None if baseline is None else baseline[:, k], horizon, thresholds)
+        horizon_document(y, F[:, k], None if baseline is None else baseline[:, k], horizon, thresholds, groups)
         for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True)
     ]
 
@@ -263,6 +301,25 @@ def calibration_document(horizons: Sequence[Mapping[str, Any]]) -> dict[str, Any
         "intercept": last["intercept"],
         "expected_observed": last["expected_observed"]["estimate"],
         "level": LEVEL,
+    }
+
+
+def _gains(
+    y: NDArray[np.void], p: _Floats, baseline: NDArray[np.floating], horizon: float, groups: NDArray[np.integer] | None
+) -> dict[str, Any]:
+    """Area and Brier score of a model less the simple pipeline's, on the same patients."""
+    found: list[tuple[dict[str, float], dict[str, _Floats]]] = []
+    for risks in (p, np.asarray(baseline, dtype=np.float64)):
+        told = performance_at(y, risks, horizon, groups)
+        influences = horizon_influences(y, risks, horizon, told.observed.estimate)
+        found.append(({"auc": told.auc, "brier": told.brier}, influences))
+    (mine, of_mine), (its, of_its) = found
+    m = n_rarer_at(y, horizon, groups)
+    return {
+        name: estimate_of(
+            "difference", mine[name] - its[name], standard_error(of_mine[name] - of_its[name], groups), m
+        ).to_json()
+        for name in mine
     }
 
 

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import StratifiedKFold
 
 from autoprog.evaluation import FollowUp
 from autoprog.space import strata_of
@@ -29,6 +28,7 @@ from autoprog.validation.recalibration import (
     Recalibration,
     fit_intercept,
     fit_recalibration,
+    recalibration_splits,
     shrunk_recalibration,
 )
 
@@ -78,7 +78,11 @@ def fit_event_recalibration(
 
 
 def cross_fitted_events(
-    y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp, rng: np.random.Generator
+    y: NDArray[np.void],
+    F: NDArray[np.floating],
+    follow_up: FollowUp,
+    rng: np.random.Generator,
+    groups: NDArray[np.integer] | None = None,
 ) -> NDArray[np.float64]:
     """Recalibrate each tenth of the patients by the others: what a score of recalibrated risks must be made of.
 
@@ -92,6 +96,8 @@ def cross_fitted_events(
         Of the search's cohort.
     rng : numpy.random.Generator
         Shuffles the patients.
+    groups : ndarray of int, shape = (n,), or None
+        Rows that stay together; at least 2 groups with the event.
 
     Returns
     -------
@@ -99,10 +105,10 @@ def cross_fitted_events(
         Risks in (0, 1).
     """
     seen = (y["event"] == 1).astype(np.int8)
-    folds = max(2, min(_FOLDS, int(seen.sum())))
-    splitter = StratifiedKFold(folds, shuffle=True, random_state=int(rng.integers(2**32)))
+    holders = int(seen.sum()) if groups is None else len(np.unique(groups[seen == 1]))
+    folds = max(2, min(_FOLDS, holders))
     risks = np.empty(F.shape)
     start = fit_event_recalibration(y, F, follow_up, shrunk=True)
-    for train, test in splitter.split(np.zeros(len(y)), strata_of(seen, folds)):
+    for train, test in recalibration_splits(strata_of(seen, folds), folds, groups, rng):
         risks[test] = fit_event_recalibration(y[train], F[train], follow_up, start, shrunk=True).apply(F[test])
     return risks

@@ -12,10 +12,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import FollowUp, Metric
+from autoprog.evaluation import FollowUp, Metric, measured_name
+from autoprog.validation.estimate import LEVEL, estimate_of, n_rarer
 from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.recalibration import fit_event_recalibration
-from autoprog.validation.score import INTERVAL, LEVEL, NOT_CHOSEN, ScoreEstimate, interval_of, n_rarer
+from autoprog.validation.score import INTERVAL, NOT_CHOSEN, ScoreEstimate
 from autoprog.validation.selection import Stop, Weighing, less_optimism, never, until
 
 RESAMPLES = 500
@@ -77,16 +78,13 @@ def estimate_event_score(
     scores = resampled_event_scores(metric.name, patients.y, F[None], patients.follow_up, rng)
     drawn = np.concatenate([scores(c)[:, 0] for c in _counts(metric, patients, RESAMPLES, rng, left_out=False)])
     estimate = metric.score(patients.y, F)
-    title, how = _title(metric, patients.follow_up), f"{RESAMPLES} bootstrap resamples of the patients"
-    if out_of_fold:
-        lower, upper = interval_of(metric, estimate, float(drawn.std(ddof=1)), _n_rarer(patients))
-        method = f"{title} of out-of-fold risks, {how}; {INTERVAL}; {NOT_CHOSEN}"
-    else:
-        # Of many patients the resamples compare a part: their spread counts, not their middle.
-        ends = estimate + np.quantile(drawn - drawn.mean(), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
-        lower, upper = np.clip(ends, metric.lower, metric.upper).tolist()
-        method = f"{title} of other patients; percentile interval of {how}"
-    return ScoreEstimate(estimate, lower, upper, LEVEL, method)
+    # Of many patients the resamples compare a part: their spread counts, not their middle.
+    is_grouped, sd = patients.groups is not None, float(drawn.std(ddof=1))
+    found = estimate_of(metric.name, estimate, sd, _n_rarer(patients), metric.upper, grouped=is_grouped)
+    title = _title(metric, patients.follow_up)
+    how = f"{RESAMPLES} bootstrap resamples of the patients{'' if patients.groups is None else ' by group'}; {INTERVAL}"
+    whose = f"of out-of-fold risks, {how}; {NOT_CHOSEN}" if out_of_fold else f"of other patients, {how}"
+    return ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, f"{title} {whose}", RESAMPLES)
 
 
 def corrected_event_score(
@@ -140,14 +138,15 @@ def corrected_event_score(
             pairs.append((first, second))
     of_chosen, of_delivered = np.array(pairs).T
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
-    estimate, lower, upper = less_optimism(metric, apparent, of_chosen, of_delivered, _n_rarer(patients))
+    is_grouped = patients.groups is not None
+    found = less_optimism(metric, apparent, of_chosen, of_delivered, _n_rarer(patients), grouped=is_grouped)
     method = (
         f"{_title(metric, patients.follow_up)} of out-of-fold risks, corrected for having chosen the ensemble's "
         f"weights by the same patients: in {len(pairs)} bootstrap resamples all {t} pipelines are scored and weighed "
         f"anew by the patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it is "
         f"{apparent:.3f}"
     )
-    return ScoreEstimate(estimate, lower, upper, LEVEL, method)
+    return ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, method, len(pairs))
 
 
 def _n_rarer(patients: FollowedPatients) -> int:
@@ -192,7 +191,8 @@ def _counts(
 def _title(metric: Metric, follow_up: FollowUp) -> str:
     if metric.name == "c_index":
         return metric.name
+    name = measured_name(metric.name, follow_up)
     if metric.name == "time_dependent_auc":
         return f"{metric.name}, mean over the horizons {', '.join(f'{h:g}' for h in follow_up.horizons)},"
     first, last = follow_up.times[0], follow_up.times[-1]
-    return f"{metric.name} until {last:g}" if metric.name == "uno_c" else f"{metric.name} from {first:g} to {last:g}"
+    return f"{name} until {last:g}" if metric.name == "uno_c" else f"{name} from {first:g} to {last:g}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.special import expit, logit
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of
@@ -94,6 +95,9 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     ends = np.array([estimate - h, estimate + h])
     if metric.ranks_only:
         ends = expit(logit(estimate) + np.array([-h, h]) / (estimate * (1 - estimate)))
+    if name == "integrated_brier":
+        reach = norm.ppf(0.975) / student.ppf(0.975, m - 1) * h / estimate
+        ends = estimate * np.exp(np.array([-reach, reach]))
     np.testing.assert_allclose([found.estimate, found.lower, found.upper], [estimate, *ends], rtol=0, atol=1e-5)
     assert "in 20 bootstrap resamples all 4 pipelines" in found.method
     assert f"uncorrected it is {metric.score(data.y, average(w, p)):.3f}" in found.method

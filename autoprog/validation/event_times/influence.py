@@ -1,0 +1,73 @@
+"""What each patient moves measures at a horizon by; the weights of censoring are taken as known.
+
+=======  ============================================================================================  ==============
+symbol   meaning                                                                                       shape
+=======  ============================================================================================  ==============
+h        horizon                                                                                       scalar
+p        risk of the event of interest by h                                                            (n,)
+d        1 for a patient with the event of interest by h                                               (n,)
+w        weights of inverse probability of censoring at h, 0 where the outcome is unknown              (n,)
+a, b     w of the patients with the event by h, and of those without, else 0                           (n,)
+K        1 where the case has the larger risk, 1/2 where both have the same                            (n, n)
+O        observed incidence by h                                                                       scalar
+psi      influences, see `autoprog.validation.influence`                                               (n,)
+=======  ============================================================================================  ==============
+
+    A, the area              n (a_i (sum_j b_j K_ij / sum b - A) / sum a + b_i (sum_j a_j K_ji / sum a - A) / sum b)
+    B, the Brier score       w (d - p)^2, less its mean
+    skill 1 - B / B_0        -(psi_B - (B / B_0) psi_B0) / B_0,   B_0 that of giving all O, at which it is stationary
+
+Weights that are estimated by the same patients make the true variance a little smaller (Hung & Chiang 2010, Can J Stat
+38:8).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.survival import ipcw_weights
+from autoprog.validation.influence import of_mean
+
+_Floats = NDArray[np.float64]
+
+
+def horizon_influences(y: NDArray[np.void], p: _Floats, horizon: float, incidence: float) -> dict[str, _Floats]:
+    """Influences on the area, the Brier score and its skill.
+
+    Parameters
+    ----------
+    y : structured ndarray, shape = (n,)
+        Of dtype `EVENT_TIMES`; some with the event by the horizon, and some known to be without.
+    p : ndarray, shape = (n,)
+        Risks in [0, 1].
+    horizon : float
+        h.
+    incidence : float
+        O.
+
+    Returns
+    -------
+    dict of str to ndarray, shape = (n,)
+        `auc`, `brier`, `brier_skill`.
+    """
+    w = ipcw_weights(y["time"], y["event"], np.array([horizon]))[:, 0]
+    d = (y["event"] == 1) & (y["time"] <= horizon)
+    losses, of_none = w * (d - p) ** 2, w * (d - incidence) ** 2
+    ratio = losses.mean() / of_none.mean()
+    skill = -(of_mean(losses) - ratio * of_mean(of_none)) / of_none.mean()
+    return {
+        "auc": _of_area(p, np.where(d, w, 0.0), np.where(d, 0.0, w)),
+        "brier": of_mean(losses),
+        "brier_skill": skill,
+    }
+
+
+def _of_area(p: _Floats, a: _Floats, b: _Floats) -> _Floats:
+    _, place = np.unique(p, return_inverse=True)
+    at_a, at_b = np.bincount(place, a), np.bincount(place, b)
+    below_b = ((np.cumsum(at_b) - at_b / 2) / b.sum())[place]
+    above_a = (1 - (np.cumsum(at_a) - at_a / 2) / a.sum())[place]
+    A = float(a @ below_b / a.sum())
+    influences: _Floats = len(p) * (a * (below_b - A) / a.sum() + b * (above_a - A) / b.sum())
+    return influences

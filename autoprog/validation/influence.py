@@ -1,0 +1,179 @@
+"""What each patient moves a measure by: standard errors, by patients or by groups, of one model or of two.
+
+=======  ============================================================================================  ==============
+symbol   meaning                                                                                       shape
+=======  ============================================================================================  ==============
+y        outcomes, 1 for a patient with the outcome                                                    (n,)
+p        risks                                                                                         (n,)
+q, r     shares of patients with the outcome and without                                               scalar
+psi      influence of each patient: a measure of n patients is the true one + mean(psi) + o(1/sqrt n)   (n,)
+F1, F0   share of the patients with, and without, the outcome whose risk is smaller, half of the equal  (n,)
+T, F     share of all patients who have, and have not, the outcome and at least this risk              (n,)
+A, V     the area under the ROC curve; the one under the precision-recall curve                        scalar
+Z, mu    design matrix and mean of a logistic regression on the logit of the risk                      (n, k), (n,)
+g        groups of patients, m of them                                                                 (n,)
+=======  ============================================================================================  ==============
+
+    mean of a loss l             psi = l - mean(l)
+    Brier skill 1 - B / (q r)    psi = -(psi_B - B (1 - 2q) (y - q) / (q r)) / (q r)
+    expected / observed          psi = (p - R y) / q, R the ratio
+    A                            psi = y (F0 - A) / q + (1 - y) (1 - F1 - A) / r                  (DeLong's components)
+    V                            psi_i = (y_i (T_i / (T_i + F_i) - V) + sum over j with the outcome and p_j <= p_i of
+                                 (y_i F_j - (1 - y_i) T_j) / (n (T_j + F_j)^2)) / q
+    logistic coefficients        psi = (mean of mu (1 - mu) Z Z')^-1 Z (y - mu)
+
+    standard error^2             m / (m - 1) sum over g of (sum of psi in g)^2 / n^2;  each patient a group by default
+
+The difference of two models on the same patients has the difference of their influences, so that what both owe to the
+same patients' luck cancels.
+
+References
+----------
+van der Vaart 1998, Asymptotic Statistics, chapter 20 (the delta method); DeLong, DeLong & Clarke-Pearson 1988,
+Biometrics 44:837; Liang & Zeger 1986, Biometrika 73:13 (sums within groups).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import expit
+
+from autoprog.evaluation import benefit, harm, logit_of
+
+_EPSILON = 1e-15  # as the metric cuts risks
+
+_Floats = NDArray[np.float64]
+_Risks = NDArray[np.floating[Any]]
+_Outcomes = NDArray[np.integer[Any]]
+
+
+def standard_error(psi: _Floats, groups: NDArray[np.integer[Any]] | None = None) -> float:
+    """Standard error of a measure.
+
+    Parameters
+    ----------
+    psi : ndarray, shape = (n,)
+        Its influences.
+    groups : ndarray of int, shape = (n,), or None
+        Codes, from 0, of patients who are drawn together, at least 2 groups; None where each is alone.
+
+    Returns
+    -------
+    float
+        At least 0.
+    """
+    sums, m = psi, len(psi)
+    if groups is not None:
+        sums = np.asarray(np.bincount(groups, weights=psi), dtype=np.float64)
+        m = int(np.count_nonzero(np.bincount(groups)))
+    return float(np.sqrt(m / (m - 1) * (sums @ sums)) / len(psi))
+
+
+def of_mean(l: _Floats) -> _Floats:  # noqa: E741  the table's symbol
+    """Influence on the mean of what each patient contributes, shape = (n,)."""
+    return np.asarray(l - l.mean())
+
+
+def brier_losses(y: _Outcomes, p: _Risks) -> _Floats:
+    """What each patient adds to the Brier score, shape = (n,)."""
+    return np.asarray((p - y) ** 2, dtype=np.float64)
+
+
+def log_losses(y: _Outcomes, p: _Risks) -> _Floats:
+    """What each patient adds to the log loss, shape = (n,)."""
+    cut = np.clip(p, _EPSILON, 1 - _EPSILON)
+    return np.asarray(-np.where(y == 1, np.log(cut), np.log1p(-cut)), dtype=np.float64)
+
+
+def net_benefits(y: _Outcomes, p: _Risks, thresholds: tuple[float, float]) -> _Floats:
+    """What each patient adds to the mean net benefit over a range of thresholds, shape = (n,)."""
+    return np.asarray(np.where(y == 1, benefit(p, *thresholds), -harm(p, *thresholds)), dtype=np.float64)
+
+
+def of_brier_skill(y: _Outcomes, p: _Risks) -> _Floats:
+    """Influence on the Brier skill score, shape = (n,)."""
+    losses, q = brier_losses(y, p), float(np.mean(y))
+    of_rate = q * (1 - q)
+    moved: _Floats = of_mean(losses) - losses.mean() * (1 - 2 * q) * (y - q) / of_rate
+    return -moved / of_rate
+
+
+def of_expected_observed(y: _Outcomes, p: _Risks) -> _Floats:
+    """Influence on expected over observed outcomes, shape = (n,)."""
+    q = float(np.mean(y))
+    influences: _Floats = (p - p.mean() / q * y) / q
+    return influences
+
+
+def of_auc_roc(y: _Outcomes, p: _Risks) -> _Floats:
+    """Influence on the area under the ROC curve, shape = (n,)."""
+    ones, zeros = np.sort(p[y == 1]), np.sort(p[y == 0])
+    psi = np.empty(len(y))
+    F0, F1 = _shares_below(zeros, p[y == 1]), _shares_below(ones, p[y == 0])
+    A, q = F0.mean(), len(ones) / len(y)
+    psi[y == 1] = (F0 - A) / q
+    psi[y == 0] = (1 - F1 - A) / (1 - q)
+    return psi
+
+
+def _shares_below(values: _Floats, p: _Risks) -> _Floats:
+    """Share of ascending values that are below each p, the equal counting half."""
+    both = np.searchsorted(values, p, "left") + np.searchsorted(values, p, "right")
+    shares: _Floats = both / (2 * len(values))
+    return shares
+
+
+def of_auc_prc(y: _Outcomes, p: _Risks) -> _Floats:
+    """Influence on the area under the precision-recall curve, shape = (n,)."""
+    n = len(y)
+    order = np.argsort(-p, kind="stable")
+    ranked, label = p[order], (y[order] == 1).astype(np.float64)
+    # Equal risks share a place: all of them have at least this risk.
+    last = np.searchsorted(-ranked, -ranked, "right") - 1
+    first = np.searchsorted(-ranked, -ranked, "left")
+    T, F = np.cumsum(label)[last] / n, np.cumsum(1 - label)[last] / n
+    precision, q = T / (T + F), label.mean()
+    V = float(label @ precision) / label.sum()
+    # For each place the sum over the patients with the outcome at it or below it.
+    below_F, below_T = (
+        np.append(np.cumsum((label * part / (T + F) ** 2)[::-1])[::-1], 0.0)[first] / n for part in (F, T)
+    )
+    psi = np.empty(n)
+    psi[order] = (label * (precision - V) + label * below_F - (1 - label) * below_T) / q
+    return psi
+
+
+def of_calibration(y: _Outcomes, p: _Risks, intercept: float, slope: tuple[float, float] | None) -> list[_Floats]:
+    """Influences on the calibration intercept and, where there is one, on the slope.
+
+    Parameters
+    ----------
+    y : ndarray, shape = (n,)
+        0 and 1.
+    p : ndarray, shape = (n,)
+        Risks in [0, 1].
+    intercept : float
+        Estimate, the slope held at 1.
+    slope : tuple of float or None
+        Estimates of the regression's intercept and slope.
+
+    Returns
+    -------
+    list of ndarray, each shape = (n,)
+        One or two.
+    """
+    x = logit_of(p)
+    ones = np.ones((len(x), 1))
+    found = [_of_coefficients(y, ones, expit(intercept + x))[:, 0]]
+    if slope is not None:
+        a, b = slope
+        found.append(_of_coefficients(y, np.column_stack([ones, x]), expit(a + b * x))[:, 1])
+    return found
+
+
+def _of_coefficients(y: _Outcomes, Z: _Floats, mu: _Floats) -> _Floats:
+    mean_information: _Floats = (Z.T * (mu * (1 - mu))) @ Z / len(y)
+    return np.asarray(np.linalg.solve(mean_information, (Z * (y - mu)[:, None]).T).T, dtype=np.float64)
