@@ -12,13 +12,11 @@ from api.collecting import Collecting
 from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
 from api.searches.schemas import (
     CalibrationCurveDocument,
-    CalibrationDocument,
     IntervalDocument,
-    PerformanceDocument,
     RiskDistributionDocument,
     SubgroupDocument,
 )
-from api.searches.score_schemas import NetBenefitDocument, ScoreDocument
+from api.searches.score_schemas import CalibrationDocument, NetBenefitDocument, PerformanceDocument, ScoreDocument
 from autoprog.evaluation import THRESHOLDS
 from autoprog.search.settings import Text, Thresholds
 

@@ -1,4 +1,4 @@
-"""Figures with intervals, and decision curves, as several documents show them."""
+"""Measures, calibration and decision curves with their intervals, as several documents show them."""
 
 from __future__ import annotations
 
@@ -53,3 +53,58 @@ class NetBenefitDocument(BaseModel):
     treat_all: list[float | None]
     treat_none: list[float] = Field(description="0 throughout")
     range: tuple[float, float] = Field(description="the setting `thresholds`")
+
+
+class PerformanceDocument(BaseModel):
+    """Every measure of a set of risks: out of fold, recalibrated by other patients."""
+
+    auc_roc: float
+    auc_prc: float = Field(description="average precision")
+    brier: float
+    brier_skill: float = Field(description="1 - Brier / Brier of the event rate; 0 is no better than the event rate")
+    log_loss: float
+    slope: float | None = Field(description="calibration slope, 1 is ideal; null where it has no finite estimate")
+    intercept: float = Field(description="calibration intercept, 0 is ideal")
+    expected_observed: float = Field(description="expected over observed events, 1 is ideal")
+    ici: float | None = Field(
+        description="integrated calibration index: mean distance of the risks from a smooth calibration curve; above 0 "
+        "by chance too, so compare models on the same patients; null where the risks separate the outcomes"
+    )
+    e50: float | None = Field(description="median of that distance")
+    e90: float | None = Field(description="90th percentile of that distance")
+    net_benefit: float = Field(description="mean over `thresholds`, in true positives a patient")
+    thresholds: tuple[float, float]
+    smoothing: str | None = Field(description="how the calibration curve was smoothed")
+    intervals: dict[str, Bounds] | None = Field(
+        None,
+        description="of every measure that has a value, of level 0.95, by patients or by groups; null in searches "
+        "that ended before they were told",
+    )
+
+
+class RawCalibrationDocument(BaseModel):
+    """Calibration of the out-of-fold risks before they are recalibrated."""
+
+    slope: Interval | None = Field(description="1 is ideal; null where it has no finite estimate")
+    intercept: Interval
+    expected_observed: float
+    expected_observed_interval: Bounds
+    level: float
+
+
+class CalibrationDocument(BaseModel):
+    """Whether the risks mean what they say; of event times, those until the last horizon."""
+
+    raw: RawCalibrationDocument | None = Field(
+        None, description="before recalibration; null for event times, and in searches that ended before it was told"
+    )
+    slope: Interval | None = Field(
+        description="of the delivered model among other patients; 1 is ideal; below 1, risks are too extreme, "
+        "above 1 too moderate"
+    )
+    intercept: Interval = Field(description="0 is ideal; above 0, risks are too low on the whole")
+    expected_observed: float = Field(description="expected over observed events; 1 is ideal")
+    expected_observed_interval: Bounds | None = Field(
+        None, description="null in searches that ended before it was told"
+    )
+    level: float = Field(description="of the intervals")

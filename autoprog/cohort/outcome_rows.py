@@ -20,7 +20,7 @@ MOST_MISSING = 0.5
 
 @dataclass(frozen=True, eq=False)
 class EarlierRows:
-    """Where a file's visits are that have no outcome and are looked back on.
+    """Visits without an outcome that are kept, since windows of later visits hold them.
 
     Attributes
     ----------

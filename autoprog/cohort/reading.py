@@ -96,7 +96,7 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     outcome = _read_outcome(table, spec)
     known = table if outcome is None else table.take(outcome.rows)
     earlier = None if outcome is None else outcome.earlier
-    # What is looked back on may have levels of its own.
+    # Visits without an outcome may hold levels that no other visit has.
     seen = known if outcome is None or earlier is None else table.take(np.concatenate([outcome.rows, earlier.rows]))
     features = _read_features(seen, spec)
     groups, group_faults = _read_groups(known, spec, None if outcome is None else outcome.visits)

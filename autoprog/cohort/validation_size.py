@@ -180,7 +180,7 @@ def _standard_error(width: float) -> float:
 
 
 def _standard_error_of_ratio(width: float = _WIDTH) -> float:
-    """Of the ratio's logarithm: its interval, exp(-z se) to exp(z se), is so wide."""
+    """Standard error of the ratio's logarithm at which an interval from exp(-z se) to exp(z se) has this width."""
     return math.asinh(width / 2) / _Z
 
 

@@ -86,7 +86,7 @@ class Contributions:
         return replace(self.history, evaluations=evaluations)
 
     def fold_score(self, number: int, result: FoldResult) -> float:
-        """What a further pipeline is worth beside all of these, by one fold.
+        """Score on one fold of one half of a further pipeline and one half of the ensemble of all these.
 
         Parameters
         ----------
@@ -102,9 +102,8 @@ class Contributions:
         """
         if number >= self.plan.folds:
             return result.score
-        ensemble = np.tensordot(self._w, self._r, axes=1)
         test = self.plan.fold(self.cohort, number).test
-        h = self._scored(number, (ensemble[test] + result.risks) / 2)
+        h = self._scored(number, (self._ensemble[test] + result.risks) / 2)
         return float(self._g[:, number].mean() + (h - self._h[:, number].mean()) / self._b)
 
     @cached_property
@@ -131,9 +130,9 @@ class Contributions:
         return log_w
 
     @cached_property
-    def _w(self) -> _Floats:
-        weights: _Floats = softmax(self._log_w)
-        return weights
+    def _ensemble(self) -> _Floats:
+        """E."""
+        return np.asarray(np.tensordot(softmax(self._log_w), self._r, axes=1), dtype=np.float64)
 
     @cached_property
     def _h(self) -> _Floats:

@@ -85,19 +85,23 @@ def external_validation(
     faults = horizon_faults(model, cohort) if cohort.has_times else _outcome_faults(cohort)
     others = other_patients(model, cohort, [*faults, *_subgroup_faults(cohort, subgroups)])
     names = usual_subgroups(cohort.features) if subgroups is None else tuple(subgroups)
-    measure = _of_event_times if cohort.has_times else _of_outcomes
+    told = (
+        _of_event_times(model, others, thresholds, names, seed)
+        if cohort.has_times
+        else _of_outcomes(model, others, thresholds, names)
+    )
     shifts = [FeatureShift.of(feature, x) for feature, x in zip(model.inputs, others.X.T, strict=True)]
     return {
         "n_patients": cohort.n_patients,
         "n_rows": cohort.n_rows,
-        **measure(model, others, thresholds, names, seed),
+        **told,
         "features": [asdict(shift) for shift in shifts],
         "warnings": [text for shift in shifts for text in shift.doubts],
     }
 
 
 def _of_outcomes(
-    model: PrognosticModel, others: OtherPatients, thresholds: tuple[float, float], names: Sequence[str], _seed: int
+    model: PrognosticModel, others: OtherPatients, thresholds: tuple[float, float], names: Sequence[str]
 ) -> dict[str, Any]:
     y, groups, p = others.cohort.y, others.cohort.groups, model.risks(others.table)
     scores = {

@@ -12,6 +12,7 @@ from autoprog.survival.calibration_curve import (
 )
 from autoprog.survival.cause_specific import bounded_incidence, cause_specific_incidence, rescale_causes
 from autoprog.survival.censoring import censoring_survival, ipcw_weights
+from autoprog.survival.clusters import sandwich, summed_by_group
 from autoprog.survival.concordance import (
     Concordance,
     cause_specific_c,
@@ -21,6 +22,7 @@ from autoprog.survival.concordance import (
     wolbers_c,
 )
 from autoprog.survival.cox import fit_cox
+from autoprog.survival.curve_distances import curve_distances
 from autoprog.survival.d_calibration import DCalibration, d_calibration
 from autoprog.survival.errors import (
     ConvergenceError,
@@ -36,7 +38,6 @@ from autoprog.survival.kaplan_meier import KaplanMeier, kaplan_meier
 from autoprog.survival.net_benefit import net_benefit, net_benefit_of_all
 from autoprog.survival.outcomes import check_horizons, check_outcomes, largest_horizon
 from autoprog.survival.proportional_hazards import ProportionalHazards
-from autoprog.survival.pseudo_regression import curve_distances
 from autoprog.survival.pseudo_values import pseudo_values
 from autoprog.survival.spline import spline_columns, spline_knots
 from autoprog.survival.step import StepFunction
@@ -85,10 +86,12 @@ __all__ = [
     "net_benefit_of_all",
     "pseudo_values",
     "rescale_causes",
+    "sandwich",
     "scaled_brier",
     "spline_columns",
     "spline_knots",
     "subdistribution_c",
+    "summed_by_group",
     "uno_c",
     "wolbers_c",
 ]

@@ -33,6 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
 from autoprog.survival.aalen_johansen import aalen_johansen
+from autoprog.survival.clusters import summed_by_group
 from autoprog.survival.estimates import Interval, normal_quantile
 from autoprog.survival.outcomes import Events, Times, check_horizons, check_outcomes
 from autoprog.survival.pseudo_regression import cloglog, fit_cloglog, inverse_cloglog
@@ -119,7 +120,7 @@ def calibration_at(
     theta = pseudo_values(t, codes, horizon, cause)[:, 0]
     z = normal_quantile(level)
     if groups is not None:
-        sums, m = np.bincount(groups, weights=theta - theta.mean()), int(np.count_nonzero(np.bincount(groups)))
+        sums, m = summed_by_group(theta - theta.mean(), groups)
         z = float(stdtrit(m - 1, (1 + level) / 2))
         error = float(np.sqrt(m / (m - 1) * (sums @ sums)) / len(theta))
         # On the scale of cloglog, as that of Aalen and Johansen.

@@ -31,9 +31,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from autoprog.survival.aalen_johansen import aalen_johansen
 from autoprog.survival.calibration import checked_risks
+from autoprog.survival.curve_distances import curve_distances
 from autoprog.survival.errors import OutcomeError
 from autoprog.survival.estimates import Interval, normal_quantile
-from autoprog.survival.pseudo_regression import cloglog, curve_distances, fit_cloglog, inverse_cloglog
+from autoprog.survival.pseudo_regression import cloglog, fit_cloglog, inverse_cloglog
 from autoprog.survival.pseudo_values import pseudo_values
 from autoprog.survival.spline import spline_columns, spline_knots
 

@@ -100,14 +100,15 @@ def calibration_of(
     slope = None
     if overlap(y, x):
         slope = _last_coefficient(y, np.column_stack([ones, x]), np.zeros(len(x)), groups)
-    ratio = estimate_of(
-        "expected_observed",
-        float(p.sum() / y.sum()),
-        standard_error(of_expected_observed(y, p), groups),
-        n_rarer(y, groups),
-        grouped=groups is not None,
-    )
-    return Calibration(slope, intercept, ratio)
+    return Calibration(slope, intercept, expected_observed(y, p, groups))
+
+
+def expected_observed(
+    y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
+) -> Estimate:
+    """Expected over observed events, with its interval; arguments as of `calibration_of`."""
+    ratio, error = float(p.sum() / y.sum()), standard_error(of_expected_observed(y, p), groups)
+    return estimate_of("expected_observed", ratio, error, n_rarer(y, groups), grouped=groups is not None)
 
 
 def _last_coefficient(

@@ -70,7 +70,7 @@ def estimate_of(
     error : float
         s.
     rarer : int
-        m, at least 2.
+        m, at least 1: of a single group the quantile is that of two, and the interval wide.
     most : float
         No interval goes beyond it.
     grouped : bool
@@ -82,7 +82,7 @@ def estimate_of(
         The measure alone where it is at an end of its range.
     """
     level = (1 + LEVEL) / 2
-    h = float(ndtri(level) if name in _POSITIVE and not grouped else stdtrit(rarer - 1, level)) * error
+    h = float(ndtri(level) if name in _POSITIVE and not grouped else stdtrit(max(1, rarer - 1), level)) * error
     if name not in _SCALES:
         return Estimate(estimate, estimate - h, min(most, estimate + h))
     if error == 0 or estimate <= 0 or (name in _RANKS and estimate >= 1):

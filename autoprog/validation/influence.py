@@ -10,7 +10,6 @@ psi      influence of each patient: a measure of n patients is the true one + me
 F1, F0   share of the patients with, and without, the outcome whose risk is smaller, half of the equal  (n,)
 T, F     share of all patients who have, and have not, the outcome and at least this risk              (n,)
 A, V     the area under the ROC curve; the one under the precision-recall curve                        scalar
-Z, mu    design matrix and mean of a logistic regression on the logit of the risk                      (n, k), (n,)
 g        groups of patients, m of them                                                                 (n,)
 =======  ============================================================================================  ==============
 
@@ -20,7 +19,6 @@ g        groups of patients, m of them                                          
     A                            psi = y (F0 - A) / q + (1 - y) (1 - F1 - A) / r                  (DeLong's components)
     V                            psi_i = (y_i (T_i / (T_i + F_i) - V) + sum over j with the outcome and p_j <= p_i of
                                  (y_i F_j - (1 - y_i) T_j) / (n (T_j + F_j)^2)) / q
-    logistic coefficients        psi = (mean of mu (1 - mu) Z Z')^-1 Z (y - mu)
 
     standard error^2             m / (m - 1) sum over g of (sum of psi in g)^2 / n^2;  each patient a group by default
 
@@ -39,9 +37,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import expit
 
-from autoprog.evaluation import benefit, harm, logit_of
+from autoprog.evaluation import benefit, harm
+from autoprog.survival import summed_by_group
 
 _EPSILON = 1e-15  # as the metric cuts risks
 
@@ -65,10 +63,7 @@ def standard_error(psi: _Floats, groups: NDArray[np.integer[Any]] | None = None)
     float
         At least 0.
     """
-    sums, m = psi, len(psi)
-    if groups is not None:
-        sums = np.asarray(np.bincount(groups, weights=psi), dtype=np.float64)
-        m = int(np.count_nonzero(np.bincount(groups)))
+    sums, m = (psi, len(psi)) if groups is None else summed_by_group(psi, groups)
     return float(np.sqrt(m / (m - 1) * (sums @ sums)) / len(psi))
 
 
@@ -144,36 +139,3 @@ def of_auc_prc(y: _Outcomes, p: _Risks) -> _Floats:
     psi = np.empty(n)
     psi[order] = (label * (precision - V) + label * below_F - (1 - label) * below_T) / q
     return psi
-
-
-def of_calibration(y: _Outcomes, p: _Risks, intercept: float, slope: tuple[float, float] | None) -> list[_Floats]:
-    """Influences on the calibration intercept and, where there is one, on the slope.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n,)
-        0 and 1.
-    p : ndarray, shape = (n,)
-        Risks in [0, 1].
-    intercept : float
-        Estimate, the slope held at 1.
-    slope : tuple of float or None
-        Estimates of the regression's intercept and slope.
-
-    Returns
-    -------
-    list of ndarray, each shape = (n,)
-        One or two.
-    """
-    x = logit_of(p)
-    ones = np.ones((len(x), 1))
-    found = [_of_coefficients(y, ones, expit(intercept + x))[:, 0]]
-    if slope is not None:
-        a, b = slope
-        found.append(_of_coefficients(y, np.column_stack([ones, x]), expit(a + b * x))[:, 1])
-    return found
-
-
-def _of_coefficients(y: _Outcomes, Z: _Floats, mu: _Floats) -> _Floats:
-    mean_information: _Floats = (Z.T * (mu * (1 - mu))) @ Z / len(y)
-    return np.asarray(np.linalg.solve(mean_information, (Z * (y - mu)[:, None]).T).T, dtype=np.float64)

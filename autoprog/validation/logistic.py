@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 
+from autoprog.survival import sandwich
+
 _GRADIENT_TOLERANCE = 1e-9
 
 
@@ -128,11 +130,7 @@ def fit_logistic(
     inverse = np.linalg.pinv(information(beta, Z, offset), hermitian=True)
     if groups is None:
         return beta, np.asarray(inverse, dtype=np.float64)
-    of_row = np.unique(groups, return_inverse=True)[1]
-    scores = Z * (y - expit(Z @ beta + offset))[:, None]
-    sums = np.column_stack([np.bincount(of_row, weights=column) for column in scores.T])
-    m = len(sums)
-    return beta, np.asarray(m / (m - 1) * inverse @ (sums.T @ sums) @ inverse, dtype=np.float64)
+    return beta, sandwich(inverse, Z * (y - expit(Z @ beta + offset))[:, None], groups)
 
 
 def information(

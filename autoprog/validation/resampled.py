@@ -21,9 +21,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import Metric, benefit, harm
-
-_EPSILON = 1e-15  # as the metric cuts risks
+from autoprog.evaluation import Metric
+from autoprog.validation.influence import brier_losses, log_losses, net_benefits
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.float32]
@@ -49,8 +48,8 @@ def resampled_scores(metric: Metric, y: NDArray[np.integer], p: NDArray[np.float
         own direction.
     """
     if metric.thresholds is not None:
-        a, b = metric.thresholds
-        return _mean_of(np.array([y * benefit(risks, a, b) - (1 - y) * harm(risks, a, b) for risks in _double(p)]))
+        thresholds = metric.thresholds
+        return _mean_of(np.array([net_benefits(y, risks, thresholds) for risks in _double(p)]))
     if metric.name in _LOSSES:
         return _mean_of(np.array([_LOSSES[metric.name](y, risks) for risks in _double(p)]))
     if metric.name in _OF_RANKS:
@@ -63,17 +62,7 @@ def _double(p: NDArray[np.floating]) -> list[_Floats]:
     return [np.asarray(risks, dtype=np.float64) for risks in p]
 
 
-def _brier(y: NDArray[np.integer], p: _Floats) -> _Floats:
-    return (p - y) ** 2
-
-
-def _log_loss(y: NDArray[np.integer], p: _Floats) -> _Floats:
-    p = np.clip(p, _EPSILON, 1 - _EPSILON)
-    loss: _Floats = -np.where(y == 1, np.log(p), np.log1p(-p))
-    return loss
-
-
-_LOSSES = {"brier": _brier, "log_loss": _log_loss}
+_LOSSES = {"brier": brier_losses, "log_loss": log_losses}
 
 
 def _mean_of(l: _Floats) -> ResampledScores:  # noqa: E741  the table's symbol

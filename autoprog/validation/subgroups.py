@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, Feature
 from autoprog.evaluation import METRICS
-from autoprog.validation.calibration import calibration_of
+from autoprog.validation.calibration import expected_observed
 from autoprog.validation.estimate import Estimate, n_rarer
 from autoprog.validation.score import score_of
 
@@ -139,5 +139,6 @@ def _measured(
     if min(events, n - events) < LEAST_OF_EACH or n_rarer(y, groups) < LEAST_GROUPS:
         return Subgroup(feature, label, n, events)
     auc, brier = (score_of(METRICS[name], y, p, groups) for name in ("auc_roc", "brier"))
-    ratio = calibration_of(y, p, groups).expected_observed
-    return Subgroup(feature, label, n, events, auc_roc=auc, brier=brier, expected_observed=ratio)
+    return Subgroup(
+        feature, label, n, events, auc_roc=auc, brier=brier, expected_observed=expected_observed(y, p, groups)
+    )

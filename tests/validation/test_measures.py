@@ -8,7 +8,7 @@ from typing import get_args
 
 import pytest
 
-from api.searches.schemas import PerformanceDocument
+from api.searches.score_schemas import PerformanceDocument
 from autoprog.evaluation import EVENT_METRICS, METRICS
 from autoprog.search.settings import MetricName
 from autoprog.validation import MEASURES, Performance

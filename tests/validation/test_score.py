@@ -118,3 +118,12 @@ def test_the_interval_holds_the_score_of_all_patients_alike(name: str, out_of_fo
         score = estimate_score(METRICS[name], *drawn(n), out_of_fold=out_of_fold)
         held += score.lower <= truth <= score.upper
     assert held / cohorts >= 0.89  # 95 less three standard errors
+
+
+def test_an_outcome_of_a_single_group_has_a_wide_interval() -> None:
+    y = np.repeat([1, 0, 0, 0], 10)
+    groups = np.repeat([0, 1, 2, 3], 10)
+    p = np.random.default_rng(0).uniform(0.1, 0.9, 40)
+    found = estimate_score(METRICS["brier"], y, p, groups, out_of_fold=False)
+    assert 0 < found.lower < found.estimate < found.upper <= 1
+    assert found.upper - found.lower > 0.3

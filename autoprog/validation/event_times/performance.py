@@ -234,14 +234,19 @@ def horizon_document(
     """
     time, event, risk = y["time"], y["event"], np.asarray(p, dtype=np.float64)
     curve = calibration_curve(time, event, risk, horizon, level=LEVEL, groups=groups)
+    told, simple, gains = performance_at(y, risk, horizon, groups), None, None
+    if baseline is not None:
+        its = np.asarray(baseline, dtype=np.float64)
+        simple = performance_at(y, its, horizon, groups)
+        gains = _gains(y, (told, risk), (simple, its), groups)
     tenths = min(_GROUPS, max(2, len(y) // _LEAST_OF_A_GROUP))
     document: dict[str, Any] = {
         "horizon": horizon,
-        "performance": performance_at(y, risk, horizon, groups).to_json(),
-        "baseline": None if baseline is None else performance_at(y, baseline, horizon, groups).to_json(),
+        "performance": told.to_json(),
+        "baseline": None if simple is None else simple.to_json(),
         "calibration_curve": {name: getattr(curve, name) for name in ("risk", "observed", "lower", "upper")},
         "calibration_groups": asdict(calibration_groups(time, event, risk, horizon, groups=tenths)),
-        "gain_over_baseline": None if baseline is None else _gains(y, risk, baseline, horizon, groups),
+        "gain_over_baseline": gains,
         "net_benefit": _decision_curve(y, risk, baseline, horizon, thresholds),
         "risk_distribution": _distribution(risk),
     }
@@ -305,21 +310,22 @@ def calibration_document(horizons: Sequence[Mapping[str, Any]]) -> dict[str, Any
 
 
 def _gains(
-    y: NDArray[np.void], p: _Floats, baseline: NDArray[np.floating], horizon: float, groups: NDArray[np.integer] | None
+    y: NDArray[np.void],
+    model: tuple[HorizonPerformance, _Floats],
+    baseline: tuple[HorizonPerformance, _Floats],
+    groups: NDArray[np.integer] | None,
 ) -> dict[str, Any]:
     """Area and Brier score of a model less the simple pipeline's, on the same patients."""
-    found: list[tuple[dict[str, float], dict[str, _Floats]]] = []
-    for risks in (p, np.asarray(baseline, dtype=np.float64)):
-        told = performance_at(y, risks, horizon, groups)
-        influences = horizon_influences(y, risks, horizon, told.observed.estimate)
-        found.append(({"auc": told.auc, "brier": told.brier}, influences))
-    (mine, of_mine), (its, of_its) = found
-    m = n_rarer_at(y, horizon, groups)
+    mine, its = (horizon_influences(y, risk, told.horizon, told.observed.estimate) for told, risk in (model, baseline))
+    m = n_rarer_at(y, model[0].horizon, groups)
     return {
         name: estimate_of(
-            "difference", mine[name] - its[name], standard_error(of_mine[name] - of_its[name], groups), m
+            "difference",
+            getattr(model[0], name) - getattr(baseline[0], name),
+            standard_error(mine[name] - its[name], groups),
+            m,
         ).to_json()
-        for name in mine
+        for name in ("auc", "brier")
     }
 
 

@@ -1,0 +1,70 @@
+"""Influences at a horizon against leaving each patient out, and what groups do to the intervals of event times."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from autoprog.space import event_times
+from autoprog.survival import brier_score, calibration_at, calibration_curve, cumulative_dynamic_auc, scaled_brier
+from autoprog.validation.event_times.influence import horizon_influences
+from autoprog.validation.event_times.performance import performance_at
+
+H = 1.0
+OF_ALL = {"auc": cumulative_dynamic_auc, "brier": brier_score, "brier_skill": scaled_brier}
+
+
+def simulated(n: int, seed: int, *, censored: bool) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=n)
+    time = rng.exponential(np.exp(-x)) + 0.01
+    end = rng.uniform(0.5, 3.0, n) if censored else np.full(n, 50.0)
+    y = event_times((time <= end).astype(np.int64), np.minimum(time, end))
+    return y, -np.expm1(-H * np.exp(0.7 * x))
+
+
+@pytest.mark.parametrize("name", OF_ALL)
+def test_influences_are_those_of_leaving_a_patient_out(name: str) -> None:
+    """Of patients who are all followed, whose weights are 1 and stay so."""
+    y, p = simulated(300, 0, censored=False)
+
+    def measured(rows: np.ndarray) -> float:
+        return float(OF_ALL[name](y["time"][rows], y["event"][rows], p[rows][:, None], np.array([H]))[0])
+
+    each = np.arange(300)
+    expected = 299 * (measured(each) - np.array([measured(each[each != i]) for i in each]))
+    incidence = float(np.mean((y["event"] == 1) & (y["time"] <= H)))
+    psi = horizon_influences(y, p, H, incidence)[name]
+    assert psi.mean() == pytest.approx(0, abs=1e-12)
+    np.testing.assert_allclose(psi, expected - expected.mean(), atol=0.03 * np.abs(expected).max())
+
+
+def test_copies_of_a_patient_are_one_patient() -> None:
+    y, p = simulated(400, 1, censored=True)
+    alone, patients = performance_at(y, p, H), np.repeat(np.arange(400), 3)
+    copies = performance_at(y[patients], p[patients], H, patients)
+    for name in ("auc", "brier", "brier_skill"):
+        width, grouped = (each.upper - each.lower for each in (alone.intervals[name], copies.intervals[name]))
+        assert grouped == pytest.approx(width, rel=0.03)
+    for name in ("slope", "intercept", "observed", "expected_observed"):
+        width, grouped = (getattr(each, name).upper - getattr(each, name).lower for each in (alone, copies))
+        assert grouped == pytest.approx(width, rel=0.05)
+    curve, of_copies = (
+        calibration_curve(y["time"][rows], y["event"][rows], p[rows], H, groups=groups)
+        for rows, groups in ((np.arange(400), None), (patients, patients))
+    )
+    np.testing.assert_allclose(of_copies.upper - of_copies.lower, curve.upper - curve.lower, rtol=0.1)
+
+
+def test_patients_of_hospitals_that_differ_say_less_than_as_many_others() -> None:
+    rng = np.random.default_rng(2)
+    hospital = np.repeat(np.arange(30), 20)
+    time = rng.exponential(np.exp(-0.8 * rng.normal(size=30))[hospital]) + 0.01
+    y = event_times(np.ones(600, dtype=np.int64), time)
+    p = np.full(600, 0.6) + 0.001 * rng.random(600)
+    alone = calibration_at(y["time"], y["event"], p, H)
+    grouped = calibration_at(y["time"], y["event"], p, H, groups=hospital)
+    for name in ("observed", "expected_observed", "intercept"):
+        of_alone, of_grouped = getattr(alone, name), getattr(grouped, name)
+        assert of_grouped.estimate == pytest.approx(of_alone.estimate)
+        assert of_grouped.upper - of_grouped.lower > 1.5 * (of_alone.upper - of_alone.lower)
