@@ -55,7 +55,7 @@ def curve_distances(
     # Of many patients an even part of them stands for all, and their luck is small beside the curve's.
     part = np.argsort(p, kind="stable")[np.unique(np.linspace(0, len(p) - 1, _MOST_POINTS).astype(np.intp))]
     again = np.empty((_DRAWS, 3))
-    for b, drawn in enumerate(rng.multivariate_normal(beta, covariance, _DRAWS, method="eigh")):
+    for b, drawn in enumerate(beta + rng.standard_normal((_DRAWS, len(beta))) @ _root(covariance)):
         rows = part if len(part) < len(p) else part[rng.integers(len(part), size=len(part))]
         again[b] = _summaries(np.abs(p[rows] - inverse_link(Z[rows] @ drawn)))
     lower, upper = 2 * found - np.quantile(again, [(1 + level) / 2, (1 - level) / 2], axis=0)
@@ -66,6 +66,13 @@ def curve_distances(
         for d, low, high in zip(found, lower, upper, strict=True)
     )
     return mean, median, most
+
+
+def _root(covariance: _Floats) -> _Floats:
+    """Its symmetric root; of few patients rounding may leave it a little below positive."""
+    eigenvalues, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    root: _Floats = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ vectors.T
+    return root
 
 
 def _summaries(distance: _Floats) -> _Floats:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
+from autoprog.survival import curve_distances
 from autoprog.validation import calibration_curve, risk_distribution, smooth_calibration
 
 
@@ -62,3 +63,13 @@ def test_every_patient_is_in_one_bin() -> None:
     k = 4
     inside = (p >= found.edges[k]) & (p < found.edges[k + 1])
     assert found.with_outcome[k] == np.count_nonzero(inside & (y == 1))
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_covariance_that_rounding_left_below_positive_is_borne() -> None:
+    x = np.linspace(-3, 1, 60)
+    p, Z = expit(x), np.column_stack([np.ones(60), x])
+    covariance = np.array([[1.0, 1.0], [1.0, 1.0 - 1e-6]]) / 100
+    assert np.linalg.eigvalsh(covariance)[0] < 0
+    for distance in curve_distances(p, x, Z, (np.array([0.1, 0.9]), covariance), expit):
+        assert 0 <= distance.lower <= distance.estimate <= distance.upper
