@@ -69,7 +69,7 @@ def test_every_patient_is_in_one_bin() -> None:
 def test_a_covariance_that_rounding_left_below_positive_is_borne() -> None:
     x = np.linspace(-3, 1, 60)
     p, Z = expit(x), np.column_stack([np.ones(60), x])
-    covariance = np.array([[1.0, 1.0], [1.0, 1.0 - 1e-6]]) / 100
+    covariance = np.array([[1.0, 1.0], [1.0, 0.999]])
     assert np.linalg.eigvalsh(covariance)[0] < 0
     for distance in curve_distances(p, x, Z, (np.array([0.1, 0.9]), covariance), expit):
         assert 0 <= distance.lower <= distance.estimate <= distance.upper
