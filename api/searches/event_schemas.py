@@ -78,6 +78,17 @@ class PatientsByRiskDocument(BaseModel):
     patients: list[int] = Field(description="between one edge and the next")
 
 
+class CauseDocument(BaseModel):
+    """How good the risks of a cause are that competes with the event of interest."""
+
+    cause: str = Field(description="its value in the file")
+    n_events: int = Field(description="patients whom it took until the horizon")
+    performance: HorizonPerformanceDocument | None = Field(
+        description="as of the event of interest: whoever another cause has taken is without it"
+    )
+    reason: str | None = Field(description="why it could not be measured")
+
+
 class HorizonDocument(BaseModel):
     """The model at one horizon: out of fold, recalibrated by other patients."""
 
@@ -92,3 +103,8 @@ class HorizonDocument(BaseModel):
         description="`auc` and `brier` of the ensemble less the simple pipeline's, paired; null without the latter",
     )
     risk_distribution: PatientsByRiskDocument
+    causes: list[CauseDocument] | None = Field(
+        None,
+        description="the causes that compete with the event of interest, recalibrated with it; null where there is "
+        "none, and in searches that ended before it was told",
+    )

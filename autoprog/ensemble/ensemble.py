@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -101,6 +101,31 @@ class Ensemble:
             raise ValueError(msg)
         weights = np.array([m.weight for m in self.members])
         return average(weights, np.array([risks[m.number] for m in self.members], dtype=np.float64), self.scale)
+
+    def out_of_fold_causes(self, history: History, at_horizons: Sequence[int]) -> NDArray[np.float64] | None:
+        """The members' out-of-fold risks of every cause until the horizons, averaged as risks.
+
+        Parameters
+        ----------
+        history : History
+            Holds every member's evaluation.
+        at_horizons : sequence of int, length n_horizons
+            Places of the horizons among the times of the risks.
+
+        Returns
+        -------
+        ndarray, shape = (n_rows, n_causes, n_horizons), or None
+            The event of interest first; None where nothing competes with it, or a member's evaluation does not say.
+        """
+        by_number = {e.number: e for e in history.succeeded}
+        told: list[NDArray[np.float32]] = []
+        for member in self.members:
+            evaluation = by_number[member.number]
+            if evaluation.risks is None or evaluation.competing is None:
+                return None
+            of_interest = evaluation.risks[:, None, list(at_horizons)]
+            told.append(np.concatenate([of_interest, evaluation.competing], axis=1))
+        return average(np.array([m.weight for m in self.members]), np.array(told, dtype=np.float64), "risk")
 
     def without(self, numbers: Collection[int]) -> Ensemble:
         """The ensemble of the other members, their weights normalised.

@@ -44,12 +44,15 @@ class FoldPath:
         l.
     risks : ndarray, shape = (m, n_test) or (m, n_test, n_times)
         float32; of the fold's test patients.
+    competing : ndarray, shape = (m, n_test, n_causes - 1, n_horizons), or None
+        float32; see `FoldResult`.
     """
 
     values: tuple[Parameter, ...]
     scores: NDArray[np.float64]
     losses: NDArray[np.float64]
     risks: NDArray[np.float32]
+    competing: NDArray[np.float32] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from sklearn.base import BaseEstimator
 from autoprog.cohort import Cohort
 from autoprog.evaluation.along import FoldPath, Setting, common_place, settings_of
 from autoprog.evaluation.fitting import (
-    Along,
     fit_along,
     fit_pipeline,
     has_path,
@@ -40,6 +39,9 @@ class FoldResult:
         In the metric's own direction.
     risks : ndarray, shape = (n_test,) or (n_test, n_times)
         float32; of the fold's test patients, in their order; of event times, until each of the plan's times.
+    competing : ndarray, shape = (n_test, n_causes - 1, n_horizons), or None
+        float32; their risks of the causes that compete with the event of interest, until the cohort's horizons; None
+        where there is no such cause.
     notes : tuple of str
         See `autoprog.evaluation.notes`.
     path : FoldPath or None
@@ -51,6 +53,7 @@ class FoldResult:
     risks: NDArray[np.float32]
     notes: tuple[str, ...] = ()
     path: FoldPath | None = None
+    competing: NDArray[np.float32] | None = None
 
 
 def at_common_setting(results: Sequence[FoldResult]) -> list[FoldResult]:
@@ -70,10 +73,12 @@ def at_common_setting(results: Sequence[FoldResult]) -> list[FoldResult]:
     if not paths:
         return list(results)
     place = common_place(paths)
-    return [
-        r if r.path is None else replace(r, score=float(r.path.scores[place]), risks=r.path.risks[place])
-        for r in results
-    ]
+    return [r if r.path is None else _at(r, r.path, place) for r in results]
+
+
+def _at(result: FoldResult, path: FoldPath, place: int) -> FoldResult:
+    competing = None if path.competing is None else path.competing[place]
+    return replace(result, score=float(path.scores[place]), risks=path.risks[place], competing=competing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,6 +92,8 @@ class CrossValidation:
     risks : ndarray, shape = (n_rows,) or (n_rows, n_times)
         float32; out-of-fold risk of every patient in the first repeat. A mean over repeats would be that of several
         fits, and better than the one that is delivered.
+    competing : ndarray, shape = (n_rows, n_causes - 1, n_horizons), or None
+        float32; of the same fits the risks of the competing causes, see `FoldResult`.
     notes : str or None
         What is worth knowing of the fits, in words.
     chosen : Setting or None
@@ -98,6 +105,7 @@ class CrossValidation:
     fold_scores: tuple[float, ...]
     risks: NDArray[np.float32]
     notes: str | None = None
+    competing: NDArray[np.float32] | None = None
     chosen: Setting | None = None
     settings: tuple[Setting, ...] = ()
 
@@ -128,10 +136,25 @@ class CrossValidation:
         settings = settings_of(paths) if paths else ()
         chosen = settings[common_place(paths)] if paths else None
         results = at_common_setting(results)
-        risks = np.zeros((cohort.n_rows, *results[0].risks.shape[1:]), dtype=np.float32)
-        for number, result in enumerate(results[: plan.folds]):
-            risks[plan.fold(cohort, number).test] = result.risks
-        return cls(tuple(r.score for r in results), risks, summarise(r.notes for r in results), chosen, settings)
+        tests = [plan.fold(cohort, number).test for number in range(plan.folds)]
+        risks = _in_order(tests, [r.risks for r in results[: plan.folds]], cohort.n_rows)
+        competing = [r.competing for r in results[: plan.folds] if r.competing is not None]
+        return cls(
+            tuple(r.score for r in results),
+            risks,
+            summarise(r.notes for r in results),
+            _in_order(tests, competing, cohort.n_rows) if competing else None,
+            chosen,
+            settings,
+        )
+
+
+def _in_order(tests: Sequence[NDArray[np.intp]], parts: Sequence[NDArray[np.float32]], n: int) -> NDArray[np.float32]:
+    """What folds say of their test patients, put together."""
+    whole = np.zeros((n, *parts[0].shape[1:]), dtype=np.float32)
+    for test, part in zip(tests, parts, strict=True):
+        whole[test] = part
+    return whole
 
 
 def cross_validate(configuration: Configuration, cohort: Cohort, plan: Plan) -> CrossValidation:
@@ -246,10 +269,12 @@ def evaluate_fold(
     metric = plan.metric_for(cohort)
     with recorded_warnings() as warned:
         pipeline = fit_pipeline(configuration, cohort, fold.train, plan, plan.fold_seed(number), memory)
-        risks, scaled = _risks(pipeline, cohort, fold, plan)
+        told = _predicted(pipeline, cohort.X[fold.test], plan)
+        risks = _checked(told[:, 0] if plan.times else told, has_times=bool(plan.times))
         score = _finite(metric.score(outcomes_of(cohort)[fold.test], risks), metric.name)
+    scaled = notes_on_causes(told) if cohort.n_causes > 1 else []
     notes = [*notes_on_sizes(configuration, shape), *notes_on_columns(cohort, fold, pipeline), *scaled, *warned]
-    return FoldResult(score, risks.astype(np.float32), tuple(notes))
+    return FoldResult(score, risks.astype(np.float32), tuple(notes), competing=_competing(told, cohort, plan))
 
 
 def _evaluate_along(
@@ -263,27 +288,37 @@ def _evaluate_along(
     fold, metric, y = plan.fold(cohort, number), plan.metric_for(cohort), outcomes_of(cohort)
     with recorded_warnings() as warned:
         along = fit_along(configuration, cohort, fold, plan, plan.fold_seed(number), memory)
-        risks = _checked(along.risks, has_times=bool(plan.times))
+        of_interest = along.risks[:, :, 0] if plan.times else along.risks
+        risks = _checked(of_interest, has_times=bool(plan.times))
         scores = np.array([_finite(metric.score(y[fold.test], p), metric.name) for p in risks])
     shape = plan.shape(cohort)
     notes = [*notes_on_sizes(configuration, shape), *notes_on_columns(cohort, fold, along.pipeline), *warned]
-    path = FoldPath(along.values, scores, _losses(along, cohort, fold, plan), risks.astype(np.float32))
+    losses = _losses(risks, cohort, fold, plan)
+    competing = _competing(along.risks, cohort, plan)
+    path = FoldPath(along.values, scores, losses, risks.astype(np.float32), competing)
     return at_common_setting([FoldResult(0.0, path.risks[0], tuple(notes), path)])[0]
 
 
-def _risks(pipeline: BaseEstimator, cohort: Cohort, fold: Fold, plan: Plan) -> tuple[NDArray[np.float64], list[str]]:
-    """Of the patients held out, with a note where their causes summed above 1."""
-    held_out = cohort.X[fold.test]
+def _predicted(pipeline: BaseEstimator, X: NDArray[np.float64], plan: Plan) -> NDArray[np.float64]:
+    """Risks, shape = (n,), or those of every cause, (n, n_causes, n_times)."""
+    if not plan.times:
+        return risks_of(pipeline, X)
+    F: NDArray[np.float64] = pipeline.cumulative_incidence(X, np.array(plan.times))
+    return F
+
+
+def _competing(F: NDArray[np.float64], cohort: Cohort, plan: Plan) -> NDArray[np.float32] | None:
+    """Of incidences, shape = (..., n_causes, n_times), those of the competing causes until the horizons."""
     if cohort.n_causes == 1:
-        return _checked(risks_of(pipeline, held_out, plan.times), has_times=bool(plan.times)), []
-    F = pipeline.cumulative_incidence(held_out, np.array(plan.times))
-    return _checked(F[:, 0], has_times=True), notes_on_causes(F)
+        return None
+    places = [plan.times.index(horizon) for horizon in cohort.horizons]
+    return F[..., 1:, places].astype(np.float32)
 
 
-def _losses(along: Along, cohort: Cohort, fold: Fold, plan: Plan) -> NDArray[np.float64]:
+def _losses(risks: NDArray[np.float64], cohort: Cohort, fold: Fold, plan: Plan) -> NDArray[np.float64]:
     """What the setting is chosen by: it sees ranking and calibration, whatever the search optimises."""
     loss, y = plan.loss_for(cohort), outcomes_of(cohort)[fold.test]
-    return np.array([loss.score(y, p) for p in along.risks])
+    return np.array([loss.score(y, p) for p in risks])
 
 
 def _finite(score: float, metric: str) -> float:

@@ -46,6 +46,9 @@ class Evaluation:
         One a fold (repeats one after another); of a configuration that was raced out, those before it was.
     risks : ndarray, shape = (n_patients,), or None
         Out-of-fold risk of every patient, in the first repeat; None unless succeeded.
+    competing : ndarray, shape = (n_patients, n_causes - 1, n_horizons), or None
+        Out-of-fold risks of the causes that compete with the event of interest, until the cohort's horizons; None
+        without such causes, and of evaluations of earlier versions.
     duration_s : float
         Wall-clock seconds.
     reason : str or None
@@ -71,6 +74,7 @@ class Evaluation:
     n_patients: int | None = None
     path: EvaluatedPath | None = None
     out_of_bag: bool = False
+    competing: NDArray[np.float32] | None = None
 
     @property
     def proposed(self) -> Configuration:

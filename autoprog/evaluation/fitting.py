@@ -123,7 +123,7 @@ class Along:
         Fitted, at no particular setting.
     values : tuple of Parameter, length m
         Of the hyperparameter, ascending.
-    risks : ndarray, shape = (m, n_test) or (m, n_test, n_times)
+    risks : ndarray, shape = (m, n_test), of event times (m, n_test, n_causes, n_times)
         Of the patients held out, by value.
     """
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from autoprog.cohort import Feature
 from autoprog.ensemble import average
 from autoprog.evaluation import risks_of
-from autoprog.space import scaled_to_leave_room
+from autoprog.validation import with_competing
 
 if TYPE_CHECKING:
     from autoprog.model.model import PrognosticModel
@@ -81,7 +81,7 @@ def answer_of(model: PrognosticModel, X: Table, times: Sequence[float] | None = 
     p = F[:, :, 0]
     averaged = np.clip(average(model.weights, p, model.scale), 0.0, 1.0)
     risks = model.recalibration.apply(averaged)
-    causes = scaled_to_leave_room(average(model.weights, F, "risk"), risks)
+    causes = with_competing(average(model.weights, F, "risk"), risks, model.competing)
     return Answer(longest, p, averaged, risks, causes)
 
 

@@ -27,6 +27,7 @@ from autoprog.validation import (
     calibration_curve,
     calibration_document,
     calibration_of,
+    cause_documents,
     decision_curve,
     distribution_document,
     estimate_event_score,
@@ -135,6 +136,13 @@ def _of_event_times(
         for name in EVENT_METRICS
     }
     horizons = horizon_documents(y, F, None, follow_up, thresholds, cohort.groups)
+    event = model.time_to_event
+    if event is not None and event.n_causes > 1:
+        causes, coded = model.causes(others.table), others.outcomes_by(event.causes)
+        for k, document in enumerate(horizons):
+            document["causes"] = cause_documents(
+                coded, causes[:, :, k], event.causes, document["horizon"], cohort.groups
+            )
     found = measure_event_subgroups(cohort, F, follow_up, names)
     return {
         "n_events": int(((y["event"] == 1) & (y["time"] <= follow_up.horizons[-1])).sum()),

@@ -44,6 +44,7 @@ def write_model(model: PrognosticModel) -> bytes:
         "rules": rules_document(model.rule_sets, model.horizons),
         "metadata": asdict(model.metadata),
         "recalibration": model.recalibration.to_json(),
+        "competing": [each.to_json() for each in model.competing],
         "scale": model.scale,
         "intervals": [each.to_json() for each in model.intervals],
         "interval_method": model.interval_method,
@@ -70,6 +71,7 @@ def read_model(kind: type[Model], content: bytes) -> Model:
             intervals_of(manifest),
             manifest.get("interval_method", BEFORE_INTERVALS),
             windows_of(manifest),
+            tuple(Recalibration(**each) for each in manifest.get("competing", ())),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"the model's file is incomplete or damaged: {error}") from error

@@ -49,6 +49,9 @@ class PrognosticModel:
         How the intervals were estimated, or why they were not.
     windows : WindowSchema or None
         What `X` is made of, where the rows are visits.
+    competing : tuple of Recalibration
+        Of the risks of the causes that compete with the event of interest, as `with_competing` takes them; empty where
+        none does, and in models of earlier versions.
     """
 
     features: tuple[Feature, ...]
@@ -61,6 +64,7 @@ class PrognosticModel:
     intervals: tuple[PatientIntervals, ...] = ()
     interval_method: str = BEFORE_INTERVALS
     windows: WindowSchema | None = None
+    competing: tuple[Recalibration, ...] = ()
 
     def __post_init__(self) -> None:
         total = sum(member.weight for member in self.members)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort, Visits, align, windowed
 from autoprog.cohort.horizons import horizon_fault
 from autoprog.errors import Fault, InvalidInputError
+from autoprog.evaluation import outcomes_of
 from autoprog.model.answer import Table
 from autoprog.model.model import PrognosticModel
 
@@ -39,6 +40,25 @@ class OtherPatients:
     def windowed(self) -> NDArray[np.float64]:
         """What the model's features are of, shape = (n_rows, n_features); of visits the longest window."""
         return self.table if isinstance(self.table, np.ndarray) else self.table[max(self.table)]
+
+    def outcomes_by(self, causes: Sequence[str]) -> NDArray[np.void]:
+        """What happened to them, in the codes of a model's causes.
+
+        Parameters
+        ----------
+        causes : sequence of str
+            The model's, the event of interest first. That of the cohort stands for it, whatever its value is there.
+
+        Returns
+        -------
+        structured ndarray, shape = (n_rows,)
+            Of dtype `EVENT_TIMES`; a cause that the model does not know has the code after its last.
+        """
+        y, event = outcomes_of(self.cohort).copy(), self.cohort.time_to_event
+        here = () if event is None else event.causes[1:]
+        known = [causes.index(name, 1) + 1 if name in causes[1:] else len(causes) + 1 for name in here]
+        y["event"] = np.array([0, 1, *known])[y["event"]]
+        return y
 
 
 def check_outcome(model: PrognosticModel, cohort: Cohort, use: str) -> None:

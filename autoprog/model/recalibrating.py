@@ -27,8 +27,10 @@ from autoprog.model.model import PrognosticModel
 from autoprog.model.other_patients import OtherPatients, check_outcome, horizon_faults, other_patients
 from autoprog.space import time_grid
 from autoprog.validation import (
+    IDENTITY,
     Recalibration,
     calibration_of,
+    fit_competing,
     fit_event_recalibration,
     fit_recalibration,
     recalibration_covariance,
@@ -74,13 +76,14 @@ def recalibrated(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
     p = model.risks(others.table)
     step = _event_step(model, others, method) if cohort.has_times else _step(others, p, method)
     former = model.recalibration
-    both = Recalibration(step.intercept + step.slope * former.intercept, step.slope * former.slope)
+    both = former.then(step)
     columns = p.reshape(len(p), -1).T
     intervals = tuple(
         each.recalibrated(former, step, recalibration_covariance(column, step))
         for each, column in zip(model.intervals, columns[: len(model.intervals)], strict=True)
     )
-    moved = replace(model, recalibration=both, intervals=intervals)
+    competing = _competing(model, others, method)
+    moved = replace(model, recalibration=both, intervals=intervals, competing=competing)
     risks = moved.risks(others.table).reshape(len(p), -1).T
     described = replace(others.cohort, features=model.features, X=others.windowed)
     horizons = model.horizons or (None,)
@@ -102,6 +105,23 @@ def _event_step(model: PrognosticModel, others: OtherPatients, method: Recalibra
     follow_up = FollowUp.of(others.cohort, time_grid(others.cohort))
     F = model.risks_until(others.table, follow_up.times)
     return fit_event_recalibration(outcomes_of(others.cohort), F, follow_up, slope=method == "intercept_and_slope")
+
+
+def _competing(model: PrognosticModel, others: OtherPatients, method: RecalibrationMethod) -> tuple[Recalibration, ...]:
+    """The maps of the competing causes, each followed by what brings it to the other patients."""
+    event = model.time_to_event
+    if event is None or event.n_causes == 1:
+        return ()
+    follow_up = FollowUp.of(others.cohort, time_grid(others.cohort))
+    steps = fit_competing(
+        others.outcomes_by(event.causes),
+        model.causes(others.table),
+        follow_up,
+        slope=method == "intercept_and_slope",
+        shrunk=False,
+    )
+    formers = model.competing or (IDENTITY,) * len(steps)
+    return tuple(former.then(step) for former, step in zip(formers, steps, strict=True))
 
 
 def _rules(former: RuleSet, cohort: Cohort, risks: NDArray[np.float64], horizon: float | None, seed: int) -> RuleSet:

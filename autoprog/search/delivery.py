@@ -149,6 +149,7 @@ def _model_of(
         intervals=told.intervals.intervals,
         interval_method=told.intervals.method,
         windows=windows,
+        competing=told.competing,
     )
 
 

@@ -334,6 +334,7 @@ class EvaluationStream:
             n_patients=self._cohort.n_rows,
             path=path,
             out_of_bag=progress.out_of_bag,
+            competing=complete.competing if complete else None,
         )
 
     def _at_chosen(

@@ -17,12 +17,14 @@ from autoprog.ensemble import Candidates, Ensemble
 from autoprog.evaluation import FollowUp, event_metric_of
 from autoprog.search.assessment import Choice, baseline_document, chosen_document, scored_risks
 from autoprog.validation import (
+    CausesOfPatients,
     FollowedPatients,
-    Recalibration,
     ScoreEstimate,
     Stop,
     calibration_document,
+    cause_documents,
     corrected_event_score,
+    cross_fitted_competing,
     cross_fitted_events,
     distribution_document,
     estimate_event_score,
@@ -39,7 +41,7 @@ def event_document(
     patients: FollowedPatients,
     candidates: Candidates,
     choice: Choice,
-    recalibration: Recalibration,
+    causes: CausesOfPatients | None = None,
     *,
     thresholds: tuple[float, float],
     seed: int,
@@ -57,8 +59,8 @@ def event_document(
         What it was chosen from.
     choice : Choice
         How it was chosen.
-    recalibration : Recalibration
-        Of the delivered model.
+    causes : CausesOfPatients or None
+        The ensemble's; None where nothing competes with the event of interest.
     thresholds : tuple of float
         Range of the net benefit.
     seed : int
@@ -87,12 +89,17 @@ def event_document(
 
     scored = scored_risks(history.metric, averaged, F)
     horizons = horizon_documents(y, F, simple_F, follow_up, thresholds, groups)
+    if causes is not None:
+        of_interest = F[:, follow_up.at_horizons]
+        told = cross_fitted_competing(y, causes.F, of_interest, follow_up, np.random.default_rng(seed), groups)
+        for k, document in enumerate(horizons):
+            document["causes"] = cause_documents(y, told[:, :, k], causes.names, document["horizon"], groups)
     return {
         **chosen_document(corrected_event_score, ensemble, patients, scored, candidates, choice, seed=seed, stop=stop),
         **measured(averaged, F),
         "d_calibration": distribution_document(y, F, follow_up),
         "baseline": baseline_document(history, simple_F, score, measured),
-        "calibration": {**calibration_document(horizons), "recalibration": recalibration.to_json()},
+        "calibration": calibration_document(horizons),
         "horizons": horizons,
     }
 

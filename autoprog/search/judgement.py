@@ -40,9 +40,11 @@ from autoprog.search.ports import Dispatcher, Phase, SearchState
 from autoprog.search.settings import SearchSettings
 from autoprog.search.signals import Signals
 from autoprog.validation import (
+    CausesOfPatients,
     FollowedPatients,
     Patients,
     Recalibration,
+    fit_competing,
     fit_event_recalibration,
     shrunk_recalibration,
 )
@@ -89,6 +91,8 @@ class Judgement:
         One a horizon; one of an outcome without a time.
     warnings : tuple of str
         What the client should know before trusting the model.
+    competing : tuple of Recalibration
+        Of its risks of the causes that compete with the event of interest; empty where none does.
     """
 
     document: dict[str, Any]
@@ -96,6 +100,7 @@ class Judgement:
     intervals: IntervalEstimate
     rule_sets: tuple[RuleSet, ...]
     warnings: tuple[str, ...]
+    competing: tuple[Recalibration, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -211,6 +216,9 @@ def judge_events(weighed: Weighed, means: Means) -> Judgement:
     assert time is not None  # noqa: S101  as above
     averaged = ensemble.out_of_fold_risks(candidates.history)
     recalibration = fit_event_recalibration(candidates.y, averaged, follow_up, shrunk=True)
+    F = ensemble.out_of_fold_causes(candidates.history, follow_up.at_horizons)
+    causes = None if F is None or cohort.time_to_event is None else CausesOfPatients(cohort.time_to_event.causes, F)
+    competing = () if causes is None else fit_competing(candidates.y, causes.F, follow_up)
 
     def assessed() -> tuple[dict[str, Any], tuple[RuleSet, ...]]:
         document = event_document(
@@ -218,11 +226,12 @@ def judge_events(weighed: Weighed, means: Means) -> Judgement:
             FollowedPatients(candidates.y, follow_up, cohort.groups),
             candidates,
             weighed.choice,
-            recalibration,
+            causes,
             thresholds=settings.thresholds,
             seed=settings.seed,
             stop=means.correction_ends,
         )
+        document["calibration"]["recalibration"] = recalibration.to_json()
         names, seed = settings.subgroups, settings.seed
         document["subgroups"] = event_subgroup_documents(ensemble, cohort, candidates, names, seed)
         risks, clusters = recalibration.apply(averaged), Clusters.of(cohort)
@@ -239,7 +248,7 @@ def judge_events(weighed: Weighed, means: Means) -> Judgement:
     warnings = [*simple_warnings(candidates, follow_up), *correction_warnings(document)]
     for horizon, rules in zip(follow_up.horizons, rule_sets, strict=True):
         warnings += [f"at horizon {horizon:g}: {text}" for text in empty_strata(rules.strata)]
-    return Judgement(document, recalibration, intervals, rule_sets, tuple(warnings))
+    return Judgement(document, recalibration, intervals, rule_sets, tuple(warnings), competing)
 
 
 def _intervals(weighed: Weighed, means: Means, recalibration: Recalibration) -> IntervalEstimate:

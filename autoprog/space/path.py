@@ -43,7 +43,7 @@ class PathFit(NamedTuple):
     ----------
     values : tuple of Parameter, length m
         Values of the hyperparameter, ascending.
-    risks : ndarray, shape = (m, n_held_out)
+    risks : ndarray, shape = (m, n_held_out), of event times (m, n_held_out, n_causes, n_times)
         Risks of the rows held out by each.
     """
 

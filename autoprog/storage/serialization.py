@@ -51,6 +51,7 @@ def evaluation_to_row(search_id: str, evaluation: Evaluation, created_at: dateti
         out_of_bag=evaluation.out_of_bag,
         created_at=created_at,
         risks=None if evaluation.risks is None else pack_risks(evaluation.risks),
+        competing=None if evaluation.competing is None else pack_risks(evaluation.competing),
     )
 
 
@@ -69,11 +70,12 @@ def evaluation_from_row(row: EvaluationRow) -> Evaluation:
         n_patients=row.n_patients,
         path=None if row.path is None else EvaluatedPath.from_json(row.path),
         out_of_bag=row.out_of_bag,
+        competing=None if row.competing is None else unpack_risks(row.competing),
     )
 
 
 def pack_risks(risks: NDArray[np.float32]) -> bytes:
-    """Compress risks, shape = (n_rows,) or (n_rows, n_times)."""
+    """Compress risks, shape = (n_rows, ...)."""
     file = BytesIO()
     np.lib.format.write_array(file, risks.astype(_RISKS), version=(1, 0), allow_pickle=False)
     return zlib.compress(file.getvalue())

@@ -80,7 +80,7 @@ class DatabaseStore:
                 select(EvaluationRow)
                 .where(EvaluationRow.search_id == search.id)
                 .order_by(EvaluationRow.number)
-                .options(undefer(EvaluationRow.risks))
+                .options(undefer(EvaluationRow.risks), undefer(EvaluationRow.competing))
             )
             return SearchState(
                 search_id=search.id,

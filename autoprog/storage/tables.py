@@ -253,6 +253,7 @@ class EvaluationRow(Base):
     path: Mapped[Document | None]  # what the same fits said of other settings
     out_of_bag: Mapped[bool] = mapped_column(default=False)
     risks: Mapped[bytes | None] = mapped_column(deferred=True)  # a float32 a patient, compressed
+    competing: Mapped[bytes | None] = mapped_column(deferred=True)  # the same of the competing causes
 
 
 class SearchEventRow(Base):

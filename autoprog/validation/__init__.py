@@ -4,18 +4,23 @@ from autoprog.validation.bootstrap import bootstrap_rows
 from autoprog.validation.calibration import Calibration, Coefficient, calibration_of
 from autoprog.validation.estimate import Estimate
 from autoprog.validation.event_times import (
+    CausesOfPatients,
     FollowedPatients,
     calibration_document,
     can_be_scored,
+    cause_documents,
     corrected_event_score,
+    cross_fitted_competing,
     cross_fitted_events,
     distribution_document,
     estimate_event_score,
+    fit_competing,
     fit_event_recalibration,
     horizon_documents,
     measure_event_subgroups,
     n_event_resamples,
     overall_performance,
+    with_competing,
 )
 from autoprog.validation.instability import Instability, instability_of
 from autoprog.validation.measures import MEASURES, Measure
@@ -63,6 +68,7 @@ __all__ = [
     "PRIOR_PRECISION",
     "Calibration",
     "CalibrationCurve",
+    "CausesOfPatients",
     "Coefficient",
     "DecisionCurve",
     "Estimate",
@@ -86,15 +92,18 @@ __all__ = [
     "calibration_document",
     "calibration_of",
     "can_be_scored",
+    "cause_documents",
     "corrected_event_score",
     "corrected_score",
     "cross_fitted",
+    "cross_fitted_competing",
     "cross_fitted_events",
     "decision_curve",
     "delivered_slope",
     "distribution_document",
     "estimate_event_score",
     "estimate_score",
+    "fit_competing",
     "fit_event_recalibration",
     "fit_patient_intervals",
     "fit_recalibration",
@@ -113,4 +122,5 @@ __all__ = [
     "shrunk_recalibration",
     "smooth_calibration",
     "usual_subgroups",
+    "with_competing",
 ]

@@ -86,6 +86,10 @@ class Recalibration:
         risks: NDArray[np.float64] = expit(self.intercept + self.slope * logit_of(p))
         return np.clip(risks, EPSILON, 1 - EPSILON)
 
+    def then(self, step: Recalibration) -> Recalibration:
+        """Both in one: this map, and `step` after it."""
+        return Recalibration(step.intercept + step.slope * self.intercept, step.slope * self.slope)
+
     def to_json(self) -> dict[str, float]:
         """Ready for JSON."""
         return asdict(self)

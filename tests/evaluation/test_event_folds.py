@@ -11,7 +11,7 @@ import pytest
 from autoprog.cohort import Binary, Cohort, Feature, Visits, VisitTable
 from autoprog.evaluation import Plan, evaluate_fold, fit_pipeline, make_folds
 from autoprog.evaluation.notes import notes_on_sizes
-from autoprog.space import Configuration, Reduction, Space, Step, TableShape, time_grid
+from autoprog.space import Configuration, IncidencePipeline, Reduction, Space, Step, TableShape, time_grid
 from autoprog.space.event_times import discrete_time
 from tests.space.event_times.cohorts import as_cohort, simulated
 
@@ -133,8 +133,8 @@ def test_the_notes_count_intervals_and_patients_that_were_not_pooled(monkeypatch
 def test_curves_that_fall_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     cohort = cohort_with_gaps(1)
     plan = Plan("uno_c", folds=4, repeats=1, seed=1, times=time_grid(cohort))
-    falling = np.tile(np.linspace(0.9, 0.1, len(plan.times)), (60, 1))
-    monkeypatch.setattr("autoprog.evaluation.cross_validation.risks_of", lambda *_: falling)
+    falling = np.tile(np.linspace(0.9, 0.1, len(plan.times)), (60, 1, 1))
+    monkeypatch.setattr(IncidencePipeline, "cumulative_incidence", lambda *_: falling)
     with pytest.raises(ValueError, match="risks that fall with time"):
         evaluate_fold(SIMPLE, cohort, plan, 0)
 

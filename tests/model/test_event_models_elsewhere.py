@@ -107,6 +107,11 @@ def test_a_recalibrated_model_meets_the_weighted_events_of_all_times(method: str
     causes = moved.causes(cohort.X)
     np.testing.assert_array_equal(causes[:, 0], moved.risks(cohort.X))
     assert causes.sum(axis=1).max() <= 1 + 1e-12
+    h = np.array(moved.horizons)
+    by_then, w = y["time"][:, None] <= h, ipcw_weights(y["time"], y["event"], h, follow_up.censoring)
+    event, death = ((y["event"] == code)[:, None] & by_then for code in (1, 2))
+    share = causes[:, 1] / (1 - causes[:, 0])
+    assert (w * ~event * (death - share)).sum() == pytest.approx(0.0, abs=1e-2)
     for rules, former in zip(moved.rule_sets, model().rule_sets, strict=True):
         bands = [[(s.name, s.lower, s.upper) for s in each.strata] for each in (rules, former)]
         assert bands[0] == bands[1]
@@ -114,6 +119,25 @@ def test_a_recalibrated_model_meets_the_weighted_events_of_all_times(method: str
         assert "recalibrated to them" in rules.note
     again = PrognosticModel.from_bytes(moved.to_bytes())
     np.testing.assert_array_equal(again.risks(cohort.X), moved.risks(cohort.X))
+
+
+def test_competing_causes_are_measured_by_their_names() -> None:
+    """A cohort that has another cause before the one that the model knows, and one that it does not."""
+    cohort = half("mgus2", 1)
+    assert isinstance(cohort.outcome, TimeToEvent)
+    (known,) = external_validation(model(), cohort, RANGE)["horizons"][-1]["causes"]
+    assert known["cause"] == "2"
+    n_deaths = int(((cohort.y == 2) & (np.array(cohort.time) <= model().horizons[-1])).sum())
+    assert known["n_events"] == n_deaths
+    lost = np.flatnonzero(cohort.y == 0)[::7]
+    codes = np.where(cohort.y == 2, 3, cohort.y)
+    codes[lost] = 2
+    outcome = replace(cohort.outcome, competing=("moved away", "2"))
+    (told,) = external_validation(model(), replace(cohort, outcome=outcome, y=codes), RANGE)["horizons"][-1]["causes"]
+    assert (told["cause"], told["n_events"]) == ("2", n_deaths)
+    nobody = replace(cohort.outcome, competing=("transplant",))
+    (absent,) = external_validation(model(), replace(cohort, outcome=nobody), RANGE)["horizons"][-1]["causes"]
+    assert (absent["n_events"], absent["performance"]) == (0, None)
 
 
 def test_a_clinician_s_rules_go_with_every_horizon() -> None:

@@ -18,6 +18,7 @@ from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.tables import SearchRow
+from autoprog.validation import IDENTITY
 from tests.cohorts import event_cohort, event_file, labelled_visits
 from tests.search.bench import Bench
 from tests.search.inline import InlineDispatcher
@@ -103,6 +104,14 @@ def test_competing_causes_share_what_can_happen(bench_of: Benches) -> None:
             assert set(at.causes) == {"1", "2"}
             assert at.causes["1"] == at.risk
             assert sum(at.causes.values()) <= 1 + 1e-9
+    assert search.ensemble is not None
+    assert model.competing != (IDENTITY,)
+    for horizon in search.ensemble["horizons"]:
+        (told,) = horizon["causes"]
+        assert told["cause"] == "2"
+        assert told["n_events"] == ((cohort.y == 2) & (np.array(cohort.time) <= horizon["horizon"])).sum()
+        assert told["performance"]["expected_observed"]["estimate"] == pytest.approx(1, abs=0.2)
+        assert set(told["performance"]["intervals"]) >= {"auc", "brier", "ici"}
 
 
 def bench_evaluations(search: SearchRow, bench: Bench) -> list[tuple[Any, ...]]:

@@ -95,7 +95,7 @@ class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         for value, learner in self.learner.along_path():
             at_value = CauseSpecific(learner, self.n_causes).fit(X, y)
             values.append(value)
-            risks.append(at_value.cumulative_incidence(other_X, times)[:, 0])
+            risks.append(at_value.cumulative_incidence(other_X, times))
             self.learners_ = at_value.learners_
         return PathFit(tuple(values), np.array(risks))
 

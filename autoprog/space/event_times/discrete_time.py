@@ -111,8 +111,8 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         PathFit
-            Its risks are the held-out patients' of the event of interest, shape = (m, n_others, n_times); one value is
-            common to the causes.
+            Its risks are the held-out patients' of every cause, shape = (m, n_others, n_causes, n_times); one value of
+            the hyperparameter is common to the causes.
 
         Raises
         ------
@@ -134,7 +134,7 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         values, hazards = along_all(paths)
         t = np.asarray(times, dtype=np.float64)
         F = [at_times(_incidence_of(h.reshape(self.n_causes, n, J).swapaxes(0, 1)), self.cuts_, t) for h in hazards]
-        return PathFit(values, np.array([curves[:, 0] for curves in F]))
+        return PathFit(values, np.array(F))
 
     def _pooled(self, X: ArrayLike, y: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
         """The table to learn from, and what happened in each of its intervals."""

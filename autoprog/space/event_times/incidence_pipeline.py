@@ -70,7 +70,7 @@ class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
         Returns
         -------
         PathFit
-            Risks of the event of interest, shape = (m, n_others, n_times).
+            Risks of every cause, shape = (m, n_others, n_causes, n_times).
         """
         self.stages_ = clone(self.stages)
         columns = self.stages_.fit_transform(X, has_event(y))

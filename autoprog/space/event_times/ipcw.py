@@ -109,7 +109,7 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         values, risks = along_all(paths)
         wanted = np.asarray(times, dtype=np.float64)
         shape = (self.n_causes, len(t), len(others))
-        return PathFit(values, np.array([self._curves(F.reshape(shape), t, wanted)[:, 0] for F in risks]))
+        return PathFit(values, np.array([self._curves(F.reshape(shape), t, wanted) for F in risks]))
 
     def _path(
         self, X: NDArray[np.float64], seen: NDArray[np.bool_], weights: NDArray[np.float64], held_out: HeldOut

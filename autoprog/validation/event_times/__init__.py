@@ -1,5 +1,12 @@
 """What validation is for curves of risk: scores with intervals, recalibration, performance at every horizon."""
 
+from autoprog.validation.event_times.competing import (
+    CausesOfPatients,
+    cause_documents,
+    cross_fitted_competing,
+    fit_competing,
+    with_competing,
+)
 from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.performance import (
     HorizonPerformance,
@@ -20,14 +27,18 @@ from autoprog.validation.event_times.score import (
 from autoprog.validation.event_times.subgroups import measure_event_subgroups
 
 __all__ = [
+    "CausesOfPatients",
     "FollowedPatients",
     "HorizonPerformance",
     "calibration_document",
     "can_be_scored",
+    "cause_documents",
     "corrected_event_score",
+    "cross_fitted_competing",
     "cross_fitted_events",
     "distribution_document",
     "estimate_event_score",
+    "fit_competing",
     "fit_event_recalibration",
     "horizon_document",
     "horizon_documents",
@@ -36,4 +47,5 @@ __all__ = [
     "overall_performance",
     "performance_at",
     "resampled_event_scores",
+    "with_competing",
 ]

@@ -66,10 +66,10 @@ def test_a_path_says_what_single_fits_say(n_causes: int) -> None:
     y = event_times(codes, survival["time"])
     times = np.array([50.0, 150.0])
     path = CauseSpecific(SmoothCox(10.0), n_causes).fit_path(X[:200], y[:200], X[200:], y[200:], times)
-    assert path.risks.shape == (len(path.values), 100, 2)
+    assert path.risks.shape == (len(path.values), 100, n_causes, 2)
     for value, risks in zip(path.values, path.risks, strict=True):
         single = CauseSpecific(SmoothCox(float(value)), n_causes).fit(X[:200], y[:200])
-        np.testing.assert_allclose(risks, single.cumulative_incidence(X[200:], times)[:, 0])
+        np.testing.assert_allclose(risks, single.cumulative_incidence(X[200:], times))
 
 
 @pytest.mark.parametrize("name", ["penalised_cox", "spline_cox", "accelerated_failure_time"])
@@ -82,3 +82,7 @@ def test_missing_cells_and_competing_causes_are_served(name: str) -> None:
     assert (found.chosen is None) == (name == "accelerated_failure_time")
     assert found.risks.shape == (cohort.n_rows, len(plan.times))
     assert (np.diff(found.risks, axis=1) >= -1e-6).all()
+    assert found.competing is not None
+    assert found.competing.shape == (cohort.n_rows, cohort.n_causes - 1, len(cohort.horizons))
+    at_horizons = found.risks[:, [plan.times.index(h) for h in cohort.horizons]]
+    assert (at_horizons + found.competing.sum(axis=1) <= 1 + 1e-6).all()
