@@ -11,8 +11,9 @@ from autoprog.space.path import PATIENCE, grid_up_to, log_loss_of
 from autoprog.space.prediction import BEYOND_TABLE_1, PREDICTION
 
 LEARNERS = [a for a in (*PREDICTION, *BEYOND_TABLE_1) if a.path is not None and not a.takes_times]
-# XGBoost adds up in float32.
-TOLERANCE = {"xgboost": 1e-5, "penalised_logistic": 1e-4, "spline_logistic": 1e-4, "kernel_logistic": 1e-3}
+# XGBoost adds up in float32. A weakly penalised kernel has directions that hardly matter to the loss: where the solver
+# stops in them depends on where it began, and on how the machine's linear algebra rounds.
+TOLERANCE = {"xgboost": 1e-5, "penalised_logistic": 1e-4, "spline_logistic": 1e-4, "kernel_logistic": 5e-3}
 
 
 def simulated(n: int = 500, *, missing: bool = True) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
