@@ -67,13 +67,24 @@ class HorizonPrediction(BaseModel):
     causes: dict[str, float] = Field(description="risk of each cause by its value in the file; they sum to at most 1")
 
 
+class WideningValueDocument(BaseModel):
+    """The missing value that makes an interval wider than any other one does."""
+
+    feature: str
+    variance_share: float = Field(description="share of the variance of the log odds that knowing it would take away")
+
+
 class PatientPrediction(BaseModel):
     """What the model says of one patient."""
 
     risk: float | None = Field(description="null where there are several horizons, as interval and stratum are")
     horizons: list[HorizonPrediction] = Field(description="ascending; empty for an outcome without a time")
     interval: tuple[float, float] | None = Field(
-        description="lower and upper end, around the risk; null where the model has none"
+        description="lower and upper end, around the risk; null where the model has none. Of a patient with missing "
+        "values it holds what they may be, and the risk is the mean over that"
+    )
+    widened_most_by: WideningValueDocument | None = Field(
+        description="at the last horizon; null where nothing is missing, or the model has no intervals"
     )
     stratum: str | None
     rules: list[int] = Field(description="places of the matching rules in the search's list")

@@ -13,6 +13,7 @@ from autoprog.model.archive import pack, unpack
 from autoprog.model.manifest import (
     FORMAT,
     MANIFEST,
+    distribution_of,
     features_of,
     intervals_of,
     member_name,
@@ -45,6 +46,7 @@ def write_model(model: PrognosticModel) -> bytes:
         "metadata": asdict(model.metadata),
         "recalibration": model.recalibration.to_json(),
         "competing": [each.to_json() for each in model.competing],
+        "distribution": None if model.distribution is None else model.distribution.to_json(),
         "scale": model.scale,
         "intervals": [each.to_json() for each in model.intervals],
         "interval_method": model.interval_method,
@@ -72,6 +74,7 @@ def read_model(kind: type[Model], content: bytes) -> Model:
             manifest.get("interval_method", BEFORE_INTERVALS),
             windows_of(manifest),
             tuple(Recalibration(**each) for each in manifest.get("competing", ())),
+            distribution_of(manifest),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"the model's file is incomplete or damaged: {error}") from error

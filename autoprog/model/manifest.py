@@ -9,7 +9,7 @@ from typing import Any
 from autoprog.cohort import Feature, WindowSchema
 from autoprog.errors import ArtifactError
 from autoprog.model.members import Member
-from autoprog.validation import PatientIntervals
+from autoprog.validation import FeatureDistribution, PatientIntervals
 
 FORMAT = 3
 FORMATS = (1, 2, FORMAT)
@@ -51,6 +51,12 @@ def windows_of(manifest: Mapping[str, Any]) -> WindowSchema | None:
 def intervals_of(manifest: Mapping[str, Any]) -> tuple[PatientIntervals, ...]:
     """The intervals of every horizon, or of the one outcome."""
     return tuple(PatientIntervals.from_json(each) for each in manifest.get("intervals", ()))
+
+
+def distribution_of(manifest: Mapping[str, Any]) -> FeatureDistribution | None:
+    """What missing values may be; None where the file does not say."""
+    document = manifest.get("distribution")
+    return None if document is None else FeatureDistribution.from_json(document)
 
 
 def member_name(index: int) -> str:

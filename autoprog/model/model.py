@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from autoprog.cohort import Feature, Outcome, TimeToEvent, Visits, WindowSchema
 from autoprog.ensemble import Scale
 from autoprog.interpreter import RuleSet
-from autoprog.model.answer import Reach, Table, answer_of, bounds_of, reach_of
+from autoprog.model.answer import Reach, Table, answer_of, reach_of
 from autoprog.model.file import BEFORE_INTERVALS, read_model, write_model
 from autoprog.model.members import Member, ModelMetadata
 from autoprog.model.patient_risk import PatientRisk
 from autoprog.model.predictions import predictions
-from autoprog.validation import IDENTITY, INTERVAL_LEVEL, PatientIntervals, Recalibration
+from autoprog.validation import IDENTITY, INTERVAL_LEVEL, FeatureDistribution, PatientIntervals, Recalibration
 
 _WEIGHT_TOLERANCE = 1e-9
 
@@ -52,6 +52,8 @@ class PrognosticModel:
     competing : tuple of Recalibration
         Of the risks of the causes that compete with the event of interest, as `with_competing` takes them; empty where
         none does, and in models of earlier versions.
+    distribution : FeatureDistribution or None
+        What missing values may be, given the known ones; None in models of earlier versions.
     """
 
     features: tuple[Feature, ...]
@@ -65,6 +67,7 @@ class PrognosticModel:
     interval_method: str = BEFORE_INTERVALS
     windows: WindowSchema | None = None
     competing: tuple[Recalibration, ...] = ()
+    distribution: FeatureDistribution | None = None
 
     def __post_init__(self) -> None:
         total = sum(member.weight for member in self.members)
@@ -111,7 +114,8 @@ class PrognosticModel:
         Returns
         -------
         ndarray, shape = (n_patients,) or (n_patients, n_horizons)
-            Recalibrated weighted mean of the members' risks, in [0, 1].
+            Recalibrated weighted mean of the members' risks, in [0, 1]; of a patient with missing values its mean over
+            what they may be, given the known ones.
         """
         return answer_of(self, X).risks
 
@@ -179,8 +183,8 @@ class PrognosticModel:
         intervals : ndarray, shape = (n_patients, 2) or (n_patients, n_horizons, 2), or None
             Lower and upper end, of level `INTERVAL_LEVEL`; None where the model has none.
         """
-        answer = answer_of(self, X)
-        return answer.risks, bounds_of(self, answer)
+        answer = answer_of(self, X, bounds=True)
+        return answer.risks, answer.bounds
 
     @property
     def interval_document(self) -> dict[str, Any]:

@@ -46,6 +46,26 @@ class HorizonRisk:
 
 
 @dataclass(frozen=True, slots=True)
+class WideningValue:
+    """The missing value that makes an interval wider than any other one does.
+
+    Attributes
+    ----------
+    feature : str
+        What is missing.
+    variance_share : float
+        Share of the variance of the risk's log odds that knowing it would take away, in [0, 1].
+    """
+
+    feature: str
+    variance_share: float
+
+    def to_json(self) -> dict[str, Any]:
+        """As the API shows it."""
+        return {"feature": self.feature, "variance_share": self.variance_share}
+
+
+@dataclass(frozen=True, slots=True)
 class PatientRisk:
     """What a model says of one patient.
 
@@ -63,6 +83,8 @@ class PatientRisk:
         In [0, 1], around the risk; None where the model has none.
     horizons : tuple of HorizonRisk
         Ascending; empty where the outcome has no time.
+    widened_most_by : WideningValue or None
+        At the last horizon; None where nothing is missing, or the model has no intervals.
     """
 
     risk: float | None
@@ -71,6 +93,7 @@ class PatientRisk:
     warnings: tuple[str, ...]
     interval: Bounds | None = None
     horizons: tuple[HorizonRisk, ...] = ()
+    widened_most_by: WideningValue | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As the API shows it."""
@@ -78,6 +101,7 @@ class PatientRisk:
             "risk": self.risk,
             "horizons": [horizon.to_json() for horizon in self.horizons],
             "interval": None if self.interval is None else list(self.interval),
+            "widened_most_by": None if self.widened_most_by is None else self.widened_most_by.to_json(),
             "stratum": self.stratum,
             "rules": list(self.rules),
             "warnings": list(self.warnings),

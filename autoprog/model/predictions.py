@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Visits, encode_patients, encode_visits
 from autoprog.interpreter import matching, stratum_indices
-from autoprog.model.answer import Answer, Table, answer_of, bounds_of
-from autoprog.model.patient_risk import HorizonRisk, PatientRisk
+from autoprog.model.answer import Answer, Table, answer_of
+from autoprog.model.patient_risk import HorizonRisk, PatientRisk, WideningValue
 
 if TYPE_CHECKING:
     from autoprog.model.model import PrognosticModel
@@ -20,17 +20,17 @@ if TYPE_CHECKING:
 def predictions(model: PrognosticModel, patients: Sequence[Mapping[str, object]]) -> list[PatientRisk]:
     """What `PrognosticModel.predict` says of patients; raises InvalidInputError with all faults of all of them."""
     X, warnings = _encoded(model, patients)
-    answer = answer_of(model, X)
-    bounds = bounds_of(model, answer)
-    rules = _matching(model, answer.X)
+    answer = answer_of(model, X, bounds=True)
+    bounds = answer.bounds
+    rules, widest = _matching(model, answer.X), _widening(model, answer)
     if not model.horizons:
         names = _strata(model, 0, answer.risks)
         intervals = [None] * len(rules) if bounds is None else [_ends(each) for each in bounds]
         rows = zip(answer.risks.tolist(), names, rules, warnings, intervals, strict=True)
-        return [PatientRisk(*row) for row in rows]
+        return [PatientRisk(*row, widened_most_by=value) for row, value in zip(rows, widest, strict=True)]
     strata = [_strata(model, k, answer.risks[:, k]) for k in range(len(model.horizons))]
     return [
-        _at_one_horizon(_at_horizons(model, i, answer, strata, bounds), rules[i], warnings[i])
+        _at_one_horizon(_at_horizons(model, i, answer, strata, bounds), rules[i], warnings[i], widest[i])
         for i in range(len(rules))
     ]
 
@@ -51,6 +51,24 @@ def _matching(model: PrognosticModel, X: NDArray[np.float64]) -> list[tuple[int,
     rules = [rule for rule_set in model.rule_sets for rule in rule_set.rules]
     matches = [matching(rule, model.features, X) for rule in rules]
     return [tuple(k for k, matched in enumerate(matches) if matched[i]) for i in range(len(X))]
+
+
+def _widening(model: PrognosticModel, answer: Answer) -> list[WideningValue | None]:
+    """Of every patient the missing value that knowing would help most; of visits the feature that it is of."""
+    if answer.widening is None:
+        return [None] * len(answer.X)
+    of_visits = () if model.windows is None else model.windows.features
+    names = [_source(feature.name, [f.name for f in of_visits]) for feature in model.features]
+    places = answer.widening.argmax(axis=1)
+    shares = answer.widening[np.arange(len(places)), places]
+    return [
+        WideningValue(names[place], float(share)) if share > 0 else None
+        for place, share in zip(places, shares, strict=True)
+    ]
+
+
+def _source(column: str, names: Sequence[str]) -> str:
+    return next((name for name in names if column.startswith(f"{name} (")), column)
 
 
 def _strata(model: PrognosticModel, k: int, risks: NDArray[np.float64]) -> list[str]:
@@ -81,13 +99,16 @@ def _at_horizons(
 
 
 def _at_one_horizon(
-    horizons: tuple[HorizonRisk, ...], rules: tuple[int, ...], warnings: tuple[str, ...]
+    horizons: tuple[HorizonRisk, ...],
+    rules: tuple[int, ...],
+    warnings: tuple[str, ...],
+    widest: WideningValue | None,
 ) -> PatientRisk:
     """A patient's risks; one horizon alone is the risk as well."""
     if len(horizons) > 1:
-        return PatientRisk(None, None, rules, warnings, horizons=horizons)
+        return PatientRisk(None, None, rules, warnings, horizons=horizons, widened_most_by=widest)
     (only,) = horizons
-    return PatientRisk(only.risk, only.stratum, rules, warnings, only.interval, horizons)
+    return PatientRisk(only.risk, only.stratum, rules, warnings, only.interval, horizons, widest)
 
 
 def _ends(interval: NDArray[np.float64]) -> tuple[float, float]:

@@ -150,6 +150,7 @@ def _model_of(
         interval_method=told.intervals.method,
         windows=windows,
         competing=told.competing,
+        distribution=told.distribution,
     )
 
 

@@ -27,6 +27,7 @@ from autoprog.search.work import refit_on_resample
 from autoprog.validation import (
     LEAST_REFITS,
     PRIOR_PRECISION,
+    FeatureDistribution,
     PatientIntervals,
     Recalibration,
     Refit,
@@ -80,6 +81,8 @@ class Delivered:
         By which they were.
     recalibration : Recalibration
         Of the ensemble's risks.
+    distribution : FeatureDistribution
+        What missing values of the patients may be.
     """
 
     ensemble: Ensemble
@@ -87,6 +90,7 @@ class Delivered:
     cohort: Cohort
     plan: Plan
     recalibration: Recalibration
+    distribution: FeatureDistribution
 
 
 def estimate_intervals(
@@ -281,7 +285,7 @@ def _of_risks(
     """Of one set of risks: the outcome's, or those until one horizon."""
     return fit_patient_intervals(
         delivered.cohort.features,
-        delivered.cohort.X[rows],
+        delivered.distribution.completed(delivered.cohort.X[rows], 1)[0],
         p[:, rows],
         np.array([m.weight for m in delivered.ensemble.members]),
         averaged[rows],

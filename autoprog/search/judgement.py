@@ -41,6 +41,7 @@ from autoprog.search.settings import SearchSettings
 from autoprog.search.signals import Signals
 from autoprog.validation import (
     CausesOfPatients,
+    FeatureDistribution,
     FollowedPatients,
     Patients,
     Recalibration,
@@ -93,6 +94,8 @@ class Judgement:
         What the client should know before trusting the model.
     competing : tuple of Recalibration
         Of its risks of the causes that compete with the event of interest; empty where none does.
+    distribution : FeatureDistribution or None
+        What missing values of other patients may be.
     """
 
     document: dict[str, Any]
@@ -101,6 +104,7 @@ class Judgement:
     rule_sets: tuple[RuleSet, ...]
     warnings: tuple[str, ...]
     competing: tuple[Recalibration, ...] = ()
+    distribution: FeatureDistribution | None = None
 
 
 @dataclass(frozen=True)
@@ -177,7 +181,8 @@ def judge(weighed: Weighed, means: Means) -> Judgement:
         return document, _rules(cohort, recalibration.apply(averaged), settings)
 
     assessment = means.aside.submit(assessed)
-    intervals = _intervals(weighed, means, recalibration)
+    distribution = FeatureDistribution.fit(cohort.features, cohort.X)
+    intervals = _intervals(weighed, means, recalibration, distribution)
     means.phase(Phase.RULES)
     document, rules = assessment.result()
     document["instability"] = intervals.instability
@@ -186,7 +191,7 @@ def judge(weighed: Weighed, means: Means) -> Judgement:
         *correction_warnings(document),
         *empty_strata(rules.strata),
     )
-    return Judgement(document, recalibration, intervals, (rules,), warnings)
+    return Judgement(document, recalibration, intervals, (rules,), warnings, distribution=distribution)
 
 
 def judge_events(weighed: Weighed, means: Means) -> Judgement:
@@ -241,18 +246,22 @@ def judge_events(weighed: Weighed, means: Means) -> Judgement:
         )
 
     assessment = means.aside.submit(assessed)
-    intervals = _intervals(weighed, means, recalibration)
+    distribution = FeatureDistribution.fit(cohort.features, cohort.X)
+    intervals = _intervals(weighed, means, recalibration, distribution)
     means.phase(Phase.RULES)
     document, rule_sets = assessment.result()
     document["instability"] = intervals.instability
     warnings = [*simple_warnings(candidates, follow_up), *correction_warnings(document)]
     for horizon, rules in zip(follow_up.horizons, rule_sets, strict=True):
         warnings += [f"at horizon {horizon:g}: {text}" for text in empty_strata(rules.strata)]
-    return Judgement(document, recalibration, intervals, rule_sets, tuple(warnings), competing)
+    return Judgement(document, recalibration, intervals, rule_sets, tuple(warnings), competing, distribution)
 
 
-def _intervals(weighed: Weighed, means: Means, recalibration: Recalibration) -> IntervalEstimate:
-    delivered = Delivered(weighed.ensemble, weighed.candidates.history, weighed.cohort, weighed.plan, recalibration)
+def _intervals(
+    weighed: Weighed, means: Means, recalibration: Recalibration, distribution: FeatureDistribution
+) -> IntervalEstimate:
+    history, cohort = weighed.candidates.history, weighed.cohort
+    delivered = Delivered(weighed.ensemble, history, cohort, weighed.plan, recalibration, distribution)
     return estimate_intervals(means.dispatcher, means.state, delivered, means.clock, means.signals)
 
 

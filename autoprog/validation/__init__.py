@@ -22,6 +22,7 @@ from autoprog.validation.event_times import (
     overall_performance,
     with_competing,
 )
+from autoprog.validation.feature_distribution import FeatureDistribution
 from autoprog.validation.instability import Instability, instability_of
 from autoprog.validation.measures import MEASURES, Measure
 from autoprog.validation.patient_intervals import (
@@ -30,6 +31,8 @@ from autoprog.validation.patient_intervals import (
     PatientIntervals,
     Refit,
     fit_patient_intervals,
+    mixture_bounds,
+    shares_of_variance,
 )
 from autoprog.validation.performance import (
     DecisionCurve,
@@ -72,6 +75,7 @@ __all__ = [
     "Coefficient",
     "DecisionCurve",
     "Estimate",
+    "FeatureDistribution",
     "FollowedPatients",
     "Instability",
     "Measure",
@@ -112,6 +116,7 @@ __all__ = [
     "instability_of",
     "measure_event_subgroups",
     "measure_subgroups",
+    "mixture_bounds",
     "n_event_resamples",
     "n_resamples",
     "never",
@@ -119,6 +124,7 @@ __all__ = [
     "performance_of",
     "recalibration_covariance",
     "risk_distribution",
+    "shares_of_variance",
     "shrunk_recalibration",
     "smooth_calibration",
     "usual_subgroups",

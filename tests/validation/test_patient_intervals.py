@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from autoprog.cohort import Feature
+from autoprog.evaluation import logit_of
 from autoprog.validation import (
     IDENTITY,
     INTERVAL_LEVEL,
@@ -22,7 +23,9 @@ from autoprog.validation import (
     bootstrap_rows,
     fit_patient_intervals,
     fit_recalibration,
+    mixture_bounds,
     recalibration_covariance,
+    shares_of_variance,
 )
 from autoprog.validation.patient_intervals import WIDENING
 
@@ -53,6 +56,18 @@ def patients(n: int = 3000, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
 def fitted(X: np.ndarray, p: np.ndarray, refits: list[Refit], **changes: object) -> PatientIntervals:
     arguments = {"folds": FOLDS, "covariance": np.zeros((2, 2)), **changes}
     return fit_patient_intervals(FEATURES, X, p[None], np.ones(1), p, refits, **arguments)
+
+
+def bounds_of(
+    intervals: PatientIntervals,
+    X: np.ndarray,
+    p: np.ndarray,
+    w: np.ndarray,
+    averaged: np.ndarray,
+    recalibration: Recalibration,
+) -> np.ndarray:
+    centre = logit_of(recalibration.apply(averaged))
+    return mixture_bounds(centre[None], intervals.spread(X, p, w, averaged, recalibration)[None])
 
 
 def test_a_variance_that_is_the_same_for_all_is_found() -> None:
@@ -100,7 +115,7 @@ def test_the_interval_has_its_quantiles_on_the_scale_of_log_odds_around_the_risk
     recalibration = Recalibration(0.3, 1.4)
     intervals = fitted(X, p, draws(np.full(len(p), 0.2), p), covariance=np.array([[0.04, 0.01], [0.01, 0.02]]))
     spread = intervals.spread(X, p[None], np.ones(1), p, recalibration)
-    bounds = intervals.bounds(X, p[None], np.ones(1), p, recalibration)
+    bounds = bounds_of(intervals, X, p[None], np.ones(1), p, recalibration)
     centre = 0.3 + 1.4 * logit(p)
     assert INTERVAL_LEVEL == 0.9
     np.testing.assert_allclose(logit(bounds[:, 0]), centre - Z * spread, rtol=1e-6, atol=1e-6)
@@ -132,7 +147,7 @@ def test_nobody_is_surer_of_the_unusual_and_risks_of_0_and_1_are_borne() -> None
     near, odd = intervals.spread(far, same[None], np.ones(1), same, IDENTITY)
     assert odd == pytest.approx(near, rel=1e-9)
     certain = np.array([0.0, 1.0])
-    bounds = intervals.bounds(far, certain[None], np.ones(1), certain, IDENTITY)
+    bounds = bounds_of(intervals, far, certain[None], np.ones(1), certain, IDENTITY)
     assert np.isfinite(bounds).all()
     assert (bounds[:, 0] < bounds[:, 1]).all()
 
@@ -148,7 +163,7 @@ def test_storage_changes_nothing() -> None:
     intervals = fitted(X, p, draws(np.full(len(p), 0.2), p))
     loaded = PatientIntervals.from_json(json.loads(json.dumps(intervals.to_json(), allow_nan=False)))
     arguments = (X, p[None], np.ones(1), p, Recalibration(0.1, 1.2))
-    np.testing.assert_array_equal(loaded.bounds(*arguments), intervals.bounds(*arguments))
+    np.testing.assert_array_equal(bounds_of(loaded, *arguments), bounds_of(intervals, *arguments))
 
 
 def _cohort_coverage(seed: int) -> tuple[float, float]:
@@ -174,7 +189,7 @@ def _cohort_coverage(seed: int) -> tuple[float, float]:
     q = learner.fit(X, y).predict_proba(new)[:, 1]
     spread = intervals.spread(new, q[None], np.ones(1), q, recalibration, widening=1.0)
     centre = recalibration.intercept + recalibration.slope * logit(q)
-    low, high = intervals.bounds(new, q[None], np.ones(1), q, recalibration).T
+    low, high = bounds_of(intervals, new, q[None], np.ones(1), q, recalibration).T
     plain = np.abs(logit(truth) - centre) <= Z * spread
     return float(plain.mean()), float(((low <= truth) & (truth <= high)).mean())
 
@@ -184,3 +199,22 @@ def test_where_the_model_is_right_the_spread_needs_no_widening() -> None:
     plain, widened = np.mean([_cohort_coverage(seed) for seed in range(40)], axis=0)
     assert 0.82 <= plain <= 0.98
     assert widened >= 0.9
+
+
+def test_the_interval_of_draws_holds_nine_in_ten_of_their_mixture() -> None:
+    rng = np.random.default_rng(0)
+    centre, spread = rng.normal(0, 1.5, (32, 5)), rng.uniform(0.1, 0.8, (32, 5))
+    bounds = mixture_bounds(centre, spread)
+    sampled = (centre + spread * rng.standard_normal((20_000, 32, 5))).reshape(-1, 5)
+    np.testing.assert_allclose(logit(bounds).T, np.quantile(sampled, [0.05, 0.95], axis=0), atol=0.03)
+
+
+def test_the_share_of_variance_that_a_missing_value_holds_is_found() -> None:
+    """Log odds 2 a + b of independent values with variance 1, and .5 that no value tells."""
+    rng = np.random.default_rng(1)
+    drawn = np.zeros((400, 50, 3))
+    drawn[:, :, :2] = rng.standard_normal((400, 50, 2))
+    centre = 2 * drawn[:, :, 0] + drawn[:, :, 1]
+    shares = shares_of_variance(drawn, centre, np.full((400, 50), np.sqrt(0.5))).mean(axis=0)
+    of_a_line = 0.861  # the variance of a normal value between its quarters
+    np.testing.assert_allclose(shares, [4 / 5.5 * of_a_line, 1 / 5.5 * of_a_line, 0.0], atol=0.05)
