@@ -90,14 +90,14 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Search:
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=300)
+    out, err = process.communicate(timeout=240)
     assert process.returncode == 130, err
     assert "stopped; the same command goes on from here" in out
     before = search.evaluations()
     assert 2 <= len(before) < BUDGET
 
     process = search.start(AUTOPROG_DATABASE=f"sqlite:///{folder / 'other.db'}", AUTOPROG_FILES=str(folder / "other"))
-    out, err = process.communicate(timeout=400)
+    out, err = process.communicate(timeout=240)
     assert process.returncode == 0, err
     assert "wrote model.autoprog, leaderboard.csv, rules.json, report.html" in out
     assert not list(folder.glob("other*"))
