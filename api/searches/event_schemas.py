@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from api.searches.score_schemas import Bounds, Interval, NetBenefitDocument
+from api.searches.score_schemas import Bounds, InstabilityDocument, Interval, NetBenefitDocument
 
 
 class OverallDocument(BaseModel):
@@ -108,3 +108,4 @@ class HorizonDocument(BaseModel):
         description="the causes that compete with the event of interest, recalibrated with it; null where there is "
         "none, and in searches that ended before it was told",
     )
+    instability: InstabilityDocument | None = Field(None, description="null where patients' risks have no intervals")

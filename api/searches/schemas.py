@@ -11,6 +11,7 @@ from api.problems import Problem
 from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
 from api.searches.score_schemas import (
     CalibrationDocument,
+    InstabilityDocument,
     Interval,
     NetBenefitDocument,
     PerformanceDocument,
@@ -205,20 +206,6 @@ class IntervalDocument(BaseModel):
     method: str = Field(description="how they were estimated, or why there are none")
 
 
-class InstabilityDocument(BaseModel):
-    """How much the risks depend on who happened to be in the cohort: members that were fitted to bootstrap samples."""
-
-    n_refits: int
-    mape: float = Field(
-        description="mean absolute prediction error: mean distance of the refits' risks from the model's, of patients "
-        "that a refit has not seen; 0 is ideal"
-    )
-    mape_90: float = Field(description="its 90th percentile over patients")
-    points: list[tuple[float, float]] = Field(description="the model's risk and a refit's, of some patients and refits")
-    risks: list[float] = Field(description="at which the curves are told")
-    curves: list[list[float]] = Field(description="smooth calibration curve of each refit")
-
-
 class SubgroupDocument(BaseModel):
     """How good the model is in a part of the patients: out of fold, recalibrated by other patients.
 
@@ -271,7 +258,9 @@ class EnsembleDocument(BaseModel):
     interval: IntervalDocument | None = Field(
         None, description="of the intervals of patients' risks; null in searches that ended before it was told"
     )
-    instability: InstabilityDocument | None = Field(None, description="null where there are no intervals")
+    instability: InstabilityDocument | None = Field(
+        None, description="null where there are no intervals, and of event times, where each horizon has its own"
+    )
     subgroups: list[SubgroupDocument] = Field([], description="by the features that the setting `subgroups` names")
 
 

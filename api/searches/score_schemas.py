@@ -108,3 +108,20 @@ class CalibrationDocument(BaseModel):
         None, description="null in searches that ended before it was told"
     )
     level: float = Field(description="of the intervals")
+
+
+class InstabilityDocument(BaseModel):
+    """How much the risks depend on who happened to be in the cohort: the ensemble, fitted to bootstrap samples.
+
+    The same members with the same weights: the search and the choice of the ensemble are not repeated.
+    """
+
+    n_refits: int
+    mape: float = Field(
+        description="mean absolute prediction error: mean distance of the refits' risks from the model's, of patients "
+        "that a refit has not seen; 0 is ideal"
+    )
+    mape_90: float = Field(description="its 90th percentile over patients")
+    points: list[tuple[float, float]] = Field(description="the model's risk and a refit's, of some patients and refits")
+    risks: list[float] = Field(description="at which the curves are told")
+    curves: list[list[float]] = Field(description="smooth calibration curve of each of the first refits")

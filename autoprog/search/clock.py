@@ -11,8 +11,8 @@ refits    = 1.25 max(sum t / S, max t)  over the best evaluations, which are the
                                         all patients are 5/4 of a training fold's
 correction = 5e-9 B n (N + 50)          twice as much where more than the ranking counts
              (2e-6 + 1.5e-7 N) B n      of event times, 1e-5 B n more where more than the ranking counts
-intervals = .5 + 50 mean t / S         of the same evaluations, at most a tenth of the budget; 0 where that is too
-                                        little for the fewest refits that serve
+intervals = .5 + 20 sum t / S          of the same evaluations, at most a tenth of the budget; 0 where that is too
+                                        little for the fewest refits of the quickest quarter
 
 Seconds of this process are multiplied by the pace of the evaluations, seconds of the clock for one that is computed:
 on a machine with other work everything takes as many times longer.
@@ -53,10 +53,10 @@ _LEARNING_S = 0.5
 MOST_FINALISTS = 8
 """Configurations that are evaluated on all patients where a sample was explored, the simple pipeline among them."""
 
-MOST_REFITS = 50
-"""Refits that the intervals of patients' risks are estimated from, where there is time."""
+MOST_REFITS = 20
+"""Refits of the ensemble that the intervals of patients' risks are estimated from, where there is time."""
 
-MORE_REFITS = 200
+MORE_REFITS = 100
 """And where a search is continued for their sake."""
 
 # Measured seconds of the past are no promise.
@@ -269,8 +269,10 @@ class Clock:
     def _kept_for_intervals_s(self, refits_s: Sequence[float]) -> float:
         if not refits_s:
             return 0.0
-        each, most = sum(refits_s) / len(refits_s) / self._slots, _INTERVALS_KEPT * self._budget_s - _LEARNING_S
-        return 0.0 if LEAST_REFITS * each > most else _LEARNING_S + min(MOST_REFITS * each, most)
+        whole, most = sum(refits_s) / self._slots, _INTERVALS_KEPT * self._budget_s - _LEARNING_S
+        # The dearest may be left out.
+        least = LEAST_REFITS * sum(sorted(refits_s)[: -(-len(refits_s) // 4)]) / self._slots
+        return 0.0 if least > most else _LEARNING_S + min(MOST_REFITS * whole, most)
 
 
 def posterior_s(n_evaluations: int) -> float:

@@ -1,23 +1,25 @@
-"""How uncertain the risk of each patient is: members of the ensemble are fitted again, as long as there is time.
+"""How uncertain the risk of each patient is: the ensemble is fitted again, as long as there is time.
 
 w        weights of the members                                                             (t,)
-u_j      j-th point of the golden-ratio sequence, in (0, 1): any first ones lie evenly      scalar
-k_j      member that refit j is of: where u_j falls among the sums of w
-share    what a refit counts, so that members count by weight whichever refits ended: w_k / refits of k
+kept     members that are refitted: all, or those that are quick enough and hold a fifth of the weight
+b        number of a bootstrap sample; every kept member is fitted to it
+
+What is refitted is the members with the weights that they have: neither the search nor the choice of the ensemble is
+repeated.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble import Ensemble
+from autoprog.ensemble import Ensemble, average
 from autoprog.evaluation import History, Plan
 from autoprog.search.calls import run_calls
 from autoprog.search.clock import Clock, refit_s
@@ -27,12 +29,15 @@ from autoprog.search.work import refit_on_resample
 from autoprog.validation import (
     LEAST_REFITS,
     PRIOR_PRECISION,
+    TESTED_COVERAGE,
+    CurveOf,
     FeatureDistribution,
     PatientIntervals,
     Recalibration,
     Refit,
-    cross_fitted,
     fit_patient_intervals,
+    frequency_curves,
+    incidence_curves,
     instability_of,
     recalibration_covariance,
 )
@@ -41,9 +46,8 @@ from autoprog.validation import (
 _MOST_PATIENTS = 2_000
 _PATIENTS_STREAM = 2**31 + 1
 
-_GOLDEN = (np.sqrt(5) - 1) / 2
 # Members that take too long are left out of the refits, but no more than hold this share of the weight.
-_LEAST_WEIGHT = 0.5
+_LEAST_WEIGHT = 0.2
 
 
 @dataclass(frozen=True)
@@ -56,13 +60,13 @@ class IntervalEstimate:
         One a horizon, one of an outcome without a time; empty where too few refits ended.
     method : str
         How they were estimated, or why they were not.
-    instability : dict or None
-        Ready for JSON; None without intervals, and of event times.
+    instability : tuple of dict
+        Ready for JSON, as many.
     """
 
     intervals: tuple[PatientIntervals, ...]
     method: str
-    instability: dict[str, Any] | None = None
+    instability: tuple[dict[str, Any], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,7 +100,7 @@ class Delivered:
 def estimate_intervals(
     dispatcher: Dispatcher, state: SearchState, delivered: Delivered, clock: Clock, signals: Signals
 ) -> IntervalEstimate:
-    """Fit members to bootstrap samples and learn from them how uncertain risks are.
+    """Fit the ensemble to bootstrap samples and learn from that how uncertain risks are.
 
     Parameters
     ----------
@@ -132,19 +136,19 @@ def estimate_intervals(
         clock.most_refits,
     )
     rows = _asked(delivered)
-    refits: list[Refit] = []
+    refits = Refits(kept, [])
     if number:
-        members = drawn_members(kept, number)
-        refits = _refit(dispatcher, state, delivered, members, rows, clock=clock, signals=signals)
-    if len(refits) < LEAST_REFITS:
-        return IntervalEstimate((), _why_none(len(refits), number, available))
-    return _estimate(delivered, refits, rows, np.flatnonzero(kept))
+        found = _refit(dispatcher, state, delivered, np.flatnonzero(kept), number, rows, clock=clock, signals=signals)
+        refits = complete_refits(kept, found)
+    if len(refits.risks) < LEAST_REFITS:
+        return IntervalEstimate((), _why_none(len(refits.risks), number, available))
+    return _estimate(delivered, refits, rows)
 
 
 def affordable_refits(
     w: NDArray[np.float64], seconds: NDArray[np.float64], available_s: float, most: int
 ) -> tuple[NDArray[np.float64], int]:
-    """Which members to refit, and how often altogether.
+    """Which members to refit, and how often.
 
     Parameters
     ----------
@@ -155,18 +159,19 @@ def affordable_refits(
     available_s : float
         Seconds of all slots together.
     most : int
-        Refits that are wanted.
+        Refits of the ensemble that are wanted.
 
     Returns
     -------
     kept : ndarray, shape = (t,)
-        The weights, 0 for the dearest members as far as there are otherwise fewer than `LEAST_REFITS` refits.
+        The weights, 0 for the members that are dearest for their weight as far as there are otherwise fewer than
+        `LEAST_REFITS` refits.
     number : int
-        At most `most`; 0 where half of the weight does not allow for `LEAST_REFITS`.
+        At most `most`; 0 where a fifth of the weight does not allow for `LEAST_REFITS`.
     """
     kept = w.copy()
-    for dearest in np.argsort(-seconds, kind="stable"):
-        number = int(available_s * kept.sum() / max(float(kept @ seconds), 1e-9))
+    for dearest in np.argsort(-seconds / np.maximum(w, 1e-9), kind="stable"):
+        number = int(available_s / max(float(seconds[kept > 0].sum()), 1e-9))
         if number >= LEAST_REFITS:
             return kept, min(number, most)
         kept[dearest] = 0.0
@@ -175,24 +180,39 @@ def affordable_refits(
     return kept, 0
 
 
-def drawn_members(w: NDArray[np.float64], number: int) -> NDArray[np.intp]:
-    """The k_j of some refits, whose first ones are of members in proportion to w, too.
+class Refits(NamedTuple):
+    """The ensemble's refits that ended: `kept` weights, 0 of other members, and by sample the members' risks."""
+
+    kept: NDArray[np.float64]
+    risks: list[NDArray[np.float64]]
+
+
+def complete_refits(kept: NDArray[np.float64], found: Mapping[tuple[int, int], NDArray[np.floating]]) -> Refits:
+    """The samples to which every member was fitted, leaving members out that most samples lack.
 
     Parameters
     ----------
-    w : ndarray, shape = (t,)
-        At least 0, not all 0.
-    number : int
-        How many.
+    kept : ndarray, shape = (t,)
+        Weights of the members that were asked for, 0 of the others.
+    found : mapping of (int, int) to ndarray
+        Risks by sample and member, of the refits that ended.
 
     Returns
     -------
-    ndarray of int, shape = (number,)
-        Places in w.
+    Refits
+        With as many members as lets at least half of the samples count; none where they hold less than a fifth of the
+        weight.
     """
-    u = (0.5 + np.arange(number) * _GOLDEN) % 1.0
-    ends = np.cumsum(w) / w.sum()
-    return np.asarray(np.minimum(np.searchsorted(ends, u, side="right"), np.flatnonzero(w)[-1]))
+    samples = sorted({b for b, _ in found})
+    members = set(np.flatnonzero(kept).tolist())
+    ended = Counter(k for _, k in found)
+    members = {k for k in members if 2 * ended[k] >= len(samples)}
+    left = np.where(np.isin(np.arange(len(kept)), sorted(members)), kept, 0.0)
+    if left.sum() < _LEAST_WEIGHT:
+        return Refits(left, [])
+    order = sorted(members)
+    whole = [np.array([found[b, k] for k in order]) for b in samples if all((b, k) in found for k in order)]
+    return Refits(left, whole)
 
 
 def _asked(delivered: Delivered) -> NDArray[np.intp]:
@@ -208,32 +228,32 @@ def _refit(
     state: SearchState,
     delivered: Delivered,
     members: NDArray[np.intp],
+    number: int,
     rows: NDArray[np.intp],
     *,
     clock: Clock,
     signals: Signals,
-) -> list[Refit]:
-    """The refits that ended in time, in their order."""
+) -> dict[tuple[int, int], NDArray[np.floating]]:
+    """Risks by sample and member, of the refits that ended in time."""
     end = clock.remaining_s() - clock.intervals_s()
 
     def stop() -> bool:
         return signals.leave() or signals.cancel.is_set() or clock.remaining_s() <= end
 
     configurations = [m.configuration for m in delivered.ensemble.members]
+    asked = [(b, int(k)) for b in range(number) for k in members]
     calls = [
-        Call(str(j), refit_on_resample, (state.cohort, configurations[k], delivered.plan, j, rows))
-        for j, k in enumerate(members)
+        Call(str(j), refit_on_resample, (state.cohort, configurations[k], delivered.plan, b, rows))
+        for j, (b, k) in enumerate(asked)
     ]
     limits = CallLimits(state.settings.evaluation_s, state.settings.limits.memory_mb)
     risks = {
-        int(outcome.key): outcome.value
+        asked[int(outcome.key)]: outcome.value
         for outcome in run_calls(dispatcher, calls, limits, stop)
         if outcome.status is CallStatus.SUCCEEDED and not np.isnan(outcome.value).all()
     }
     signals.check()
-    ended = Counter(int(members[j]) for j in risks)
-    weights = [m.weight for m in delivered.ensemble.members]
-    return [Refit(k := int(members[j]), risks[j], weights[k] / ended[k]) for j in sorted(risks)]
+    return risks
 
 
 def _why_none(ended: int, asked: int, available_s: float) -> str:
@@ -245,34 +265,32 @@ def _why_none(ended: int, asked: int, available_s: float) -> str:
     )
 
 
-def _estimate(
-    delivered: Delivered, refits: Sequence[Refit], rows: NDArray[np.intp], kept: NDArray[np.intp]
-) -> IntervalEstimate:
-    cohort, recalibration = delivered.cohort, delivered.recalibration
-    averaged = delivered.ensemble.out_of_fold_risks(delivered.history)
+def _estimate(delivered: Delivered, refits: Refits, rows: NDArray[np.intp]) -> IntervalEstimate:
+    cohort, ensemble = delivered.cohort, delivered.ensemble
     by_number = {e.number: e.risks for e in delivered.history.succeeded if e.risks is not None}
-    p = np.array([by_number[m.number] for m in delivered.ensemble.members], dtype=np.float64)
-    method = _method(delivered, len(refits), kept)
-    if cohort.has_times:
-        places = [delivered.plan.times.index(horizon) for horizon in cohort.horizons]
-        of_horizons = [
-            _of_risks(
-                delivered,
-                p[:, :, place],
-                averaged[:, place],
-                [replace(r, risks=r.risks[:, k]) for r in refits],
-                rows,
-            )
-            for k, place in enumerate(places)
-        ]
-        return IntervalEstimate(tuple(of_horizons), method)
-    intervals = _of_risks(delivered, p, averaged, refits, rows)
-    rng = np.random.default_rng([delivered.plan.seed, _PATIENTS_STREAM])
-    q = cross_fitted(cohort.y, averaged, np.random.default_rng(delivered.plan.seed), cohort.groups)
-    # What is not a number stays so.
-    refitted = [np.where(np.isnan(r.risks), np.nan, recalibration.apply(np.nan_to_num(r.risks))) for r in refits]
-    instability = instability_of(cohort.y[rows], q[rows], refitted, rng)
-    return IntervalEstimate((intervals,), method, instability.to_json())
+    p = np.array([by_number[m.number] for m in ensemble.members], dtype=np.float64)
+    averaged = ensemble.out_of_fold_risks(delivered.history)
+    kept = np.flatnonzero(refits.kept)
+    w = refits.kept[kept] / refits.kept.sum()
+    refitted = [average(w, risks, ensemble.scale) for risks in refits.risks]
+    own = average(w, p[kept], ensemble.scale)[rows]
+    method = _method(delivered, len(refitted), refits.kept)
+    if cohort.time is None:
+        one = _of_risks(delivered, p, averaged, [Refit(risks, own) for risks in refitted], rows)
+        return IntervalEstimate(
+            (one,), method, (_instability(delivered, own, refitted, frequency_curves(cohort.y[rows])),)
+        )
+    time = cohort.time[rows]
+    intervals, instability = [], []
+    for k, horizon in enumerate(cohort.horizons):
+        place = delivered.plan.times.index(horizon)
+        of_horizon = [risks[:, k] for risks in refitted]
+        own_of_it = own[:, place]
+        of_refits = [Refit(risks, own_of_it) for risks in of_horizon]
+        intervals.append(_of_risks(delivered, p[:, :, place], averaged[:, place], of_refits, rows))
+        curve = incidence_curves(time, cohort.y[rows], horizon)
+        instability.append(_instability(delivered, own_of_it, of_horizon, curve))
+    return IntervalEstimate(tuple(intervals), method, tuple(instability))
 
 
 def _of_risks(
@@ -295,15 +313,26 @@ def _of_risks(
     )
 
 
-def _method(delivered: Delivered, n_refits: int, kept: NDArray[np.intp]) -> str:
+def _instability(
+    delivered: Delivered, own: NDArray[np.float64], refitted: Sequence[NDArray[np.float64]], curve: CurveOf
+) -> dict[str, Any]:
+    """Like is compared with like: the same members, out of fold and refitted, recalibrated by the same map."""
+    recalibrated = delivered.recalibration.apply
+    # What is not a number stays so.
+    star = [np.where(np.isnan(risks), np.nan, recalibrated(np.nan_to_num(risks))) for risks in refitted]
+    rng = np.random.default_rng([delivered.plan.seed, _PATIENTS_STREAM])
+    return instability_of(recalibrated(own), star, curve, rng).to_json()
+
+
+def _method(delivered: Delivered, n_refits: int, kept: NDArray[np.float64]) -> str:
     members = delivered.ensemble.members
     sample = "patients" if delivered.cohort.groups is None else "groups of patients"
     which = ""
-    if len(kept) < len(members):
-        share = sum(members[k].weight for k in kept)
-        which = f" ({len(kept)} of {len(members)}, {share:.0%} of the weight, as the others take too long)"
+    if (n_kept := np.count_nonzero(kept)) < len(members):
+        which = f" ({n_kept} of {len(members)} members, {kept.sum():.0%} of the weight, as the others take too long)"
     return (
-        f"spread of the members' risks and of {n_refits} refits of members{which}, drawn by weight, to bootstrap "
-        f"samples of {sample}, learnt as a function of the risk, the members' disagreement and how unusual the patient "
-        "is; with the uncertainty of the recalibration, and widened for the learners' bias as in simulations"
+        f"spread of {n_refits} refits of the ensemble{which} to bootstrap samples of {sample}, learnt as a function of "
+        "the risk, the members' disagreement and how unusual the patient is; with the uncertainty of the "
+        "recalibration, and widened for what no refit shows (the learners' bias, the choice of the members); "
+        f"{TESTED_COVERAGE}"
     )

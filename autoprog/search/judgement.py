@@ -185,7 +185,7 @@ def judge(weighed: Weighed, means: Means) -> Judgement:
     intervals = _intervals(weighed, means, recalibration, distribution)
     means.phase(Phase.RULES)
     document, rules = assessment.result()
-    document["instability"] = intervals.instability
+    document["instability"] = intervals.instability[0] if intervals.instability else None
     warnings = (
         *calibration_warnings(history, cohort.y),
         *correction_warnings(document),
@@ -250,7 +250,10 @@ def judge_events(weighed: Weighed, means: Means) -> Judgement:
     intervals = _intervals(weighed, means, recalibration, distribution)
     means.phase(Phase.RULES)
     document, rule_sets = assessment.result()
-    document["instability"] = intervals.instability
+    for each, found in zip(
+        document["horizons"], intervals.instability or [None] * len(follow_up.horizons), strict=True
+    ):
+        each["instability"] = found
     warnings = [*simple_warnings(candidates, follow_up), *correction_warnings(document)]
     for horizon, rules in zip(follow_up.horizons, rule_sets, strict=True):
         warnings += [f"at horizon {horizon:g}: {text}" for text in empty_strata(rules.strata)]

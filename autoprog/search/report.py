@@ -58,6 +58,8 @@ def render_report(
     if horizons:
         net_benefit = horizons[-1]["net_benefit"]
     curve, instability = ensemble.get("calibration_curve"), ensemble.get("instability")
+    if horizons:
+        instability = horizons[-1].get("instability")
     features = [Feature(name=f["name"], kind=f["kind"], unit=f["unit"]) for f in cohort["features"]]
     return _environment.get_template("report.html").render(
         cohort=cohort,

@@ -23,11 +23,12 @@ from autoprog.validation.event_times import (
     with_competing,
 )
 from autoprog.validation.feature_distribution import FeatureDistribution
-from autoprog.validation.instability import Instability, instability_of
+from autoprog.validation.instability import CurveOf, Instability, frequency_curves, incidence_curves, instability_of
 from autoprog.validation.measures import MEASURES, Measure
 from autoprog.validation.patient_intervals import (
     INTERVAL_LEVEL,
     LEAST_REFITS,
+    TESTED_COVERAGE,
     PatientIntervals,
     Refit,
     fit_patient_intervals,
@@ -69,10 +70,12 @@ __all__ = [
     "LEAST_REFITS",
     "MEASURES",
     "PRIOR_PRECISION",
+    "TESTED_COVERAGE",
     "Calibration",
     "CalibrationCurve",
     "CausesOfPatients",
     "Coefficient",
+    "CurveOf",
     "DecisionCurve",
     "Estimate",
     "FeatureDistribution",
@@ -111,8 +114,10 @@ __all__ = [
     "fit_event_recalibration",
     "fit_patient_intervals",
     "fit_recalibration",
+    "frequency_curves",
     "gains_of",
     "horizon_documents",
+    "incidence_curves",
     "instability_of",
     "measure_event_subgroups",
     "measure_subgroups",

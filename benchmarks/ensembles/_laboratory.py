@@ -111,9 +111,7 @@ class Laboratory:
         store.finish(claim, result, cancelled=False)
         total_s = time.monotonic() - start
         history, plan, _ = exploration.outcome()
-        posterior = exploration.optimizer.posterior(
-            history, np.random.default_rng(state.settings.seed), exploration.optimizer_state
-        )
+        posterior = exploration.posterior(history, np.random.default_rng(state.settings.seed))
         cohort = plan.sample(cohort)
         follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
         candidates = Candidates(history, posterior, outcomes_of(cohort), follow_up)

@@ -114,10 +114,8 @@ def _intervals(cohort_name: str = "cleveland") -> PatientIntervals:
     rng = np.random.default_rng(0)
     q = np.array(WEIGHTS) @ p
     refits = [
-        Refit(
-            k := j % 4, np.where(rng.random(len(q)) < 0.5, p[k] + 0.2 * q * (1 - q) * rng.normal(size=len(q)), np.nan)
-        )
-        for j in range(20)
+        Refit(np.where(rng.random(len(q)) < 0.5, q + 0.2 * q * (1 - q) * rng.normal(size=len(q)), np.nan), q)
+        for _ in range(20)
     ]
     covariance = np.array([[0.01, 0.0], [0.0, 0.01]])
     return fit_patient_intervals(

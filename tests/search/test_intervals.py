@@ -11,7 +11,7 @@ import pytest
 from api.searches.schemas import EnsembleDocument
 from autoprog.search.clock import MOST_REFITS
 from autoprog.search.explored import plan_of
-from autoprog.search.intervals import affordable_refits, drawn_members
+from autoprog.search.intervals import affordable_refits, complete_refits
 from autoprog.search.work import refit_on_resample
 from autoprog.space import Configuration, Step
 from autoprog.storage.database import Database
@@ -40,24 +40,11 @@ def bench(database: Database, tmp_path: Path) -> Bench:
     return Bench(database, Files(str(tmp_path / "files")), cleveland_cohort())
 
 
-@pytest.mark.parametrize("number", [10, 25, 50])
-def test_any_first_refits_are_of_members_by_weight(number: int) -> None:
-    w = np.array([0.45, 0.3, 0.2, 0.05])
-    counts = np.bincount(drawn_members(w, number), minlength=4)
-    # The golden-ratio sequence's discrepancy: no interval is off by more than a point or two.
-    np.testing.assert_allclose(counts, number * w, atol=2)
-
-
-def test_members_of_no_weight_are_not_refitted() -> None:
-    assert set(drawn_members(np.array([0.0, 0.5, 0.5, 0.0]), 50)) == {1, 2}
-    assert set(drawn_members(np.array([0.0, 1.0, 0.0]), 50)) == {1}
-
-
 def test_as_many_refits_as_there_is_time_for() -> None:
-    w, seconds = np.array([0.6, 0.4]), np.array([1.0, 2.0])  # 1.4 s a refit
+    w, seconds = np.array([0.6, 0.4]), np.array([1.0, 2.0])  # 3 s a refit of both
     assert affordable_refits(w, seconds, 1000.0, MOST_REFITS)[1] == MOST_REFITS
     kept, number = affordable_refits(w, seconds, 28.5, MOST_REFITS)
-    assert (kept.tolist(), number) == ([0.6, 0.4], 20)
+    assert (kept.tolist(), number) == ([0.6, 0.4], 9)
 
 
 def test_the_dearest_member_gives_way_when_there_is_too_little() -> None:
@@ -65,9 +52,34 @@ def test_the_dearest_member_gives_way_when_there_is_too_little() -> None:
     kept, number = affordable_refits(w, seconds, 12.5, MOST_REFITS)
     assert (kept.tolist(), number) == ([0.0, 0.7], 12)
     # Not where it holds most of the weight: what is left would be another model.
-    kept, number = affordable_refits(w[::-1], seconds, 12.5, MOST_REFITS)
+    kept, number = affordable_refits(np.array([0.9, 0.1]), seconds, 12.5, MOST_REFITS)
     assert number == 0
     assert affordable_refits(np.array([1.0]), np.array([1.0]), LEAST_REFITS - 0.5, MOST_REFITS)[1] == 0
+    # Dear is what brings little weight for its seconds.
+    kept, _ = affordable_refits(np.array([0.8, 0.2]), np.array([2.0, 1.5]), 12.5, MOST_REFITS)
+    assert kept.tolist() == [0.8, 0.0]
+
+
+def test_a_sample_counts_to_which_every_member_was_fitted() -> None:
+    w = np.array([0.5, 0.0, 0.3, 0.2])
+    risks = {(b, k): np.full(3, 10 * b + k) for b in range(6) for k in (0, 2, 3)}
+    del risks[1, 2]
+    found = complete_refits(w, risks)
+    np.testing.assert_array_equal(found.kept, w)
+    np.testing.assert_array_equal(
+        [r[:, 0] for r in found.risks], [[10 * b, 10 * b + 2, 10 * b + 3] for b in (0, 2, 3, 4, 5)]
+    )
+
+
+def test_a_member_that_most_samples_lack_is_left_out() -> None:
+    w = np.array([0.5, 0.3, 0.2])
+    risks = {(b, k): np.full(3, k) for b in range(6) for k in range(3) if k != 1 or b == 4}
+    found = complete_refits(w, risks)
+    assert found.kept.tolist() == [0.5, 0.0, 0.2]
+    assert len(found.risks) == 6
+    without_most = {(b, 2): np.full(3, 2) for b in range(6)}
+    assert complete_refits(np.array([0.6, 0.3, 0.1]), without_most).risks == []
+    assert complete_refits(w, {}).risks == []
 
 
 def test_a_search_tells_intervals_and_how_they_were_estimated(bench: Bench) -> None:
@@ -80,9 +92,7 @@ def test_a_search_tells_intervals_and_how_they_were_estimated(bench: Bench) -> N
     assert intervals is not None
     assert ((intervals[:, 0] < risks) & (risks < intervals[:, 1])).all()
     assert search.ensemble["interval"] == {"level": 0.9, "method": model.interval_method}
-    assert (
-        f"{MOST_REFITS} refits of members, drawn by weight, to bootstrap samples of patients" in model.interval_method
-    )
+    assert f"spread of {MOST_REFITS} refits of the ensemble to bootstrap samples of patients" in model.interval_method
     instability = search.ensemble["instability"]
     assert instability["n_refits"] == MOST_REFITS
     assert 0 < instability["mape"] < instability["mape_90"] < 0.5
@@ -120,7 +130,10 @@ def test_too_few_refits_give_no_interval_and_the_reason(bench: Bench, monkeypatc
     assert search.ensemble is not None
     assert search.ensemble["instability"] is None
     method = search.ensemble["interval"]["method"]
-    assert method == f"none was estimated, as {LEAST_REFITS - 1} of {MOST_REFITS} refits ended and 10 are needed"
+    assert (
+        method
+        == f"none was estimated, as {LEAST_REFITS - 1} of {MOST_REFITS} refits ended and {LEAST_REFITS} are needed"
+    )
     model = bench.model(search)
     assert model.risks_with_intervals(cleveland_cohort().X)[1] is None
     assert model.interval_document["method"] == method

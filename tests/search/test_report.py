@@ -13,6 +13,7 @@ from autoprog.validation import (
     MEASURES,
     calibration_curve,
     decision_curve,
+    frequency_curves,
     instability_of,
     performance_of,
     risk_distribution,
@@ -31,7 +32,7 @@ RISKS = np.concatenate([np.linspace(0.1, 0.6, 80), np.linspace(0.4, 0.9, 80)])
 PERFORMANCE = performance_of(Y, RISKS, (0.1, 0.3)).to_json()
 NET_BENEFIT = decision_curve(Y, RISKS, RISKS**2, (0.1, 0.3)).to_json()
 CURVE = calibration_curve(Y, RISKS)
-INSTABILITY = instability_of(Y, RISKS, [RISKS, RISKS**2], np.random.default_rng(0)).to_json()
+INSTABILITY = instability_of(RISKS, [RISKS, RISKS**2], frequency_curves(Y), np.random.default_rng(0)).to_json()
 RULE = {
     "conditions": [{"feature": "age", "operator": ">=", "value": 58.0}],
     "horizon": None,
