@@ -37,6 +37,13 @@ class ScoreDocument(Interval):
     )
 
 
+class PartialBoundsDocument(BaseModel):
+    """The same of a curve with gaps."""
+
+    lower: list[float | None] = Field(description="null where the curve has no value")
+    upper: list[float | None]
+
+
 class NetBenefitDocument(BaseModel):
     """Decision curves: net benefit of treating where a risk reaches a threshold, in true positives a patient."""
 
@@ -45,9 +52,11 @@ class NetBenefitDocument(BaseModel):
         description="null, here and below, where none of those to be treated is followed to the horizon"
     )
     baseline: list[float | None] | None = Field(description="the simple pipeline's")
-    model_interval: BoundsDocument | None = Field(None, description="null for event times, as the next two are")
-    baseline_interval: BoundsDocument | None = None
-    gain_interval: BoundsDocument | None = Field(
+    model_interval: PartialBoundsDocument | None = Field(
+        None, description="null, as the next two, in searches of event times that ended before it was told"
+    )
+    baseline_interval: PartialBoundsDocument | None = None
+    gain_interval: PartialBoundsDocument | None = Field(
         None, description="of the model's net benefit less the simple pipeline's, paired"
     )
     treat_all: list[float | None]

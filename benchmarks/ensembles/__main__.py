@@ -5,7 +5,7 @@
     python benchmarks/ensembles events --data FOLDER         twelve cohorts with event times, the same
     python benchmarks/ensembles ablation --data FOLDER       what the parts of a search are worth, 16 cohorts, 20 s
     python benchmarks/ensembles coverage                     200 simulated cohorts, searches of 10 s
-    python benchmarks/ensembles equivalence                  60 others: intervals beside those of refits of everything
+    python benchmarks/ensembles equivalence                  40 others: intervals beside plain bootstrap intervals
 
 All can be killed and started again: what is done is not done anew. `--slice N` makes a small part of short searches,
 apart from the rest: what CI runs.
@@ -118,7 +118,7 @@ def _parser() -> argparse.ArgumentParser:
     coverage.set_defaults(run=_coverage)
     for command in (outer, events, ablation, coverage):
         command.add_argument("--slots", type=int, default=2, help="fits at once")
-    equivalence = commands.add_parser("equivalence", help="intervals beside those of refits of whole ensembles")
+    equivalence = commands.add_parser("equivalence", help="intervals beside plain bootstrap intervals")
     equivalence.set_defaults(run=_equivalence)
     parser.set_defaults(run=_figures)
     figures = commands.add_parser("figures", help="print the figures, as without a command")

@@ -1,14 +1,12 @@
-"""The learnt interval of a patient's risk beside bootstrap intervals that refit the whole ensemble fifty times.
+"""The interval of a patient's risk, and what it adds to refits of the ensemble to bootstrap samples.
 
-On simulated cohorts, with ensembles of fixed learners, of each patient among 500 new ones:
+On simulated cohorts, with ensembles of fixed learners and single ones, of each patient among 500 new ones:
 
-    bootstrap    50 refits of the whole ensemble: spread of the averaged risk
-    members      50 refits of every member: v_w + v_b as `autoprog.validation.patient_intervals` defines it, of the very
-                 patient
-    learnt_B     what is delivered: v_w learnt from B refits of one member each
+    bootstrap    refits of the whole ensemble to 20 samples: spread of the averaged risk, of the very patient
+    learnt_B     the same, learnt from B of them as `autoprog.validation.patient_intervals` does
+    delivered    the last, widened as it is delivered
 
-all with the uncertainty of the recalibration and without kappa, and the last `widened` as it is delivered. Coverage is
-the share of patients whose true risk is in the interval.
+all with the uncertainty of the recalibration. Coverage is the share of patients whose true risk is in the interval.
 """
 
 from __future__ import annotations
@@ -16,7 +14,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +33,6 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from autoprog.search.intervals import drawn_members
 from autoprog.space.design_matrix import DesignMatrix
 from autoprog.validation import (
     INTERVAL_LEVEL,
@@ -45,9 +42,8 @@ from autoprog.validation import (
     fit_recalibration,
     recalibration_covariance,
 )
-from autoprog.validation.patient_intervals import WIDENING
 
-COHORTS, REFITS, LEARNT = 60, 50, (10, 25, 50)
+COHORTS, REFITS, LEARNT = 40, 20, (5, 10, 20)
 
 # Apart from the seeds of the searches whose coverage is measured: the width may be chosen by these.
 _FIRST_SEED = 0
@@ -139,24 +135,24 @@ def _of_ensemble(fits: _Fits, features: Any, weights: dict[str, float], p: _Floa
     covariance = recalibration_covariance(averaged, recalibration)
     s, x = q * (1 - q), logit(q)
     added = covariance[0, 0] + 2 * covariance[0, 1] * x + covariance[1, 1] * x**2
-    v_b = w @ ((fits.q - q) / s) ** 2
-    variances = {
-        "bootstrap": np.mean(((np.tensordot(fits.refitted, w, ((1,), (0,))) - q) / s) ** 2, axis=0),
-        "members": v_b + np.tensordot(np.mean(((fits.refitted - fits.q) / s) ** 2, axis=0), w, ((0,), (0,))),
-    }
+    refitted = np.tensordot(fits.refitted, w, ((1,), (0,)))
+    bootstrap = np.sqrt(recalibration.slope**2 * np.mean(((refitted - q) / s) ** 2, axis=0) + added)
     centre = recalibration.intercept + recalibration.slope * x
-    found = {name: _covered(centre, np.sqrt(recalibration.slope**2 * v + added), p) for name, v in variances.items()}
-    members = drawn_members(w, max(LEARNT))
-    refits = [Refit(int(k), fits.left_out[j, k]) for j, k in enumerate(members)]
+    refits = [Refit(risks, averaged) for risks in np.tensordot(fits.left_out, w, ((1,), (0,)))]
 
-    def learnt(number: int, widening: float = 1.0) -> _Floats:
+    def spread(number: int, *, widened: bool) -> _Floats:
         intervals = fit_patient_intervals(
             features, fits.X, fits.out_of_fold, w, averaged, refits[:number], folds=_FOLDS, covariance=covariance
         )
-        return intervals.spread(fits.new, fits.q, w, q, recalibration, widening)
+        if not widened:
+            intervals = replace(intervals, widening=1.0, lack_of_fit=0.0)
+        return intervals.spread(fits.new, fits.q, w, q, recalibration)
 
-    found |= {f"learnt_{number}": _covered(centre, learnt(number), p) for number in LEARNT}
-    return {**found, "widened": _covered(centre, learnt(max(LEARNT), WIDENING), p)}
+    return {
+        "bootstrap": _covered(centre, bootstrap, p),
+        **{f"learnt_{number}": _covered(centre, spread(number, widened=False), p) for number in LEARNT},
+        "delivered": _covered(centre, spread(max(LEARNT), widened=True), p),
+    }
 
 
 def _covered(centre: _Floats, sd: _Floats, p: _Floats) -> list[float]:

@@ -10,18 +10,22 @@ w        weights of inverse probability of censoring at h, 0 where the outcome i
 a, b     w of the patients with the event by h, and of those without, else 0                           (n,)
 K        1 where the case has the larger risk, 1/2 where both have the same                            (n, n)
 O        observed incidence by h                                                                       scalar
+c        thresholds                                                                                    (m,)
 psi      influences, see `autoprog.validation.influence`                                               (n,)
 =======  ============================================================================================  ==============
 
     A, the area              n (a_i (sum_j b_j K_ij / sum b - A) / sum a + b_i (sum_j a_j K_ji / sum a - A) / sum b)
     B, the Brier score       w (d - p)^2, less its mean
     skill 1 - B / B_0        -(psi_B - (B / B_0) psi_B0) / B_0,   B_0 that of giving all O, at which it is stationary
+    net benefit at c         w (d - (1 - d) c / (1 - c)) of those with p >= c, less its mean
 
 Weights that are estimated by the same patients make the true variance a little smaller (Hung & Chiang 2010, Can J Stat
 38:8).
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
@@ -61,6 +65,36 @@ def horizon_influences(y: NDArray[np.void], p: _Floats, horizon: float, incidenc
         "brier": of_mean(losses),
         "brier_skill": skill,
     }
+
+
+def net_benefit_influences(
+    y: NDArray[np.void], horizon: float, thresholds: _Floats, p: _Floats, other: _Floats | None = None
+) -> Iterator[_Floats]:
+    """Influences on the net benefit of treating where a risk reaches a threshold.
+
+    Parameters
+    ----------
+    y : structured ndarray, shape = (n,)
+        Of dtype `EVENT_TIMES`.
+    horizon : float
+        h.
+    thresholds : ndarray, shape = (m,)
+        c, in (0, 1).
+    p : ndarray, shape = (n,)
+        Risks in [0, 1].
+    other : ndarray, shape = (n,), or None
+        Risks whose net benefit is taken off.
+
+    Yields
+    ------
+    ndarray, shape = (n,)
+        Of one threshold after the other.
+    """
+    w = ipcw_weights(y["time"], y["event"], np.array([horizon]))[:, 0]
+    d = (y["event"] == 1) & (y["time"] <= horizon)
+    for c in thresholds:
+        treated = (p >= c).astype(np.float64) - (0.0 if other is None else other >= c)
+        yield of_mean(treated * w * np.where(d, 1.0, -c / (1 - c)))
 
 
 def _of_area(p: _Floats, a: _Floats, b: _Floats) -> _Floats:

@@ -33,7 +33,7 @@ from autoprog.survival import (
     scaled_brier,
 )
 from autoprog.validation.estimate import LEVEL, Estimate, estimate_of, n_rarer
-from autoprog.validation.event_times.influence import horizon_influences
+from autoprog.validation.event_times.influence import horizon_influences, net_benefit_influences
 from autoprog.validation.influence import standard_error
 
 _HUNDREDTHS = 99
@@ -247,7 +247,7 @@ def horizon_document(
         "calibration_curve": {name: getattr(curve, name) for name in ("risk", "observed", "lower", "upper")},
         "calibration_groups": asdict(calibration_groups(time, event, risk, horizon, groups=tenths)),
         "gain_over_baseline": gains,
-        "net_benefit": _decision_curve(y, risk, baseline, horizon, thresholds),
+        "net_benefit": _decision_curve(y, risk, baseline, horizon, thresholds, groups),
         "risk_distribution": _distribution(risk),
     }
     return {name: _for_json(part) for name, part in document.items()}
@@ -335,14 +335,33 @@ def _decision_curve(
     baseline: NDArray[np.floating] | None,
     horizon: float,
     thresholds: tuple[float, float],
+    groups: NDArray[np.integer] | None,
 ) -> dict[str, Any]:
+    """With bands by the influences of the estimate that weighs patients by the inverse probability of censoring."""
     time, event = y["time"], y["event"]
     c = np.arange(1, _HUNDREDTHS + 1) / (_HUNDREDTHS + 1)
     simple = None if baseline is None else np.asarray(baseline, dtype=np.float64)
+    m = n_rarer_at(y, horizon, groups)
+
+    def band(of_model: _Floats, of_other: _Floats, *risks: _Floats) -> dict[str, list[float]]:
+        values = of_model - of_other
+        influences = net_benefit_influences(y, horizon, c, *risks)
+        found = [
+            estimate_of("net_benefit", float(value), standard_error(psi, groups), m)
+            for value, psi in zip(values, influences, strict=True)
+        ]
+        return {"lower": [each.lower for each in found], "upper": [each.upper for each in found]}
+
+    model = net_benefit(time, event, p, horizon, c)
+    its = None if simple is None else net_benefit(time, event, simple, horizon, c)
+    nothing = np.zeros(len(c))
     return {
         "thresholds": c,
-        "model": net_benefit(time, event, p, horizon, c),
-        "baseline": None if simple is None else net_benefit(time, event, simple, horizon, c),
+        "model": model,
+        "baseline": its,
+        "model_interval": band(model, nothing, p),
+        "baseline_interval": None if its is None or simple is None else band(its, nothing, simple),
+        "gain_interval": None if its is None or simple is None else band(model, its, p, simple),
         "treat_all": net_benefit_of_all(time, event, horizon, c),
         "treat_none": [0.0] * len(c),
         "range": list(thresholds),

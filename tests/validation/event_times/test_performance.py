@@ -75,6 +75,13 @@ def test_the_document_of_a_horizon_is_complete_and_is_json(with_baseline: bool) 
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
     assert (None in (document["net_benefit"]["baseline"] or [])) == with_baseline
     assert document["net_benefit"]["range"] == [0.05, 0.2]
+    for name in ("model", "baseline"):
+        if document["net_benefit"][name] is not None:
+            curve, band = document["net_benefit"][name], document["net_benefit"][f"{name}_interval"]
+            ends = list(zip(band["lower"], curve, band["upper"], strict=True))
+            assert all((None in each) == (each == (None,) * 3) for each in ends)
+            assert all(low <= value <= high for low, value, high in ends if value is not None)
+    assert (document["net_benefit"]["gain_interval"] is None) != with_baseline
     assert sum(document["risk_distribution"]["patients"]) == 400
     assert len(document["calibration_groups"]["observed"]) == 10
     curve = document["calibration_curve"]
