@@ -60,6 +60,8 @@ class CurveDrawing:
     ----------
     lines : tuple of Line
         Nobody, everybody, the simple pipeline where there is one, the model.
+    uncertainty : str or None
+        The model's interval, as SVG's `polygon` takes it; None in documents from before it was told.
     band : tuple of float
         Left end and width of the thresholds that the search was asked to consider.
     across, down : tuple of Tick
@@ -67,6 +69,7 @@ class CurveDrawing:
     """
 
     lines: tuple[Line, ...]
+    uncertainty: str | None
     band: tuple[float, float]
     across: tuple[Tick, ...]
     down: tuple[Tick, ...]
@@ -94,8 +97,15 @@ def draw(curve: Mapping[str, Any]) -> CurveDrawing:
     top = max(float(np.nanmax(NB, initial=0.0)) for NB in values.values()) or 1.0
     bottom = -_BELOW_ZERO * top
     u, v = WIDTH / t_end, HEIGHT / (top - bottom)
+    ends = curve.get("model_interval")
+    uncertainty = None
+    if ends is not None:
+        lower, upper = (_known(ends[end])[t <= t_end] for end in ("lower", "upper"))
+        around = np.concatenate([t[t <= t_end], t[t <= t_end][::-1]])
+        uncertainty = polyline(u * around, v * (top - np.concatenate([upper, lower[::-1]])))
     return CurveDrawing(
         lines=tuple(Line(name, polyline(u * t[t <= t_end], v * (top - NB))) for name, NB in values.items()),
+        uncertainty=uncertainty,
         band=(u * low, max(u * (high - low), 1.0)),
         across=tuple(Tick(u * x, f"{100 * x:.3g} %") for x in np.linspace(0, t_end, _TICKS)),
         down=tuple(Tick(v * (top - x), f"{x:.3f}") for x in np.linspace(0, top, _TICKS)),

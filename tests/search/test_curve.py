@@ -33,6 +33,20 @@ def test_points_are_thresholds_and_net_benefits_to_scale() -> None:
     assert drawing.band == pytest.approx((WIDTH * 0.1 / 0.9, WIDTH * 0.2 / 0.9))
 
 
+def test_the_models_interval_is_drawn_around_it() -> None:
+    curve = decision_curve(Y, P, None, (0.1, 0.3))
+    drawing = draw(curve.to_json())
+    assert drawing.uncertainty is not None
+    around, model = _points(drawing.uncertainty), _points(drawing.lines[-1].points)
+    n = len(model)
+    assert len(around) == 2 * n
+    np.testing.assert_allclose(around[:n, 0], model[:, 0])
+    assert (around[:n, 1] <= model[:, 1]).all()
+    assert (around[n:, 1][::-1] >= model[:, 1]).all()
+    without = {**curve.to_json(), "model_interval": None}
+    assert draw(without).uncertainty is None
+
+
 def test_axes_are_labelled_to_scale() -> None:
     drawing = draw(decision_curve(Y, P, None, (0.1, 0.3)).to_json())
     assert [line.name for line in drawing.lines] == ["treat_none", "treat_all", "model"]

@@ -147,7 +147,7 @@ def test_calibration_and_instability_are_drawn() -> None:
         "interval": {"level": 0.9, "method": "a spread of refits"},
     }
     page = render_report(**documents(ensemble=told))
-    assert page.count('<polygon class="band"') == 1
+    assert page.count('<polygon class="band"') == 2  # of calibration and of the decision curve
     assert page.count('class="refit"') == len(INSTABILITY["curves"])
     assert page.count("<circle") == len(INSTABILITY["points"])
     assert f"{INSTABILITY['mape']:.3f} from the model" in page
