@@ -21,7 +21,7 @@ from autoprog.interpreter import explain, make_strata, matching
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
 from autoprog.model.archive import pack, unpack
 from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
-from autoprog.validation import PatientIntervals, Recalibration, Refit, fit_patient_intervals
+from autoprog.validation import FeatureDistribution, PatientIntervals, Recalibration, Refit, fit_patient_intervals
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
 PIPELINES = (
@@ -287,3 +287,41 @@ def _with_member(member: bytes) -> bytes:
 def test_an_odd_file_is_an_artifact_error(content: object, text: str) -> None:
     with pytest.raises(ArtifactError, match=text):
         PrognosticModel.from_bytes(content())
+
+
+def test_nobody_is_surer_of_a_patient_of_whom_less_is_known() -> None:
+    """Of the same patients ever more values are withheld; the named one is among them."""
+    cohort = cleveland_cohort()
+    model = dataclasses.replace(
+        _model(), intervals=(_intervals(),), distribution=FeatureDistribution.fit(cohort.features, cohort.X)
+    )
+    X = cohort.X[~np.isnan(cohort.X).any(axis=1)]
+    order = np.random.default_rng(0).random(X.shape).argsort(axis=1).argsort(axis=1)
+    widths, risks = [], []
+    for k in (0, 1, 3, 6, 9, X.shape[1]):
+        q, bounds = model.risks_with_intervals(np.where(order < k, np.nan, X))
+        assert bounds is not None
+        assert ((bounds[:, 0] <= q) & (q <= bounds[:, 1])).all()
+        widths.append(float(np.median(np.ptp(bounds, axis=1))))
+        risks.append(q)
+    assert widths == sorted(widths)
+    assert widths[-1] > 3 * widths[0]
+    # Of whom nothing is known the risk is that of the cohort, for everybody the same.
+    assert np.ptp(risks[-1]) == 0
+    assert risks[-1][0] == pytest.approx(risks[0].mean(), abs=0.05)
+
+
+def test_the_value_that_widens_the_interval_most_is_named() -> None:
+    cohort = cleveland_cohort()
+    model = dataclasses.replace(
+        _model(), intervals=(_intervals(),), distribution=FeatureDistribution.fit(cohort.features, cohort.X)
+    )
+    (patient,) = _patients(cohort)[:1]
+    (known,) = model.predict([patient])
+    assert known.widened_most_by is None
+    (answer,) = model.predict([patient | {"ca": None, "fbs": None}])
+    assert answer.widened_most_by is not None
+    # The vessels that fluoroscopy shows say much, fasting sugar next to nothing.
+    assert answer.widened_most_by.feature == "ca"
+    assert 0 < answer.widened_most_by.variance_share < 1
+    assert answer.to_json()["widened_most_by"] == answer.widened_most_by.to_json()
