@@ -2,6 +2,7 @@
 
 Ten pipelines, whose risks for a patient are the true log odds (of event times the true log hazard) times a number, and
 noise of their own. The rule weighs them by 200 patients; the truth is the delivered average's score among many others.
+Which pipelines fail when they are refitted is settled before anybody knows how they do.
 
 `python -m tests.search.test_corrected_score` prints the table of `docs/benchmarks.md`.
 """
@@ -9,6 +10,7 @@ noise of their own. The rule weighs them by 200 patients; the truth is the deliv
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -27,7 +29,7 @@ from tests.search.test_assessment import SIMPLE, posterior_of
 PIPELINES, COHORTS, N, MANY = 10, 60, 200, 4_000
 SLOPES, NOISE = np.linspace(0.7, 1.3, PIPELINES), np.linspace(0.8, 1.6, PIPELINES)
 TIMES = (0.4, 0.7, 1.0)
-LOST = ("nothing", "the heaviest", "half")
+LOST = {"nothing": frozenset(), "three": frozenset({2, 5, 8}), "six": frozenset({1, 3, 4, 6, 7, 9})}
 KINDS = ("binary", "event times")
 
 
@@ -44,18 +46,15 @@ def patients_of(kind: str, n: int, rng: np.random.Generator) -> tuple[Any, Metri
     return FollowedPatients(y, follow_up), event_metric_of("uno_c", follow_up), p
 
 
-def delivered_of(chosen: Ensemble, lost: str) -> tuple[Ensemble, set[int]]:
-    """What is left of it: of a single pipeline that is lost, the simple one."""
-    members = sorted(chosen.members, key=lambda m: -m.weight)
-    gone = {"nothing": [], "the heaviest": members[:1], "half": members[: -(-len(members) // 2)]}[lost]
-    numbers = {m.number for m in gone}
-    if len(numbers) < len(members):
-        return chosen.without(numbers), numbers
-    simple = Ensemble((members[0].__class__(1.0, 0, SIMPLE, 0.5),), chosen.scale)
-    return simple, numbers - {0}
+def delivered_of(chosen: Ensemble, lost: frozenset[int]) -> tuple[Ensemble, frozenset[int]]:
+    """What is left of it, the simple pipeline where all are lost, and which of its members are."""
+    gone = frozenset(m.number for m in chosen.members) & lost
+    if len(gone) < len(chosen.members):
+        return chosen.without(gone), gone
+    return Ensemble((replace(chosen.members[0], weight=1.0, number=0),), chosen.scale), gone
 
 
-def error_of(kind: str, rule: EnsembleName, lost: str, seed: int) -> tuple[float, float]:
+def error_of(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int) -> tuple[float, float]:
     """Corrected and uncorrected score less the true one, in one cohort."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     patients, metric, p = patients_of(kind, N, rng)
@@ -72,7 +71,7 @@ def error_of(kind: str, rule: EnsembleName, lost: str, seed: int) -> tuple[float
     correct: Callable[..., Any] = corrected_score if kind == "binary" else corrected_event_score
     scored = ensemble.out_of_fold_risks(history)
     document = chosen_document(
-        correct, ensemble, patients, scored, candidates, Choice(weighing, frozenset(gone)), seed=seed, stop=never
+        correct, ensemble, patients, scored, candidates, Choice(weighing, gone), seed=seed, stop=never
     )
     others, of_others, theirs = patients_of(kind, MANY, np.random.default_rng([seed, 99]))
     w = np.zeros(PIPELINES)
@@ -81,7 +80,7 @@ def error_of(kind: str, rule: EnsembleName, lost: str, seed: int) -> tuple[float
     return document["score"]["estimate"] - truth, metric.score(y, scored) - truth
 
 
-def biases(kind: str, rule: EnsembleName, lost: str, cohorts: int) -> tuple[float, float, float]:
+def biases(kind: str, rule: EnsembleName, lost: frozenset[int], cohorts: int) -> tuple[float, float, float]:
     """Mean errors of the corrected and of the uncorrected score, and the former's standard error."""
     errors = np.array([error_of(kind, rule, lost, seed) for seed in range(cohorts)])
     corrected, uncorrected = errors.mean(axis=0)
@@ -95,7 +94,7 @@ def biases(kind: str, rule: EnsembleName, lost: str, cohorts: int) -> tuple[floa
 @pytest.mark.parametrize("rule", ["best", "pseudo_bma"])
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_corrected_score_is_that_of_what_is_delivered(kind: str, rule: EnsembleName, lost: str) -> None:
-    corrected, _, error = biases(kind, rule, lost, 15)
+    corrected, _, error = biases(kind, rule, LOST[lost], 15)
     assert abs(corrected) <= 3 * error
 
 
@@ -103,7 +102,7 @@ if __name__ == "__main__":
     for kind in KINDS:
         for rule in WEIGHING_RULES:
             cells = []
-            for lost in LOST:
+            for lost in LOST.values():
                 corrected, uncorrected, error = biases(kind, rule, lost, COHORTS)
                 cells.append(f"{corrected:+.4f} ({error:.4f}; {uncorrected:+.4f})")
             print(f"| {kind} | {rule} | {' | '.join(cells)} |", flush=True)
