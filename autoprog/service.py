@@ -43,7 +43,7 @@ class Service:
     @cached_property
     def database(self) -> Database:
         """The database that the settings name."""
-        return Database(self.settings.database_url)
+        return Database(self.settings.database_url, connections=self.settings.connections)
 
     @cached_property
     def files(self) -> Files:

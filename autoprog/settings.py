@@ -24,6 +24,7 @@ class Settings(BaseSettings):
 
     data_dir: Path = Field(Path("autoprog-data"), description="folder of the SQLite database, cohort files and models")
     database: str | None = Field(None, description="SQLAlchemy URL; default: SQLite in the data folder")
+    connections: Annotated[int, Field(ge=2)] = Field(30, description="most connections of a process to PostgreSQL")
     files: str | None = Field(None, description="fsspec URL of cohort files and models; default: in the data folder")
     scheduler: Annotated[str, AfterValidator(_scheduler_address)] | None = Field(
         None, description="address of a Dask scheduler; default: workers in this process"

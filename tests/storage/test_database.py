@@ -17,7 +17,7 @@ from sqlalchemy.orm import undefer
 from autoprog.errors import StoreUnavailableError
 from autoprog.evaluation import Status
 from autoprog.metalearning import meta_features
-from autoprog.storage import database as database_module
+from autoprog.storage import connections
 from autoprog.storage.database import Database, database_now, insert_if_absent
 from autoprog.storage.ids import is_id, new_id
 from autoprog.storage.repositories import CohortStatisticsRepository, DiagnosisModelRepository
@@ -84,7 +84,7 @@ def test_a_lock_that_cannot_be_had_in_time_is_no_fault_of_the_work(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two processes on one database."""
-    monkeypatch.setattr(database_module, "_BUSY_TIMEOUT_MS", 0)
+    monkeypatch.setattr(connections, "_BUSY_TIMEOUT_MS", 0)
     other = Database(database.url)
 
     def wait_in_vain() -> None:
