@@ -31,6 +31,7 @@ from api.test_selection.live import LiveProblems, arms_loader
 from api.test_selection.problems.routes import router as selection_problems
 from api.test_selection.replays.routes import router as selection_replays
 from api.test_selection.rounds.routes import router as selection_rounds
+from api.turns import Turns
 from autoprog.cohort import CohortSpec
 from autoprog.search import SearchSettings
 from autoprog.settings import Settings
@@ -98,6 +99,7 @@ def create_app(
         load_tree=tree_loader(files, load_diagnosis),
         load_arms=arms_loader(files),
         live_problems=LiveProblems(),
+        turns=Turns(),
     )
     for router in (*_ROUTERS, health.router, problem_types.router, docs_page.router):
         app.include_router(router)

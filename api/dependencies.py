@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 from sqlalchemy.orm import Session
 
 from api.test_selection.live import LiveProblems
+from api.turns import Turns
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
@@ -50,6 +51,8 @@ class Context:
         SHA-256 of the file of a problem's classifiers -> the classifiers; keeps the last ones.
     live_problems : LiveProblems
         What the rounds of problems of test selection have shown so far.
+    turns : Turns
+        Who computes, and who waits for it.
     """
 
     settings: Settings
@@ -62,6 +65,7 @@ class Context:
     load_tree: Callable[[str, str], Tree]
     load_arms: Callable[[str], ArmClassifiers]
     live_problems: LiveProblems
+    turns: Turns
 
     @cached_property
     def local_owner_id(self) -> str:

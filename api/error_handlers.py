@@ -14,7 +14,15 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.problems import PROBLEM_TYPES, Problem, ProblemResponse, faults_of_validation, problem, problem_of
+from api.problems import (
+    PROBLEM_TYPES,
+    Problem,
+    ProblemResponse,
+    QueueFullError,
+    faults_of_validation,
+    problem,
+    problem_of,
+)
 from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
@@ -36,7 +44,8 @@ def install(app: FastAPI) -> None:
         document = problem_of(error, request.url.path)
         if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             log_failure(request.scope, error)
-        return ProblemResponse(document)
+        headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, QueueFullError) else None
+        return ProblemResponse(document, headers)
 
     @app.exception_handler(RequestValidationError)
     def on_validation_error(request: Request, error: RequestValidationError) -> ProblemResponse:

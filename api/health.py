@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from typing import Literal
 
 from fastapi import APIRouter, FastAPI
@@ -15,6 +17,9 @@ from api.openapi import problems
 from autoprog.errors import AutoprogError, EngineUnavailableError
 
 router = APIRouter(tags=["health"])
+
+# Those who ask whether the server is ready must not wait for the threads of those whom it serves.
+_CHECKS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="readiness")
 
 
 class NotReadyError(AutoprogError):
@@ -38,19 +43,23 @@ class Readiness(BaseModel):
 
 
 @router.get("/livez", operation_id="get_liveness", summary="Tell that the process lives")
-def get_liveness() -> Liveness:
-    """Answer as long as the process does; nothing behind it is asked."""
+async def get_liveness() -> Liveness:
+    """Answer as long as the process does: nothing behind it is asked, and no thread is waited for."""
     return Liveness()
 
 
 @router.get(
     "/readyz", operation_id="get_readiness", summary="Tell whether requests can be served", responses=problems(503)
 )
-def get_readiness(context: ContextDependency) -> Readiness:
+async def get_readiness(context: ContextDependency) -> Readiness:
     """Check the database and the engine."""
-    if complaints := [text for text in (_database_complaint(context), _engine_complaint(context)) if text]:
+    if complaints := await asyncio.get_running_loop().run_in_executor(_CHECKS, _complaints, context):
         raise NotReadyError("; ".join(complaints))
     return Readiness(engine=True if context.engine_health else None)
+
+
+def _complaints(context: Context) -> list[str]:
+    return [text for text in (_database_complaint(context), _engine_complaint(context)) if text]
 
 
 def _database_complaint(context: Context) -> str | None:
