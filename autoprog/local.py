@@ -10,7 +10,6 @@ import csv
 import json
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +105,7 @@ def _started(context: Context, upload: Upload, note: Path, began: float) -> str:
         )
     with context.database.session() as session:
         search = start_search(context, session, context.local_owner_id, upload)
-        search.started_at = database_now(session) - timedelta(seconds=max(0.0, time.time() - began))
+        search.spent_s, search.heard_at = max(0.0, time.time() - began), database_now(session)
         search_id: str = search.id
     note.write_text(json.dumps({"asked": asked, "search_id": search_id}), encoding="utf-8")
     return search_id

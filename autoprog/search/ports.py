@@ -85,7 +85,7 @@ class SearchState:
     inherited_batches : int
         Number of first proposals that were copied from the search that this one continues.
     elapsed_s : float
-        Seconds since the search was first started, by the store's clock.
+        Seconds of its budget that are spent: those in which a runner worked on it.
     loaded_at : float
         This process's monotonic clock at that moment.
     """

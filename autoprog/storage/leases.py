@@ -21,6 +21,8 @@ Leased = TypeVar("Leased", SearchRow, JobRow)
 
 # Searches and jobs spell these two alike.
 _QUEUED, _RUNNING = SearchStatus.QUEUED.value, SearchStatus.RUNNING.value
+# Longer than the leases of different runners differ.
+_PUT_BACK_S = 60.0
 
 
 class Hold(NamedTuple):
@@ -65,7 +67,9 @@ def take_oldest(
         None if there is no such row.
     """
     now = database_now(session)
-    expired = and_(table.status == _RUNNING, table.lease_until <= now)
+    # What ends so far ahead was given before the clock was put back: its runner soon tells of itself, or is dead.
+    ends = table.lease_until
+    expired = and_(table.status == _RUNNING, or_(ends <= now, ends > now + timedelta(seconds=lease_s + _PUT_BACK_S)))
     is_free = and_(or_(table.status == _QUEUED, expired), *among)
     oldest = (
         select(table.id).where(is_free).order_by(table.created_at, table.id).limit(1).with_for_update(skip_locked=True)

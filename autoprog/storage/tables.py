@@ -203,6 +203,8 @@ class SearchRow(OwnedRow):
     runner_id: Mapped[str | None] = mapped_column(String(200))
     lease_until: Mapped[datetime | None]
     losses: Mapped[int] = mapped_column(default=0)  # leases that ran out since the last evaluation was written
+    spent_s: Mapped[float] = mapped_column(default=0.0)  # of the budget, until `heard_at`; see `storage.spending`
+    heard_at: Mapped[datetime | None]  # the last sign of life of whoever worked on it
     cancel_requested_at: Mapped[datetime | None]
     warnings: Mapped[list[str]]
     start: Mapped[Document | None]  # what earlier cohorts had taught when it began; after its end, what is shown of it

@@ -235,7 +235,7 @@ def test_evaluations_lose_their_key_and_nothing_else(empty_database: Database) -
             id=search_id, owner_id=owner_id, cohort_id=add_cohort(session, owner_id).id, settings={}, warnings=[],
             status="queued", token=0, losses=0, created_at=database_now(session),
         )  # fmt: skip
-        newer = {"continues_id", "inherited_batches"}
+        newer = {"continues_id", "inherited_batches", "spent_s", "heard_at"}
         of_search = [column(each.name, each.type) for each in SearchRow.__table__.columns if each.name not in newer]
         values = {each.name: getattr(row, each.name) for each in of_search}
         session.execute(table("search", *of_search).insert().values(**values))

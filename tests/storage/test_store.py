@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import numpy as np
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.orm import undefer
 
 from autoprog.errors import ConflictError, LeaseLostError
@@ -196,13 +197,63 @@ def test_load_gives_back_everything_exactly(database: Database, store: DatabaseS
     assert 0 <= state.elapsed_s < LONG
 
 
-def test_elapsed_seconds_count_from_the_first_claim(database: Database, store: DatabaseStore) -> None:
-    (search_id,) = queue_searches(database)
-    take(store, EXPIRED)
+def put_back(database: Database, seconds: float) -> None:
+    """Let so much time pass, or the clock be put forward by it: all moments of the searches lie further back."""
     with database.session() as session:
-        started_at = session.get_one(SearchRow, search_id).created_at.replace(year=2000)
-        session.execute(update(SearchRow).values(started_at=started_at))
-    assert store.load(take(store)).elapsed_s > 20 * 365 * 86_400
+        for search in session.scalars(select(SearchRow)):
+            for name in ("created_at", "started_at", "heard_at", "lease_until"):
+                if (moment := getattr(search, name)) is not None:
+                    setattr(search, name, moment - timedelta(seconds=seconds))
+
+
+def test_seconds_are_spent_from_one_sign_of_life_to_the_next(database: Database, store: DatabaseStore) -> None:
+    queue_searches(database)
+    claim = take(store)
+    put_back(database, 20)
+    assert 20 <= store.load(claim).elapsed_s < 30
+    store.heartbeat(claim, LONG)
+    put_back(database, 15)
+    store.heartbeat(claim, LONG)
+    assert 35 <= store.load(claim).elapsed_s < 45
+    put_back(database, 5)
+    store.release(claim)
+    put_back(database, 3600)
+    assert 40 <= store.load(take(store)).elapsed_s < 50
+
+
+@pytest.mark.parametrize("away_s", [600.0, 20 * 365 * 86_400.0], ids=["downtime", "a clock put forward"])
+def test_what_nobody_worked_is_not_spent(database: Database, store: DatabaseStore, away_s: float) -> None:
+    queue_searches(database)
+    claim = take(store)
+    put_back(database, 20)
+    store.heartbeat(claim, 10.0)
+    put_back(database, away_s)
+    again = take(store)
+    assert (again.token, again.losses) == (claim.token + 1, 1)
+    assert 20 <= store.load(again).elapsed_s < 40
+
+
+def test_a_clock_that_is_put_forward_costs_a_living_runner_no_more_than_its_lease(
+    database: Database, store: DatabaseStore
+) -> None:
+    queue_searches(database)
+    claim = take(store, 10.0)
+    put_back(database, 3600)
+    store.heartbeat(claim, 10.0)
+    assert 10 <= store.load(claim).elapsed_s < 20
+    store.finish(claim, make_result(), cancelled=False)
+    row = read_search(database, claim.search_id)
+    assert 10 <= row.spent_s < 20
+
+
+def test_a_clock_that_is_put_back_leaves_no_dead_runner_its_search(database: Database, store: DatabaseStore) -> None:
+    queue_searches(database)
+    claim = take(store, 10.0)
+    put_back(database, -3600)
+    again = store.claim("other", 10.0)
+    assert again is not None
+    assert again.token == claim.token + 1
+    assert store.load(again).elapsed_s < 10
 
 
 def test_an_evaluation_is_kept_once_as_it_came_first(database: Database, store: DatabaseStore) -> None:
