@@ -357,6 +357,9 @@ class IdempotencyKeyRow(Base):
     route: Mapped[str] = mapped_column(String(200), primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
     body_sha256: Mapped[str] = mapped_column(_SHA256)
+    attempt: Mapped[str | None] = mapped_column(_ID)  # which of the requests that were sent with the key works on it
+    lease_until: Mapped[datetime | None]  # while it works: when it is to be taken for dead
+    subject_id: Mapped[str | None] = mapped_column(_ID)  # the resource that the answer tells of, of whatever table
     status: Mapped[int | None]
     headers: Mapped[Document | None]
     body: Mapped[bytes | None]
