@@ -94,6 +94,7 @@ def serve(
     import uvicorn
 
     from api import create_app
+    from autoprog.libraries import import_libraries
     from autoprog.service import Service
     from autoprog.storage.repositories import KeyRepository
 
@@ -118,6 +119,7 @@ def serve(
         )
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: sys.exit())  # uvicorn raises the signal once more when it has ended
+        import_libraries()  # whoever sees that the server is ready need not wait for them
         with service.running() if runner else nullcontext():
             uvicorn.Server(config).run()
 

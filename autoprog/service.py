@@ -14,6 +14,7 @@ from autoprog.engine import DaskEngine
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
+from autoprog.libraries import import_libraries
 from autoprog.search.polling import poll
 from autoprog.search.runner import Runner
 from autoprog.settings import Settings
@@ -80,6 +81,7 @@ class Service:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run searches, jobs and sweeps for as long as the block runs, each in a thread that waits for no other."""
+        import_libraries()
         ended = threading.Event()
         runners: dict[str, Runner | JobRunner] = {"runner": self.runner(), "job-runner": self.job_runner()}
         threads = [threading.Thread(target=runner.run_forever, name=name) for name, runner in runners.items()]
