@@ -21,6 +21,7 @@ from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
+from autoprog.storage.private import tighten
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import sweep
 
@@ -44,6 +45,8 @@ class Service:
     @cached_property
     def database(self) -> Database:
         """The database that the settings name."""
+        for name in ("files", "autoprog.db", "autoprog.db-wal", "autoprog.db-shm"):
+            tighten(self.settings.data_dir / name)
         return Database(self.settings.database_url, connections=self.settings.connections)
 
     @cached_property

@@ -21,6 +21,7 @@ from sqlalchemy.orm import Session
 
 from autoprog.errors import StoreUnavailableError
 from autoprog.storage.connections import connect_migration, connect_readers, connect_writers
+from autoprog.storage.private import make_file
 from autoprog.storage.tables import Base
 
 # SQLite counts these among the faults of its operation too: no such table; a write in a session that only reads.
@@ -100,7 +101,7 @@ class Database:
         """
         location = make_url(self.url)
         if location.get_backend_name() == "sqlite" and location.database:
-            Path(location.database).parent.mkdir(parents=True, exist_ok=True)
+            make_file(Path(location.database))  # SQLite gives its other files the same rights
         config = Config()
         config.set_main_option("script_location", str(_scripts()).replace("%", "%%"))
         engine = connect_migration(self.url)

@@ -14,6 +14,7 @@ from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from autoprog.errors import ArtifactError
+from autoprog.storage.private import make_folder, opener
 
 Kind = Literal[
     "cohorts", "models", "diagnosis_models", "diagnosis_trees", "test_selection_arms", "test_selection_tables"
@@ -180,10 +181,10 @@ def _signature_path(path: str) -> str:
 
 
 def _write_durably(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with temporary.open("wb") as file:
+        with open(temporary, "wb", opener=opener) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())  # the row that names the file must not outlive it in a power failure
