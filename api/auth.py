@@ -31,10 +31,13 @@ class Principal:
         Whose resources are seen.
     scopes : frozenset of str
         What is allowed.
+    key_id : str or None
+        The key that was sent; None of the one owner of a local server.
     """
 
     owner_id: str
     scopes: frozenset[str]
+    key_id: str | None = None
 
 
 _bearer = HTTPBearer(auto_error=False, description="made by `autoprog keys create`; a local server needs none")
@@ -70,7 +73,7 @@ def authenticate(
         key = KeyRepository(session).authenticate(credentials.credentials)
     if key is None:
         raise UnauthorizedError("the key is unknown or was revoked")
-    return Principal(key.owner_id, frozenset(key.scopes))
+    return Principal(key.owner_id, frozenset(key.scopes), key.id)
 
 
 def _requires(scope: Scope) -> Callable[[Principal], Principal]:

@@ -159,7 +159,7 @@ async def follow(
     last_event_id: Annotated[int, Header(ge=0, lt=2**31, description="where to go on after a break")] = 0,
 ) -> AsyncIterator[ServerSentEvent]:
     """Send `evaluation` and `phase` as they happen, and `finished` at the end."""
-    async for event in follow_search(context, principal.owner_id, search_id, last_event_id):
+    async for event in follow_search(context, principal, search_id, last_event_id):
         yield event
 
 
