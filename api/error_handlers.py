@@ -23,7 +23,8 @@ from api.problems import (
     problem,
     problem_of,
 )
-from autoprog.errors import AutoprogError, Fault, InvalidInputError
+from autoprog.errors import AutoprogError, Fault, InvalidInputError, StorageFullError, StoreUnavailableError
+from autoprog.storage.room import full, is_full
 
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _POINTERS = {"body": "", "query": "", "path": "", "header": "/headers"}
@@ -86,14 +87,16 @@ def _http_problem(error: HTTPException, instance: str) -> Problem:
 
 
 def log_failure(scope: Scope, error: Exception) -> None:
-    """Log where an error arose, without its text: that may quote a patient's value."""
+    """Log where an error arose; its text, which may quote a patient's value, only where it is of disk or database."""
     frames = traceback.extract_tb(error.__traceback__)
+    reason = {"reason": str(error)} if isinstance(error, StoreUnavailableError) else {}
     structlog.get_logger("api").error(
         "request failed",
         method=scope["method"],
         path=scope["path"],
         error=type(error).__name__,
         frames=[f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
+        **reason,
     )
 
 
@@ -119,12 +122,14 @@ class UnexpectedErrors:
             await self.app(scope, receive, watched_send)
         except ClientDisconnect:
             return  # nobody is left to be answered
-        except Exception as error:  # noqa: BLE001 - the last resort of every request
-            if started and _is_disconnect(error):
+        except Exception as caught:  # noqa: BLE001 - the last resort of every request
+            if started and _is_disconnect(caught):
                 return
+            error = full(caught) if is_full(caught) else caught  # an upload that finds no room in the temporary folder
             log_failure(scope, error)
             if not started:
-                await ProblemResponse(problem("internal", instance=scope["path"]))(scope, receive, send)
+                code = error.code if isinstance(error, StorageFullError) else "internal"
+                await ProblemResponse(problem(code, instance=scope["path"]))(scope, receive, send)
 
 
 def _is_disconnect(error: BaseException) -> bool:

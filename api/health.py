@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import tempfile
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Literal
 
 from fastapi import APIRouter, FastAPI
@@ -15,6 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.dependencies import Context, ContextDependency
 from api.openapi import problems
 from autoprog.errors import AutoprogError, EngineUnavailableError
+from autoprog.storage.room import has_room
 
 router = APIRouter(tags=["health"])
 
@@ -59,7 +62,8 @@ async def get_readiness(context: ContextDependency) -> Readiness:
 
 
 def _complaints(context: Context) -> list[str]:
-    return [text for text in (_database_complaint(context), _engine_complaint(context)) if text]
+    checks = (_database_complaint, _room_complaint, _engine_complaint)
+    return [text for text in (check(context) for check in checks) if text]
 
 
 def _database_complaint(context: Context) -> str | None:
@@ -68,6 +72,16 @@ def _database_complaint(context: Context) -> str | None:
     except SQLAlchemyError:
         return "the database cannot be reached"
     return None if migrated else "the database is not migrated; run `autoprog db upgrade`"
+
+
+def _room_complaint(context: Context) -> str | None:
+    places = {
+        "database": context.database.has_room(),
+        "stored files": context.files.has_room(),
+        "temporary files": has_room(Path(tempfile.gettempdir())),
+    }
+    full = [name for name, has_some in places.items() if not has_some]
+    return f"no room is left for {', '.join(full)}" if full else None
 
 
 def _engine_complaint(context: Context) -> str | None:

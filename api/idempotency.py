@@ -148,8 +148,9 @@ class Once:
 
     def _remember_failure(self, error: Exception) -> None:
         document = problem_of(error, self.path)
-        # A request that was taken for dead has no record any longer, and one that overtook it has its own.
-        with suppress(ConflictError), self.database.session() as session:
+        # A request that was taken for dead has no record any longer, and one that overtook it has its own. Where
+        # nothing can be written the key is free when the request is taken for dead.
+        with suppress(ConflictError, StoreUnavailableError), self.database.session() as session:
             if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR or document.status == HTTPStatus.TOO_MANY_REQUESTS:
                 self._record(session).forget()
             else:

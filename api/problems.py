@@ -91,6 +91,9 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
     "artifact": ProblemType(500, "A stored file cannot be used", "The stored file is missing or was altered."),
     "engine-unavailable": ProblemType(503, "No worker can be reached"),
     "store-unavailable": ProblemType(503, "The database cannot be used", "It is away or too busy; try again shortly."),
+    "storage-full": ProblemType(
+        507, "There is no room to store this", "The operator has to make room; try again then."
+    ),
     "not-ready": ProblemType(503, "The server is not ready"),
 }
 

@@ -21,7 +21,7 @@ from autoprog.search.settings import MetricName
 from autoprog.storage.repositories import CohortRepository, StoredAnswer
 from autoprog.storage.stored_files import remove_unreferenced
 
-router = APIRouter(prefix="/v1/cohorts", tags=["cohorts"], responses=problems(401, 403, 429, 503))
+router = APIRouter(prefix="/v1/cohorts", tags=["cohorts"], responses=problems(401, 403, 429, 503, 507))
 
 _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": multipart_body({"spec": CohortSpec})}}
 

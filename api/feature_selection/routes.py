@@ -25,7 +25,7 @@ from autoprog.storage.repositories import FeatureSelectionRepository, FeatureStr
 router = APIRouter(
     prefix="/v1/feature-selection/streams",
     tags=["feature selection"],
-    responses=problems(401, 403, 429, 503),
+    responses=problems(401, 403, 429, 503, 507),
     route_class=JsonRoute,
 )
 

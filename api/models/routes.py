@@ -24,7 +24,9 @@ from api.pagination import ListDocument, PageParameters
 from autoprog.storage.repositories import ModelRepository, StoredAnswer, ValidationRepository
 from autoprog.storage.stored_files import remove_unreferenced
 
-router = APIRouter(prefix="/v1/models", tags=["models"], responses=problems(401, 403, 429, 503), route_class=JsonRoute)
+router = APIRouter(
+    prefix="/v1/models", tags=["models"], responses=problems(401, 403, 429, 503, 507), route_class=JsonRoute
+)
 
 
 @router.get("", operation_id="list_models", summary="List models, oldest first", responses=problems(422))

@@ -38,7 +38,7 @@ from autoprog.storage.repositories import EvaluationRepository, ModelRepository,
 from autoprog.storage.repositories.evaluations import EvaluationOrder
 
 router = APIRouter(
-    prefix="/v1/searches", tags=["searches"], responses=problems(401, 403, 429, 503), route_class=JsonRoute
+    prefix="/v1/searches", tags=["searches"], responses=problems(401, 403, 429, 503, 507), route_class=JsonRoute
 )
 
 _RETRY_AFTER = "1"

@@ -22,11 +22,13 @@ from sqlalchemy.orm import Session
 from autoprog.errors import StoreUnavailableError
 from autoprog.storage.connections import connect_migration, connect_readers, connect_writers
 from autoprog.storage.private import make_file
+from autoprog.storage.room import full, has_room
 from autoprog.storage.tables import Base
 
 # SQLite counts these among the faults of its operation too: no such table; a write in a session that only reads.
 _STATEMENT_FAULTS = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY})
 _PRIMARY = 0xFF  # the bits of SQLite's extended codes that hold the primary one
+_DISK_FULL = "53100"  # of PostgreSQL
 _MIGRATION_LOCK = 7_242_001  # the number of an advisory lock that nobody else takes
 
 
@@ -68,6 +70,8 @@ class Database:
         StoreUnavailableError
             Where the database cannot be reached, a connection or a lock cannot be had in time, or a deadlock was
             broken: nothing of the block is written, unless the connection broke off while that was committed.
+        StorageFullError
+            Where its disk is full.
         """
         engine = self._reader if read_only else self._writer
         try:
@@ -75,8 +79,11 @@ class Database:
                 yield session
         except (InterfaceError, OperationalError, PoolTimeoutError) as error:
             cause = getattr(error, "orig", error)
-            if getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_OK) & _PRIMARY in _STATEMENT_FAULTS:
+            code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_OK) & _PRIMARY
+            if code in _STATEMENT_FAULTS:
                 raise
+            if code == sqlite3.SQLITE_FULL or getattr(cause, "sqlstate", None) == _DISK_FULL:
+                raise full(cause) from error
             msg = f"the database cannot be used: {' '.join(str(cause).split())}"
             raise StoreUnavailableError(msg) from error
 
@@ -84,6 +91,11 @@ class Database:
         """The database's time. Raises StoreUnavailableError."""
         with self.session(read_only=True) as session:
             return database_now(session)
+
+    def has_room(self) -> bool:
+        """Whether rows can be written, as far as that can be seen from here: where the database is a file."""
+        location = make_url(self.url)
+        return location.get_backend_name() != "sqlite" or has_room(Path(location.database or "."))
 
     def is_migrated(self) -> bool:
         """Whether the tables are those that this version works with."""

@@ -33,7 +33,9 @@ class DatabaseJobStore:
         self._files = files
 
     def claim(self, runner_id: str, lease_s: float, kinds: Sequence[JobKind]) -> JobClaim | None:
-        """Take the oldest job of these kinds that is queued, or whose lease has run out; None if there is none."""
+        """Take the oldest job of these kinds that is queued, or whose lease has run out; None without one, or room."""
+        if not (self._files.has_room() and self._database.has_room()):
+            return None
         with self._database.session() as session:
             taken = take_oldest(session, JobRow, runner_id, lease_s, JobRow.kind.in_(kinds))
         return None if taken is None else JobClaim(taken.id, taken.token, taken.losses)

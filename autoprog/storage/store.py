@@ -54,7 +54,9 @@ class DatabaseStore:
         self._files = files
 
     def claim(self, runner_id: str, lease_s: float) -> Claim | None:
-        """Take the oldest search that is queued, or running with an expired lease; None if there is none."""
+        """Take the oldest search that is queued, or running with an expired lease; None without one, or room."""
+        if not (self._files.has_room() and self._database.has_room()):
+            return None
         with self._database.session() as session:
             taken = take_oldest(session, SearchRow, runner_id, lease_s)
             if taken is not None:

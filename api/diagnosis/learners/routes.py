@@ -25,7 +25,10 @@ from api.pagination import ListDocument, PageParameters
 from autoprog.storage.repositories import DiagnosisLearnerRepository, StoredAnswer
 
 router = APIRouter(
-    prefix="/v1/diagnosis/learners", tags=["diagnosis"], responses=problems(401, 403, 429, 503), route_class=JsonRoute
+    prefix="/v1/diagnosis/learners",
+    tags=["diagnosis"],
+    responses=problems(401, 403, 429, 503, 507),
+    route_class=JsonRoute,
 )
 
 

@@ -27,7 +27,7 @@ from autoprog.diagnosis import Objective
 from autoprog.storage.repositories import DiagnosisModelRepository, StoredAnswer
 from autoprog.storage.stored_files import remove_unreferenced
 
-router = APIRouter(prefix="/v1/diagnosis/models", tags=["diagnosis"], responses=problems(401, 403, 429, 503))
+router = APIRouter(prefix="/v1/diagnosis/models", tags=["diagnosis"], responses=problems(401, 403, 429, 503, 507))
 
 Format = Literal["json", "svg", "text"]
 

@@ -25,7 +25,7 @@ from api.pagination import ListDocument, PageParameters
 from autoprog.storage.repositories import DiagnosisSessionRepository, StoredAnswer
 
 router = APIRouter(
-    prefix="/v1/diagnosis", tags=["diagnosis"], responses=problems(401, 403, 429, 503), route_class=JsonRoute
+    prefix="/v1/diagnosis", tags=["diagnosis"], responses=problems(401, 403, 429, 503, 507), route_class=JsonRoute
 )
 
 Most = Annotated[

@@ -24,7 +24,7 @@ from autoprog.storage.repositories import FrontierRepository, StoredAnswer
 router = APIRouter(
     prefix="/v1/searches/{search_id}/test-frontiers",
     tags=["searches"],
-    responses=problems(401, 403, 429, 503),
+    responses=problems(401, 403, 429, 503, 507),
     route_class=JsonRoute,
 )
 

@@ -25,7 +25,7 @@ from autoprog.storage.stored_files import remove_unreferenced
 router = APIRouter(
     prefix="/v1/test-selection/problems",
     tags=["test selection"],
-    responses=problems(401, 403, 429, 503),
+    responses=problems(401, 403, 429, 503, 507),
     route_class=JsonRoute,
 )
 

@@ -20,7 +20,9 @@ from autoprog.storage.stored_files import remove_unreferenced
 _PATH = "/v1/test-selection/problems/{problem_id}/replays"
 _QUEUED: Responses = {202: {"model": ReplayDocument, "description": "it takes a job: its address tells how far it is"}}
 
-router = APIRouter(prefix=_PATH, tags=["test selection"], responses=problems(401, 403, 429, 503), route_class=JsonRoute)
+router = APIRouter(
+    prefix=_PATH, tags=["test selection"], responses=problems(401, 403, 429, 503, 507), route_class=JsonRoute
+)
 
 
 @router.post(
