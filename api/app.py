@@ -70,7 +70,8 @@ def create_app(
     files : Files
         Cohort files and models.
     local_owner : bool
-        Serve whoever is on this machine as one owner without a key, and refuse foreign hosts and origins.
+        Serve whoever is on this machine as one owner without a key, until one is made, and refuse proxies, foreign
+        hosts and origins.
     engine_health : callable or None
         Whether a worker can be reached; None where searches run in other processes.
 

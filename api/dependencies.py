@@ -38,7 +38,7 @@ class Context:
     files : Files
         Cohort files and models.
     is_local : bool
-        Whether everybody who can reach the server is one and the same owner, who needs no key.
+        Whether everybody who can reach the server is one and the same owner, who needs no key until one is made.
     engine_health : callable or None
         Whether a worker can be reached; None where searches run in other processes.
     load_model : callable

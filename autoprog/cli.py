@@ -89,6 +89,10 @@ def serve(
     database: _Database = None,
     scheduler: _Scheduler = None,
     runner: Annotated[bool, typer.Option("--runner/--no-runner", help="Run searches and jobs in this process.")] = True,
+    *,
+    require_keys: Annotated[
+        bool | None, typer.Option("--require-keys", help="Ask for keys on a loopback address too, as behind a proxy.")
+    ] = None,
 ) -> None:
     """Serve the API; with it, unless told otherwise, the runner and its workers."""
     import uvicorn
@@ -98,13 +102,14 @@ def serve(
     from autoprog.service import Service
     from autoprog.storage.repositories import KeyRepository
 
-    settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)
+    settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler, require_keys=require_keys)
     log_to_stderr(settings)
     with closing(Service(settings)) as service:
         _prepare_database(lambda: service.database, settings)
-        local = _is_loopback(host)
         with service.database.session(read_only=True) as session:
-            if not local and not KeyRepository(session).exists():
+            keys = KeyRepository(session)
+            local = _is_loopback(host) and not settings.require_keys and not keys.were_made()
+            if not local and not keys.exists():
                 _fail(f"refusing to serve on {host} without API keys: make one with `autoprog keys create`")
         health = (lambda: service.engine.health().reachable) if runner else None
         web = create_app(settings, service.database, service.files, local_owner=local, engine_health=health)
@@ -115,6 +120,8 @@ def serve(
             log_config=None,
             log_level="info",
             access_log=False,
+            proxy_headers=bool(settings.proxies),
+            forwarded_allow_ips=settings.proxies,
             timeout_graceful_shutdown=5,
         )
         for number in (signal.SIGTERM, signal.SIGINT):

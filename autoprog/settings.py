@@ -33,6 +33,8 @@ class Settings(BaseSettings):
         None, description="evaluations at once; default: number of cores"
     )
     plugins: tuple[str, ...] = Field((), description="modules that register algorithms of your own")
+    require_keys: bool = Field(default=False, description="ask for keys on a loopback address too")
+    proxies: str = Field("", description="addresses of proxies whose X-Forwarded-For names the client, by commas")
     upload_mb: Annotated[int, Field(ge=1)] = Field(256, description="largest file of an upload")
     decompressed_mb: Annotated[int, Field(ge=1)] = Field(512, description="largest size of a file once decompressed")
     queued: Annotated[int, Field(ge=1)] = Field(200, description="most searches and jobs of one owner that wait")

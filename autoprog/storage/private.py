@@ -11,8 +11,8 @@ _OTHERS = 0o077
 
 def make_folder(folder: Path) -> None:
     """Make a folder, with those above it that are missing; one that is there stays as it is."""
-    missing = [each for each in (folder, *folder.parents) if not each.exists()]
-    for each in reversed(missing):
+    missing = [each for each in folder.parents if not each.exists()]
+    for each in (*reversed(missing), folder):
         each.mkdir(mode=_FOLDER, exist_ok=True)
 
 

@@ -102,6 +102,22 @@ def test_a_lock_that_cannot_be_had_in_time_is_no_fault_of_the_work(
     assert owner_names(database) == ["a"]
 
 
+def test_who_waits_for_postgresql_waits_for_so_long(database: Database) -> None:
+    if database.url.startswith("sqlite"):
+        pytest.skip("SQLite has no such settings")
+    own = Database(f"{database.url}?connect_timeout=9&options=-c%20lock_timeout%3D9s")
+
+    def shown(of: Database, *, read_only: bool) -> list[str]:
+        names = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
+        with of.session(read_only=read_only) as session:
+            return [str(session.scalar(text(f"SHOW {name}"))) for name in names]
+
+    assert shown(database, read_only=True) == ["2s", "30s", "1min"]
+    assert shown(database, read_only=False) == ["5s", "1min", "1min"]
+    assert shown(own, read_only=True) == ["9s", "30s", "1min"]
+    own.close()
+
+
 def test_a_connection_that_breaks_off_is_made_anew(database: Database) -> None:
     def break_off() -> None:
         with database.session() as session:
