@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import ipaddress
 import logging
 import signal
@@ -26,6 +25,7 @@ from rich.table import Table
 from autoprog.errors import ArtifactError, AutoprogError, InvalidInputError
 from autoprog.logs import log_to_stderr
 from autoprog.settings import Settings
+from autoprog.spreadsheet import write_rows
 
 if TYPE_CHECKING:
     from autoprog.model import PatientRisk
@@ -244,16 +244,17 @@ def predict(
 
 
 def _print_risks(names: Sequence[str], risks: Sequence[PatientRisk]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    rows: list[Sequence[object]]
     if not risks[0].horizons:
-        writer.writerow(["patient", "risk", "stratum", "warnings"])
+        rows = [["patient", "risk", "stratum", "warnings"]]
         for name, item in zip(names, risks, strict=True):
-            writer.writerow([name, repr(item.risk), item.stratum, "; ".join(item.warnings)])
-        return
-    writer.writerow(["patient", "horizon", "risk", "stratum", "warnings"])
-    for name, item in zip(names, risks, strict=True):
-        for at in item.horizons:
-            writer.writerow([name, f"{at.horizon:g}", repr(at.risk), at.stratum, "; ".join(item.warnings)])
+            rows.append([name, item.risk, item.stratum, "; ".join(item.warnings)])
+    else:
+        rows = [["patient", "horizon", "risk", "stratum", "warnings"]]
+        for name, item in zip(names, risks, strict=True):
+            for at in item.horizons:
+                rows.append([name, f"{at.horizon:g}", at.risk, at.stratum, "; ".join(item.warnings)])
+    write_rows(sys.stdout, rows)
 
 
 @app.command()
