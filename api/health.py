@@ -92,13 +92,18 @@ def _engine_complaint(context: Context) -> str | None:
     return None if reachable else "no worker can be reached"
 
 
-def install_metrics(app: FastAPI) -> None:
-    """Count requests by route and status, and show the counts at `/metrics`.
+def count_requests(app: FastAPI) -> Instrumentator:
+    """Count requests by route and status.
 
     Parameters
     ----------
     app : FastAPI
         The application; its registry is its own.
+
+    Returns
+    -------
+    Instrumentator
+        Whose `expose` shows the counts at `/metrics` of an application.
     """
     instrumentator = Instrumentator(registry=CollectorRegistry(), excluded_handlers=["/livez", "/readyz", "/metrics"])
-    instrumentator.instrument(app).expose(app, include_in_schema=False)
+    return instrumentator.instrument(app)

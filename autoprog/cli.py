@@ -8,8 +8,8 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -28,6 +28,8 @@ from autoprog.settings import Settings
 from autoprog.spreadsheet import write_rows
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from autoprog.model import PatientRisk
     from autoprog.space import Algorithm
     from autoprog.storage.database import Database
@@ -90,6 +92,9 @@ def serve(
     scheduler: _Scheduler = None,
     runner: Annotated[bool, typer.Option("--runner/--no-runner", help="Run searches and jobs in this process.")] = True,
     *,
+    operations: Annotated[
+        str | None, typer.Option(help="HOST:PORT for /metrics and /docs; default: with the API.")
+    ] = None,
     require_keys: Annotated[
         bool | None, typer.Option("--require-keys", help="Ask for keys on a loopback address too, as behind a proxy.")
     ] = None,
@@ -97,12 +102,13 @@ def serve(
     """Serve the API; with it, unless told otherwise, the runner and its workers."""
     import uvicorn
 
-    from api import create_app
+    from api import create_app, create_operations
     from autoprog.libraries import import_libraries
     from autoprog.service import Service
     from autoprog.storage.repositories import KeyRepository
 
-    settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler, require_keys=require_keys)
+    own = {"require_keys": require_keys, "operations": operations}
+    settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler, **own)
     log_to_stderr(settings)
     with closing(Service(settings)) as service:
         _prepare_database(lambda: service.database, settings)
@@ -112,14 +118,20 @@ def serve(
             if not local and not keys.exists():
                 _fail(f"refusing to serve on {host} without API keys: make one with `autoprog keys create`")
         health = (lambda: service.engine.health().reachable) if runner else None
-        web = create_app(settings, service.database, service.files, local_owner=local, engine_health=health)
+        web = create_app(
+            settings,
+            service.database,
+            service.files,
+            local_owner=local,
+            engine_health=health,
+            operations_apart=settings.operations is not None,
+        )
+        quiet: dict[str, Any] = {"log_config": None, "log_level": "info", "access_log": False}
         config = uvicorn.Config(
             web,
             host=host,
             port=port,
-            log_config=None,
-            log_level="info",
-            access_log=False,
+            **quiet,
             proxy_headers=bool(settings.proxies),
             forwarded_allow_ips=settings.proxies,
             timeout_graceful_shutdown=5,
@@ -127,8 +139,24 @@ def serve(
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: sys.exit())  # uvicorn raises the signal once more when it has ended
         import_libraries()  # whoever sees that the server is ready need not wait for them
-        with service.running() if runner else nullcontext():
+        with service.running() if runner else nullcontext(), ExitStack() as beside:
+            if settings.operations is not None:
+                place, _, its_port = settings.operations.rpartition(":")
+                side = uvicorn.Config(create_operations(web), host=place.strip("[]"), port=int(its_port), **quiet)
+                beside.enter_context(_served(uvicorn.Server(side)))
             uvicorn.Server(config).run()
+
+
+@contextmanager
+def _served(server: uvicorn.Server) -> Iterator[None]:
+    """Another server of this process, for as long as the block runs."""
+    thread = threading.Thread(target=server.run, name="operations")
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def _prepare_database(opened: Callable[[], Database], settings: Settings, *, upgrade: bool = False) -> Database:

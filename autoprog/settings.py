@@ -10,6 +10,13 @@ from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
+def _place(text: str) -> str:
+    if not re.fullmatch(r".+:\d{1,5}", text):
+        msg = "give HOST:PORT"
+        raise ValueError(msg)
+    return text
+
+
 def _scheduler_address(text: str) -> str:
     if not re.fullmatch(r"(tcp|tls)://.+:\d+", text):
         msg = "give tcp://HOST:PORT or tls://HOST:PORT"
@@ -34,6 +41,9 @@ class Settings(BaseSettings):
     )
     plugins: tuple[str, ...] = Field((), description="modules that register algorithms of your own")
     require_keys: bool = Field(default=False, description="ask for keys on a loopback address too")
+    operations: Annotated[str, AfterValidator(_place)] | None = Field(
+        None, description="HOST:PORT where /metrics and /docs are served; default: with the API"
+    )
     proxies: str = Field("", description="addresses of proxies whose X-Forwarded-For names the client, by commas")
     upload_mb: Annotated[int, Field(ge=1)] = Field(256, description="largest file of an upload")
     decompressed_mb: Annotated[int, Field(ge=1)] = Field(512, description="largest size of a file once decompressed")

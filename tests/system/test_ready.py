@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import httpx2
 import pytest
 
+from tests.deployment.installation import free_ports
 from tests.system.server import Server
 
 
@@ -17,3 +19,13 @@ def test_a_ready_server_has_imported_what_it_predicts_with(tmp_path: Path) -> No
         loaded = maps.read_text()
     for library in ("xgboost", "lightgbm", "torch", "sklearn"):
         assert library in loaded, library
+
+
+def test_operators_look_at_an_address_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (port,) = free_ports(1)
+    monkeypatch.setenv("AUTOPROG_OPERATIONS", f"127.0.0.1:{port}")
+    with Server(tmp_path / "data") as server:
+        assert httpx2.get(f"http://127.0.0.1:{port}/metrics").is_success
+        assert server.client.get("/metrics").status_code == 404
+        server.process.terminate()
+        assert server.process.wait(30) == 0
