@@ -8,6 +8,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
+from fastapi.responses import JSONResponse
 
 from api import docs_page, error_handlers, health, openapi, problem_types
 from api.body_limit import BodyLimit
@@ -31,6 +32,7 @@ from api.test_selection.live import LiveProblems, arms_loader
 from api.test_selection.problems.routes import router as selection_problems
 from api.test_selection.replays.routes import router as selection_replays
 from api.test_selection.rounds.routes import router as selection_rounds
+from api.turns import Turns
 from autoprog.cohort import CohortSpec
 from autoprog.search import SearchSettings
 from autoprog.settings import Settings
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from autoprog.model import PrognosticModel
 
 _MODELS_IN_MEMORY = 8
+_OPENAPI = "/openapi.json"
 _DOCUMENTS = (
     CohortSpec, SearchRequest, SearchSettings, DiagnosisModelRequest, CohortModelRequest, DiagnosisModelSpec,
 )  # fmt: skip
@@ -57,6 +60,7 @@ def create_app(
     *,
     local_owner: bool,
     engine_health: Callable[[], bool] | None = None,
+    operations_apart: bool = False,
 ) -> FastAPI:
     """Build the application.
 
@@ -69,9 +73,12 @@ def create_app(
     files : Files
         Cohort files and models.
     local_owner : bool
-        Serve whoever is on this machine as one owner without a key, and refuse foreign hosts and origins.
+        Serve whoever is on this machine as one owner without a key, until one is made, and refuse proxies, foreign
+        hosts and origins.
     engine_health : callable or None
         Whether a worker can be reached; None where searches run in other processes.
+    operations_apart : bool
+        Leave `/metrics`, `/docs` and `/openapi.json` to `create_operations`.
 
     Returns
     -------
@@ -83,6 +90,7 @@ def create_app(
         version=version("autoprog"),
         description="Prognostic models from patient cohorts. Not a medical device.",
         redirect_slashes=False,
+        openapi_url=None if operations_apart else _OPENAPI,
         docs_url=None,
         redoc_url=None,
     )
@@ -98,9 +106,12 @@ def create_app(
         load_tree=tree_loader(files, load_diagnosis),
         load_arms=arms_loader(files),
         live_problems=LiveProblems(),
+        turns=Turns(),
     )
-    for router in (*_ROUTERS, health.router, problem_types.router, docs_page.router):
+    for router in (*_ROUTERS, health.router, problem_types.router):
         app.include_router(router)
+    if not operations_apart:
+        app.include_router(docs_page.router)
     error_handlers.install(app)
     # The last one added is the first one that a request meets.
     app.add_middleware(BodyLimit, upload_mb=settings.upload_mb)
@@ -108,9 +119,36 @@ def create_app(
         app.add_middleware(LoopbackOnly)
     app.add_middleware(error_handlers.UnexpectedErrors)
     app.add_middleware(SecurityHeaders)
-    health.install_metrics(app)
+    app.state.counts = health.count_requests(app)
+    if not operations_apart:
+        app.state.counts.expose(app, include_in_schema=False)
     openapi.install(app, _DOCUMENTS)
     return app
+
+
+def create_operations(app: FastAPI) -> FastAPI:
+    """Build what operators look at as an application of its own, to be served where clients do not come.
+
+    Parameters
+    ----------
+    app : FastAPI
+        Made by `create_app` with `operations_apart`.
+
+    Returns
+    -------
+    FastAPI
+        `/livez`, `/readyz`, `/metrics`, `/docs` and `/openapi.json` of that application, without keys.
+    """
+    side = FastAPI(title=app.title, redirect_slashes=False, openapi_url=None, docs_url=None, redoc_url=None)
+    side.state.context = app.state.context
+    for router in (health.router, docs_page.router):
+        side.include_router(router)
+    side.add_api_route(_OPENAPI, lambda: JSONResponse(app.openapi()))
+    app.state.counts.expose(side)
+    error_handlers.install(side)
+    side.add_middleware(error_handlers.UnexpectedErrors)
+    side.add_middleware(SecurityHeaders)
+    return side
 
 
 def _model_loader(files: Files) -> Callable[[str], PrognosticModel]:

@@ -31,10 +31,13 @@ class Principal:
         Whose resources are seen.
     scopes : frozenset of str
         What is allowed.
+    key_id : str or None
+        The key that was sent; None of the one owner of a local server.
     """
 
     owner_id: str
     scopes: frozenset[str]
+    key_id: str | None = None
 
 
 _bearer = HTTPBearer(auto_error=False, description="made by `autoprog keys create`; a local server needs none")
@@ -55,22 +58,23 @@ def authenticate(
     Returns
     -------
     Principal
-        The key's owner, or the one owner of a local server.
+        The key's owner, or the one owner of a local server for which no key has ever been made.
 
     Raises
     ------
     UnauthorizedError
         If there is no key, or it is unknown or revoked.
     """
-    if context.is_local:
-        return Principal(context.local_owner_id, frozenset(SCOPES))
+    with context.database.session(read_only=True) as session:
+        keys = KeyRepository(session)
+        if context.is_local and not keys.were_made():
+            return Principal(context.local_owner_id, frozenset(SCOPES))
+        key = None if credentials is None else keys.authenticate(credentials.credentials)
     if credentials is None:
         raise UnauthorizedError("send the header `Authorization: Bearer KEY`")
-    with context.database.session(read_only=True) as session:
-        key = KeyRepository(session).authenticate(credentials.credentials)
     if key is None:
         raise UnauthorizedError("the key is unknown or was revoked")
-    return Principal(key.owner_id, frozenset(key.scopes))
+    return Principal(key.owner_id, frozenset(key.scopes), key.id)
 
 
 def _requires(scope: Scope) -> Callable[[Principal], Principal]:

@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 from sqlalchemy.orm import Session
 
 from api.test_selection.live import LiveProblems
+from api.turns import Turns
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
@@ -37,7 +38,7 @@ class Context:
     files : Files
         Cohort files and models.
     is_local : bool
-        Whether everybody who can reach the server is one and the same owner, who needs no key.
+        Whether everybody who can reach the server is one and the same owner, who needs no key until one is made.
     engine_health : callable or None
         Whether a worker can be reached; None where searches run in other processes.
     load_model : callable
@@ -50,6 +51,8 @@ class Context:
         SHA-256 of the file of a problem's classifiers -> the classifiers; keeps the last ones.
     live_problems : LiveProblems
         What the rounds of problems of test selection have shown so far.
+    turns : Turns
+        Who computes, and who waits for it.
     """
 
     settings: Settings
@@ -62,6 +65,7 @@ class Context:
     load_tree: Callable[[str, str], Tree]
     load_arms: Callable[[str], ArmClassifiers]
     live_problems: LiveProblems
+    turns: Turns
 
     @cached_property
     def local_owner_id(self) -> str:

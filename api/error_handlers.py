@@ -14,8 +14,17 @@ from starlette.requests import ClientDisconnect
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.problems import PROBLEM_TYPES, Problem, ProblemResponse, faults_of_validation, problem, problem_of
-from autoprog.errors import AutoprogError, Fault, InvalidInputError
+from api.problems import (
+    PROBLEM_TYPES,
+    Problem,
+    ProblemResponse,
+    QueueFullError,
+    faults_of_validation,
+    problem,
+    problem_of,
+)
+from autoprog.errors import AutoprogError, Fault, InvalidInputError, StorageFullError, StoreUnavailableError
+from autoprog.storage.room import full, is_full
 
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _POINTERS = {"body": "", "query": "", "path": "", "header": "/headers"}
@@ -36,7 +45,8 @@ def install(app: FastAPI) -> None:
         document = problem_of(error, request.url.path)
         if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             log_failure(request.scope, error)
-        return ProblemResponse(document)
+        headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, QueueFullError) else None
+        return ProblemResponse(document, headers)
 
     @app.exception_handler(RequestValidationError)
     def on_validation_error(request: Request, error: RequestValidationError) -> ProblemResponse:
@@ -77,14 +87,16 @@ def _http_problem(error: HTTPException, instance: str) -> Problem:
 
 
 def log_failure(scope: Scope, error: Exception) -> None:
-    """Log where an error arose, without its text: that may quote a patient's value."""
+    """Log where an error arose; its text, which may quote a patient's value, only where it is of disk or database."""
     frames = traceback.extract_tb(error.__traceback__)
+    reason = {"reason": str(error)} if isinstance(error, StoreUnavailableError) else {}
     structlog.get_logger("api").error(
         "request failed",
         method=scope["method"],
         path=scope["path"],
         error=type(error).__name__,
         frames=[f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames],
+        **reason,
     )
 
 
@@ -110,12 +122,14 @@ class UnexpectedErrors:
             await self.app(scope, receive, watched_send)
         except ClientDisconnect:
             return  # nobody is left to be answered
-        except Exception as error:  # noqa: BLE001 - the last resort of every request
-            if started and _is_disconnect(error):
+        except Exception as caught:  # noqa: BLE001 - the last resort of every request
+            if started and _is_disconnect(caught):
                 return
+            error = full(caught) if is_full(caught) else caught  # an upload that finds no room in the temporary folder
             log_failure(scope, error)
             if not started:
-                await ProblemResponse(problem("internal", instance=scope["path"]))(scope, receive, send)
+                code = error.code if isinstance(error, StorageFullError) else "internal"
+                await ProblemResponse(problem(code, instance=scope["path"]))(scope, receive, send)
 
 
 def _is_disconnect(error: BaseException) -> bool:

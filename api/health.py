@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import Literal
 
 from fastapi import APIRouter, FastAPI
@@ -13,8 +17,12 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.dependencies import Context, ContextDependency
 from api.openapi import problems
 from autoprog.errors import AutoprogError, EngineUnavailableError
+from autoprog.storage.room import has_room
 
 router = APIRouter(tags=["health"])
+
+# Those who ask whether the server is ready must not wait for the threads of those whom it serves.
+_CHECKS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="readiness")
 
 
 class NotReadyError(AutoprogError):
@@ -38,19 +46,24 @@ class Readiness(BaseModel):
 
 
 @router.get("/livez", operation_id="get_liveness", summary="Tell that the process lives")
-def get_liveness() -> Liveness:
-    """Answer as long as the process does; nothing behind it is asked."""
+async def get_liveness() -> Liveness:
+    """Answer as long as the process does: nothing behind it is asked, and no thread is waited for."""
     return Liveness()
 
 
 @router.get(
     "/readyz", operation_id="get_readiness", summary="Tell whether requests can be served", responses=problems(503)
 )
-def get_readiness(context: ContextDependency) -> Readiness:
+async def get_readiness(context: ContextDependency) -> Readiness:
     """Check the database and the engine."""
-    if complaints := [text for text in (_database_complaint(context), _engine_complaint(context)) if text]:
+    if complaints := await asyncio.get_running_loop().run_in_executor(_CHECKS, _complaints, context):
         raise NotReadyError("; ".join(complaints))
     return Readiness(engine=True if context.engine_health else None)
+
+
+def _complaints(context: Context) -> list[str]:
+    checks = (_database_complaint, _room_complaint, _engine_complaint)
+    return [text for text in (check(context) for check in checks) if text]
 
 
 def _database_complaint(context: Context) -> str | None:
@@ -61,6 +74,16 @@ def _database_complaint(context: Context) -> str | None:
     return None if migrated else "the database is not migrated; run `autoprog db upgrade`"
 
 
+def _room_complaint(context: Context) -> str | None:
+    places = {
+        "database": context.database.has_room(),
+        "stored files": context.files.has_room(),
+        "temporary files": has_room(Path(tempfile.gettempdir())),
+    }
+    full = [name for name, has_some in places.items() if not has_some]
+    return f"no room is left for {', '.join(full)}" if full else None
+
+
 def _engine_complaint(context: Context) -> str | None:
     try:
         reachable = context.engine_health is None or context.engine_health()
@@ -69,13 +92,18 @@ def _engine_complaint(context: Context) -> str | None:
     return None if reachable else "no worker can be reached"
 
 
-def install_metrics(app: FastAPI) -> None:
-    """Count requests by route and status, and show the counts at `/metrics`.
+def count_requests(app: FastAPI) -> Instrumentator:
+    """Count requests by route and status.
 
     Parameters
     ----------
     app : FastAPI
         The application; its registry is its own.
+
+    Returns
+    -------
+    Instrumentator
+        Whose `expose` shows the counts at `/metrics` of an application.
     """
     instrumentator = Instrumentator(registry=CollectorRegistry(), excluded_handlers=["/livez", "/readyz", "/metrics"])
-    instrumentator.instrument(app).expose(app, include_in_schema=False)
+    return instrumentator.instrument(app)

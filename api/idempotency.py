@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from typing import Annotated
 
@@ -17,9 +19,11 @@ from api.auth import Principal, Writer
 from api.dependencies import ContextDependency, get_context
 from api.problems import MEDIA_TYPE, problem_of
 from api.uploads import digest_of
-from autoprog.errors import Fault, InvalidInputError
+from autoprog.errors import ConflictError, Fault, InvalidInputError, StoreUnavailableError
 from autoprog.storage.database import Database
+from autoprog.storage.ids import is_id, new_id
 from autoprog.storage.repositories import IdempotencyRepository, StoredAnswer
+from autoprog.storage.repositories.idempotency import LEASE_S
 
 
 def answer(status: int, document: BaseModel, **headers: str) -> StoredAnswer:
@@ -63,6 +67,8 @@ class Once:
         Gives a digest of the body that was sent, without anything that was filled in.
     faults : tuple of Fault
         Of the key; whoever reads the body tells them with those of the body.
+    attempt : str
+        Tells this request from others with the same key.
     """
 
     database: Database
@@ -72,6 +78,7 @@ class Once:
     key: str | None
     fingerprint: Callable[[], str]
     faults: tuple[Fault, ...] = ()
+    attempt: str = field(default_factory=new_id)
 
     def run(self, work: Callable[[Session], StoredAnswer], fingerprint: Callable[[], str] | None = None) -> Response:
         """Answer a request.
@@ -103,26 +110,53 @@ class Once:
             first = self._record(session).begin(body_sha256)
         if first is not None:
             return _response(first, {"Idempotency-Replayed": "true"})
-        try:
-            with self.database.session() as session:
-                done = work(session)
-                self._record(session).finish(done)
-        except Exception as error:
-            self._remember_failure(error)
-            raise
+        with self._heard():
+            try:
+                with self.database.session() as session:
+                    done = self._about(work(session))
+                    self._record(session).finish(done)
+            except Exception as error:
+                self._remember_failure(error)
+                raise
         return _response(done)
 
     def _record(self, session: Session) -> IdempotencyRepository:
-        return IdempotencyRepository(session, self.owner_id, self.route, self.key or "")
+        return IdempotencyRepository(session, self.owner_id, self.route, self.key or "", self.attempt)
+
+    def _about(self, done: StoredAnswer) -> StoredAnswer:
+        """The answer with the resource that it tells of: what was made, or what the request is about."""
+        ids = [part for part in done.headers.get("Location", self.path).split("/") if is_id(part)]
+        return replace(done, subject_id=ids[-1] if ids else None)
+
+    @contextmanager
+    def _heard(self) -> Iterator[None]:
+        """Keep the request from being taken for dead while the block runs."""
+        done = threading.Event()
+
+        def extend() -> None:
+            while not done.wait(LEASE_S / 3):
+                with suppress(StoreUnavailableError), self.database.session() as session:
+                    self._record(session).extend()
+
+        thread = threading.Thread(target=extend, name="request with a key", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            done.set()
+            thread.join()
 
     def _remember_failure(self, error: Exception) -> None:
         document = problem_of(error, self.path)
-        with self.database.session() as session:
+        # A request that was taken for dead has no record any longer, and one that overtook it has its own. Where
+        # nothing can be written the key is free when the request is taken for dead.
+        with suppress(ConflictError, StoreUnavailableError), self.database.session() as session:
             if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR or document.status == HTTPStatus.TOO_MANY_REQUESTS:
                 self._record(session).forget()
             else:
                 body = document.model_dump_json(exclude_none=True).encode()
-                self._record(session).finish(StoredAnswer(document.status, {"Content-Type": MEDIA_TYPE}, body))
+                refusal = StoredAnswer(document.status, {"Content-Type": MEDIA_TYPE}, body)
+                self._record(session).finish(self._about(refusal))
 
 
 def _response(stored: StoredAnswer, headers: Mapping[str, str] | None = None) -> Response:

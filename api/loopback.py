@@ -10,12 +10,15 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from api.problems import ProblemResponse, problem
 
+_FORWARDING = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")
+
 
 class LoopbackOnly:
-    """Middleware that refuses a foreign `Host` or `Origin`.
+    """Middleware that refuses a foreign `Host` or `Origin`, and whatever a proxy has sent on.
 
     A browser on this machine reaches the server whatever page it shows. A page of a domain that was rebound to the
     loopback address sends that domain as `Host`; a page of another site sends its own `Origin`. Both are refused.
+    Behind a proxy on this machine everybody would come from it, and be the one who needs no key.
 
     Parameters
     ----------
@@ -39,6 +42,8 @@ def _objection(headers: Headers) -> str | None:
     host = headers.get("host", "")
     if not is_loopback(_hostname(f"//{host}")):
         return "without keys this server answers to the names of its own machine only: localhost, 127.0.0.1, [::1]"
+    if any(name in headers for name in _FORWARDING):
+        return "without keys this server takes nothing from a proxy: make one with `autoprog keys create`"
     origin = headers.get("origin")
     if origin is not None and origin.lower() not in {f"http://{host}".lower(), f"https://{host}".lower()}:
         return "without keys this server takes no requests from pages of another origin"

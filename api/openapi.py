@@ -23,7 +23,7 @@ def _header(description: str, kind: str, *, required: bool = True) -> dict[str, 
 _LOCATION = {"Location": _header("path of the resource", "string")}
 _RETRY_AFTER = {"Retry-After": _header("in so many seconds it is worth asking again", "integer")}
 _REPLAYED = {"Idempotency-Replayed": _header("`true` where it is the first answer again", "string", required=False)}
-_HEADERS = {"201": _LOCATION, "202": _LOCATION | _RETRY_AFTER, "429": _RETRY_AFTER}
+_HEADERS = {"201": _LOCATION, "202": _LOCATION | _RETRY_AFTER, "429": _RETRY_AFTER, "503": _RETRY_AFTER}
 
 Responses = dict[int | str, dict[str, Any]]
 Models = dict[str, type[BaseModel]]

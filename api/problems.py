@@ -16,10 +16,8 @@ from autoprog.errors import AutoprogError, Fault, InvalidInputError
 MEDIA_TYPE = "application/problem+json"
 
 _MOST_FAULTS = 200
-# A runner takes the next search when one has ended: minutes, not seconds.
 _HEADERS: Mapping[int, Mapping[str, str]] = {
     HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"},
-    HTTPStatus.TOO_MANY_REQUESTS: {"Retry-After": "60"},
     HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "5"},
 }
 
@@ -37,9 +35,21 @@ class ForbiddenError(AutoprogError):
 
 
 class QueueFullError(AutoprogError):
-    """Enough of the owner's searches and jobs are waiting; the same request may succeed later."""
+    """Enough of the owner is waiting; the same request may succeed later.
+
+    Parameters
+    ----------
+    detail : str
+        What is waiting.
+    retry_after_s : int
+        Seconds after which it is worth asking again; a runner takes the next search in minutes, not seconds.
+    """
 
     code = "too-many-requests"
+
+    def __init__(self, detail: str, *, retry_after_s: int = 60) -> None:
+        super().__init__(detail)
+        self.retry_after_s = retry_after_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +91,9 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
     "artifact": ProblemType(500, "A stored file cannot be used", "The stored file is missing or was altered."),
     "engine-unavailable": ProblemType(503, "No worker can be reached"),
     "store-unavailable": ProblemType(503, "The database cannot be used", "It is away or too busy; try again shortly."),
+    "storage-full": ProblemType(
+        507, "There is no room to store this", "The operator has to make room; try again then."
+    ),
     "not-ready": ProblemType(503, "The server is not ready"),
 }
 

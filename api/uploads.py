@@ -16,6 +16,7 @@ from starlette.datastructures import FormData, UploadFile
 from api.body_limit import parts_mb
 from api.problems import faults_of_validation
 from autoprog.errors import Fault, InvalidInputError, TooLargeError, UnsupportedMediaError
+from autoprog.strict_json import load_strictly
 
 _FILE = "file"
 _MIB = 2**20
@@ -23,7 +24,6 @@ _LARGE = _MIB
 # The parser, which is written in C, keeps every other thread waiting from the first byte to the last, seconds for some
 # ten MiB. With these it comes back to Python all the time, where others get their turn.
 _YIELDING: Mapping[str, Any] = {
-    "object_hook": lambda found: found,
     "parse_int": lambda digits: int(digits),  # noqa: PLW0108
     "parse_float": lambda digits: float(digits),  # noqa: PLW0108
 }
@@ -225,15 +225,16 @@ def load_json(text: bytes, pointer: str, constant: Callable[[str], object] = _re
     Raises
     ------
     InvalidInputError
-        If it is no JSON.
+        If it is no JSON, or a key stands twice in an object.
     """
     try:
-        document: object = json.loads(text, parse_constant=constant, **(_YIELDING if len(text) > _LARGE else {}))
+        return load_strictly(text, pointer, parse_constant=constant, **(_YIELDING if len(text) > _LARGE else {}))
+    except InvalidInputError:
+        raise
     except RecursionError:
         raise InvalidInputError([Fault(pointer, "nested too deeply")]) from None
     except ValueError as error:
         raise InvalidInputError([Fault(pointer, f"not valid JSON: {error}")]) from None
-    return document
 
 
 def validate_document(

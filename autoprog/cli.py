@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import csv
 import ipaddress
 import logging
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
-from contextlib import closing, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -26,8 +25,11 @@ from rich.table import Table
 from autoprog.errors import ArtifactError, AutoprogError, InvalidInputError
 from autoprog.logs import log_to_stderr
 from autoprog.settings import Settings
+from autoprog.spreadsheet import write_rows
 
 if TYPE_CHECKING:
+    import uvicorn
+
     from autoprog.model import PatientRisk
     from autoprog.space import Algorithm
     from autoprog.storage.database import Database
@@ -89,37 +91,72 @@ def serve(
     database: _Database = None,
     scheduler: _Scheduler = None,
     runner: Annotated[bool, typer.Option("--runner/--no-runner", help="Run searches and jobs in this process.")] = True,
+    *,
+    operations: Annotated[
+        str | None, typer.Option(help="HOST:PORT for /metrics and /docs; default: with the API.")
+    ] = None,
+    require_keys: Annotated[
+        bool | None, typer.Option("--require-keys", help="Ask for keys on a loopback address too, as behind a proxy.")
+    ] = None,
 ) -> None:
     """Serve the API; with it, unless told otherwise, the runner and its workers."""
     import uvicorn
 
-    from api import create_app
+    from api import create_app, create_operations
+    from autoprog.libraries import import_libraries
     from autoprog.service import Service
     from autoprog.storage.repositories import KeyRepository
 
-    settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)
+    own = {"require_keys": require_keys, "operations": operations}
+    settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler, **own)
     log_to_stderr(settings)
     with closing(Service(settings)) as service:
         _prepare_database(lambda: service.database, settings)
-        local = _is_loopback(host)
         with service.database.session(read_only=True) as session:
-            if not local and not KeyRepository(session).exists():
+            keys = KeyRepository(session)
+            local = _is_loopback(host) and not settings.require_keys and not keys.were_made()
+            if not local and not keys.exists():
                 _fail(f"refusing to serve on {host} without API keys: make one with `autoprog keys create`")
         health = (lambda: service.engine.health().reachable) if runner else None
-        web = create_app(settings, service.database, service.files, local_owner=local, engine_health=health)
+        web = create_app(
+            settings,
+            service.database,
+            service.files,
+            local_owner=local,
+            engine_health=health,
+            operations_apart=settings.operations is not None,
+        )
+        quiet: dict[str, Any] = {"log_config": None, "log_level": "info", "access_log": False}
         config = uvicorn.Config(
             web,
             host=host,
             port=port,
-            log_config=None,
-            log_level="info",
-            access_log=False,
+            **quiet,
+            proxy_headers=bool(settings.proxies),
+            forwarded_allow_ips=settings.proxies,
             timeout_graceful_shutdown=5,
         )
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: sys.exit())  # uvicorn raises the signal once more when it has ended
-        with service.running() if runner else nullcontext():
+        import_libraries()  # whoever sees that the server is ready need not wait for them
+        with service.running() if runner else nullcontext(), ExitStack() as beside:
+            if settings.operations is not None:
+                place, _, its_port = settings.operations.rpartition(":")
+                side = uvicorn.Config(create_operations(web), host=place.strip("[]"), port=int(its_port), **quiet)
+                beside.enter_context(_served(uvicorn.Server(side)))
             uvicorn.Server(config).run()
+
+
+@contextmanager
+def _served(server: uvicorn.Server) -> Iterator[None]:
+    """Another server of this process, for as long as the block runs."""
+    thread = threading.Thread(target=server.run, name="operations")
+    thread.start()
+    try:
+        yield
+    finally:
+        server.should_exit = True
+        thread.join()
 
 
 def _prepare_database(opened: Callable[[], Database], settings: Settings, *, upgrade: bool = False) -> Database:
@@ -235,16 +272,17 @@ def predict(
 
 
 def _print_risks(names: Sequence[str], risks: Sequence[PatientRisk]) -> None:
-    writer = csv.writer(sys.stdout, lineterminator="\n")
+    rows: list[Sequence[object]]
     if not risks[0].horizons:
-        writer.writerow(["patient", "risk", "stratum", "warnings"])
+        rows = [["patient", "risk", "stratum", "warnings"]]
         for name, item in zip(names, risks, strict=True):
-            writer.writerow([name, repr(item.risk), item.stratum, "; ".join(item.warnings)])
-        return
-    writer.writerow(["patient", "horizon", "risk", "stratum", "warnings"])
-    for name, item in zip(names, risks, strict=True):
-        for at in item.horizons:
-            writer.writerow([name, f"{at.horizon:g}", repr(at.risk), at.stratum, "; ".join(item.warnings)])
+            rows.append([name, item.risk, item.stratum, "; ".join(item.warnings)])
+    else:
+        rows = [["patient", "horizon", "risk", "stratum", "warnings"]]
+        for name, item in zip(names, risks, strict=True):
+            for at in item.horizons:
+                rows.append([name, f"{at.horizon:g}", at.risk, at.stratum, "; ".join(item.warnings)])
+    write_rows(sys.stdout, rows)
 
 
 @app.command()

@@ -83,6 +83,12 @@ class StoreUnavailableError(AutoprogError):
     code = "store-unavailable"
 
 
+class StorageFullError(StoreUnavailableError):
+    """A disk of the database or of the files is full: the same may succeed when there is room."""
+
+    code = "storage-full"
+
+
 class EngineUnavailableError(AutoprogError):
     """No worker can be reached to run evaluations."""
 

@@ -6,11 +6,9 @@ is read, a search planned and a result shown in the same way; and one that was s
 
 from __future__ import annotations
 
-import csv
 import json
 import time
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +24,7 @@ from api.uploads import Upload
 from autoprog.errors import ConflictError, SearchFailedError
 from autoprog.service import Service
 from autoprog.settings import Settings
+from autoprog.spreadsheet import write_rows
 from autoprog.storage.database import database_now
 from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository
 
@@ -106,7 +105,7 @@ def _started(context: Context, upload: Upload, note: Path, began: float) -> str:
         )
     with context.database.session() as session:
         search = start_search(context, session, context.local_owner_id, upload)
-        search.started_at = database_now(session) - timedelta(seconds=max(0.0, time.time() - began))
+        search.spent_s, search.heard_at = max(0.0, time.time() - began), database_now(session)
         search_id: str = search.id
     note.write_text(json.dumps({"asked": asked, "search_id": search_id}), encoding="utf-8")
     return search_id
@@ -148,11 +147,10 @@ def _write_results(context: Context, search: SearchDocument, out: Path) -> None:
         (out / "rules.json").write_text(json.dumps(row.rules, indent=2), encoding="utf-8")
         (out / "report.html").write_text(search_report(session, owner, search.id), encoding="utf-8")
         with (out / "leaderboard.csv").open("w", newline="", encoding="utf-8") as leaderboard:
-            writer = csv.writer(leaderboard)
-            writer.writerow(["rank", "status", "score", "duration_s", "imputation", "features", "prediction",
-                             "calibration", "parameters", "reason"])  # fmt: skip
-            for rank, item in enumerate(_evaluations(EvaluationRepository(session), owner, search.id), 1):
-                writer.writerow([rank, *item])
+            header = ["rank", "status", "score", "duration_s", "imputation", "features", "prediction", "calibration",
+                      "parameters", "reason"]  # fmt: skip
+            evaluations = enumerate(_evaluations(EvaluationRepository(session), owner, search.id), 1)
+            write_rows(leaderboard, [header, *([rank, *item] for rank, item in evaluations)])
 
 
 def _evaluations(repository: EvaluationRepository, owner: str, search_id: str) -> Iterator[list[Any]]:

@@ -14,12 +14,14 @@ from autoprog.engine import DaskEngine
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
+from autoprog.libraries import import_libraries
 from autoprog.search.polling import poll
 from autoprog.search.runner import Runner
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
+from autoprog.storage.private import tighten
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import sweep
 
@@ -43,7 +45,9 @@ class Service:
     @cached_property
     def database(self) -> Database:
         """The database that the settings name."""
-        return Database(self.settings.database_url)
+        for name in ("files", "autoprog.db", "autoprog.db-wal", "autoprog.db-shm"):
+            tighten(self.settings.data_dir / name)
+        return Database(self.settings.database_url, connections=self.settings.connections)
 
     @cached_property
     def files(self) -> Files:
@@ -54,7 +58,7 @@ class Service:
     @cached_property
     def store(self) -> DatabaseStore:
         """What the runner reads and writes."""
-        return DatabaseStore(self.database, self.files)
+        return DatabaseStore(self.database, self.files, most_running=self.settings.running)
 
     @cached_property
     def engine(self) -> DaskEngine:
@@ -74,12 +78,13 @@ class Service:
 
     def job_runner(self) -> JobRunner:
         """A runner of jobs of this process, under the same name."""
-        store = DatabaseJobStore(self.database, self.files)
+        store = DatabaseJobStore(self.database, self.files, most_running=self.settings.running)
         return JobRunner(store, self.engine, WORK, runner_id=_runner_id())
 
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run searches, jobs and sweeps for as long as the block runs, each in a thread that waits for no other."""
+        import_libraries()
         ended = threading.Event()
         runners: dict[str, Runner | JobRunner] = {"runner": self.runner(), "job-runner": self.job_runner()}
         threads = [threading.Thread(target=runner.run_forever, name=name) for name, runner in runners.items()]

@@ -10,6 +10,13 @@ from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
+def _place(text: str) -> str:
+    if not re.fullmatch(r".+:\d{1,5}", text):
+        msg = "give HOST:PORT"
+        raise ValueError(msg)
+    return text
+
+
 def _scheduler_address(text: str) -> str:
     if not re.fullmatch(r"(tcp|tls)://.+:\d+", text):
         msg = "give tcp://HOST:PORT or tls://HOST:PORT"
@@ -24,6 +31,7 @@ class Settings(BaseSettings):
 
     data_dir: Path = Field(Path("autoprog-data"), description="folder of the SQLite database, cohort files and models")
     database: str | None = Field(None, description="SQLAlchemy URL; default: SQLite in the data folder")
+    connections: Annotated[int, Field(ge=2)] = Field(30, description="most connections of a process to PostgreSQL")
     files: str | None = Field(None, description="fsspec URL of cohort files and models; default: in the data folder")
     scheduler: Annotated[str, AfterValidator(_scheduler_address)] | None = Field(
         None, description="address of a Dask scheduler; default: workers in this process"
@@ -32,9 +40,17 @@ class Settings(BaseSettings):
         None, description="evaluations at once; default: number of cores"
     )
     plugins: tuple[str, ...] = Field((), description="modules that register algorithms of your own")
+    require_keys: bool = Field(default=False, description="ask for keys on a loopback address too")
+    operations: Annotated[str, AfterValidator(_place)] | None = Field(
+        None, description="HOST:PORT where /metrics and /docs are served; default: with the API"
+    )
+    proxies: str = Field("", description="addresses of proxies whose X-Forwarded-For names the client, by commas")
     upload_mb: Annotated[int, Field(ge=1)] = Field(256, description="largest file of an upload")
     decompressed_mb: Annotated[int, Field(ge=1)] = Field(512, description="largest size of a file once decompressed")
     queued: Annotated[int, Field(ge=1)] = Field(200, description="most searches and jobs of one owner that wait")
+    running: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="most searches, and most jobs, of one owner that run at a time; default: any number"
+    )
     model_key: SecretStr | None = Field(None, description="HMAC key that signs stored models where storage is shared")
     log_json: bool = Field(default=False, description="structured logs as JSON lines")
 

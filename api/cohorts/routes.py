@@ -10,6 +10,7 @@ from sqlalchemy.orm import Session
 from api.auth import Reader, Writer
 from api.cohorts import service
 from api.cohorts.schemas import CohortDocument, MetaFeaturesDocument, OutlookDocument
+from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession
 from api.idempotency import CollectingOnceDependency, answer
 from api.openapi import multipart_body, problems
@@ -20,7 +21,7 @@ from autoprog.search.settings import MetricName
 from autoprog.storage.repositories import CohortRepository, StoredAnswer
 from autoprog.storage.stored_files import remove_unreferenced
 
-router = APIRouter(prefix="/v1/cohorts", tags=["cohorts"], responses=problems(401, 403))
+router = APIRouter(prefix="/v1/cohorts", tags=["cohorts"], responses=problems(401, 403, 429, 503, 507))
 
 _BODY: dict[str, Any] = {"requestBody": {"required": True, "content": multipart_body({"spec": CohortSpec})}}
 
@@ -42,6 +43,7 @@ def create_cohort(
     upload: Annotated[Upload, Depends(_upload)],
     context: ContextDependency,
     principal: Writer,
+    _turn: Turn,
     once: CollectingOnceDependency,
 ) -> Response:
     """Take `file` and `spec`; every fault of both is named in one answer."""
@@ -73,7 +75,9 @@ def get_cohort(cohort_id: str, session: ReadSession, principal: Reader) -> Cohor
     summary="Say what a cohort is like in 55 numbers",
     responses=problems(404),
 )
-def get_meta_features(cohort_id: str, context: ContextDependency, principal: Reader) -> MetaFeaturesDocument:
+def get_meta_features(
+    cohort_id: str, context: ContextDependency, principal: Reader, _turn: Turn
+) -> MetaFeaturesDocument:
     """Compute them from the stored cohort: 40 statistical ones, 15 clinical ones."""
     return service.meta_features_document(context, principal.owner_id, cohort_id)
 
@@ -88,6 +92,7 @@ def get_outlook(
     cohort_id: str,
     context: ContextDependency,
     principal: Reader,
+    _turn: Turn,
     metric: Annotated[
         MetricName | None,
         Query(description="of the search, net_benefit at its default thresholds; by default that of the mode"),

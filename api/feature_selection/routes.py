@@ -6,6 +6,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
+from api.computing import Turn
 from api.dependencies import ReadSession, WriteSession
 from api.feature_selection import service
 from api.feature_selection.schemas import (
@@ -24,7 +25,7 @@ from autoprog.storage.repositories import FeatureSelectionRepository, FeatureStr
 router = APIRouter(
     prefix="/v1/feature-selection/streams",
     tags=["feature selection"],
-    responses=problems(401, 403),
+    responses=problems(401, 403, 429, 503, 507),
     route_class=JsonRoute,
 )
 
@@ -140,7 +141,7 @@ def delete_selection(stream_id: str, selection_id: str, session: WriteSession, p
     responses=problems(404, 409, 413, 415, 422),
 )
 def observe_patient(
-    stream_id: str, request: ObservationRequest, principal: Writer, once: CollectingOnceDependency
+    stream_id: str, request: ObservationRequest, principal: Writer, _turn: Turn, once: CollectingOnceDependency
 ) -> Response:
     """Take observations one after another, late ones too; the same again gets the same answer, and is learnt once."""
 

@@ -12,7 +12,7 @@ from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
 from autoprog.storage.repositories import JobRepository
 
-router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=problems(401, 403))
+router = APIRouter(prefix="/v1/jobs", tags=["jobs"], responses=problems(401, 403, 429, 503, 507))
 
 
 @router.get("", operation_id="list_jobs", summary="List jobs, oldest first", responses=problems(422))

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Predictor, Reader, Writer
+from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.idempotency import OnceDependency, answer
 from api.json_route import JsonRoute
@@ -23,7 +24,9 @@ from api.pagination import ListDocument, PageParameters
 from autoprog.storage.repositories import ModelRepository, StoredAnswer, ValidationRepository
 from autoprog.storage.stored_files import remove_unreferenced
 
-router = APIRouter(prefix="/v1/models", tags=["models"], responses=problems(401, 403), route_class=JsonRoute)
+router = APIRouter(
+    prefix="/v1/models", tags=["models"], responses=problems(401, 403, 429, 503, 507), route_class=JsonRoute
+)
 
 
 @router.get("", operation_id="list_models", summary="List models, oldest first", responses=problems(422))
@@ -47,7 +50,7 @@ def get_model(model_id: str, session: ReadSession, principal: Reader) -> ModelDo
     responses=problems(404, 413, 415, 422),
 )
 def predict_with_model(
-    model_id: str, request: PredictionRequest, principal: Predictor, context: ContextDependency
+    model_id: str, request: PredictionRequest, principal: Predictor, _turn: Turn, context: ContextDependency
 ) -> PredictionDocument:
     """Give each patient's risk, stratum, matching rules, and what is unusual in them."""
     with context.database.session(read_only=True) as session:
@@ -74,7 +77,12 @@ def delete_model(model_id: str, context: ContextDependency, principal: Writer) -
     responses=problems(404, 409, 413, 415, 422),
 )
 def recalibrate_model(
-    model_id: str, request: RecalibrationRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+    model_id: str,
+    request: RecalibrationRequest,
+    context: ContextDependency,
+    principal: Writer,
+    _turn: Turn,
+    once: OnceDependency,
 ) -> Response:
     """Meet the cohort's event rate, and the spread of its risks; the model as it was stays, and is the parent."""
 
@@ -94,7 +102,12 @@ def recalibrate_model(
     responses=problems(404, 409, 413, 415, 422),
 )
 def validate_model(
-    model_id: str, request: ValidationRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+    model_id: str,
+    request: ValidationRequest,
+    context: ContextDependency,
+    principal: Writer,
+    _turn: Turn,
+    once: OnceDependency,
 ) -> Response:
     """Give the whole report of performance there, and tell whether the patients are like the model's own."""
 

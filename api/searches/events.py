@@ -8,24 +8,28 @@ import anyio
 from fastapi.concurrency import run_in_threadpool
 from fastapi.sse import ServerSentEvent
 
+from api.auth import Principal
 from api.dependencies import Context
+from api.problems import UnauthorizedError
 from autoprog.errors import NotFoundError
 from autoprog.storage.events import finished_payload
-from autoprog.storage.repositories import SearchRepository
+from autoprog.storage.repositories import KeyRepository, SearchRepository
 from autoprog.storage.tables import SearchEventRow
 
 _POLL_S = 0.3
 _FINISHED = "finished"
 
 
-async def follow_search(context: Context, owner_id: str, search_id: str, after: int) -> AsyncIterator[ServerSentEvent]:
+async def follow_search(
+    context: Context, principal: Principal, search_id: str, after: int
+) -> AsyncIterator[ServerSentEvent]:
     """Tell what happens to a search until it ends.
 
     Parameters
     ----------
     context : Context
         Reads the events; each look is a short transaction in a thread.
-    owner_id : str
+    principal : Principal
         Who asks.
     search_id : str
         The search.
@@ -35,12 +39,13 @@ async def follow_search(context: Context, owner_id: str, search_id: str, after: 
     Yields
     ------
     ServerSentEvent
-        The last one is `finished`, also for a client that has seen it; without one where the search is deleted.
+        The last one is `finished`, also for a client that has seen it; without one where the search is deleted or the
+        key is revoked.
     """
     while True:
         try:
-            events = await run_in_threadpool(_look, context, owner_id, search_id, after)
-        except NotFoundError:
+            events = await run_in_threadpool(_look, context, principal, search_id, after)
+        except (NotFoundError, UnauthorizedError):
             return
         for event in events:
             yield event
@@ -51,8 +56,11 @@ async def follow_search(context: Context, owner_id: str, search_id: str, after: 
             await anyio.sleep(_POLL_S)
 
 
-def _look(context: Context, owner_id: str, search_id: str, after: int) -> list[ServerSentEvent]:
+def _look(context: Context, principal: Principal, search_id: str, after: int) -> list[ServerSentEvent]:
+    owner_id = principal.owner_id
     with context.database.session(read_only=True) as session:
+        if principal.key_id is not None and not KeyRepository(session).is_live(principal.key_id):
+            raise UnauthorizedError("the key was revoked")
         searches = SearchRepository(session)
         search = searches.get(owner_id, search_id)
         # Read second: events of a search that is seen finished here are then complete.

@@ -11,6 +11,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlalchemy.orm import Session
 
 from api.auth import Predictor, Reader, Writer
+from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.idempotency import CollectingOnceDependency, OnceDependency, answer
 from api.json_route import JsonRoute
@@ -36,7 +37,9 @@ from autoprog.search import SearchSettings
 from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository, StoredAnswer
 from autoprog.storage.repositories.evaluations import EvaluationOrder
 
-router = APIRouter(prefix="/v1/searches", tags=["searches"], responses=problems(401, 403), route_class=JsonRoute)
+router = APIRouter(
+    prefix="/v1/searches", tags=["searches"], responses=problems(401, 403, 429, 503, 507), route_class=JsonRoute
+)
 
 _RETRY_AFTER = "1"
 _MULTIPART = multipart_body({"spec": CohortSpec}, {"search": SearchSettings})
@@ -60,6 +63,7 @@ def start_search(
     body: Annotated[Upload, Depends(_body)],
     context: ContextDependency,
     principal: Writer,
+    _turn: Turn,
     once: CollectingOnceDependency,
 ) -> Response:
     """Queue it; follow it at its `Location` or by its events."""
@@ -155,7 +159,7 @@ async def follow(
     last_event_id: Annotated[int, Header(ge=0, lt=2**31, description="where to go on after a break")] = 0,
 ) -> AsyncIterator[ServerSentEvent]:
     """Send `evaluation` and `phase` as they happen, and `finished` at the end."""
-    async for event in follow_search(context, principal.owner_id, search_id, last_event_id):
+    async for event in follow_search(context, principal, search_id, last_event_id):
         yield event
 
 
@@ -222,7 +226,7 @@ def get_decomposition(search_id: str, session: ReadSession, principal: Reader) -
     response_class=HTMLResponse,
     responses=problems(404, 409),
 )
-def get_report(search_id: str, session: ReadSession, principal: Reader) -> HTMLResponse:
+def get_report(search_id: str, session: ReadSession, principal: Reader, _turn: Turn) -> HTMLResponse:
     """Send one self-contained HTML page."""
     page = search_report(session, principal.owner_id, search_id)
     return HTMLResponse(page, headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"})
@@ -235,7 +239,7 @@ def get_report(search_id: str, session: ReadSession, principal: Reader) -> HTMLR
     responses=problems(404, 409, 413, 415, 422),
 )
 def predict_with_search(
-    search_id: str, request: PredictionRequest, principal: Predictor, context: ContextDependency
+    search_id: str, request: PredictionRequest, principal: Predictor, _turn: Turn, context: ContextDependency
 ) -> PredictionDocument:
     """Do the same as the model's own `predictions`."""
     with context.database.session(read_only=True) as session:

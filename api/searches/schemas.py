@@ -66,7 +66,7 @@ class Progress(BaseModel):
     """How far a search has come."""
 
     evaluations: EvaluationCounts
-    elapsed_s: float
+    elapsed_s: float = Field(description="seconds of the budget that are spent: those in which it was worked on")
     eta_s: float | None = Field(description="seconds until the budget is spent; null unless running")
     best_score: float | None = Field(description="in the metric's own direction")
 

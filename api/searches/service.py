@@ -32,6 +32,7 @@ from autoprog.search import SearchSettings, plan_search
 from autoprog.search.settings import MOST_EVALUATIONS
 from autoprog.storage.database import database_now
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository, Tally
+from autoprog.storage.spending import spent_s
 from autoprog.storage.tables import EvaluationRow, SearchRow, SearchStatus
 
 FINISHED = frozenset({SearchStatus.SUCCEEDED, SearchStatus.FAILED, SearchStatus.CANCELLED})
@@ -223,7 +224,7 @@ def _search_document(row: SearchRow, tally: Tally, now: datetime) -> SearchDocum
         failed=sum(account.model_dump().values()),
         budget=settings.budget.evaluations,
     )
-    elapsed_s = 0.0 if row.started_at is None else ((row.finished_at or now) - row.started_at).total_seconds()
+    elapsed_s = spent_s(row, now)
     is_running = row.status == SearchStatus.RUNNING
     return SearchDocument(
         id=row.id,

@@ -10,7 +10,7 @@ from api.space.schemas import SpaceDocument
 from api.space.service import space_document
 from autoprog.space import Space
 
-router = APIRouter(prefix="/v1/space", tags=["space"], responses=problems(401, 403))
+router = APIRouter(prefix="/v1/space", tags=["space"], responses=problems(401, 403, 429, 503, 507))
 
 
 @router.get("", operation_id="get_space", summary="Show every algorithm and its hyperparameters")

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from autoprog.cohort.messages import column_pointer
-from autoprog.cohort.table import Column, Parsed, ReadLimits, Table, name_faults, usable_columns
+from autoprog.cohort.table import Column, Parsed, ReadLimits, Table, name_faults, too_many_columns, usable_columns
 from autoprog.errors import Fault, TooLargeError, UnsupportedMediaError
 
 
@@ -44,13 +44,14 @@ def parse_parquet(data: bytes, limits: ReadLimits) -> Parsed:
 
 def _parse(data: bytes, limits: ReadLimits) -> Parsed:
     with pq.ParquetFile(pa.BufferReader(data)) as file:
-        schema, metadata = file.schema_arrow, file.metadata
+        metadata = file.metadata
+        if metadata.num_columns > limits.columns:  # all else takes time for each of them
+            return Parsed((), None, (too_many_columns(metadata.num_columns, limits),))
+        schema = file.schema_arrow
         n_rows = metadata.num_rows
         n_bytes = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
     names = [name.strip() for name in schema.names]
     faults = name_faults(names, limits)
-    if len(names) > limits.columns:
-        return Parsed(tuple(names), None, tuple(faults))
     if n_rows > limits.rows:
         msg = f"the file has {n_rows:,} rows; at most {limits.rows:,} are read"
         raise TooLargeError(msg)

@@ -88,7 +88,7 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     """
     parsed = read_table(source, limits)
     faults = list(parsed.faults)
-    if parsed.names:
+    if 0 < len(parsed.names) <= limits.columns:
         faults += spec_faults(spec, parsed.names)
     table = parsed.table
     if table is None:

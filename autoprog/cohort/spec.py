@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
+from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from autoprog.cohort.cohort import Mode
 from autoprog.cohort.messages import HALF_A_PAIR, capped, place_of, pointer
@@ -18,8 +17,9 @@ from autoprog.cohort.outcome_spec import (
     VisitLabelSpec,
 )
 from autoprog.cohort.schema import FeatureKind
-from autoprog.cohort.spec_values import FROZEN, MAX_COLUMNS, MAX_NAME, CellValue, ColumnName, ShortText
+from autoprog.cohort.spec_values import FROZEN, MAX_COLUMNS, CellValue, ColumnName, ShortText
 from autoprog.errors import Fault, InvalidInputError
+from autoprog.strict_json import load_strictly
 
 
 class FeatureSpec(BaseModel):
@@ -53,10 +53,7 @@ class CohortSpec(BaseModel):
 
     model_config = FROZEN
 
-    # Not every database can keep a NUL in a text.
-    name: Annotated[
-        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME, pattern=r"^[^\x00]*$")
-    ]
+    name: ColumnName
     mode: Mode = "classification"
     outcome: OutcomeSpec
     features: Annotated[
@@ -148,7 +145,9 @@ def judge_spec(spec: str | bytes | Mapping[str, Any]) -> tuple[CohortSpec | None
         fault, below `/spec`.
     """
     try:
-        decoded = json.loads(spec) if isinstance(spec, str | bytes) else spec
+        decoded = load_strictly(spec, "/spec") if isinstance(spec, str | bytes) else spec
+    except InvalidInputError as error:
+        return None, error.faults
     except (ValueError, RecursionError) as error:
         return None, (Fault("/spec", f"this is no JSON: {error}"),)
     form = _form(decoded)

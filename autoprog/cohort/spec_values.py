@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from typing import Annotated
 
-from pydantic import BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from autoprog.cohort.canonical import canonical_text
+from autoprog.cohort.names import plain
 
 FROZEN = ConfigDict(extra="forbid", frozen=True)
 """What every part of a spec is: closed to unknown keys, and never changed."""
@@ -29,7 +30,9 @@ def _canonical(value: object) -> str:
     return canonical_text(value)
 
 
-ColumnName = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME)]
+ColumnName = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_NAME), AfterValidator(plain)
+]
 CellValue = Annotated[
     str,
     # Next to the type, they also refuse half a surrogate pair, which JSON can spell and no table can hold.

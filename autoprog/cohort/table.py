@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import short
 from autoprog.cohort.messages import count_text, listed
+from autoprog.cohort.names import HIDDEN, is_hidden
 from autoprog.cohort.spec_values import MAX_COLUMNS, MAX_NAME
 from autoprog.errors import Fault
 
@@ -161,11 +162,11 @@ def name_faults(names: Sequence[str], limits: ReadLimits) -> list[Fault]:
     Returns
     -------
     list of Fault
-        Too many columns; names that are empty, too long or used twice.
+        Too many columns; names that are empty, too long, used twice or hold what is not seen.
     """
     faults: list[Fault] = []
     if len(names) > limits.columns:
-        faults.append(Fault("/file", f"the file has {len(names):,} columns; at most {limits.columns:,} are read"))
+        faults.append(too_many_columns(len(names), limits))
     nameless = [i for i, name in enumerate(names, 1) if not name]
     if nameless:
         which = listed((str(i) for i in nameless), len(nameless))
@@ -174,6 +175,10 @@ def name_faults(names: Sequence[str], limits: ReadLimits) -> list[Fault]:
     if long:
         which = listed((str(i) for i in long), len(long))
         faults.append(Fault("/file", f"columns with a name of more than {MAX_NAME} characters: number {which}"))
+    hidden = [i for i, name in enumerate(names, 1) if is_hidden(name)]
+    if hidden:
+        which = listed((str(i) for i in hidden), len(hidden))
+        faults.append(Fault("/file", f"a column's name {HIDDEN}: number {which}"))
     places: dict[str, list[int]] = {}
     for i, name in enumerate(names, 1):
         places.setdefault(name, []).append(i)
@@ -182,6 +187,11 @@ def name_faults(names: Sequence[str], limits: ReadLimits) -> list[Fault]:
         which = listed((f"{short(n, 60)} ({len(at)} times)" for n, at in repeated.items()), len(repeated))
         faults.append(Fault("/file", f"column names must differ; repeated are {which}"))
     return faults
+
+
+def too_many_columns(n: int, limits: ReadLimits) -> Fault:
+    """What is wrong with a file of so many."""
+    return Fault("/file", f"the file has {n:,} columns; at most {limits.columns:,} are read")
 
 
 def usable_columns(names: Sequence[str]) -> dict[str, int]:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort.messages import capped, count_text, listed
+from autoprog.cohort.names import is_hidden
 from autoprog.diagnosis.cells import read_cells
 from autoprog.diagnosis.model import ALGORITHMS, Algorithm, DiagnosisModel, Stop, Ties
 from autoprog.diagnosis.responses import Responses
@@ -28,7 +29,7 @@ MAX_OBJECTS, MAX_QUERIES = 2_000_000, 100_000
 MAX_NAME = 200
 """The most characters of a name."""
 
-_NAME = f"give a name of 1 to {MAX_NAME} characters without NUL"
+_NAME = f"give a name of 1 to {MAX_NAME} characters, none of them for control or direction"
 
 MAX_SEED = 2**63 - 1
 """The largest seed."""
@@ -200,7 +201,7 @@ def _names(
 def _is_name(name: object) -> bool:
     # half a surrogate pair, which JSON can spell, could be written to no file
     is_text = isinstance(name, str) and not any("\ud800" <= letter <= "\udfff" for letter in name)
-    return is_text and 0 < len(str(name).strip()) <= len(str(name)) <= MAX_NAME and "\0" not in str(name)
+    return is_text and 0 < len(str(name).strip()) <= len(str(name)) <= MAX_NAME and not is_hidden(str(name))
 
 
 def _groups(

@@ -10,6 +10,7 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
+import dask
 from distributed import Client, LocalCluster
 
 from autoprog.engine.call_queue import ANSWER_S, DaskCallQueue, count_slots
@@ -75,15 +76,18 @@ class DaskEngine:
             Its children are still starting, for a few seconds; calls wait for them.
         """
         configure_dask()
-        cluster = LocalCluster(
-            processes=False,
-            n_workers=1,
-            threads_per_worker=slots,
-            memory_limit=0,
-            dashboard_address=HTTP_ADDRESS,
-            worker_dashboard_address=HTTP_ADDRESS,
-            plugins=(Children(slots, preload),),
-        )
+        # Scheduler and worker live and die together. A process that was suspended for longer than the scheduler waits
+        # for a sign of its worker, as with a laptop's lid, would give up the only one that it has.
+        with dask.config.set({"distributed.scheduler.worker-ttl": None}):
+            cluster = LocalCluster(
+                processes=False,
+                n_workers=1,
+                threads_per_worker=slots,
+                memory_limit=0,
+                dashboard_address=HTTP_ADDRESS,
+                worker_dashboard_address=HTTP_ADDRESS,
+                plugins=(Children(slots, preload),),
+            )
         return cls(cluster.scheduler_address, cluster=cluster)
 
     @classmethod

@@ -10,20 +10,11 @@ import importlib
 import os
 from multiprocessing import spawn
 
-LIBRARIES = (
-    "numpy",
-    "pandas",
-    "pyarrow.parquet",
-    "scipy.stats",
-    "sklearn.ensemble",
-    "xgboost",
-    "lightgbm",
-    "torch",
+from autoprog.libraries import LIBRARIES
+
+_MODULES = (
+    *LIBRARIES,
     "torch._dynamo",  # by the first optimizer of a process: a second, and 70 MiB of the call's limit
-    "gpytorch",
-    "sksurv.ensemble",
-    "sksurv.linear_model",
-    "skops.io",
     "autoprog.engine.child",
     "autoprog.search.work",
 )
@@ -39,7 +30,7 @@ for _name in ("_fixup_main_from_name", "_fixup_main_from_path"):
     if hasattr(spawn, _name):
         setattr(spawn, _name, _skip)
 
-for _name in LIBRARIES:
+for _name in _MODULES:
     importlib.import_module(_name)
 
 # The fork server ends when its parent is gone, and its children with it: at once, without tearing down what it loaded.

@@ -66,14 +66,14 @@ _MARGIN = 1.3
 class Clock:
     """Tells when a search must turn from exploring to delivering.
 
-    It starts when the search was first started, whoever runs it now.
+    It counts what was worked on the search, whoever runs it now.
 
     Parameters
     ----------
     budget_s : float
-        Seconds from the start to the delivered model.
+        Seconds of work from the start to the delivered model.
     elapsed_s : float
-        Seconds that have passed.
+        Seconds that are spent.
     slots : int
         Fits at once, as far as it is known yet; see `count`.
     n_patients : int

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,35 +13,22 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import (
-    Connection,
-    Engine,
-    NullPool,
-    Pool,
-    create_engine,
-    event,
-    func,
-    inspect,
-    literal,
-    make_url,
-    select,
-)
+from sqlalchemy import func, inspect, literal, make_url, select
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.orm import Session
-from sqlalchemy.pool import ConnectionPoolEntry
 
 from autoprog.errors import StoreUnavailableError
+from autoprog.storage.connections import connect_migration, connect_readers, connect_writers
+from autoprog.storage.private import make_file
+from autoprog.storage.room import full, has_room
 from autoprog.storage.tables import Base
 
-_BUSY_TIMEOUT_MS = 10_000
-_MIGRATION_TIMEOUT_MS = 120_000  # for another process that migrates, on a busy machine
-_TURN_TIMEOUT_S = 30.0
 # SQLite counts these among the faults of its operation too: no such table; a write in a session that only reads.
 _STATEMENT_FAULTS = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY})
 _PRIMARY = 0xFF  # the bits of SQLite's extended codes that hold the primary one
+_DISK_FULL = "53100"  # of PostgreSQL
 _MIGRATION_LOCK = 7_242_001  # the number of an advisory lock that nobody else takes
 
 
@@ -55,12 +39,14 @@ class Database:
     ----------
     url : str
         SQLAlchemy URL: `sqlite:///FILE` or `postgresql+psycopg://USER@HOST/NAME`.
+    connections : int
+        Most connections of this process to PostgreSQL, at least 2.
     """
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, connections: int = 30) -> None:
         self.url = url
-        self._writer = _connect(url)
-        self._reader = self._writer.execution_options(postgresql_readonly=True, sqlite_read_only=True)
+        # Apart: readers who wait for a table that is locked keep no writer, and no heartbeat, from a connection.
+        self._reader, self._writer = connect_readers(url, connections), connect_writers(url, connections)
 
     @contextmanager
     def session(self, *, read_only: bool = False) -> Iterator[Session]:
@@ -84,6 +70,8 @@ class Database:
         StoreUnavailableError
             Where the database cannot be reached, a connection or a lock cannot be had in time, or a deadlock was
             broken: nothing of the block is written, unless the connection broke off while that was committed.
+        StorageFullError
+            Where its disk is full.
         """
         engine = self._reader if read_only else self._writer
         try:
@@ -91,8 +79,11 @@ class Database:
                 yield session
         except (InterfaceError, OperationalError, PoolTimeoutError) as error:
             cause = getattr(error, "orig", error)
-            if getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_OK) & _PRIMARY in _STATEMENT_FAULTS:
+            code = getattr(cause, "sqlite_errorcode", sqlite3.SQLITE_OK) & _PRIMARY
+            if code in _STATEMENT_FAULTS:
                 raise
+            if code == sqlite3.SQLITE_FULL or getattr(cause, "sqlstate", None) == _DISK_FULL:
+                raise full(cause) from error
             msg = f"the database cannot be used: {' '.join(str(cause).split())}"
             raise StoreUnavailableError(msg) from error
 
@@ -100,6 +91,11 @@ class Database:
         """The database's time. Raises StoreUnavailableError."""
         with self.session(read_only=True) as session:
             return database_now(session)
+
+    def has_room(self) -> bool:
+        """Whether rows can be written, as far as that can be seen from here: where the database is a file."""
+        location = make_url(self.url)
+        return location.get_backend_name() != "sqlite" or has_room(Path(location.database or "."))
 
     def is_migrated(self) -> bool:
         """Whether the tables are those that this version works with."""
@@ -117,11 +113,10 @@ class Database:
         """
         location = make_url(self.url)
         if location.get_backend_name() == "sqlite" and location.database:
-            Path(location.database).parent.mkdir(parents=True, exist_ok=True)
+            make_file(Path(location.database))  # SQLite gives its other files the same rights
         config = Config()
         config.set_main_option("script_location", str(_scripts()).replace("%", "%%"))
-        # Rebuilding a table, as SQLite needs it for most changes, drops the old one and its children with it.
-        engine = _connect(self.url, migrates=True, poolclass=NullPool)
+        engine = connect_migration(self.url)
         with engine.begin() as connection:
             if connection.dialect.name == "postgresql":
                 connection.execute(select(func.pg_advisory_xact_lock(_MIGRATION_LOCK)))
@@ -131,6 +126,7 @@ class Database:
 
     def close(self) -> None:
         """Close the pooled connections."""
+        self._reader.dispose()
         self._writer.dispose()
 
 
@@ -198,65 +194,3 @@ def _scripts() -> Path:
     package = Path(__file__).parents[1]
     inside_wheel = package / "_migrations"
     return inside_wheel if inside_wheel.is_dir() else package.parent / "migrations"
-
-
-def _connect(url: str, *, migrates: bool = False, poolclass: type[Pool] | None = None) -> Engine:
-    # PostgreSQL refuses NaN within JSON; so it must not slip in on SQLite either.
-    serializer = partial(json.dumps, allow_nan=False)
-    engine = create_engine(
-        url,
-        json_serializer=serializer,
-        pool_pre_ping=True,
-        poolclass=poolclass,
-        hide_parameters=True,  # an error's text ends in logs, where no row may
-    )
-    if engine.dialect.name == "sqlite":
-        event.listen(engine, "connect", partial(_prepare_sqlite, migrates=migrates))
-        turns = _Turns()
-        event.listen(engine, "begin", turns.begin)
-        event.listen(engine, "commit", turns.end)
-        event.listen(engine, "rollback", turns.end)
-    return engine
-
-
-def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry, *, migrates: bool) -> None:
-    connection.isolation_level = None  # the driver must not begin transactions of its own: `_Turns` does
-    cursor = connection.cursor()
-    cursor.execute(f"PRAGMA busy_timeout = {_MIGRATION_TIMEOUT_MS if migrates else _BUSY_TIMEOUT_MS}")
-    cursor.execute("PRAGMA journal_mode = WAL")
-    cursor.execute("PRAGMA synchronous = NORMAL")
-    cursor.execute(f"PRAGMA foreign_keys = {int(not migrates)}")
-    cursor.close()
-
-
-class _Turns:
-    """Lets the writers of a process wait for each other in line.
-
-    SQLite itself lets a writer who has to wait look again now and then: of two hundred at once some look in vain until
-    their time is over, while others who came later are served.
-    """
-
-    _MINE = "autoprog_turn"
-
-    def __init__(self) -> None:
-        self._turn = threading.Lock()
-
-    def begin(self, connection: Connection) -> None:
-        """Begin a transaction; a writer takes SQLite's lock at once: one that has read before cannot wait for it."""
-        read_only = connection.get_execution_options().get("sqlite_read_only", False)
-        connection.exec_driver_sql(f"PRAGMA query_only = {int(read_only)}")
-        if read_only:
-            connection.exec_driver_sql("BEGIN")
-            return
-        # Who has waited in vain tries all the same: SQLite then says what is wrong.
-        connection.info[self._MINE] = self._turn.acquire(timeout=_TURN_TIMEOUT_S)
-        try:
-            connection.exec_driver_sql("BEGIN IMMEDIATE")
-        except BaseException:
-            self.end(connection)
-            raise
-
-    def end(self, connection: Connection) -> None:
-        """Let the next writer begin."""
-        if connection.info.pop(self._MINE, False):
-            self._turn.release()

@@ -14,6 +14,8 @@ from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
 from autoprog.errors import ArtifactError
+from autoprog.storage.private import make_folder, opener
+from autoprog.storage.room import full, has_room, is_full
 
 Kind = Literal[
     "cohorts", "models", "diagnosis_models", "diagnosis_trees", "test_selection_arms", "test_selection_tables"
@@ -75,6 +77,11 @@ class Files:
         -------
         str
             The SHA-256 under which it is found again.
+
+        Raises
+        ------
+        StorageFullError
+            If the disk is full.
         """
         sha256 = self.digest(content)
         path = self._path(kind, sha256)
@@ -132,6 +139,10 @@ class Files:
         """
         return str(self._filesystem.unstrip_protocol(self._path(kind, sha256)))
 
+    def has_room(self) -> bool:
+        """Whether a file can be stored, as far as that can be seen from here: in a folder."""
+        return not isinstance(self._filesystem, LocalFileSystem) or has_room(Path(self._root))
+
     def has(self, file: StoredFile) -> bool:
         """Whether a file is there, and its signature where it needs one; what they hold is not looked at."""
         path = self._path(file.kind, file.sha256)
@@ -169,10 +180,15 @@ class Files:
             raise ArtifactError(missing) from None
 
     def _write(self, path: str, content: bytes) -> None:
-        if isinstance(self._filesystem, LocalFileSystem):
-            _write_durably(Path(path), content)
-        else:
-            self._filesystem.pipe_file(path, content)  # an object appears as a whole or not at all
+        try:
+            if isinstance(self._filesystem, LocalFileSystem):
+                _write_durably(Path(path), content)
+            else:
+                self._filesystem.pipe_file(path, content)  # an object appears as a whole or not at all
+        except OSError as error:
+            if is_full(error):
+                raise full(error) from error
+            raise
 
 
 def _signature_path(path: str) -> str:
@@ -180,10 +196,10 @@ def _signature_path(path: str) -> str:
 
 
 def _write_durably(path: Path, content: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     try:
-        with temporary.open("wb") as file:
+        with open(temporary, "wb", opener=opener) as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())  # the row that names the file must not outlive it in a power failure

@@ -5,13 +5,15 @@ A runner holds a search by a lease and a fencing token, see `autoprog.storage.le
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import select
 from sqlalchemy.orm import Session, undefer
 
+from autoprog.errors import LeaseLostError
 from autoprog.evaluation import Evaluation
 from autoprog.metalearning import CohortStatistics
 from autoprog.optimizer import Proposal, Start
@@ -22,7 +24,7 @@ from autoprog.space import Configuration
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.events import append_event, evaluation_payload, finished_payload
 from autoprog.storage.files import Files
-from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_oldest
+from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_next
 from autoprog.storage.repositories import CohortStatisticsRepository, ModelRepository
 from autoprog.storage.repositories.cohort_statistics import shares
 from autoprog.storage.serialization import (
@@ -31,6 +33,7 @@ from autoprog.storage.serialization import (
     proposal_from_json,
     proposal_to_json,
 )
+from autoprog.storage.spending import begin, count, spent_s
 from autoprog.storage.stored_files import store_file
 from autoprog.storage.tables import CohortRow, EvaluationRow, ProposalRow, SearchRow, SearchStatus
 
@@ -44,28 +47,38 @@ class DatabaseStore:
         Holds the rows.
     files : Files
         Holds cohorts and models.
+    most_running : int or None
+        Searches of one owner that run at a time; None for any number.
     """
 
-    def __init__(self, database: Database, files: Files) -> None:
+    def __init__(self, database: Database, files: Files, *, most_running: int | None = None) -> None:
         self._database = database
         self._files = files
+        self._most_running = most_running
 
     def claim(self, runner_id: str, lease_s: float) -> Claim | None:
-        """Take the oldest search that is queued, or running with an expired lease; None if there is none."""
+        """Take the search that is next, queued or running with an expired lease; None without one, or room."""
+        if not (self._files.has_room() and self._database.has_room()):
+            return None
         with self._database.session() as session:
-            taken = take_oldest(session, SearchRow, runner_id, lease_s)
+            taken = take_next(session, SearchRow, runner_id, lease_s, most_running=self._most_running)
+            if taken is not None:
+                begin(session.get_one(SearchRow, taken.id), database_now(session))
         return None if taken is None else Claim(taken.id, taken.token, taken.losses)
 
     def heartbeat(self, claim: Claim, lease_s: float) -> bool:
         """Extend the lease; True if the client asked to cancel. Raises LeaseLostError."""
         with self._database.session() as session:
-            search = _hold(session, claim)
-            search.lease_until = database_now(session) + timedelta(seconds=lease_s)
+            search, now = _hold(session, claim), database_now(session)
+            count(search, now)
+            search.lease_until = now + timedelta(seconds=lease_s)
             return search.cancel_requested_at is not None
 
     def release(self, claim: Claim) -> None:
         """Let another runner go on at once; does nothing when the lease is lost already."""
-        with self._database.session() as session:
+        with suppress(LeaseLostError), self._database.session() as session:
+            count(_hold(session, claim), database_now(session))
+            session.flush()
             give_back(session, SearchRow, claim.search_id, claim.token)
 
     def load(self, claim: Claim) -> SearchState:
@@ -90,7 +103,7 @@ class DatabaseStore:
                 proposals=tuple(proposal_from_json(row.batch, row.document) for row in proposals),
                 evaluations=tuple(evaluation_from_row(row) for row in evaluations),
                 inherited_batches=search.inherited_batches,
-                elapsed_s=_elapsed_s(search, database_now(session)),
+                elapsed_s=spent_s(search, database_now(session)),
             )
 
     def record_phase(self, claim: Claim, phase: Phase) -> None:
@@ -192,12 +205,9 @@ def _end(session: Session, search: SearchRow, status: SearchStatus, *, model_id:
         start = Start.from_json(search.start)
         portfolio = tuple(c for c in start.portfolio if c.key in own)
         search.start = Start(portfolio, trust=start.trust, n_cohorts=start.n_cohorts).to_json()
+    count(search, database_now(session))
     end_lease(session, search)
     append_event(session, search.id, "finished", finished_payload(search, model_id=model_id))
-
-
-def _elapsed_s(search: SearchRow, now: datetime) -> float:
-    return 0.0 if search.started_at is None else (now - search.started_at).total_seconds()
 
 
 def _model_document(result: SearchResult) -> dict[str, Any]:

@@ -114,6 +114,7 @@ class OwnerRow(Base):
     id: Mapped[str] = mapped_column(_ID, primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)
     created_at: Mapped[datetime]
+    served_at: Mapped[datetime | None]  # when a runner last took a search or a job of this owner
 
 
 class ApiKeyRow(Base):
@@ -203,6 +204,8 @@ class SearchRow(OwnedRow):
     runner_id: Mapped[str | None] = mapped_column(String(200))
     lease_until: Mapped[datetime | None]
     losses: Mapped[int] = mapped_column(default=0)  # leases that ran out since the last evaluation was written
+    spent_s: Mapped[float] = mapped_column(default=0.0)  # of the budget, until `heard_at`; see `storage.spending`
+    heard_at: Mapped[datetime | None]  # the last sign of life of whoever worked on it
     cancel_requested_at: Mapped[datetime | None]
     warnings: Mapped[list[str]]
     start: Mapped[Document | None]  # what earlier cohorts had taught when it began; after its end, what is shown of it
@@ -355,6 +358,9 @@ class IdempotencyKeyRow(Base):
     route: Mapped[str] = mapped_column(String(200), primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
     body_sha256: Mapped[str] = mapped_column(_SHA256)
+    attempt: Mapped[str | None] = mapped_column(_ID)  # which of the requests that were sent with the key works on it
+    lease_until: Mapped[datetime | None]  # while it works: when it is to be taken for dead
+    subject_id: Mapped[str | None] = mapped_column(_ID)  # the resource that the answer tells of, of whatever table
     status: Mapped[int | None]
     headers: Mapped[Document | None]
     body: Mapped[bytes | None]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 import uvicorn
@@ -62,11 +63,11 @@ def client_of(database: Database, keyed_app: FastAPI) -> MakeClient:
     return make
 
 
-@pytest.fixture
-def port(local_app: FastAPI) -> Iterator[int]:
-    """A real server on a free port."""
+@contextmanager
+def serving(app: FastAPI) -> Iterator[int]:
+    """A real server; its port."""
     listener = socket.create_server(("127.0.0.1", 0))
-    server = uvicorn.Server(uvicorn.Config(local_app, log_level="critical", ws="none"))
+    server = uvicorn.Server(uvicorn.Config(app, log_level="critical", ws="none"))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
     thread.start()
     yield int(listener.getsockname()[1])
@@ -74,6 +75,13 @@ def port(local_app: FastAPI) -> Iterator[int]:
     thread.join(20)
     listener.close()
     assert not thread.is_alive(), "the server still waits for a request"
+
+
+@pytest.fixture
+def port(local_app: FastAPI) -> Iterator[int]:
+    """A real server on a free port."""
+    with serving(local_app) as port:
+        yield port
 
 
 @pytest.fixture

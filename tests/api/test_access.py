@@ -201,6 +201,25 @@ def test_a_page_of_another_origin_is_refused(local_app: FastAPI, origin: str) ->
     assert client.get("/v1/cohorts").json()["items"] == []
 
 
+@pytest.mark.parametrize("name", ["Forwarded", "Via", "X-Forwarded-For", "X-Forwarded-Proto", "X-Real-IP"])
+def test_a_local_server_takes_nothing_from_a_proxy(local_app: FastAPI, name: str) -> None:
+    client = TestClient(local_app, base_url=LOCAL)
+    response = client.get("/v1/cohorts", headers={name: "for=10.0.0.7"})
+    assert (response.status_code, response.json()["type"]) == (403, "/problems/forbidden")
+    assert "autoprog keys create" in response.json()["detail"]
+
+
+def test_once_there_is_a_key_a_local_server_asks_for_one(database: Database, client: TestClient) -> None:
+    assert client.get("/v1/cohorts").status_code == 200
+    with database.session() as session:
+        row, key = KeyRepository(session).create("local", ("read",))
+    assert client.get("/v1/cohorts").status_code == 401
+    assert client.get("/v1/cohorts", headers={"Authorization": f"Bearer {key}"}).status_code == 200
+    with database.session() as session:
+        KeyRepository(session).revoke(row.id)
+    assert client.get("/v1/cohorts").status_code == 401  # the last key that goes opens nothing
+
+
 def test_a_server_with_keys_answers_to_any_name(client_of: MakeClient) -> None:
     headers = {"Host": "models.hospital.example", "Origin": "https://hospital.example"}
     assert client_of("ada").get("/v1/cohorts", headers=headers).status_code == 200

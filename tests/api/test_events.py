@@ -6,11 +6,15 @@ import json
 import socket
 import threading
 
+import httpx2
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from autoprog.evaluation import Status
-from tests.api.conftest import MakeClient
+from autoprog.storage.database import Database
+from autoprog.storage.repositories import KeyRepository
+from tests.api.conftest import MakeClient, serving
 from tests.api.searching import Driver, make_search
 
 Event = tuple[str, int, dict[str, object]]
@@ -121,3 +125,17 @@ def test_a_quiet_stream_is_kept_open(client: TestClient, port: int, monkeypatch:
             chunk = follower.recv(1000)
             assert chunk, "the server ended the stream"
             received += chunk
+
+
+def test_a_stream_ends_with_its_key(database: Database, keyed_app: FastAPI, client_of: MakeClient) -> None:
+    ada = client_of("ada")
+    search = make_search(ada)
+    with serving(keyed_app) as port:
+        stream = httpx2.stream(
+            "GET", f"http://127.0.0.1:{port}/v1/searches/{search['id']}/events", headers=ada.headers, timeout=30
+        )
+        with stream as response:
+            assert response.status_code == 200
+            with database.session() as session:
+                KeyRepository(session).revoke(ada.headers["authorization"].split("_")[1])
+            assert [line for line in response.iter_lines() if line.startswith("event")] == []

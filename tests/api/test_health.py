@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from api import create_app
+from api import create_app, create_operations
 from autoprog.errors import EngineUnavailableError
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
-from tests.api.conftest import MakeClient
+from tests.api.conftest import LOCAL, MakeClient
 from tests.api.searching import make_cohort
 
 
@@ -69,3 +69,17 @@ def test_metrics_name_routes_and_no_resources(client_of: MakeClient) -> None:
     text = client.get("/metrics").text
     assert 'handler="/v1/cohorts/{cohort_id}"' in text
     assert cohort["id"] not in text
+
+
+def test_operators_may_look_elsewhere(database: Database, files: Files) -> None:
+    app = create_app(Settings(), database, files, local_owner=True, operations_apart=True)
+    client, operator = TestClient(app, base_url=LOCAL), TestClient(create_operations(app))
+    assert client.get("/v1/cohorts").status_code == 200
+    for path in ("/metrics", "/docs", "/openapi.json"):
+        assert client.get(path).status_code == 404, path
+        assert operator.get(path).status_code == 200, path
+    assert 'handler="/v1/cohorts"' in operator.get("/metrics").text
+    assert "/v1/cohorts" in operator.get("/openapi.json").json()["paths"]
+    assert operator.get("/v1/cohorts").status_code == 404
+    for each in (client, operator):
+        assert each.get("/livez").status_code == each.get("/readyz").status_code == 200

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import threading
+import time
 
 import pytest
 from fastapi.testclient import TestClient
 from httpx2 import Response
+from sqlalchemy import select
 
 import api.cohorts.service
+import api.idempotency
 from autoprog.errors import ArtifactError
+from autoprog.storage.database import Database
+from autoprog.storage.repositories import idempotency
+from autoprog.storage.tables import IdempotencyKeyRow
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import MODELS, make_model
 from tests.api.searching import SMALL, SMALL_SPEC, SPEC, make_cohort, multipart, table
@@ -142,6 +148,8 @@ def test_a_second_request_does_not_overtake_the_first(client: TestClient, monkey
         return read(*arguments)  # type: ignore[arg-type]
 
     monkeypatch.setattr(api.cohorts.service, "read_cohort", slow)
+    for module in (api.idempotency, idempotency):
+        monkeypatch.setattr(module, "LEASE_S", 0.6)
     answers: list[int] = []
     first = threading.Thread(
         target=lambda: answers.append(client.post("/v1/cohorts", files=multipart(), headers=KEY).status_code)
@@ -149,6 +157,7 @@ def test_a_second_request_does_not_overtake_the_first(client: TestClient, monkey
     first.start()
     try:
         assert started.wait(30)
+        time.sleep(1.5)  # it outlasts its lease
         second = client.post("/v1/cohorts", files=multipart(), headers=KEY)
         assert (second.status_code, second.json()["type"]) == (409, "/problems/conflict")
     finally:
@@ -212,3 +221,36 @@ def test_a_key_that_cannot_be_kept_is_a_fault(client: TestClient, key: str) -> N
     response = client.post("/v1/cohorts", files=multipart(), headers={"Idempotency-Key": key})
     assert response.status_code == 422
     assert response.json()["errors"][0]["pointer"] == "/headers/idempotency-key"
+
+
+def kept_about(database: Database, resource_id: str) -> list[str]:
+    """Routes whose kept answers name a resource."""
+    with database.session(read_only=True) as session:
+        rows = session.scalars(select(IdempotencyKeyRow).order_by(IdempotencyKeyRow.created_at)).all()
+        return [row.route for row in rows if resource_id.encode() in (row.body or b"") or resource_id in row.route]
+
+
+def test_no_answer_outlives_what_it_tells_of(client: TestClient, database: Database) -> None:
+    cohort = client.post("/v1/cohorts", files=multipart(), headers=KEY).json()
+    other = client.post("/v1/cohorts", files=multipart(), headers={"Idempotency-Key": "other"}).json()
+    search = client.post("/v1/searches", json={"cohort_id": cohort["id"]}, headers=KEY).json()
+    refused = client.post(f"/v1/searches/{search['id']}/continuations", json={"time_s": 60}, headers=KEY)
+    assert refused.status_code == 409
+    assert len(kept_about(database, cohort["id"])) == 2
+    assert len(kept_about(database, search["id"])) == 2
+    assert client.delete(f"/v1/cohorts/{cohort['id']}").status_code == 204
+    assert kept_about(database, cohort["id"]) == kept_about(database, search["id"]) == []
+    assert kept_about(database, other["id"]) == ["POST /v1/cohorts"]
+    again = client.post("/v1/cohorts", files=multipart(), headers=KEY)
+    assert again.status_code == 201
+    assert again.json()["id"] != cohort["id"]
+
+
+def test_no_answer_outlives_a_session_or_its_model(client: TestClient, database: Database) -> None:
+    model = make_model(client)
+    opened = [client.post(f"{MODELS}/{model['id']}/sessions", headers={"Idempotency-Key": key}).json() for key in "ab"]
+    assert [len(kept_about(database, each["id"])) for each in opened] == [1, 1]
+    assert client.delete(f"/v1/diagnosis/sessions/{opened[0]['id']}").status_code == 204
+    assert [len(kept_about(database, each["id"])) for each in opened] == [0, 1]
+    assert client.delete(f"{MODELS}/{model['id']}").status_code == 204
+    assert kept_about(database, opened[1]["id"]) == []

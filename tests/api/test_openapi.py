@@ -62,7 +62,7 @@ def test_headers_that_clients_act_on_are_described(document: dict[str, Any]) -> 
         names = {each["name"].lower() for each in operation.get("parameters", [])}
         for status, response in operation["responses"].items():
             headers = response.get("headers", {})
-            assert ("Retry-After" in headers) == (status in {"202", "429"})
+            assert ("Retry-After" in headers) == (status in {"202", "429", "503"})
             assert ("Idempotency-Replayed" in headers) == ("idempotency-key" in names and status < "300")
 
 

@@ -40,7 +40,7 @@ def test_a_search_too_many_is_put_off(client_of: MakeClient, driver: Driver) -> 
 
 def test_jobs_wait_in_the_same_queue(client_of: MakeClient, driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("api.diagnosis.models.service.MAX_CELLS_AT_ONCE", 0)
-    monkeypatch.setattr("api.test_selection.replays.service.MAX_STEPS_AT_ONCE", 0)
+    monkeypatch.setattr("api.test_selection.replays.service.MAX_SECONDS_AT_ONCE", 0)
     ada = client_of("ada")
     search = make_search(ada)
     driver.run(Status.SUCCEEDED)

@@ -53,7 +53,7 @@ def test_a_long_one_takes_a_job(client: TestClient, runner: JobRunner, monkeypat
     url = f"{PROBLEMS}/{problem['id']}/replays"
     body = {**BODY, "rounds": 300, "repetitions": 2, "order": "resampled"}
     at_once = made(client.post(url, json=body), 200)
-    monkeypatch.setattr("api.test_selection.replays.service.MAX_STEPS_AT_ONCE", 500)
+    monkeypatch.setattr("api.test_selection.replays.service.MAX_SECONDS_AT_ONCE", 0.01)
     response = client.post(url, json=body)
     queued = made(response, 202)
     assert response.headers["location"] == f"{url}/{queued['id']}"

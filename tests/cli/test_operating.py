@@ -34,6 +34,10 @@ DATABASES = "--database, AUTOPROG_DATABASE: give sqlite:///FILE or postgresql+ps
         ("db upgrade --database postgresql+psycopg://x:secret@127.0.0.1:1/no", "the database cannot be used: "),
         ("db upgrade --database sqlite:///words.txt", "the database cannot be used: file is not a database"),
         ("serve --host 0.0.0.0", "refusing to serve on 0.0.0.0 without API keys: make one with `autoprog keys create`"),
+        (
+            "serve --require-keys",
+            "refusing to serve on 127.0.0.1 without API keys: make one with `autoprog keys create`",
+        ),
         ("runner --scheduler scheduler:8786", "scheduler: give tcp://HOST:PORT or tls://HOST:PORT"),
         ("worker --scheduler scheduler", "scheduler: give tcp://HOST:PORT or tls://HOST:PORT"),
         ("keys create --owner a --scopes root", "unknown scopes root; known are read, write, predict"),

@@ -203,3 +203,14 @@ def test_containers_run_without_privileges(compose: dict[str, Any], name: str) -
     assert service["cap_drop"] == ["ALL"]
     assert service["security_opt"] == ["no-new-privileges:true"]
     assert not {"privileged", "user", "cap_add"} & set(service)
+
+
+@pytest.mark.parametrize("service", [*OURS, "postgres"])
+def test_a_container_is_bounded_and_writes_to_volumes_alone(compose: dict[str, Any], service: str) -> None:
+    given = compose["services"][service]
+    assert given["read_only"] is True
+    assert given["tmpfs"]
+    assert given["pids_limit"] <= 1024
+    assert given["mem_limit"]
+    assert given["logging"]["options"]["max-size"]
+    assert given["security_opt"] == ["no-new-privileges:true"]

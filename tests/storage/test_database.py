@@ -17,7 +17,7 @@ from sqlalchemy.orm import undefer
 from autoprog.errors import StoreUnavailableError
 from autoprog.evaluation import Status
 from autoprog.metalearning import meta_features
-from autoprog.storage import database as database_module
+from autoprog.storage import connections
 from autoprog.storage.database import Database, database_now, insert_if_absent
 from autoprog.storage.ids import is_id, new_id
 from autoprog.storage.repositories import CohortStatisticsRepository, DiagnosisModelRepository
@@ -84,7 +84,7 @@ def test_a_lock_that_cannot_be_had_in_time_is_no_fault_of_the_work(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of two processes on one database."""
-    monkeypatch.setattr(database_module, "_BUSY_TIMEOUT_MS", 0)
+    monkeypatch.setattr(connections, "_BUSY_TIMEOUT_MS", 0)
     other = Database(database.url)
 
     def wait_in_vain() -> None:
@@ -100,6 +100,22 @@ def test_a_lock_that_cannot_be_had_in_time_is_no_fault_of_the_work(
     assert isinstance(caught.value.__cause__, OperationalError)
     other.close()
     assert owner_names(database) == ["a"]
+
+
+def test_who_waits_for_postgresql_waits_for_so_long(database: Database) -> None:
+    if database.url.startswith("sqlite"):
+        pytest.skip("SQLite has no such settings")
+    own = Database(f"{database.url}?connect_timeout=9&options=-c%20lock_timeout%3D9s")
+
+    def shown(of: Database, *, read_only: bool) -> list[str]:
+        names = ("lock_timeout", "statement_timeout", "idle_in_transaction_session_timeout")
+        with of.session(read_only=read_only) as session:
+            return [str(session.scalar(text(f"SHOW {name}"))) for name in names]
+
+    assert shown(database, read_only=True) == ["2s", "30s", "1min"]
+    assert shown(database, read_only=False) == ["5s", "1min", "1min"]
+    assert shown(own, read_only=True) == ["9s", "30s", "1min"]
+    own.close()
 
 
 def test_a_connection_that_breaks_off_is_made_anew(database: Database) -> None:
@@ -235,7 +251,7 @@ def test_evaluations_lose_their_key_and_nothing_else(empty_database: Database) -
             id=search_id, owner_id=owner_id, cohort_id=add_cohort(session, owner_id).id, settings={}, warnings=[],
             status="queued", token=0, losses=0, created_at=database_now(session),
         )  # fmt: skip
-        newer = {"continues_id", "inherited_batches"}
+        newer = {"continues_id", "inherited_batches", "spent_s", "heard_at"}
         of_search = [column(each.name, each.type) for each in SearchRow.__table__.columns if each.name not in newer]
         values = {each.name: getattr(row, each.name) for each in of_search}
         session.execute(table("search", *of_search).insert().values(**values))

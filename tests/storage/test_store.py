@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 
 import numpy as np
 import pytest
-from sqlalchemy import select, update
+from sqlalchemy import select
 from sqlalchemy.orm import undefer
 
 from autoprog.errors import ConflictError, LeaseLostError
@@ -20,6 +21,9 @@ from autoprog.storage.store import DatabaseStore
 from autoprog.storage.tables import CohortRow, EvaluationRow, ModelRow, ProposalRow, SearchEventRow, SearchRow
 from tests.storage.support import (
     SHA256,
+    add_cohort,
+    add_owner,
+    add_search,
     make_configuration,
     make_evaluation,
     make_proposal,
@@ -81,6 +85,44 @@ def test_searches_are_claimed_oldest_first_and_each_once(database: Database, sto
     claims = [take(store) for _ in ids]
     assert [claim.search_id for claim in claims] == ids
     assert {claim.token for claim in claims} == {1}
+    assert store.claim("other", LONG) is None
+
+
+def queue_of(database: Database, owner: str, n: int) -> list[str]:
+    with database.session() as session:
+        owner_id = add_owner(session, owner)
+        cohort = add_cohort(session, owner_id)
+        return [add_search(session, owner_id, cohort.id).id for _ in range(n)]
+
+
+def test_owners_take_turns_however_long_one_s_queue_is(database: Database, store: DatabaseStore) -> None:
+    ada, bob, cy = (queue_of(database, owner, n) for owner, n in (("ada", 4), ("bob", 2), ("cy", 1)))
+    taken = []
+    for _ in range(7):  # one runner: each ends before the next is taken
+        claim = take(store)
+        taken.append(claim.search_id)
+        store.fail(claim, "search-failed", "")
+    assert taken == [ada[0], bob[0], cy[0], ada[1], bob[1], ada[2], ada[3]]
+
+
+def test_whoever_has_fewest_running_is_next(database: Database, store: DatabaseStore) -> None:
+    ada, bob = queue_of(database, "ada", 3), queue_of(database, "bob", 3)
+    claims = [take(store) for _ in range(4)]
+    assert [claim.search_id for claim in claims] == [ada[0], bob[0], ada[1], bob[1]]
+    store.fail(claims[3], "search-failed", "")
+    store.fail(claims[1], "search-failed", "")
+    assert take(store).search_id == bob[2]
+    assert take(store).search_id == ada[2]
+
+
+def test_one_owner_has_no_more_running_than_may_be(database: Database, files: Files) -> None:
+    store = DatabaseStore(database, files, most_running=1)
+    ada, bob = queue_of(database, "ada", 2), queue_of(database, "bob", 1)
+    claims = [take(store), take(store)]
+    assert [claim.search_id for claim in claims] == [ada[0], bob[0]]
+    assert store.claim("other", LONG) is None
+    put_back(database, 2 * LONG)  # both runners die: what they had is taken over all the same
+    assert {take(store).search_id, take(store).search_id} == {ada[0], bob[0]}
     assert store.claim("other", LONG) is None
 
 
@@ -196,13 +238,63 @@ def test_load_gives_back_everything_exactly(database: Database, store: DatabaseS
     assert 0 <= state.elapsed_s < LONG
 
 
-def test_elapsed_seconds_count_from_the_first_claim(database: Database, store: DatabaseStore) -> None:
-    (search_id,) = queue_searches(database)
-    take(store, EXPIRED)
+def put_back(database: Database, seconds: float) -> None:
+    """Let so much time pass, or the clock be put forward by it: all moments of the searches lie further back."""
     with database.session() as session:
-        started_at = session.get_one(SearchRow, search_id).created_at.replace(year=2000)
-        session.execute(update(SearchRow).values(started_at=started_at))
-    assert store.load(take(store)).elapsed_s > 20 * 365 * 86_400
+        for search in session.scalars(select(SearchRow)):
+            for name in ("created_at", "started_at", "heard_at", "lease_until"):
+                if (moment := getattr(search, name)) is not None:
+                    setattr(search, name, moment - timedelta(seconds=seconds))
+
+
+def test_seconds_are_spent_from_one_sign_of_life_to_the_next(database: Database, store: DatabaseStore) -> None:
+    queue_searches(database)
+    claim = take(store)
+    put_back(database, 20)
+    assert 20 <= store.load(claim).elapsed_s < 30
+    store.heartbeat(claim, LONG)
+    put_back(database, 15)
+    store.heartbeat(claim, LONG)
+    assert 35 <= store.load(claim).elapsed_s < 45
+    put_back(database, 5)
+    store.release(claim)
+    put_back(database, 3600)
+    assert 40 <= store.load(take(store)).elapsed_s < 50
+
+
+@pytest.mark.parametrize("away_s", [600.0, 20 * 365 * 86_400.0], ids=["downtime", "a clock put forward"])
+def test_what_nobody_worked_is_not_spent(database: Database, store: DatabaseStore, away_s: float) -> None:
+    queue_searches(database)
+    claim = take(store)
+    put_back(database, 20)
+    store.heartbeat(claim, 10.0)
+    put_back(database, away_s)
+    again = take(store)
+    assert (again.token, again.losses) == (claim.token + 1, 1)
+    assert 20 <= store.load(again).elapsed_s < 40
+
+
+def test_a_clock_that_is_put_forward_costs_a_living_runner_no_more_than_its_lease(
+    database: Database, store: DatabaseStore
+) -> None:
+    queue_searches(database)
+    claim = take(store, 10.0)
+    put_back(database, 3600)
+    store.heartbeat(claim, 10.0)
+    assert 10 <= store.load(claim).elapsed_s < 20
+    store.finish(claim, make_result(), cancelled=False)
+    row = read_search(database, claim.search_id)
+    assert 10 <= row.spent_s < 20
+
+
+def test_a_clock_that_is_put_back_leaves_no_dead_runner_its_search(database: Database, store: DatabaseStore) -> None:
+    queue_searches(database)
+    claim = take(store, 10.0)
+    put_back(database, -3600)
+    again = store.claim("other", 10.0)
+    assert again is not None
+    assert again.token == claim.token + 1
+    assert store.load(again).elapsed_s < 10
 
 
 def test_an_evaluation_is_kept_once_as_it_came_first(database: Database, store: DatabaseStore) -> None:

@@ -6,6 +6,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
+from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.diagnosis.learners import service
 from api.diagnosis.learners.schemas import (
@@ -24,7 +25,10 @@ from api.pagination import ListDocument, PageParameters
 from autoprog.storage.repositories import DiagnosisLearnerRepository, StoredAnswer
 
 router = APIRouter(
-    prefix="/v1/diagnosis/learners", tags=["diagnosis"], responses=problems(401, 403), route_class=JsonRoute
+    prefix="/v1/diagnosis/learners",
+    tags=["diagnosis"],
+    responses=problems(401, 403, 429, 503, 507),
+    route_class=JsonRoute,
 )
 
 
@@ -80,7 +84,12 @@ def delete_learner(learner_id: str, session: WriteSession, principal: Writer) ->
     responses=problems(404, 409, 413, 415, 422),
 )
 def study_cases(
-    learner_id: str, request: CasesRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+    learner_id: str,
+    request: CasesRequest,
+    context: ContextDependency,
+    principal: Writer,
+    _turn: Turn,
+    once: OnceDependency,
 ) -> Response:
     """Ask of each case what is expected to tell most, predict its label, then learn from it."""
 
@@ -99,7 +108,12 @@ def study_cases(
     responses=problems(404, 409, 413, 415, 422),
 )
 def create_model(
-    learner_id: str, request: LearntModelRequest, context: ContextDependency, principal: Writer, once: OnceDependency
+    learner_id: str,
+    request: LearntModelRequest,
+    context: ContextDependency,
+    principal: Writer,
+    _turn: Turn,
+    once: OnceDependency,
 ) -> Response:
     """Keep it as a model of its own: sessions on it weigh answers by the error rates that were learnt."""
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
+from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession
 from api.diagnosis.models import service, trees
 from api.diagnosis.models.schemas import (
@@ -26,7 +27,7 @@ from autoprog.diagnosis import Objective
 from autoprog.storage.repositories import DiagnosisModelRepository, StoredAnswer
 from autoprog.storage.stored_files import remove_unreferenced
 
-router = APIRouter(prefix="/v1/diagnosis/models", tags=["diagnosis"], responses=problems(401, 403))
+router = APIRouter(prefix="/v1/diagnosis/models", tags=["diagnosis"], responses=problems(401, 403, 429, 503, 507))
 
 Format = Literal["json", "svg", "text"]
 
@@ -57,6 +58,7 @@ def create_model(
     body: Annotated[Upload, Depends(_body)],
     context: ContextDependency,
     principal: Writer,
+    _turn: Turn,
     once: CollectingOnceDependency,
 ) -> Response:
     """Take the responses within JSON, up to 10^6 of them, as a file, or from a cohort; all faults are named at once."""
@@ -107,7 +109,9 @@ def delete_model(model_id: str, context: ContextDependency, principal: Writer) -
     responses=problems(404, 409, 422, 429)
     | {200: {"model": DiagnosisModelDocument, "description": "it is built already"}},
 )
-def build_tree(model_id: str, context: ContextDependency, principal: Writer, once: OnceDependency) -> Response:
+def build_tree(
+    model_id: str, context: ContextDependency, principal: Writer, _turn: Turn, once: OnceDependency
+) -> Response:
     """Queue it, for models of more than 10^7 responses; `tree.status` of the model tells how far it is."""
 
     def work(session: Session) -> StoredAnswer:
@@ -149,6 +153,7 @@ def get_tree(
     model_id: str,
     context: ContextDependency,
     principal: Reader,
+    _turn: Turn,
     wanted: Annotated[Format, Depends(_format)],
     node: Annotated[int, Query(ge=0, description="root of the part to show")] = 0,
     depth: Annotated[int | None, Query(ge=0, description="levels below it; by default as many as fit")] = None,
@@ -178,6 +183,7 @@ def get_optimum(
     model_id: str,
     context: ContextDependency,
     principal: Reader,
+    _turn: Turn,
     objective: Annotated[Objective | None, Query(description="by default that of the model's base")] = None,
 ) -> OptimumDocument:
     """Find it among all trees, for models of few distinct objects: how far is the grown tree from it?"""

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Body, Path, Query, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
+from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.diagnosis.sessions import service
 from api.diagnosis.sessions.schemas import (
@@ -23,7 +24,9 @@ from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
 from autoprog.storage.repositories import DiagnosisSessionRepository, StoredAnswer
 
-router = APIRouter(prefix="/v1/diagnosis", tags=["diagnosis"], responses=problems(401, 403), route_class=JsonRoute)
+router = APIRouter(
+    prefix="/v1/diagnosis", tags=["diagnosis"], responses=problems(401, 403, 429, 503, 507), route_class=JsonRoute
+)
 
 Most = Annotated[
     int, Query(ge=0, le=MAX_REMAINING, alias="remaining", description="how many of the candidates to list at most")
@@ -42,6 +45,7 @@ def open_session(
     model_id: str,
     context: ContextDependency,
     principal: Writer,
+    _turn: Turn,
     once: OnceDependency,
     request: Annotated[SessionRequest | None, Body()] = None,
     most: Most = 1000,
@@ -79,7 +83,9 @@ def list_sessions(
     summary="Show where a session stands",
     responses=problems(404, 422),
 )
-def get_session(session_id: str, context: ContextDependency, principal: Reader, most: Most = 1000) -> SessionDocument:
+def get_session(
+    session_id: str, context: ContextDependency, principal: Reader, _turn: Turn, most: Most = 1000
+) -> SessionDocument:
     """Show the next question, what is left, and the answers so far."""
     row, _, stands = service.resume_session(context, principal.owner_id, session_id)
     return service.session_document(row, stands, most)
@@ -109,6 +115,7 @@ def give_answer(
     request: AnswerRequest,
     context: ContextDependency,
     principal: Writer,
+    _turn: Turn,
     once: OnceDependency,
     most: Most = 1000,
 ) -> Response:
@@ -134,6 +141,7 @@ def undo_answer(
     context: ContextDependency,
     session: WriteSession,
     principal: Writer,
+    _turn: Turn,
 ) -> None:
     """Undo it; the session asks that question again."""
     service.undo_answer(context, session, principal.owner_id, session_id, number)

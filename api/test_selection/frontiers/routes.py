@@ -6,6 +6,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Predictor, Reader, Writer
+from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.idempotency import OnceDependency, answer
 from api.json_route import JsonRoute
@@ -23,7 +24,7 @@ from autoprog.storage.repositories import FrontierRepository, StoredAnswer
 router = APIRouter(
     prefix="/v1/searches/{search_id}/test-frontiers",
     tags=["searches"],
-    responses=problems(401, 403),
+    responses=problems(401, 403, 429, 503, 507),
     route_class=JsonRoute,
 )
 
@@ -97,6 +98,7 @@ def rank_missing_tests(
     request: MissingTestsRequest,
     context: ContextDependency,
     principal: Predictor,
+    _turn: Turn,
 ) -> MissingTestsDocument:
     """Ask the search's model, with results of patients like this one in place of those that are missing."""
     return service.rank_missing_tests(context, principal.owner_id, search_id, frontier_id, request)

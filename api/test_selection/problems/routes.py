@@ -6,6 +6,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
+from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession
 from api.idempotency import CollectingOnceDependency, answer
 from api.json_route import JsonRoute
@@ -22,7 +23,10 @@ from autoprog.storage.repositories import SelectionProblemRepository, StoredAnsw
 from autoprog.storage.stored_files import remove_unreferenced
 
 router = APIRouter(
-    prefix="/v1/test-selection/problems", tags=["test selection"], responses=problems(401, 403), route_class=JsonRoute
+    prefix="/v1/test-selection/problems",
+    tags=["test selection"],
+    responses=problems(401, 403, 429, 503, 507),
+    route_class=JsonRoute,
 )
 
 
@@ -36,7 +40,7 @@ router = APIRouter(
     | {202: {"model": ProblemDocument, "description": "its classifiers are being trained: `status` tells how far"}},
 )
 def create_problem(
-    request: ProblemRequest, context: ContextDependency, principal: Writer, once: CollectingOnceDependency
+    request: ProblemRequest, context: ContextDependency, principal: Writer, _turn: Turn, once: CollectingOnceDependency
 ) -> Response:
     """Take tests with costs; with a cohort, train a classifier for every arm, so that rounds take measurements."""
 

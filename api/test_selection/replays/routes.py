@@ -6,6 +6,7 @@ from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Reader, Writer
+from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession
 from api.idempotency import CollectingOnceDependency, answer
 from api.json_route import JsonRoute
@@ -19,7 +20,9 @@ from autoprog.storage.stored_files import remove_unreferenced
 _PATH = "/v1/test-selection/problems/{problem_id}/replays"
 _QUEUED: Responses = {202: {"model": ReplayDocument, "description": "it takes a job: its address tells how far it is"}}
 
-router = APIRouter(prefix=_PATH, tags=["test selection"], responses=problems(401, 403), route_class=JsonRoute)
+router = APIRouter(
+    prefix=_PATH, tags=["test selection"], responses=problems(401, 403, 429, 503, 507), route_class=JsonRoute
+)
 
 
 @router.post(
@@ -34,13 +37,14 @@ def create_replay(
     request: ReplayRequest,
     context: ContextDependency,
     principal: Writer,
+    _turn: Turn,
     once: CollectingOnceDependency,
 ) -> Response:
-    """Run it afresh; above 10^7 rounds, fewer where arms are many, a job does it. The problem stays as it is."""
+    """Run it afresh; what takes longer than half a second a job does. The problem stays as it is."""
 
     def work(session: Session) -> StoredAnswer:
         asked = service.asked_replay(context, principal.owner_id, problem_id, request.beside(once.faults))
-        if asked.weight <= service.MAX_STEPS_AT_ONCE:
+        if asked.seconds <= service.MAX_SECONDS_AT_ONCE:
             return answer(200, service.run_replay(asked))
         document = service.queue_replay(context, session, asked)
         location = f"/v1/test-selection/problems/{problem_id}/replays/{document.id}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,11 +27,12 @@ from autoprog.storage.tables import JobRow, JobStatus
 from autoprog.storage.test_selection_tables import SelectionProblemRow, SelectionReplayRow
 from autoprog.test_selection import PredictionTable, checked_table, problem_from_json, replay
 
-MAX_STEPS_AT_ONCE = 10_000_000
-"""Most rounds of all repetitions that are run while the client waits, of a cascade of ten arms."""
+MAX_SECONDS_AT_ONCE = 0.5
+"""Longest replay that is run while the client waits, by what it is expected to take."""
 
 _MAX_CELLS = 10_000_000
-_PAIRS_OF_A_STEP = 45
+# Measured seconds of a round of all repetitions that are run side by side, and of a pair of arms in each of them.
+_ROUND_S, _PAIR_S, _SIDE_BY_SIDE = 7e-5, 1.6e-7, 256
 _INTEGERS = {"rounds": (1, MAX_ROUNDS), "repetitions": (1, MAX_STEPS), "seed": (0, MAX_SEED - 1)}
 
 
@@ -58,10 +60,11 @@ class AskedReplay:
     seed: int
 
     @property
-    def weight(self) -> float:
-        """Rounds over all repetitions; one over more than 45 pairs of arms counts for as much as it takes longer."""
+    def seconds(self) -> float:
+        """What it is expected to take of a core."""
         pairs = problem_from_json(self.problem.document).arms.n_pairs
-        return self.rounds * self.repetitions * max(1.0, pairs / _PAIRS_OF_A_STEP)
+        passes = math.ceil(self.repetitions / _SIDE_BY_SIDE)
+        return self.rounds * (_ROUND_S * passes + _PAIR_S * pairs * self.repetitions)
 
     def document(self) -> dict[str, Any]:
         """What is kept of the request beside the table, as JSON."""

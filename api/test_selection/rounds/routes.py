@@ -21,7 +21,9 @@ from autoprog.storage.repositories import (
 
 _PATH = "/v1/test-selection/problems/{problem_id}/rounds"
 
-router = APIRouter(prefix=_PATH, tags=["test selection"], responses=problems(401, 403), route_class=JsonRoute)
+router = APIRouter(
+    prefix=_PATH, tags=["test selection"], responses=problems(401, 403, 429, 503, 507), route_class=JsonRoute
+)
 
 
 @router.post(

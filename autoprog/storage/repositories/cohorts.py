@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from autoprog.errors import ConflictError
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
+from autoprog.storage.repositories._erasing import erase
 from autoprog.storage.repositories._owned import OwnedRepository, get_owned
 from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository
 from autoprog.storage.repositories.diagnosis import files_of
@@ -110,17 +111,16 @@ class CohortRepository(OwnedRepository[CohortRow]):
         self._refuse_running(cohort_id)
         files = [StoredFile("cohorts", cohort.sha256)]
         if models == "delete":
-            digests = self._session.scalars(
-                delete(ModelRow).where(ModelRow.cohort_id == cohort_id).returning(ModelRow.sha256)
-            )
-            files += [StoredFile("models", sha256) for sha256 in digests]
+            made_of_it = select(ModelRow.sha256).where(ModelRow.cohort_id == cohort_id).with_for_update()
+            files += [StoredFile("models", sha256) for sha256 in self._session.scalars(made_of_it)]
+            erase(self._session, ModelRow, ModelRow.cohort_id == cohort_id)
             files += self._delete_diagnosis_models(cohort_id)
             files += self._delete_selection_problems(cohort_id)
         else:
             self._refuse_training(cohort_id)
         delete_frontier_jobs(self._session, SearchRow.cohort_id == cohort_id)
         CohortStatisticsRepository(self._session).delete_of(cohort_id)
-        self._session.execute(delete(CohortRow).where(CohortRow.id == cohort_id))
+        erase(self._session, CohortRow, CohortRow.id == cohort_id)
         return tuple(files)
 
     def _delete_diagnosis_models(self, cohort_id: str) -> list[StoredFile]:
@@ -129,7 +129,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         for model in models:
             JobRepository(self._session).delete_of(model.id)
         ids = [model.id for model in models]
-        self._session.execute(delete(DiagnosisModelRow).where(DiagnosisModelRow.id.in_(ids)))
+        erase(self._session, DiagnosisModelRow, DiagnosisModelRow.id.in_(ids))
         return [file for model in models for file in files_of(model)]
 
     def _delete_selection_problems(self, cohort_id: str) -> list[StoredFile]:

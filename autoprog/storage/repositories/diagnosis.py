@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session, undefer
 
 from autoprog.errors import ConflictError, NotFoundError
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import is_id, new_id
+from autoprog.storage.repositories._erasing import erase
 from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, DiagnosisLearnerRow, DiagnosisModelRow, DiagnosisSessionRow
@@ -104,7 +105,7 @@ class DiagnosisModelRepository(OwnedRepository[DiagnosisModelRow]):
         """
         model = self.lock(owner_id, model_id)
         JobRepository(self._session).delete_of(model_id)
-        self._session.execute(delete(DiagnosisModelRow).where(DiagnosisModelRow.id == model_id))
+        erase(self._session, DiagnosisModelRow, DiagnosisModelRow.id == model_id)
         return files_of(model)
 
 
@@ -217,7 +218,7 @@ class DiagnosisSessionRepository(PartRepository[DiagnosisSessionRow]):
     def delete(self, owner_id: str, session_id: str) -> None:
         """Delete a session. Raises NotFoundError."""
         row = get_owned(self._session, DiagnosisSessionRow, owner_id, session_id, lock=True)
-        self._session.execute(delete(DiagnosisSessionRow).where(DiagnosisSessionRow.id == row.id))
+        erase(self._session, DiagnosisSessionRow, DiagnosisSessionRow.id == row.id)
 
 
 class DiagnosisLearnerRepository(OwnedRepository[DiagnosisLearnerRow]):
@@ -301,7 +302,7 @@ class DiagnosisLearnerRepository(OwnedRepository[DiagnosisLearnerRow]):
     def delete(self, owner_id: str, learner_id: str) -> None:
         """Delete a learner; models that were made of it stay. Raises NotFoundError."""
         row = get_owned(self._session, DiagnosisLearnerRow, owner_id, learner_id, lock=True)
-        self._session.execute(delete(DiagnosisLearnerRow).where(DiagnosisLearnerRow.id == row.id))
+        erase(self._session, DiagnosisLearnerRow, DiagnosisLearnerRow.id == row.id)
 
 
 def _changed(session: Session, table: type[Versioned], row: Versioned, **values: object) -> Versioned:

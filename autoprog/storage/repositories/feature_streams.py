@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete
 from sqlalchemy.orm import undefer
 
 from autoprog.storage.database import database_now
 from autoprog.storage.ids import new_id
+from autoprog.storage.repositories._erasing import erase
 from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, get_owned
 from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureStreamRow
 
@@ -93,7 +93,7 @@ class FeatureStreamRepository(OwnedRepository[FeatureStreamRow]):
     def delete(self, owner_id: str, stream_id: str) -> None:
         """Delete a stream with its selections. Raises NotFoundError."""
         row = get_owned(self._session, FeatureStreamRow, owner_id, stream_id, lock=True)
-        self._session.execute(delete(FeatureStreamRow).where(FeatureStreamRow.id == row.id))
+        erase(self._session, FeatureStreamRow, FeatureStreamRow.id == row.id)
 
 
 class FeatureSelectionRepository(PartRepository[FeatureSelectionRow]):
@@ -139,4 +139,4 @@ class FeatureSelectionRepository(PartRepository[FeatureSelectionRow]):
     def delete(self, owner_id: str, stream_id: str, selection_id: str) -> None:
         """Delete one of a stream's; what was learnt from it stays. Raises NotFoundError."""
         row = self.of(owner_id, stream_id, selection_id)
-        self._session.execute(delete(FeatureSelectionRow).where(FeatureSelectionRow.id == row.id))
+        erase(self._session, FeatureSelectionRow, FeatureSelectionRow.id == row.id)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, select
+from sqlalchemy import ColumnElement, select
 from sqlalchemy.orm import Session
 
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
+from autoprog.storage.repositories._erasing import erase
 from autoprog.storage.repositories._owned import PartRepository, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import JobRow, SearchRow
@@ -69,7 +70,7 @@ class FrontierRepository(PartRepository[FrontierRow]):
         """Delete one of a search's with its job. Raises NotFoundError."""
         row = self.of(owner_id, search_id, frontier_id)
         JobRepository(self._session).delete_of(row.id)
-        self._session.execute(delete(FrontierRow).where(FrontierRow.id == row.id))
+        erase(self._session, FrontierRow, FrontierRow.id == row.id)
 
 
 def delete_frontier_jobs(session: Session, searches: ColumnElement[bool]) -> None:
@@ -83,4 +84,4 @@ def delete_frontier_jobs(session: Session, searches: ColumnElement[bool]) -> Non
         Condition on `SearchRow`.
     """
     frontiers = select(FrontierRow.id).join(SearchRow, SearchRow.id == FrontierRow.search_id).where(searches)
-    session.execute(delete(JobRow).where(JobRow.subject_id.in_(frontiers)))
+    erase(session, JobRow, JobRow.subject_id.in_(frontiers))

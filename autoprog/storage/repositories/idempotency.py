@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import ColumnElement, and_, delete, or_, select
+from sqlalchemy import ColumnElement, and_, delete, or_, select, update
 from sqlalchemy.orm import Session
 
 from autoprog.errors import ConflictError, Fault, InvalidInputError
@@ -14,7 +14,9 @@ from autoprog.storage.database import database_now, insert_if_absent
 from autoprog.storage.tables import IdempotencyKeyRow
 
 _KEPT = timedelta(hours=24)
-_ABANDONED = timedelta(minutes=15)  # a request that runs longer than this has died with its process
+
+LEASE_S = 10.0
+"""Seconds after its last sign of life in which a request is taken to be running; then it has died with its process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,18 +31,22 @@ class StoredAnswer:
         Those to send again (`Location`, `Retry-After`, `Content-Type`).
     body : bytes
         As it was sent.
+    subject_id : str or None
+        The resource that it tells of: it is forgotten with that.
     """
 
     status: int
     headers: Mapping[str, str]
     body: bytes
+    subject_id: str | None = None
 
 
 class IdempotencyRepository:
     """Requests with an `Idempotency-Key`, by owner, route and key; each is kept for 24 hours.
 
     `begin` belongs into a transaction of its own, committed before the work starts, so that a second request sees that
-    the first is running; `finish` into the transaction of the work, so that an answer is kept exactly when the work is.
+    the first is running; `extend` into transactions beside the work, as long as that lasts; `finish` into the work's
+    own transaction, so that an answer is kept exactly when the work is.
 
     Parameters
     ----------
@@ -52,11 +58,14 @@ class IdempotencyRepository:
         Method and path template.
     key : str
         As the client sent it, at most 255 characters.
+    attempt : str
+        Tells this request from others with the same key, at most 32 characters.
     """
 
-    def __init__(self, session: Session, owner_id: str, route: str, key: str) -> None:
+    def __init__(self, session: Session, owner_id: str, route: str, key: str, attempt: str) -> None:
         self._session = session
         self._place = {"owner_id": owner_id, "route": route, "key": key}
+        self._mine = {**self._place, "attempt": attempt}
 
     def begin(self, body_sha256: str) -> StoredAnswer | None:
         """Announce a request.
@@ -80,7 +89,8 @@ class IdempotencyRepository:
         """
         now = database_now(self._session)
         self._session.execute(delete(IdempotencyKeyRow).where(_expired(now)))
-        values = {**self._place, "body_sha256": body_sha256, "created_at": now}
+        lease_until = now + timedelta(seconds=LEASE_S)
+        values = {**self._mine, "body_sha256": body_sha256, "created_at": now, "lease_until": lease_until}
         if insert_if_absent(self._session, IdempotencyKeyRow, values):
             return None
         row = self._session.scalars(select(IdempotencyKeyRow).filter_by(**self._place)).one()
@@ -89,7 +99,12 @@ class IdempotencyRepository:
         if row.status is None:
             msg = "the first request with this Idempotency-Key is still running"
             raise ConflictError(msg)
-        return StoredAnswer(row.status, row.headers or {}, row.body or b"")
+        return StoredAnswer(row.status, row.headers or {}, row.body or b"", row.subject_id)
+
+    def extend(self) -> None:
+        """Tell that the request still runs."""
+        lease_until = database_now(self._session) + timedelta(seconds=LEASE_S)
+        self._session.execute(update(IdempotencyKeyRow).filter_by(**self._mine).values(lease_until=lease_until))
 
     def finish(self, answer: StoredAnswer) -> None:
         """Keep the answer.
@@ -98,18 +113,30 @@ class IdempotencyRepository:
         ----------
         answer : StoredAnswer
             To give to whoever asks again.
+
+        Raises
+        ------
+        ConflictError
+            If this request was taken for dead and another one has begun: its work must not be kept.
         """
-        row = self._session.scalars(select(IdempotencyKeyRow).filter_by(**self._place)).one()
+        mine = select(IdempotencyKeyRow).filter_by(**self._mine).with_for_update()
+        row = self._session.scalars(mine).one_or_none()
+        if row is None:
+            msg = "another request with this Idempotency-Key was begun meanwhile"
+            raise ConflictError(msg)
         row.status, row.headers, row.body = answer.status, dict(answer.headers), answer.body
+        row.subject_id = answer.subject_id
         self._session.flush()
 
     def forget(self) -> None:
         """Let the request be made again, as after an answer of 500 or above."""
-        self._session.execute(delete(IdempotencyKeyRow).filter_by(**self._place))
+        self._session.execute(delete(IdempotencyKeyRow).filter_by(**self._mine))
 
 
 def _expired(now: datetime) -> ColumnElement[bool]:
+    lease_until = IdempotencyKeyRow.lease_until
+    is_dead = or_(lease_until.is_(None), lease_until <= now)
     return or_(
         IdempotencyKeyRow.created_at <= now - _KEPT,
-        and_(IdempotencyKeyRow.status.is_(None), IdempotencyKeyRow.created_at <= now - _ABANDONED),
+        and_(IdempotencyKeyRow.status.is_(None), is_dead),
     )

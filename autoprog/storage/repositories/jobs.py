@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
+from autoprog.storage.repositories._erasing import erase
 from autoprog.storage.repositories._owned import OwnedRepository
 from autoprog.storage.tables import JobRow, JobStatus
 
@@ -92,4 +93,4 @@ class JobRepository(OwnedRepository[JobRow]):
 
     def delete_of(self, subject_id: str) -> None:
         """Delete all jobs about a resource, which the transaction has locked; a runner hears of it by its lease."""
-        self._session.execute(delete(JobRow).where(JobRow.subject_id == subject_id))
+        erase(self._session, JobRow, JobRow.subject_id == subject_id)

@@ -97,6 +97,15 @@ class KeyRepository:
             return None
         return row
 
+    def is_live(self, key_id: str) -> bool:
+        """Whether a key that was authenticated before has not been revoked since."""
+        row = self._session.get(ApiKeyRow, key_id)
+        return row is not None and row.revoked_at is None
+
+    def were_made(self) -> bool:
+        """Whether there has ever been a key: one that was revoked does not open the server to those without one."""
+        return self._session.scalar(select(ApiKeyRow.id).limit(1)) is not None
+
     def exists(self) -> bool:
         """Whether there is a key that has not been revoked."""
         live = select(ApiKeyRow.id).where(ApiKeyRow.revoked_at.is_(None)).limit(1)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import delete
-
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
+from autoprog.storage.repositories._erasing import erase
 from autoprog.storage.repositories._owned import OwnedRepository, get_owned
 from autoprog.storage.tables import ModelRow, SearchRow
 
@@ -105,5 +104,5 @@ class ModelRepository(OwnedRepository[ModelRow]):
             If there is none, or it is another owner's.
         """
         model = get_owned(self._session, ModelRow, owner_id, model_id, lock=True)
-        self._session.execute(delete(ModelRow).where(ModelRow.id == model_id))
+        erase(self._session, ModelRow, ModelRow.id == model_id)
         return StoredFile("models", model.sha256)

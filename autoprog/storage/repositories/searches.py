@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, insert, literal, select
+from sqlalchemy import ColumnElement, insert, literal, select
 
 from autoprog.errors import ConflictError
 from autoprog.evaluation import Status
 from autoprog.storage.database import database_now
 from autoprog.storage.events import append_event, finished_payload
 from autoprog.storage.ids import new_id
+from autoprog.storage.repositories._erasing import erase
 from autoprog.storage.repositories._owned import OwnedRepository, get_owned
 from autoprog.storage.repositories.frontiers import delete_frontier_jobs
 from autoprog.storage.tables import (
@@ -209,4 +210,4 @@ class SearchRepository(OwnedRepository[SearchRow]):
             msg = "the search is running; cancel it first"
             raise ConflictError(msg)
         delete_frontier_jobs(self._session, SearchRow.id == search_id)
-        self._session.execute(delete(SearchRow).where(SearchRow.id == search_id))
+        erase(self._session, SearchRow, SearchRow.id == search_id)

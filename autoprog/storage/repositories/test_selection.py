@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now
 from autoprog.storage.files import StoredFile
 from autoprog.storage.ids import new_id
+from autoprog.storage.repositories._erasing import erase
 from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, JobRow
@@ -136,7 +137,7 @@ def delete_problem(session: Session, problem: SelectionProblemRow) -> list[Store
     rows = session.scalars(replays).all()
     for subject in (problem.id, *(row.id for row in rows)):
         JobRepository(session).delete_of(subject)
-    session.execute(delete(SelectionProblemRow).where(SelectionProblemRow.id == problem.id))
+    erase(session, SelectionProblemRow, SelectionProblemRow.id == problem.id)
     files = [StoredFile("test_selection_tables", row.table_sha256) for row in rows]
     if problem.arms_sha256 is not None:
         files.append(StoredFile("test_selection_arms", problem.arms_sha256))
@@ -215,5 +216,5 @@ class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
         """
         row = self.of(owner_id, problem_id, replay_id)
         JobRepository(self._session).delete_of(row.id)
-        self._session.execute(delete(SelectionReplayRow).where(SelectionReplayRow.id == row.id))
+        erase(self._session, SelectionReplayRow, SelectionReplayRow.id == row.id)
         return StoredFile("test_selection_tables", row.table_sha256)

@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import delete, func, select
+from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from autoprog.errors import ConflictError
 from autoprog.storage.database import database_now
 from autoprog.storage.ids import new_id
+from autoprog.storage.repositories._erasing import erase
 from autoprog.storage.repositories._owned import PartRepository, get_owned
 from autoprog.storage.test_selection_tables import (
     SelectionFeedbackRow,
@@ -148,7 +149,7 @@ class SelectionRoundRepository(PartRepository[SelectionRoundRow]):
         row = self.of(owner_id, problem_id, round_id, lock=True)
         if row.closed_at is not None:
             raise ConflictError("the round is closed: its feedback has been counted")
-        self._session.execute(delete(SelectionRoundRow).where(SelectionRoundRow.id == row.id))
+        erase(self._session, SelectionRoundRow, SelectionRoundRow.id == row.id)
 
     def tallies(self, problem_id: str) -> dict[int, ArmTally]:
         """Count the rounds of a problem by arm; arms that were never chosen are absent."""

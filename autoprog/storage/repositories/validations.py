@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import delete
-
 from autoprog.storage.database import database_now
 from autoprog.storage.ids import new_id
+from autoprog.storage.repositories._erasing import erase
 from autoprog.storage.repositories._owned import PartRepository
 from autoprog.storage.tables import ModelRow, ValidationRow
 
@@ -51,4 +50,4 @@ class ValidationRepository(PartRepository[ValidationRow]):
     def delete(self, owner_id: str, model_id: str, validation_id: str) -> None:
         """Delete one of a model's. Raises NotFoundError."""
         row = self.of(owner_id, model_id, validation_id)
-        self._session.execute(delete(ValidationRow).where(ValidationRow.id == row.id))
+        erase(self._session, ValidationRow, ValidationRow.id == row.id)

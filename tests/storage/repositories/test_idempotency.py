@@ -3,7 +3,7 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import func, select, update
+from sqlalchemy import func, select
 
 from autoprog.errors import ConflictError, InvalidInputError
 from autoprog.storage.database import Database
@@ -23,21 +23,22 @@ def owner_id(database: Database) -> str:
 
 
 def begin(
-    database: Database, owner_id: str, body: str = BODY, route: str = ROUTE, key: str = "k"
+    database: Database, owner_id: str, body: str = BODY, route: str = ROUTE, key: str = "k", attempt: str = "first"
 ) -> StoredAnswer | None:
     with database.session() as session:
-        return IdempotencyRepository(session, owner_id, route, key).begin(body)
+        return IdempotencyRepository(session, owner_id, route, key, attempt).begin(body)
 
 
 def finish(database: Database, owner_id: str) -> None:
     with database.session() as session:
-        IdempotencyRepository(session, owner_id, ROUTE, "k").finish(ANSWER)
+        IdempotencyRepository(session, owner_id, ROUTE, "k", "first").finish(ANSWER)
 
 
 def age(database: Database, by: timedelta) -> None:
     with database.session() as session:
-        created_at = session.scalars(select(IdempotencyKeyRow.created_at)).one()
-        session.execute(update(IdempotencyKeyRow).values(created_at=created_at - by))
+        row = session.scalars(select(IdempotencyKeyRow)).one()
+        assert row.lease_until is not None
+        row.created_at, row.lease_until = row.created_at - by, row.lease_until - by
 
 
 def test_the_same_request_gets_the_first_answer_again(database: Database, owner_id: str) -> None:
@@ -73,7 +74,7 @@ def test_keys_are_told_apart_by_owner_and_route(database: Database, owner_id: st
 def test_what_was_forgotten_may_be_asked_again(database: Database, owner_id: str) -> None:
     begin(database, owner_id)
     with database.session() as session:
-        IdempotencyRepository(session, owner_id, ROUTE, "k").forget()
+        IdempotencyRepository(session, owner_id, ROUTE, "k", "first").forget()
     assert begin(database, owner_id, OTHER_BODY) is None
 
 
@@ -86,16 +87,41 @@ def test_an_answer_is_kept_for_a_day(database: Database, owner_id: str) -> None:
     assert begin(database, owner_id, OTHER_BODY) is None
 
 
-def test_a_request_whose_process_died_does_not_block_the_key(database: Database, owner_id: str) -> None:
+def test_a_request_whose_process_died_blocks_the_key_for_seconds(database: Database, owner_id: str) -> None:
     begin(database, owner_id)
-    age(database, timedelta(minutes=15))
-    assert begin(database, owner_id) is None
+    age(database, timedelta(seconds=9))
+    with pytest.raises(ConflictError, match="still running"):
+        begin(database, owner_id, attempt="second")
+    age(database, timedelta(seconds=1))
+    assert begin(database, owner_id, attempt="second") is None
+
+
+def test_a_request_that_tells_of_itself_keeps_the_key(database: Database, owner_id: str) -> None:
+    begin(database, owner_id)
+    age(database, timedelta(seconds=9))
+    with database.session() as session:
+        IdempotencyRepository(session, owner_id, ROUTE, "k", "first").extend()
+    age(database, timedelta(seconds=9))
+    with pytest.raises(ConflictError, match="still running"):
+        begin(database, owner_id, attempt="second")
+
+
+def test_a_request_that_was_taken_for_dead_leaves_nothing(database: Database, owner_id: str) -> None:
+    begin(database, owner_id)
+    age(database, timedelta(seconds=10))
+    assert begin(database, owner_id, attempt="second") is None
+    with pytest.raises(ConflictError, match="begun meanwhile"):
+        finish(database, owner_id)
+    with database.session() as session:
+        IdempotencyRepository(session, owner_id, ROUTE, "k", "first").forget()
+    with pytest.raises(ConflictError, match="still running"):
+        begin(database, owner_id, attempt="third")
 
 
 def test_an_answer_is_kept_only_if_the_work_is(database: Database, owner_id: str) -> None:
     begin(database, owner_id)
     with database.session() as session:
-        IdempotencyRepository(session, owner_id, ROUTE, "k").finish(ANSWER)
+        IdempotencyRepository(session, owner_id, ROUTE, "k", "first").finish(ANSWER)
         session.rollback()
     with pytest.raises(ConflictError):
         begin(database, owner_id)

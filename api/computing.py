@@ -1,0 +1,23 @@
+"""What a route asks for that computes: a turn."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import Depends, Request
+
+from api.auth import Principal, authenticate
+from api.dependencies import ContextDependency
+
+
+async def _take_turn(
+    request: Request, context: ContextDependency, principal: Annotated[Principal, Depends(authenticate)]
+) -> AsyncIterator[None]:
+    async with context.turns.turn(principal.owner_id, request.is_disconnected):
+        yield
+
+
+# Scope "function": the turn ends when the answer is there, however slowly it is fetched. A route that reads a body by
+# hand names this after it, so that nobody has a turn who is still sending.
+Turn = Annotated[None, Depends(_take_turn, scope="function")]

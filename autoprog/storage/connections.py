@@ -1,0 +1,174 @@
+"""Connections to SQLite and PostgreSQL: how many there are, and how long each waits.
+
+Nobody waits for a database without end. On PostgreSQL a reader waits for nothing but a table that is being changed,
+and gives up first; a writer waits for other writers' rows. A server that is gone is noticed by the system, and a
+transaction of a process that has stopped within it is ended by the server, so that its locks are free.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from sqlalchemy import URL, Connection, Engine, NullPool, create_engine, event, make_url
+from sqlalchemy.engine.interfaces import DBAPIConnection
+from sqlalchemy.pool import ConnectionPoolEntry
+
+_BUSY_TIMEOUT_MS = 10_000
+_MIGRATION_TIMEOUT_MS = 120_000  # for another process that migrates, on a busy machine
+_TURN_TIMEOUT_S = 30.0
+
+_KEPT_OPEN = 5
+_SQLITE_CONNECTIONS = 64  # they cost nothing: more than a process has threads that ask for one
+_READERS = 2 / 3
+_IDLE_TRANSACTION_MS = 60_000
+# libpq's names. A connection whose other end is gone is given up after 10 + 3 x 5 s.
+_NETWORK = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a session waits.
+
+    Attributes
+    ----------
+    lock_s : float
+        For a lock of PostgreSQL, and for a connection of the pool.
+    statement_s : float
+        For one statement, the wait for its locks included.
+    """
+
+    lock_s: float
+    statement_s: float
+
+
+READER = Patience(lock_s=2.0, statement_s=30.0)
+WRITER = Patience(lock_s=5.0, statement_s=60.0)
+
+
+def connect_readers(url: str, connections: int) -> Engine:
+    """Make an engine whose transactions only read.
+
+    Parameters
+    ----------
+    url : str
+        SQLAlchemy URL.
+    connections : int
+        Most connections of the process to PostgreSQL, at least 2; readers have two thirds of them.
+
+    Returns
+    -------
+    Engine
+        Not connected yet.
+    """
+    most = max(1, min(connections - 1, round(_READERS * connections)))
+    engine = _connect(make_url(url), READER, most)
+    return engine.execution_options(postgresql_readonly=True, sqlite_read_only=True)
+
+
+def connect_writers(url: str, connections: int) -> Engine:
+    """Make an engine whose transactions write; as `connect_readers`, with the other third of the connections."""
+    return _connect(make_url(url), WRITER, max(1, connections - round(_READERS * connections)))
+
+
+def connect_migration(url: str) -> Engine:
+    """Make an engine that changes tables, which may take any time; nothing of it stays open."""
+    # Rebuilding a table, as SQLite needs it for most changes, drops the old one and its children with it.
+    return _engine(make_url(url), _network_of(make_url(url)), migrates=True, poolclass=NullPool)
+
+
+def _connect(url: URL, patience: Patience, most: int) -> Engine:
+    if url.get_backend_name() == "sqlite":
+        return _engine(url, {}, pool_size=_KEPT_OPEN, max_overflow=_SQLITE_CONNECTIONS - _KEPT_OPEN)
+    arguments = {**_network_of(url), "options": _options_of(url, patience)}
+    kept = min(_KEPT_OPEN, most)
+    return _engine(url, arguments, pool_size=kept, max_overflow=most - kept, pool_timeout=patience.lock_s)
+
+
+def _network_of(url: URL) -> dict[str, Any]:
+    """What the URL does not say itself."""
+    if url.get_backend_name() != "postgresql":
+        return {}
+    return {name: value for name, value in _NETWORK.items() if name not in url.query}
+
+
+def _options_of(url: URL, patience: Patience) -> str:
+    """Settings of the server for a session; those of the URL come last, and count."""
+    limits = {
+        "lock_timeout": patience.lock_s * 1000,
+        "statement_timeout": patience.statement_s * 1000,
+        "idle_in_transaction_session_timeout": _IDLE_TRANSACTION_MS,
+    }
+    own = url.query.get("options", "")
+    return " ".join([*(f"-c {name}={value:.0f}" for name, value in limits.items()), str(own)]).strip()
+
+
+def _engine(url: URL, arguments: dict[str, Any], *, migrates: bool = False, **pool: Any) -> Engine:  # noqa: ANN401
+    engine = create_engine(
+        url,
+        # PostgreSQL refuses NaN within JSON; so it must not slip in on SQLite either.
+        json_serializer=partial(json.dumps, allow_nan=False),
+        pool_pre_ping=True,
+        hide_parameters=True,  # an error's text ends in logs, where no row may
+        connect_args=arguments,
+        **pool,
+    )
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", partial(_prepare_sqlite, migrates=migrates))
+        turns = _Turns()
+        event.listen(engine, "begin", turns.begin)
+        event.listen(engine, "commit", turns.end)
+        event.listen(engine, "rollback", turns.end)
+    return engine
+
+
+def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry, *, migrates: bool) -> None:
+    connection.isolation_level = None  # the driver must not begin transactions of its own: `_Turns` does
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {_MIGRATION_TIMEOUT_MS if migrates else _BUSY_TIMEOUT_MS}")
+    cursor.execute("PRAGMA journal_mode = WAL")
+    cursor.execute("PRAGMA synchronous = NORMAL")
+    cursor.execute(f"PRAGMA foreign_keys = {int(not migrates)}")
+    cursor.close()
+
+
+class _Turns:
+    """Lets the writers of a process wait for each other in line.
+
+    SQLite itself lets a writer who has to wait look again now and then: of two hundred at once some look in vain until
+    their time is over, while others who came later are served.
+    """
+
+    _MINE = "autoprog_turn"
+
+    def __init__(self) -> None:
+        self._turn = threading.Lock()
+
+    def begin(self, connection: Connection) -> None:
+        """Begin a transaction; a writer takes SQLite's lock at once: one that has read before cannot wait for it."""
+        read_only = connection.get_execution_options().get("sqlite_read_only", False)
+        connection.exec_driver_sql(f"PRAGMA query_only = {int(read_only)}")
+        if read_only:
+            connection.exec_driver_sql("BEGIN")
+            return
+        # Who has waited in vain tries all the same: SQLite then says what is wrong.
+        connection.info[self._MINE] = self._turn.acquire(timeout=_TURN_TIMEOUT_S)
+        try:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+        except BaseException:
+            self.end(connection)
+            raise
+
+    def end(self, connection: Connection) -> None:
+        """Let the next writer begin."""
+        if connection.info.pop(self._MINE, False):
+            self._turn.release()
