@@ -32,6 +32,7 @@ from api.test_selection.live import LiveProblems, arms_loader
 from api.test_selection.problems.routes import router as selection_problems
 from api.test_selection.replays.routes import router as selection_replays
 from api.test_selection.rounds.routes import router as selection_rounds
+from api.thresholds.routes import router as threshold_learners
 from api.turns import Turns
 from autoprog.cohort import CohortSpec
 from autoprog.search import SearchSettings
@@ -49,7 +50,7 @@ _DOCUMENTS = (
 )  # fmt: skip
 _ROUTERS = (
     cohorts, searches, models, diagnosis_models, diagnosis_sessions, diagnosis_learners, selection_problems,
-    selection_rounds, selection_replays, test_frontiers, feature_streams, jobs, space,
+    selection_rounds, selection_replays, test_frontiers, feature_streams, threshold_learners, jobs, space,
 )  # fmt: skip
 
 

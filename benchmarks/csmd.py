@@ -64,7 +64,7 @@ TRADE_OFFS = {
     ),
     "Heart": ((1e-4, 8e-4, 1e-3), (1e-4, 1e-4, 3.5e-4), (1e-4, 9e-4, 1e-3), (1e-5, 4e-5, 1e-4), (4.2e-3, 1e-4, 2.7e-4)),
 }
-SUBSETS = {"PIMA": (0.03, 0.003), "Heart": (0.002, 0.005, 0.0003)}
+SUBSETS = {"PIMA": (0.03, 0.003, 0.0), "Heart": (0.002, 0.005, 0.0003, 0.0)}
 
 
 def table(name: str) -> tuple[pd.DataFrame, np.ndarray]:

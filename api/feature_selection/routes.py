@@ -87,8 +87,9 @@ def create_selection(stream_id: str, principal: Writer, once: OnceDependency) ->
 
     def work(session: Session) -> StoredAnswer:
         row = service.select_features(session, principal.owner_id, stream_id)
+        (document,) = service.selection_documents(session, principal.owner_id, stream_id, [row])
         location = f"/v1/feature-selection/streams/{stream_id}/selections/{row.id}"
-        return answer(201, service.selection_document(row), Location=location)
+        return answer(201, document, Location=location)
 
     return once.run(work)
 
@@ -105,7 +106,7 @@ def list_selections(
     """List what was selected, and what became of it."""
     selections = FeatureSelectionRepository(session)
     found = selections.page_of(principal.owner_id, stream_id, limit=page.limit, cursor=page.cursor)
-    items = [service.selection_document(row) for row in found.items]
+    items = service.selection_documents(session, principal.owner_id, stream_id, found.items)
     return ListDocument[SelectionDocument](items=items, next_cursor=found.next_cursor)
 
 
@@ -118,7 +119,8 @@ def list_selections(
 def get_selection(stream_id: str, selection_id: str, session: ReadSession, principal: Reader) -> SelectionDocument:
     """Show what to look at, and what became of the patient."""
     row = FeatureSelectionRepository(session).of(principal.owner_id, stream_id, selection_id)
-    return service.selection_document(row)
+    (document,) = service.selection_documents(session, principal.owner_id, stream_id, [row])
+    return document
 
 
 @router.delete(

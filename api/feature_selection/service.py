@@ -14,6 +14,7 @@ from sqlalchemy.orm import Session
 from api.diagnosis.names import NAME_FAULT, is_name
 from api.feature_selection.schemas import (
     MAX_FEATURES,
+    MAX_MEMBERSHIPS,
     MomentsRequest,
     ObservationDocument,
     ObservationRequest,
@@ -25,10 +26,12 @@ from api.feature_selection.schemas import (
 from api.problems import pointer_of
 from api.test_selection.numbers import MAX_SEED, is_integer, number_of
 from api.uploads import attempt
-from autoprog.errors import ConflictError, Fault, InvalidInputError
+from autoprog.errors import ConflictError, Fault, InvalidInputError, TooLargeError
 from autoprog.storage.repositories import FeatureSelectionRepository, FeatureStreamRepository
 from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureStreamRow
 from autoprog.test_selection.online import (
+    Family,
+    FeatureGroup,
     FeatureStream,
     GivenMoments,
     Observation,
@@ -36,7 +39,8 @@ from autoprog.test_selection.online import (
     StreamOptions,
 )
 
-_NUMBERS = ("step", "epsilon", "cap")
+_NUMBERS = ("step", "epsilon", "cap", "noise")
+_OF_A_GROUP = {"name", "features", "cost"}
 _LARGEST = 1e100
 
 
@@ -96,7 +100,7 @@ def _options(request: StreamRequest, faults: list[Fault]) -> StreamOptions:
         if chosen[name] is None:
             faults.append(Fault(f"/{name}", "must be a number"))
             chosen[name] = getattr(default, name)
-    for name in ("algorithm", "classifier"):
+    for name in ("algorithm", "classifier", "likelihood"):
         value = getattr(request, name)
         chosen[name] = value if is_name(value) else "that"
     chosen["subset_size"] = request.subset_size
@@ -113,7 +117,71 @@ def _options(request: StreamRequest, faults: list[Fault]) -> StreamOptions:
         faults.append(Fault("/prior", "must be two numbers above 0"))
         numbers = list(default.prior)
     seed = request.seed if is_integer(request.seed, 0, MAX_SEED - 1) else 0
-    return StreamOptions(**chosen, truncate=request.truncate is True, prior=(numbers[0], numbers[1]), seed=seed)
+    return StreamOptions(
+        **chosen,
+        truncate=request.truncate is True,
+        prior=(numbers[0], numbers[1]),
+        family=_family(request, faults),
+        seed=seed,
+    )
+
+
+def _family(request: StreamRequest, faults: list[Fault]) -> Family | None:
+    """What restricts the subsets; None for nothing. What cannot be is put down as a fault."""
+    given = {name: getattr(request, name) for name in ("groups", "subsets", "budget", "trade_off")}
+    if all(value is None for value in given.values()):
+        return None
+    before = len(faults)
+    numbers = {name: number_of(given[name]) for name in ("budget", "trade_off") if given[name] is not None}
+    faults += [Fault(f"/{name}", "must be a number") for name, number in numbers.items() if number is None]
+    groups = _groups(given["groups"], faults)
+    subsets = _subsets(given["subsets"], faults)
+    if len(faults) > before:
+        return None
+    return Family(groups, subsets, numbers.get("budget"), numbers.get("trade_off") or 0.0)
+
+
+def _groups(given: object, faults: list[Fault]) -> tuple[FeatureGroup, ...]:
+    if given is None:
+        return ()
+    if not isinstance(given, list):
+        faults.append(Fault("/groups", "must be a list of groups"))
+        return ()
+    return tuple(_group(each, f"/groups/{g}", faults) for g, each in enumerate(given))
+
+
+def _group(given: object, place: str, faults: list[Fault]) -> FeatureGroup:
+    if not isinstance(given, Mapping):
+        faults.append(Fault(place, "must be an object with a name and features"))
+        return FeatureGroup(place, ())
+    faults += [Fault(place + pointer_of((key,)), "is not known") for key in given if key not in _OF_A_GROUP]
+    if not is_name(given.get("name")):
+        faults.append(Fault(f"{place}/name", NAME_FAULT))
+    cost = number_of(given.get("cost", 0.0))
+    if cost is None:
+        faults.append(Fault(f"{place}/cost", "must be a number"))
+    features = _names(given.get("features"), f"{place}/features", faults)
+    return FeatureGroup(str(given.get("name")), features, cost or 0.0)
+
+
+def _subsets(given: object, faults: list[Fault]) -> tuple[tuple[str, ...], ...] | None:
+    if given is None:
+        return None
+    if not isinstance(given, list):
+        faults.append(Fault("/subsets", "must be a list of lists of names"))
+        return None
+    size = sum(len(each) if isinstance(each, list) else 1 for each in given)
+    if size > MAX_MEMBERSHIPS:
+        raise TooLargeError(f"{size:,} features in all subsets together, at most {MAX_MEMBERSHIPS:,} are allowed")
+    return tuple(_names(each, f"/subsets/{i}", faults) for i, each in enumerate(given))
+
+
+def _names(given: object, place: str, faults: list[Fault]) -> tuple[str, ...]:
+    if not isinstance(given, list):
+        faults.append(Fault(place, "must be a list of names"))
+        return ()
+    faults += [Fault(f"{place}/{f}", NAME_FAULT) for f, name in enumerate(given) if not is_name(name)]
+    return tuple(map(str, given))
 
 
 def _moments(given: MomentsRequest | None) -> GivenMoments | None:
@@ -185,7 +253,7 @@ def observe_patient(
     InvalidInputError
         With every fault; nothing is learnt then.
     ConflictError
-        If the selection was observed before with other values or another label.
+        If the selection was observed before with other values, another label or another reward.
     """
     streams, selections = FeatureStreamRepository(session), FeatureSelectionRepository(session)
     row = streams.lock(owner_id, stream_id)
@@ -195,15 +263,16 @@ def observe_patient(
     stream = FeatureStream.from_json(row.state)
     place = {name: j for j, name in enumerate(stream.features)}
     subset = np.array([place[name] for name in selection.features], dtype=np.intp)
-    faults += stream.faults_of(subset, values, request.label)
+    reward = None if request.reward is None else _number_or_text(request.reward)
+    faults += stream.faults_of(subset, values, request.label, reward)
     if faults:
         raise InvalidInputError(faults)
-    digest = _digest(values, request.label)
+    digest = _digest(values, request.label, reward)
     if selection.observed is not None:
         if selection.observed["digest"] != digest:
-            raise ConflictError("the selection was observed before, with other values or another label")
+            raise ConflictError("the selection was observed before, with other values, another label or reward")
         return ObservationDocument.model_validate(selection.observed["answer"])
-    document = _observation(stream.observe(subset, values, request.label))
+    document = _observation(stream.observe(subset, values, request.label, reward))
     streams.change(row, document=_document_of(stream), state=stream.to_json())
     selections.observe(selection, {"digest": digest, "answer": document.model_dump()})
     return document
@@ -219,10 +288,17 @@ def _performance(performance: OnlinePerformance) -> dict[str, float | None]:
     return {name: getattr(performance, name) for name in PerformanceDocument.model_fields}
 
 
-def _digest(values: Mapping[str, object], label: object) -> str:
+def _number_or_text(given: object) -> object:
+    """A number out of JSON; what is none is left to whoever judges it."""
+    number = number_of(given)
+    return str(given) if number is None else number
+
+
+def _digest(values: Mapping[str, object], label: object, reward: object) -> str:
     """Of what was observed, so that no value has to be kept; 1, 1.0 and true are the same label."""
     plain = float(label) if isinstance(label, bool | int | float) else None
-    return hashlib.sha256(json.dumps([values, plain], sort_keys=True).encode()).hexdigest()
+    observed = [values, plain] if reward is None else [values, plain, reward]
+    return hashlib.sha256(json.dumps(observed, sort_keys=True).encode()).hexdigest()
 
 
 def _is_bounded(number: float | None) -> bool:
@@ -265,9 +341,20 @@ def stream_document(row: FeatureStreamRow) -> StreamDocument:
     )
 
 
-def selection_document(row: FeatureSelectionRow) -> SelectionDocument:
-    """A selection as the API shows it."""
+def selection_documents(
+    session: Session, owner_id: str, stream_id: str, rows: Sequence[FeatureSelectionRow]
+) -> list[SelectionDocument]:
+    """Selections of a stream as the API shows them; reads the stream for what has to be ordered."""
+    stream = FeatureStreamRepository(session).get(owner_id, stream_id).document
+    family = Family() if stream.get("family") is None else Family.from_json(stream["family"])
+    return [_selection_document(row, family, stream["features"]) for row in rows]
+
+
+def _selection_document(row: FeatureSelectionRow, family: Family, features: Sequence[str]) -> SelectionDocument:
+    order, cost = family.order(features, row.features)
     return SelectionDocument(
+        order=list(order),
+        cost=cost,
         id=row.id,
         stream_id=row.stream_id,
         number=row.number,

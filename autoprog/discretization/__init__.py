@@ -1,6 +1,7 @@
 """Learnt thresholds: where to cut a continuous measurement, by bandits over candidate thresholds."""
 
 from autoprog.discretization.bandit import Bandit, Exp3, ExponentialWeights, Hedge, bandit_from_json, make_bandit
+from autoprog.discretization.cuts import Cut, CutCase, CutFeature, CutLearner, CutOptions, Updates
 from autoprog.discretization.gains import (
     coin_entropy,
     cost_aware_gain,
@@ -8,7 +9,7 @@ from autoprog.discretization.gains import (
     exponential_gain,
     realised_gain,
 )
-from autoprog.discretization.learner import Gain, Question, ThresholdLearner
+from autoprog.discretization.learner import Choice, Gain, Question, ThresholdLearner
 from autoprog.discretization.options import FORMS, BanditOptions, Form
 from autoprog.discretization.posterior import ThetaPosterior
 from autoprog.discretization.replay import Runs, simulate
@@ -19,6 +20,12 @@ __all__ = [
     "FORMS",
     "Bandit",
     "BanditOptions",
+    "Choice",
+    "Cut",
+    "CutCase",
+    "CutFeature",
+    "CutLearner",
+    "CutOptions",
     "Exp3",
     "ExponentialWeights",
     "Form",
@@ -28,6 +35,7 @@ __all__ = [
     "Runs",
     "ThetaPosterior",
     "ThresholdLearner",
+    "Updates",
     "bandit_from_json",
     "bandit_scores",
     "candidate_thresholds",

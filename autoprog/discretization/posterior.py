@@ -103,6 +103,30 @@ class ThetaPosterior:
         column = slice(None) if arm is None else arm
         return rng.beta(a0 + self.ones[:, column], b0 + self.zeros[:, column])
 
+    def draw_together(self, rng: np.random.Generator, draws: int) -> _Floats:
+        """Draw theta of all thresholds from one law of the values, so that it falls along them.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Source of randomness.
+        draws : int
+            At least 1.
+
+        Returns
+        -------
+        ndarray, shape = (draws, J, K)
+            In [0, 1], not rising along the thresholds: sums over the bins between them, whose shares are Dirichlet with
+            the counts and the prior's mass spread evenly.
+        """
+        J, K = self.ones.shape
+        below = np.concatenate([self.zeros, (self.zeros + self.ones)[:, -1:]], axis=1)
+        bins = np.diff(below, axis=1, prepend=np.zeros((J, 1), dtype=np.int64))
+        masses = bins + sum(self.prior) / (K + 1)
+        shares = np.stack([rng.dirichlet(mass, draws) for mass in masses], axis=1)
+        theta: _Floats = np.clip(shares[:, :, ::-1].cumsum(axis=2)[:, :, -2::-1], 0.0, 1.0)
+        return theta
+
     def to_json(self) -> dict[str, Any]:
         """The whole state as a JSON object."""
         counts = {"ones": self.ones.tolist(), "zeros": self.zeros.tolist()}

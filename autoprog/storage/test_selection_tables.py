@@ -1,4 +1,4 @@
-"""The tables of test selection: problems, rounds and their feedback, replays, frontiers, streams of features."""
+"""The tables of test selection: problems, rounds, feedback, replays, frontiers, streams, learners of thresholds."""
 
 from __future__ import annotations
 
@@ -104,11 +104,10 @@ class FrontierRow(OwnedRow):
     document: Mapped[Document]  # the tests, and the pipeline
 
 
-class FeatureStreamRow(OwnedRow):
-    """Which few features to look at, learnt from labelled patients one after another."""
+class StatefulRow(OwnedRow):
+    """Something that learns from one patient after another, each under the lock of its row."""
 
-    __tablename__ = "feature_stream"
-    __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
+    __abstract__ = True
 
     id: Mapped[str] = mapped_column(_ID, primary_key=True)
     owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
@@ -116,6 +115,20 @@ class FeatureStreamRow(OwnedRow):
     document: Mapped[Document]  # what the API shows beside the columns
     state: Mapped[Document] = mapped_column(deferred=True)  # all that was learnt
     changed_at: Mapped[datetime]
+
+
+class FeatureStreamRow(StatefulRow):
+    """Which few features to look at, learnt from labelled patients one after another."""
+
+    __tablename__ = "feature_stream"
+    __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
+
+
+class ThresholdLearnerRow(StatefulRow):
+    """Where to cut measurements, learnt from values with known outcomes."""
+
+    __tablename__ = "threshold_learner"
+    __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
 
 
 class FeatureSelectionRow(OwnedRow):

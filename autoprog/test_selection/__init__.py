@@ -1,6 +1,16 @@
 """Which tests are worth their cost: without ever seeing the truth (CSMD), with it (online), and on a cohort."""
 
-from autoprog.test_selection.arms import MAX_SUBSET_TESTS, Arm, Arms, DiagnosticTest, Structure, make_arms, total_cost
+from autoprog.test_selection.arms import (
+    MAX_SUBSET_TESTS,
+    TIES_BEFORE,
+    Arm,
+    Arms,
+    DiagnosticTest,
+    Structure,
+    Ties,
+    make_arms,
+    total_cost,
+)
 from autoprog.test_selection.bedside import BedsideState, bedside_state
 from autoprog.test_selection.classifiers import (
     FOLDS,
@@ -28,11 +38,21 @@ from autoprog.test_selection.evidence import (
 from autoprog.test_selection.frontier import Frontier, FrontierPoint, one_after_another, trace_frontier
 from autoprog.test_selection.groups import SIMPLE, check_tests
 from autoprog.test_selection.missing_tests import MissingTest, gower_distances, missing_tests
-from autoprog.test_selection.policies import KLUCB, POLICIES, UCB1, Policy, PolicyName, ThompsonSampling, make_policy
+from autoprog.test_selection.policies import (
+    KLUCB,
+    POLICIES,
+    SETTINGS,
+    UCB1,
+    Policy,
+    PolicyName,
+    ThompsonSampling,
+    make_policy,
+)
 from autoprog.test_selection.prediction_table import PredictionTable
 from autoprog.test_selection.problem import (
     SelectionProblem,
     check_predictions,
+    policy_from_json,
     problem_from_json,
     problem_to_json,
 )
@@ -43,8 +63,10 @@ __all__ = [
     "KLUCB",
     "MAX_SUBSET_TESTS",
     "POLICIES",
+    "SETTINGS",
     "SIMPLE",
     "THRESHOLD",
+    "TIES_BEFORE",
     "UCB1",
     "Arm",
     "ArmClassifier",
@@ -68,6 +90,7 @@ __all__ = [
     "StrongDominanceEvidence",
     "Structure",
     "ThompsonSampling",
+    "Ties",
     "TrainedArms",
     "WeakDominance",
     "bedside_state",
@@ -86,6 +109,7 @@ __all__ = [
     "missing_tests",
     "one_after_another",
     "optimal_arm",
+    "policy_from_json",
     "problem_from_json",
     "problem_to_json",
     "problem_warnings",

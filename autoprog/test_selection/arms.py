@@ -12,8 +12,9 @@ gap       C_j - C_i of every pair                                               
 ========  =========================================================================================  =========  =====
 
 In a cascade arm i uses the first i tests, in the order given. Subsets are in nondecreasing order of scaled cost, ties
-by fewer tests, then in the order of the tests: the selection is only right in that order. Pairs are laid out so that
-those inside the first I arms of a cascade come first.
+by more tests, then in the order of the tests: the selection is only right in that order. Disagreements cannot tell
+which of two arms of equal cost errs less; the source wants the smaller error, which more tests most likely have. Pairs
+are laid out so that those inside the first I arms of a cascade come first.
 
 References
 ----------
@@ -22,12 +23,12 @@ Unsupervised Online Feature Selection for Cost-Sensitive Medical Diagnosis, sect
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,6 +36,10 @@ from numpy.typing import NDArray
 from autoprog.errors import Fault, InvalidInputError
 
 Structure = Literal["cascade", "subset"]
+Ties = Literal["more_tests", "fewer_tests"]
+TIES_BEFORE: Ties = "fewer_tests"
+"""The order of arms that were kept before there was a choice; their feedback is numbered by it."""
+
 MAX_SUBSET_TESTS = 10
 MAX_CASCADE_TESTS = 1000
 LARGEST_COST = 1e100
@@ -98,12 +103,15 @@ class Arms:
         lambda as given: one for all, or one an arm.
     arms : tuple of Arm, length n
         In the order of the selection.
+    ties : {"more_tests", "fewer_tests"}
+        Which of two subsets of equal scaled cost comes first.
     """
 
     structure: Structure
     tests: tuple[DiagnosticTest, ...]
     trade_off: float | tuple[float, ...]
     arms: tuple[Arm, ...]
+    ties: Ties = "more_tests"
 
     def __len__(self) -> int:
         return len(self.arms)
@@ -132,6 +140,13 @@ class Arms:
         """C_j - C_i of every pair, shape = (P,)."""
         i, j = self.pairs
         return self.C[j] - self.C[i]
+
+    @cached_property
+    def last(self) -> int:
+        """The arm that is played where no arm is possible: the dearest, of several that with the most tests."""
+        if self.structure == "cascade" or self.ties == "fewer_tests":
+            return len(self) - 1
+        return int(np.argmax(self.C))
 
     def decides(self, gap: NDArray[np.float64]) -> NDArray[np.bool_]:
         """Whether pairs of these gaps can rule one of their arms out: not where two subsets cost the same."""
@@ -222,7 +237,12 @@ def total_cost(tests: Sequence[DiagnosticTest], subset: Iterable[int]) -> float:
     return float(sum((Decimal(repr(float(tests[k].cost))) for k in subset), Decimal(0)))
 
 
-def make_arms(structure: Structure, tests: Sequence[DiagnosticTest], trade_off: float | Sequence[float] = 1.0) -> Arms:
+def make_arms(
+    structure: Structure,
+    tests: Sequence[DiagnosticTest],
+    trade_off: float | Sequence[float] = 1.0,
+    ties: Ties = "more_tests",
+) -> Arms:
     """The arms of a problem.
 
     Parameters
@@ -234,6 +254,9 @@ def make_arms(structure: Structure, tests: Sequence[DiagnosticTest], trade_off: 
     trade_off : float or sequence of float
         lambda: one for all, or one an arm. Subsets are then counted by size, and in the order of the tests within a
         size: {a}, {b}, {c}, {a, b}, {a, c}, {b, c}, {a, b, c}.
+    ties : {"more_tests", "fewer_tests"}
+        Which of two subsets of equal scaled cost comes first. The latter is the order of problems that were kept before
+        there was a choice.
 
     Returns
     -------
@@ -265,9 +288,26 @@ def make_arms(structure: Structure, tests: Sequence[DiagnosticTest], trade_off: 
     scales = scale if isinstance(scale, tuple) else (scale,) * n_arms
     rows = [(weight * cost, subset, cost) for weight, subset, cost in zip(scales, members, costs, strict=True)]
     if structure == "subset":
-        rows.sort(key=lambda row: (row[0], len(row[1]), row[1]))
+        sign = 1 if ties == "fewer_tests" else -1
+        rows.sort(key=lambda row: (row[0], sign * len(row[1]), row[1]))
     arms = tuple(Arm(str(i), subset, cost, scaled) for i, (scaled, subset, cost) in enumerate(rows, 1))
-    return Arms(structure, tuple(tests), scale, arms)
+    return Arms(structure, tuple(tests), scale, arms, ties)
+
+
+def arms_to_json(arms: Arms) -> dict[str, Any]:
+    """What `arms_from_json` makes the arms of, as a JSON object."""
+    return {
+        "structure": arms.structure,
+        "tests": [asdict(test) | {"features": list(test.features)} for test in arms.tests],
+        "trade_off": list(arms.trade_off) if isinstance(arms.trade_off, tuple) else arms.trade_off,
+        "ties": arms.ties,
+    }
+
+
+def arms_from_json(document: Mapping[str, Any]) -> Arms:
+    """The inverse of `arms_to_json`; what was kept without `ties` had fewer tests first."""
+    tests = [DiagnosticTest(t["name"], t["cost"], tuple(t["features"])) for t in document["tests"]]
+    return make_arms(document["structure"], tests, document["trade_off"], document.get("ties", TIES_BEFORE))
 
 
 def _structure_faults(structure: Structure, tests: Sequence[DiagnosticTest]) -> Iterator[Fault]:

@@ -18,7 +18,7 @@ from autoprog.evaluation import CrossValidation, Plan, cross_validate, fit_pipel
 from autoprog.model import dump_estimator, load_estimator
 from autoprog.model.archive import pack, unpack
 from autoprog.space import Configuration
-from autoprog.test_selection.arms import Arms, DiagnosticTest, make_arms
+from autoprog.test_selection.arms import Arms, DiagnosticTest, arms_from_json, arms_to_json
 from autoprog.test_selection.groups import SIMPLE, feature_faults, features_of, restricted
 
 FOLDS = 10
@@ -166,9 +166,7 @@ class ArmClassifiers:
         """All classifiers as one file; the same bytes for the same classifiers."""
         manifest = {
             "format": FORMAT,
-            "structure": self.arms.structure,
-            "tests": [asdict(test) for test in self.arms.tests],
-            "trade_off": self.arms.trade_off,
+            **arms_to_json(self.arms),
             "threshold": self.threshold,
             "features": [asdict(feature) for feature in self.features],
             "read": [[feature.name for feature in c.features] for c in self.classifiers],
@@ -201,8 +199,7 @@ class ArmClassifiers:
             manifest = json.loads(files[_MANIFEST])
             if manifest["format"] != FORMAT:
                 raise ArtifactError(f"the arms' file has format {manifest['format']!r}; this version reads {FORMAT}")
-            tests = [DiagnosticTest(t["name"], t["cost"], tuple(t["features"])) for t in manifest["tests"]]
-            arms = make_arms(manifest["structure"], tests, manifest["trade_off"])
+            arms = arms_from_json(manifest)
             features = {f["name"]: Feature(**{**f, "levels": tuple(f["levels"])}) for f in manifest["features"]}
             classifiers = tuple(
                 ArmClassifier(tuple(features[name] for name in names), files[f"arms/{arm.id}.skops"])

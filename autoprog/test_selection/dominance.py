@@ -10,8 +10,9 @@ i*        optimal arm: the largest index among the minimisers of C + gamma
 xi        min over j after i* of C_j - C_{i*} - p_{i* j}; infinite where none is   scalar   error
 ========  =======================================================================  =======  =====
 
-Weak dominance holds where xi > 0. In a cascade the j after i* are those of a larger index; of subsets, those of a
-larger cost, nested or not. Without the truth i* is not known, and neither is xi.
+Weak dominance holds where xi > 0. In a cascade the j after i* are those of a larger index; of subsets, those that cost
+as much or more, nested or not. Of two arms of equal cost that ever disagree, disagreements cannot tell the better: xi
+is below 0. Without the truth i* is not known, and neither is xi.
 
 References
 ----------
@@ -116,10 +117,10 @@ def margins_of(arms: Arms, arm: int, p: _Floats) -> _Floats:
 
 
 def arms_after(arms: Arms, arm: int) -> NDArray[np.intp]:
-    """The arms that weak dominance compares an arm with: of a larger index in a cascade, dearer ones of subsets."""
+    """The arms that weak dominance compares an arm with: later ones of a cascade, other subsets that cost no less."""
     if arms.structure == "cascade":
         return np.arange(arm + 1, len(arms))
-    return np.flatnonzero(arms.C[arm] < arms.C)
+    return np.flatnonzero((arms.C[arm] <= arms.C) & (np.arange(len(arms)) != arm))
 
 
 def disagreements(predictions: NDArray[np.integer]) -> _Floats:

@@ -43,6 +43,7 @@ LEVEL = 0.95
 
 _Floats = NDArray[np.float64]
 _BISECTIONS = 45
+_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +82,9 @@ class DominanceEvidence:
         Whether i is the last arm because no arm is in both selection sets.
     margin, lower, upper : float or None
         Estimate and interval; None where an arm after i was never observed beside it, or none is after it.
-    verdict : {"supported", "refuted", "open", "vacuous"}
-        For i as the best arm: whether the interval lies above 0, at or below 0, or around it; or no arm is after it.
+    verdict : {"supported", "refuted", "open", "unknown", "vacuous"}
+        For i as the best arm: whether the interval lies above 0, at or below 0, or around it; whether other arms cost
+        the same, so that no round can tell; or no arm is after it.
     says : str
         In words, with what it does not show.
     """
@@ -238,14 +240,28 @@ def dominance_evidence(arms: Arms, counts: Counts) -> DominanceEvidence:
     first, second = np.minimum(after, arm), np.maximum(after, arm)
     pairs = second * (second - 1) // 2 + first
     D, N = counts.D[pairs], counts.N[pairs]
-    if not N.all():
-        says = f"arm {name} was never observed beside {int((N == 0).sum()):,} of the {len(after):,} arms after it"
-        return DominanceEvidence(name, is_fallback, None, None, None, "open", says)
     gap = arms.C[after] - arms.C[arm]
     low, high = confidence_sequence(D, N, 1 - (1 - LEVEL) / len(after))
-    margin, lower, upper = (float((gap - p).min()) for p in (D / N, high, low))
+    margin, lower, upper = (float((gap - p).min()) if N.all() else None for p in (D / np.maximum(N, 1), high, low))
+    equals = after[~arms.decides(gap)]
+    if len(equals):
+        says = _of_equal_cost(arms, arm, equals)
+        return DominanceEvidence(name, is_fallback, margin, lower, upper, "unknown", says)
+    if lower is None or upper is None:
+        says = f"arm {name} was never observed beside {int((N == 0).sum()):,} of the {len(after):,} arms after it"
+        return DominanceEvidence(name, is_fallback, None, None, None, "open", says)
     verdict = "supported" if lower > 0 else "refuted" if upper <= 0 else "open"
     return DominanceEvidence(name, is_fallback, margin, lower, upper, verdict, _in_words(name, verdict))
+
+
+def _of_equal_cost(arms: Arms, arm: int, equals: NDArray[np.intp]) -> str:
+    named = ", ".join(arms.arms[other].id for other in equals[:_NAMED])
+    more = f" and {len(equals) - _NAMED:,} more" if len(equals) > _NAMED else ""
+    which = "that with the most tests" if arms.ties == "more_tests" else "that with the fewest tests"
+    return (
+        f"Arm {arms.arms[arm].id} costs the same as {'arm' if len(equals) == 1 else 'arms'} {named}{more}. Which of "
+        f"them is right more often cannot be seen without the truth, whatever the rounds say: {which} is played."
+    )
 
 
 def _in_words(name: str, verdict: str) -> str:
@@ -316,7 +332,11 @@ def problem_warnings(arms: Arms, counts: Counts, policy: Policy) -> tuple[str, .
             "estimate, and expect no convergence where it is refuted"
         )
         if (ties := len(arms) - len(np.unique(arms.C))) > 0:
-            warnings.append(f"{ties:,} subsets cost the same as another: of such, the first in order is played")
+            played = "most" if arms.ties == "more_tests" else "fewest"
+            warnings.append(
+                f"{ties:,} subsets cost the same as another: of such, the one with the {played} tests is played, and "
+                "whether another would be right more often cannot be seen"
+            )
     elif (np.diff(arms.C) < 0).any():
         warnings.append("scaled costs do not grow along the cascade: an earlier arm costs more than a later one")
     if isinstance(policy, UCB1) and np.ptp(arms.C) > 1:
@@ -329,7 +349,7 @@ def problem_warnings(arms: Arms, counts: Counts, policy: Policy) -> tuple[str, .
     evidence = dominance_evidence(arms, counts)
     if evidence.is_fallback:
         warnings.append(
-            "no arm is in both selection sets by the estimates: the last arm is played, which may cost every round"
+            "no arm is in both selection sets by the estimates: the dearest arm is played, which may cost every round"
         )
     if evidence.verdict == "refuted":
         warnings.append(evidence.says)

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, ClassVar, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -39,6 +39,9 @@ from autoprog.errors import Fault, InvalidInputError
 
 PolicyName = Literal["ts", "kl_ucb", "ucb1"]
 
+SETTINGS: Mapping[str, PolicyName] = {"a": "kl_ucb", "alpha": "ucb1"}
+"""Settings of policies, and whose they are."""
+
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.integer[Any]]
 _Answers = NDArray[np.bool_]
@@ -46,6 +49,14 @@ _Answers = NDArray[np.bool_]
 
 class Policy(Protocol):
     """How the estimates of disagreement are used."""
+
+    @property
+    def name(self) -> PolicyName:
+        """Its key in `POLICIES`."""
+
+    @property
+    def settings(self) -> Mapping[str, float]:
+        """What `make_policy` makes it of, beside its name."""
 
     @property
     def opens_with_last(self) -> bool:
@@ -59,7 +70,13 @@ class Policy(Protocol):
 class ThompsonSampling:
     """Draws every disagreement from its posterior under a uniform prior."""
 
+    name: ClassVar[PolicyName] = "ts"
     opens_with_last = False
+
+    @property
+    def settings(self) -> Mapping[str, float]:
+        """None: the prior is uniform."""
+        return {}
 
     def reaches(self, gap: _Floats, D: _Counts, N: _Counts, t: ArrayLike, rng: np.random.Generator) -> _Answers:  # noqa: ARG002  a posterior needs no time
         """Whether a draw is at least the gap.
@@ -92,11 +109,17 @@ class KLUCB:
     """
 
     a: float = 0.0
+    name: ClassVar[PolicyName] = "kl_ucb"
     opens_with_last = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.a) and self.a >= 0):
             raise InvalidInputError([Fault("/a", f"must be finite and at least 0, not {self.a}")])
+
+    @property
+    def settings(self) -> Mapping[str, float]:
+        """Weight of log log t."""
+        return {"a": self.a}
 
     def bound(self, t: ArrayLike) -> _Floats:
         """max(0, log t + a log log t), of rounds t >= 1."""
@@ -166,11 +189,17 @@ class UCB1:
     """
 
     alpha: float = 0.51
+    name: ClassVar[PolicyName] = "ucb1"
     opens_with_last = True
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.alpha) and self.alpha > 0.5):
             raise InvalidInputError([Fault("/alpha", f"must be finite and above 1/2, not {self.alpha}")])
+
+    @property
+    def settings(self) -> Mapping[str, float]:
+        """Width of the index."""
+        return {"alpha": self.alpha}
 
     def reaches(self, gap: _Floats, D: _Counts, N: _Counts, t: ArrayLike, rng: np.random.Generator) -> _Answers:  # noqa: ARG002  nothing is drawn
         """Whether the index, which is not clipped at 1, is at least the gap.
@@ -204,13 +233,15 @@ POLICIES: Mapping[PolicyName, type[ThompsonSampling | KLUCB | UCB1]] = {
 }
 
 
-def make_policy(name: PolicyName) -> Policy:
-    """The policy of a name, at its defaults.
+def make_policy(name: PolicyName, **settings: float) -> Policy:
+    """The policy of a name.
 
     Parameters
     ----------
     name : {"ts", "kl_ucb", "ucb1"}
         With subsets, ts is CSMD-CTS, the others CSMD-ESCB.
+    **settings : float
+        `a` of kl_ucb, at least 0, 0 by default; `alpha` of ucb1, above 1/2, 0.51 by default.
 
     Returns
     -------
@@ -220,8 +251,15 @@ def make_policy(name: PolicyName) -> Policy:
     Raises
     ------
     InvalidInputError
-        If there is none of this name.
+        If there is none of this name, or a setting is another policy's or out of range.
     """
     if name not in POLICIES:
         raise InvalidInputError([Fault("/algorithm", f"must be one of {', '.join(POLICIES)}, not {name!r}")])
-    return POLICIES[name]()
+    faults = [
+        Fault(f"/{setting}", f"is a setting of {SETTINGS[setting]}, not of {name}")
+        for setting in settings
+        if SETTINGS[setting] != name
+    ]
+    if faults:
+        raise InvalidInputError(faults)
+    return POLICIES[name](**settings)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.messages import pointer
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.test_selection.arms import Arms, DiagnosticTest, make_arms
+from autoprog.test_selection.arms import Arms, arms_from_json, arms_to_json
 from autoprog.test_selection.counts import Counts, update
-from autoprog.test_selection.policies import Policy, PolicyName, make_policy
+from autoprog.test_selection.policies import SETTINGS, Policy, make_policy
 from autoprog.test_selection.selection import select
 
 
@@ -54,7 +54,7 @@ class SelectionProblem:
             Index of the arm, from 0. As long as there is no feedback at all, kl_ucb and ucb1 play the last arm.
         """
         if self.policy.opens_with_last and not counts.feedback.any():
-            return len(self.arms) - 1
+            return self.arms.last
         D, N = counts.D, counts.N
         return select(self.arms, lambda pairs, gap: self.policy.reaches(gap, D[pairs], N[pairs], t, rng))
 
@@ -67,35 +67,21 @@ class SelectionProblem:
         return update(self.arms, counts, rows)
 
 
-def problem_to_json(problem: SelectionProblem, algorithm: PolicyName) -> dict[str, Any]:
-    """A problem as a JSON object.
-
-    Parameters
-    ----------
-    problem : SelectionProblem
-        Its policy at its defaults.
-    algorithm : {"ts", "kl_ucb", "ucb1"}
-        The name of the policy.
-
-    Returns
-    -------
-    dict
-        For `problem_from_json`.
-    """
-    arms = problem.arms
-    return {
-        "structure": arms.structure,
-        "algorithm": algorithm,
-        "tests": [asdict(test) | {"features": list(test.features)} for test in arms.tests],
-        "trade_off": list(arms.trade_off) if isinstance(arms.trade_off, tuple) else arms.trade_off,
-    }
+def problem_to_json(problem: SelectionProblem) -> dict[str, Any]:
+    """A problem as a JSON object, for `problem_from_json`: its arms, the policy's name and its settings."""
+    policy = problem.policy
+    return arms_to_json(problem.arms) | {"algorithm": policy.name, **policy.settings}
 
 
 def problem_from_json(document: Mapping[str, Any]) -> SelectionProblem:
     """The inverse of `problem_to_json`; what else the object holds is not read."""
-    tests = [DiagnosticTest(t["name"], t["cost"], tuple(t["features"])) for t in document["tests"]]
-    arms = make_arms(document["structure"], tests, document["trade_off"])
-    return SelectionProblem(arms, make_policy(document["algorithm"]))
+    return SelectionProblem(arms_from_json(document), policy_from_json(document))
+
+
+def policy_from_json(document: Mapping[str, Any]) -> Policy:
+    """The policy alone, of what `problem_to_json` wrote; a setting that is not there, or null, is the default."""
+    settings = {name: document[name] for name in SETTINGS if document.get(name) is not None}
+    return make_policy(document["algorithm"], **settings)
 
 
 def check_predictions(arms: Arms, arm: int, predictions: Mapping[str, object]) -> NDArray[np.int8]:

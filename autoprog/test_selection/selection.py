@@ -5,7 +5,7 @@
 
     B^l   arms j that every arm i before them reaches:  C_j - C_i <= p_ij
     B^h   arms i that no arm j after them reaches:      C_j - C_i >  p_ij
-    the first arm of both sets; the last arm where there is none
+    the first arm of both sets; the last arm (`Arms.last`) where there is none
 
 A pair rules out exactly one of its arms, i where it reaches and j where it does not, so that an arm is in both sets
 when no pair rules it out. Of subsets of equal cost neither rules the other out.
@@ -62,7 +62,7 @@ def select(arms: Arms, reaches: Reaches) -> int:
             return arm
         possible[arm] = False
         possible[others[~lost]] = False
-    return n - 1
+    return arms.last
 
 
 def incidence(arms: Arms) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
@@ -89,7 +89,9 @@ def incidence(arms: Arms) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     return change, base
 
 
-def select_many(reaches: NDArray[np.bool_], change: NDArray[np.float32], base: NDArray[np.float32]) -> NDArray[np.intp]:
+def select_many(
+    reaches: NDArray[np.bool_], change: NDArray[np.float32], base: NDArray[np.float32], last: int
+) -> NDArray[np.intp]:
     """Choose an arm in many repetitions at once.
 
     Parameters
@@ -98,6 +100,8 @@ def select_many(reaches: NDArray[np.bool_], change: NDArray[np.float32], base: N
         Of all pairs.
     change, base : ndarray
         As `incidence` gave them.
+    last : int
+        `Arms.last`.
 
     Returns
     -------
@@ -106,4 +110,4 @@ def select_many(reaches: NDArray[np.bool_], change: NDArray[np.float32], base: N
     """
     free = reaches.astype(np.float32) @ change + base == 0
     chosen = free.argmax(axis=1)
-    return np.where(free.any(axis=1), chosen, len(base) - 1)
+    return np.where(free.any(axis=1), chosen, last)

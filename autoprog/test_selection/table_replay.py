@@ -242,9 +242,9 @@ def _side_by_side(
     of_round = rows(R)
     for t in range(1, T + 1):
         if t == 1 and policy.opens_with_last:
-            chosen = np.full(R, len(arms) - 1)
+            chosen = np.full(R, arms.last)
         else:
-            chosen = select_many(policy.reaches(gap, D, N, t, rng), change, base)
+            chosen = select_many(policy.reaches(gap, D, N, t, rng), change, base, arms.last)
         seen = known[chosen]
         N += seen
         D += seen & differ[of_round[t - 1]]
@@ -259,7 +259,7 @@ def _one_by_one(
     D, N = np.zeros(arms.n_pairs, dtype=np.int32), np.zeros(arms.n_pairs, dtype=np.int32)
     for t, row in enumerate(rows, 1):
         if t == 1 and policy.opens_with_last:
-            arm = len(arms) - 1
+            arm = arms.last
         else:
             arm = select(arms, lambda pairs, gap: policy.reaches(gap, D[pairs], N[pairs], t, rng))  # noqa: B023  called at once
         pairs = arms.revealed_pairs(arm)

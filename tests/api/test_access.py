@@ -95,6 +95,7 @@ DIAGNOSIS_ROUTES = [
 ]
 
 _PROBLEMS, _STREAMS = "/v1/test-selection/problems", "/v1/feature-selection/streams"
+_LEARNERS = "/v1/threshold-learners"
 SELECTION_ROUTES = [
     ("GET", _PROBLEMS, "read"),
     ("POST", _PROBLEMS, "write"),
@@ -124,9 +125,14 @@ SELECTION_ROUTES = [
     ("GET", f"{_STREAMS}/x/selections/x", "read"),
     ("DELETE", f"{_STREAMS}/x/selections/x", "write"),
     ("POST", f"{_STREAMS}/x/observations", "write"),
+    ("GET", _LEARNERS, "read"),
+    ("POST", _LEARNERS, "write"),
+    ("GET", f"{_LEARNERS}/x", "read"),
+    ("DELETE", f"{_LEARNERS}/x", "write"),
+    ("POST", f"{_LEARNERS}/x/cases", "write"),
 ]
 ALL_ROUTES = [*ROUTES, *DIAGNOSIS_ROUTES, *SELECTION_ROUTES]
-_WITH_JSON = ("/diagnosis/", "/models/", "-selection/", "/test-frontiers", "/continuations")
+_WITH_JSON = ("/diagnosis/", "/models/", "-selection/", "/threshold-learners", "/test-frontiers", "/continuations")
 
 
 def test_the_table_of_routes_is_complete(keyed_app: FastAPI) -> None:

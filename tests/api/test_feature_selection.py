@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from autoprog.test_selection.online import FeatureStream, StreamOptions
+from autoprog.test_selection.online import Family, FeatureGroup, FeatureStream, StreamOptions
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import faults_of, made
 
@@ -151,3 +151,73 @@ def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient) -> No
     ):  # fmt: skip
         assert bob.request(method, path, json=sent).status_code == 404, path
     assert bob.get(STREAMS).json()["items"] == []
+
+
+GROUPS: list[dict[str, Any]] = [
+    {"name": "blood", "features": ["glucose", "insulin"], "cost": 40.4},
+    {"name": "scale", "features": ["bmi"], "cost": 1},
+]
+FAMILIES: list[tuple[dict[str, Any], Family]] = [
+    ({"groups": GROUPS, "budget": 41, "subset_size": 3},
+     Family((FeatureGroup("blood", ("glucose", "insulin"), 40.4), FeatureGroup("scale", ("bmi",), 1.0)), None, 41.0)),
+    ({"groups": GROUPS[:1], "trade_off": 0.01, "subset_size": None},
+     Family((FeatureGroup("blood", ("glucose", "insulin"), 40.4),), trade_off=0.01)),
+    ({"subsets": [["age", "bmi"], ["noise"], ["age", "glucose", "insulin"]], "subset_size": None},
+     Family(subsets=(("age", "bmi"), ("noise",), ("age", "glucose", "insulin")))),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("likelihood", ["bernoulli", "gaussian"])
+@pytest.mark.parametrize(("sent", "family"), FAMILIES)
+def test_a_family_of_subsets_is_kept_to(
+    client: TestClient, likelihood: Any, sent: dict[str, Any], family: Family
+) -> None:
+    """Selections, what has to be ordered and its cost, and what was learnt from rewards, as the science has them."""
+    stream = make_stream(client, likelihood=likelihood, noise=0.3, prior=[0.5, 0.4], **sent)
+    options = StreamOptions(
+        subset_size=sent["subset_size"], likelihood=likelihood, noise=0.3, prior=(0.5, 0.4), family=family, seed=3
+    )
+    core = FeatureStream(FEATURES, options)
+    assert stream["family"] == family.to_json()
+    X, y = data(15)
+    for k, (row, label) in enumerate(zip(X, y.tolist(), strict=True)):
+        selection = select(client, stream)
+        _, subset = core.select()
+        names = [FEATURES[j] for j in subset]
+        order, cost = family.order(FEATURES, names)
+        assert (selection["features"], selection["order"], selection["cost"]) == (names, list(order), cost)
+        assert family.budget is None or cost <= family.budget
+        reward = None if k % 2 else 0.25
+        core.observe(subset, {FEATURES[j]: row[j] for j in subset}, label, reward)
+        body = body_of(selection, row, label) | ({} if reward is None else {"reward": reward})
+        made(client.post(f"{STREAMS}/{stream['id']}/observations", json=body), 200)
+    assert made(client.get(f"{STREAMS}/{stream['id']}"), 200)["best_features"] == list(core.best_features)
+    listed = made(client.get(f"{STREAMS}/{stream['id']}/selections"), 200)["items"]
+    assert [each["cost"] for each in listed] == [family.order(FEATURES, each["features"])[1] for each in listed]
+
+
+def test_all_that_is_wrong_with_a_family_and_a_reward_is_told(client: TestClient) -> None:
+    bad = {
+        **STREAM, "budget": "x", "trade_off": [], "subsets": [["age"], 3, ["", "bmi"]], "likelihood": 3, "noise": "z",
+        "groups": [{"name": "", "features": 1, "zz": 2}, 7, {"name": "g", "features": ["age"], "cost": "dear"}],
+    }  # fmt: skip
+    assert set(faults_of(client.post(STREAMS, json=bad))) == {
+        "/budget", "/trade_off", "/subsets/1", "/subsets/2/0", "/likelihood", "/noise", "/groups/0/name",
+        "/groups/0/features", "/groups/0/zz", "/groups/1", "/groups/2/cost",
+    }  # fmt: skip
+    split = {**STREAM, "groups": GROUPS, "subsets": [["glucose"], ["age", "x"]]}
+    assert set(faults_of(client.post(STREAMS, json=split))) == {"/subsets/0", "/subsets/1/1"}
+    dear = [{"name": n, "features": [n], "cost": 2} for n in FEATURES]
+    none = {**STREAM, "algorithm": "random", "groups": dear, "budget": 1}
+    assert set(faults_of(client.post(STREAMS, json=none))) == {"/algorithm", "/budget"}
+    many = {**STREAM, "subsets": [FEATURES] * 4001}
+    assert client.post(STREAMS, json=many).status_code == 413
+    stream = make_stream(client)
+    selection = select(client, stream)
+    url, body = f"{STREAMS}/{stream['id']}/observations", body_of(selection, data(1)[0][0], 1)
+    for reward in (1.5, "much", True, []):
+        assert set(faults_of(client.post(url, json={**body, "reward": reward}))) == {"/reward"}
+    made(client.post(url, json={**body, "reward": 1}), 200)
+    assert made(client.post(url, json={**body, "reward": 1.0}), 200)
+    assert client.post(url, json={**body, "reward": 0.5}).status_code == 409
+    assert client.post(url, json=body).status_code == 409

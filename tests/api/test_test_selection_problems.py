@@ -11,6 +11,7 @@ from tests.api.conftest import MakeClient
 from tests.api.diagnosing import faults_of, made
 from tests.api.searching import make_cohort
 from tests.api.selecting import CLEVELAND_TESTS, PIMA, PROBLEMS, give, make_problem, open_round, outputs, patients, send
+from tests.test_selection.naive import NaiveUCB, cascade
 
 
 def test_a_problem_is_made_shown_listed_and_deleted(client: TestClient) -> None:
@@ -44,6 +45,32 @@ def test_subsets_stand_in_the_order_of_their_cost_and_are_warned_of(client: Test
     assert any("weak dominance is rarely true" in text for text in problem["warnings"])
 
 
+def test_free_tests_are_all_done_and_it_is_unknown_whether_that_is_best(client: TestClient) -> None:
+    problem = make_problem(client, structure="subset", trade_off=0)
+    assert problem["arms"][0]["tests"] == ["history", "glucose", "insulin"]
+    assert problem["weak_dominance"]["verdict"] == "unknown"
+    assert "costs the same as arms 2, 3, 4, 5, 6, 7" in problem["weak_dominance"]["says"]
+    assert any("6 subsets cost the same" in text for text in problem["warnings"])
+    assert open_round(client, problem)["arm"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "settings"), [("kl_ucb", {"a": 3.0}), ("kl_ucb", {}), ("ucb1", {"alpha": 1.5}), ("ucb1", {})]
+)
+def test_settings_of_a_policy_are_kept_and_used(client: TestClient, algorithm: str, settings: dict[str, Any]) -> None:
+    """Rounds as the definition with these settings plays them."""
+    problem = make_problem(client, algorithm=algorithm, **settings)
+    shown = made(client.get(f"{PROBLEMS}/{problem['id']}"), 200)
+    defaults = {"kl_ucb": {"a": 0.0, "alpha": None}, "ucb1": {"a": None, "alpha": 0.51}}[algorithm]
+    assert {name: shown[name] for name in ("a", "alpha")} == defaults | settings
+    constant = shown["a"] if algorithm == "kl_ucb" else shown["alpha"]
+    naive = NaiveUCB(cascade([test["cost"] for test in PIMA["tests"]], 0.01), algorithm, constant)
+    for row in patients(40):
+        opened = open_round(client, problem)
+        assert int(opened["arm"]) - 1 == naive.play(row)
+        made(give(client, opened, predictions=outputs(opened, row)), 200)
+
+
 def test_a_trade_off_may_be_one_an_arm(client: TestClient) -> None:
     problem = make_problem(client, trade_off=[0.0, 0.02, 0.01])
     assert [arm["scaled_cost"] for arm in problem["arms"]] == pytest.approx([0.0, 0.3722, 0.4139])
@@ -53,6 +80,10 @@ BAD: list[tuple[dict[str, Any], dict[str, str]]] = [
     ({"tests": []}, {"/tests": "at least one test"}),
     ({"structure": "subset", "tests": [{"name": f"t{k}", "cost": 1} for k in range(11)]}, {"/tests": "2,047 subsets"}),
     ({"trade_off": -1}, {"/trade_off": "at least 0"}),
+    ({"a": 1, "alpha": "wide"}, {"/a": "is a setting of kl_ucb, not of ts", "/alpha": "must be a number"}),
+    ({"algorithm": "kl_ucb", "a": -0.5}, {"/a": "at least 0"}),
+    ({"algorithm": "ucb1", "alpha": 0.5}, {"/alpha": "above 1/2"}),
+    ({"algorithm": "ucb", "alpha": 1}, {"/algorithm": "one of ts, kl_ucb, ucb1"}),
     ({"trade_off": [1, 2]}, {"/trade_off": "there are 3 arms, not 2"}),
     ({"trade_off": "1"}, {"/trade_off": "must be a number"}),
     ({"seed": -1}, {"/seed": "at least 0"}),

@@ -38,7 +38,7 @@ def kl_index(phat: float, N: int, rhs: float) -> float:
 
 
 def chosen(arms: Arms, p: np.ndarray) -> int:
-    """min((B^l n B^h) u {last}), from a symmetric matrix of estimates."""
+    """The first of B^l n B^h, from a symmetric matrix of estimates; where it is empty the dearest with most tests."""
     C, n = arms.C, len(arms)
     if arms.structure == "cascade":
         low = {i for i in range(n) if all(C[i] - C[j] <= p[j, i] for j in range(i))} | {0}
@@ -46,7 +46,14 @@ def chosen(arms: Arms, p: np.ndarray) -> int:
     else:
         low = {i for i in range(n) if all(C[i] - C[j] <= p[i, j] for j in range(n) if j != i and C[j] <= C[i])} | {0}
         high = {i for i in range(n) if all(C[j] - C[i] > p[i, j] for j in range(n) if C[j] > C[i])} | {n - 1}
-    return min((low & high) | {n - 1})
+    return min(low & high, default=dearest(arms))
+
+
+def dearest(arms: Arms) -> int:
+    """The last arm of a cascade; of subsets the dearest, of several that with the most tests."""
+    if arms.structure == "cascade":
+        return len(arms) - 1
+    return max(range(len(arms)), key=lambda i: (arms.C[i], len(arms.arms[i].tests), -i))
 
 
 def known(arms: Arms, arm: int) -> list[int]:
@@ -75,7 +82,7 @@ class NaiveUCB:
         self.t += 1
         n = len(self.arms)
         if self.t == 1:
-            arm = n - 1
+            arm = dearest(self.arms)
         else:
             p = np.zeros((n, n))
             for i, j in self.D:

@@ -20,20 +20,32 @@ def test_a_cascade_adds_one_test_after_another() -> None:
 
 def test_subsets_are_in_order_of_scaled_cost() -> None:
     arms = subsets([3.0, 1.0, 2.0], 0.1)
-    assert [arm.tests for arm in arms] == [(1,), (2,), (0,), (1, 2), (0, 1), (0, 2), (0, 1, 2)]
+    assert [arm.tests for arm in arms] == [(1,), (2,), (1, 2), (0,), (0, 1), (0, 2), (0, 1, 2)]
     np.testing.assert_allclose(arms.C, [0.1, 0.2, 0.3, 0.3, 0.4, 0.5, 0.6])
 
 
 def test_sums_that_are_equal_as_typed_are_ties() -> None:
     """0.1 + 0.2 is not 0.3 in binary."""
     arms = subsets([0.1, 0.2, 0.3])
-    assert [arm.tests for arm in arms][2:4] == [(2,), (0, 1)]
+    assert [arm.tests for arm in arms][2:4] == [(0, 1), (2,)]
     assert arms.C[2] == arms.C[3]
+
+
+def test_of_equal_costs_more_tests_come_first() -> None:
+    """The order of every tie, and the arm that is played where none is possible: the largest of the dearest."""
+    free = subsets([3.0, 1.0, 2.0], 0.0)
+    assert [arm.tests for arm in free] == [(0, 1, 2), (0, 1), (0, 2), (1, 2), (0,), (1,), (2,)]
+    assert free.last == 0
+    one_free = subsets([0.0, 1.0])
+    assert [arm.tests for arm in one_free] == [(0,), (0, 1), (1,)]
+    assert one_free.last == 1
+    assert subsets([1.0, 2.0]).last == 2
+    assert cascade([0.0, 0.0]).last == 1
 
 
 def test_a_trade_off_an_arm_is_counted_by_size() -> None:
     arms = subsets([1.0, 1.0], [3.0, 2.0, 1.0])
-    assert [(arm.tests, arm.scaled_cost) for arm in arms] == [((1,), 2.0), ((0, 1), 2.0), ((0,), 3.0)]
+    assert [(arm.tests, arm.scaled_cost) for arm in arms] == [((0, 1), 2.0), ((1,), 2.0), ((0,), 3.0)]
 
 
 @pytest.mark.parametrize("arms", [cascade([1.0] * 7), subsets([1.0, 2.0, 4.0, 8.0]), cascade([1.0])])

@@ -55,7 +55,10 @@ def test_xi_is_its_definition(arms: Arms) -> None:
         Y = rng.integers(0, 2, (30, len(arms)))
         gamma, p = rng.random(len(arms)), disagreements(Y)
         best = max(i for i in range(len(arms)) if arms.C[i] + gamma[i] <= (arms.C + gamma).min() + 1e-12)
-        later = [j for j in range(len(arms)) if (j > best if arms.structure == "cascade" else arms.C[j] > arms.C[best])]
+        if arms.structure == "cascade":
+            later = list(range(best + 1, len(arms)))
+        else:
+            later = [j for j in range(len(arms)) if j != best and arms.C[j] >= arms.C[best]]
         xi = min((arms.C[j] - arms.C[best] - np.mean(Y[:, j] != Y[:, best]) for j in later), default=np.inf)
         dominance = weak_dominance(arms, gamma, p)
         assert dominance.optimal == best

@@ -21,12 +21,13 @@ from autoprog.test_selection import (
 from tests.test_selection.naive import cascade, chosen, stream, subsets
 
 
-def learnt(arms, Y: np.ndarray) -> Counts:  # noqa: ANN001
-    """All rows played with the last arm."""
+def learnt(arms, Y: np.ndarray, arm: int | None = None) -> Counts:  # noqa: ANN001
+    """All rows played with the last arm, or with another that reveals all."""
+    played = len(arms) - 1 if arm is None else arm
     problem = SelectionProblem(arms, ThompsonSampling())
-    counts = problem.update_many(problem.empty(), [(len(arms) - 1, row) for row in Y])
+    counts = problem.update_many(problem.empty(), [(played, row) for row in Y])
     for _ in Y:
-        counts = record_play(counts, len(arms) - 1)
+        counts = record_play(counts, played)
     return counts
 
 
@@ -109,6 +110,34 @@ def test_a_fallback_of_subsets_is_refuted_or_open() -> None:
     assert evidence.arm == "3"
     assert problem_warnings(arms, counts, ThompsonSampling())[0].startswith(
         "with subsets weak dominance is rarely true"
+    )
+
+
+def test_of_equal_costs_it_is_unknown_whatever_was_observed() -> None:
+    """Every two of three free tests: the full set is played, its equals are named, and xi counts them."""
+    rng = np.random.default_rng(4)
+    arms = subsets([0.0, 0.0, 0.0])
+    for counts in (Counts.empty(arms), learnt(arms, rng.integers(0, 2, (2000, 7)), arm=0)):
+        evidence = dominance_evidence(arms, counts)
+        assert (evidence.arm, evidence.verdict, evidence.is_fallback) == ("1", "unknown", False)
+        assert "costs the same as arms 2, 3, 4, 5, 6, 7." in evidence.says
+    assert evidence.upper is not None
+    assert evidence.upper < 0
+    assert evidence.margin == pytest.approx(-(counts.D[:21] / counts.N[:21])[[0, 1, 3, 6, 10, 15]].max())
+
+
+def test_an_arm_without_equals_is_judged_though_others_cost_the_same() -> None:
+    """The second test is free: the arms with and without it cost the same, but the second test alone costs least."""
+    arms = subsets([0.1, 0.0])
+    assert [arm.tests for arm in arms] == [(1,), (0, 1), (0,)]
+    Y = np.zeros((500, 3), dtype=int)
+    assert dominance_evidence(arms, learnt(arms, Y, arm=1)).verdict == "supported"
+    Y[:200, 1:] = 1
+    evidence = dominance_evidence(arms, learnt(arms, Y, arm=1))
+    assert (evidence.arm, evidence.verdict, evidence.says.split(".")[0]) == (
+        "2",
+        "unknown",
+        "Arm 2 costs the same as arm 3",
     )
 
 

@@ -87,6 +87,14 @@ def test_policies_by_name() -> None:
         make_policy("greedy")  # type: ignore[arg-type]
 
 
+def test_policies_by_their_settings() -> None:
+    assert make_policy("kl_ucb", a=3.0) == KLUCB(3.0)
+    assert make_policy("ucb1", alpha=2.0) == UCB1(2.0)
+    with pytest.raises(InvalidInputError) as error:
+        make_policy("ts", a=1.0, alpha=1.0)
+    assert [fault.pointer for fault in error.value.faults] == ["/a", "/alpha"]
+
+
 @pytest.mark.parametrize(
     "call", [lambda: KLUCB(-1.0), lambda: KLUCB(math.nan), lambda: UCB1(0.5), lambda: UCB1(math.inf)]
 )

@@ -5,8 +5,8 @@ import pytest
 from scipy.stats import t as student_t
 
 from autoprog.errors import InvalidInputError
-from autoprog.test_selection import Replay, SelectionProblem, make_policy, replay
-from tests.test_selection.naive import cascade, stream
+from autoprog.test_selection import PolicyName, Replay, SelectionProblem, make_policy, replay
+from tests.test_selection.naive import cascade, stream, subsets
 from tests.test_selection.table_1 import instance, pima_predictions
 
 ARMS = cascade([0.02, 0.05, 0.2])
@@ -99,6 +99,26 @@ def test_regret_on_pima_is_sub_linear_and_ordered(case: int) -> None:
             assert regret.mean[-1] - half < 0.5 * half
     assert ends[1] - ends[0] > 5 * np.hypot(errors[0], errors[1])
     assert ends[2] - ends[1] > 5 * np.hypot(errors[1], errors[2])
+
+
+@pytest.mark.parametrize("name", ["ts", "kl_ucb", "ucb1"])
+def test_free_tests_are_all_done(name: PolicyName) -> None:
+    """PIMA at trade-off 0: no regret but for the first rounds, and no weak dominance, which could not be seen."""
+    by_cascade, y = pima_predictions()
+    everything = subsets([0.0, 0.0, 0.0])
+    column = {(0,): 0, (0, 1): 1, (0, 1, 2): 2}
+    rng = np.random.default_rng(6)
+    worse = np.where(rng.random(len(y)) < 0.4, 1 - y, y)
+    Y = np.array([by_cascade[:, column[arm.tests]] if arm.tests in column else worse for arm in everything]).T
+    result = replay(
+        SelectionProblem(everything, make_policy(name)), Y, y, rounds=1000, repetitions=5, order="resampled", rng=rng
+    )
+    assert result.regret is not None
+    assert result.weak_dominance is not None
+    assert everything.arms[result.weak_dominance.optimal].tests == (0, 1, 2)
+    assert result.regret.mean[-1] == result.regret.mean[len(result.regret.mean) // 2] == 0.0
+    assert not result.weak_dominance.holds
+    assert result.weak_dominance.xi == pytest.approx(-result.disagreement[0].max())
 
 
 def test_where_weak_dominance_fails_regret_is_linear() -> None:

@@ -19,6 +19,7 @@ ARMS = {
     "subsets": subsets([0.03, 0.11, 0.05]),
     "subsets with ties": subsets([0.1, 0.2, 0.1]),
     "free subsets": subsets([0.0, 0.0, 0.0]),
+    "a free test": subsets([0.05, 0.0, 0.1]),
 }
 
 
@@ -39,7 +40,7 @@ def test_the_selection_is_the_definition(arms: Arms) -> None:
         p = estimates(arms, RNG)
         expected = chosen(arms, p)
         assert select(arms, lambda pairs, gap: p[i[pairs], j[pairs]] >= gap) == expected  # noqa: B023
-        assert select_many((p[i, j] >= arms.gap)[None], change, base).tolist() == [expected]
+        assert select_many((p[i, j] >= arms.gap)[None], change, base, arms.last).tolist() == [expected]
 
 
 def test_no_pair_is_asked_for_twice() -> None:
@@ -124,7 +125,7 @@ def test_thompson_sampling_follows_its_law(arms: Arms) -> None:
         p[i, j] = p[j, i] = rng.beta(1 + D, 1 + N - D)
         table[1, chosen(arms, p)] += 1
     many = ThompsonSampling().reaches(arms.gap, np.tile(D, (draws, 1)), np.tile(N, (draws, 1)), 7, rng)
-    table[2] = np.bincount(select_many(many, change, base), minlength=len(arms))
+    table[2] = np.bincount(select_many(many, change, base, arms.last), minlength=len(arms))
     assert (table.sum(axis=0) > 0).sum() > 1
     assert chi2_contingency(table[:, table.sum(axis=0) >= 15]).pvalue > 1e-6
 

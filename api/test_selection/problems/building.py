@@ -15,10 +15,12 @@ from autoprog.errors import Fault, InvalidInputError
 from autoprog.space import Configuration
 from autoprog.test_selection import (
     FOLDS,
+    SETTINGS,
     SIMPLE,
     THRESHOLD,
     Arms,
     DiagnosticTest,
+    Policy,
     SelectionProblem,
     make_arms,
     make_policy,
@@ -75,7 +77,7 @@ def problem_of(request: ProblemRequest, cohort: Cohort | None) -> tuple[Selectio
     tests = tests_of(request.tests, faults, with_features=cohort is not None)
     trade_off = _trade_off(request.trade_off, faults)
     arms = attempt(faults, lambda: _arms(request.structure, tests, trade_off))
-    policy = attempt(faults, lambda: make_policy(_text(request.algorithm)))  # type: ignore[arg-type]
+    policy = attempt(faults, lambda: _policy(request))
     training = _training(request, cohort, tests, faults)
     if faults or arms is None or policy is None:
         raise InvalidInputError(_once(faults))
@@ -84,6 +86,17 @@ def problem_of(request: ProblemRequest, cohort: Cohort | None) -> tuple[Selectio
 
 def _arms(structure: object, tests: Sequence[DiagnosticTest], trade_off: float | Sequence[float]) -> Arms:
     return make_arms(_text(structure), tests, trade_off)  # type: ignore[arg-type]
+
+
+def _policy(request: ProblemRequest) -> Policy:
+    given = {name: getattr(request, name) for name in SETTINGS if getattr(request, name) is not None}
+    numbers = {name: number_of(value) for name, value in given.items()}
+    faults = [Fault(f"/{name}", "must be a number") for name, number in numbers.items() if number is None]
+    settings = {name: number for name, number in numbers.items() if number is not None}
+    policy = attempt(faults, lambda: make_policy(_text(request.algorithm), **settings))  # type: ignore[arg-type]
+    if faults or policy is None:
+        raise InvalidInputError(faults)
+    return policy
 
 
 def tests_of(

@@ -67,6 +67,12 @@ class ProblemRequest(Collecting):
         description="tests in the order given, as far as needed; or in any combination, of at most 10"
     )
     algorithm: Annotated[Any, WithJsonSchema({"enum": ["ts", "kl_ucb", "ucb1"], "default": "ts"})] = "ts"
+    a: Annotated[Any, WithJsonSchema({"type": "number", "minimum": 0})] = Field(
+        None, description="of kl_ucb: weight of log log t in the index; by default 0"
+    )
+    alpha: Annotated[Any, WithJsonSchema({"type": "number", "exclusiveMinimum": 0.5})] = Field(
+        None, description="of ucb1: width of the index; by default 0.51"
+    )
     tests: list[DiagnosticTestRequest]
     trade_off: Annotated[Any, WithJsonSchema(_TRADE_OFF)] = Field(
         1.0, description="lambda: errors that a unit of cost is worth, one for all arms or one an arm"
@@ -124,7 +130,9 @@ class WeakDominanceDocument(BaseModel):
     margin: float | None = Field(description="estimate of xi, if the arm is the best one")
     lower: float | None
     upper: float | None
-    verdict: Literal["supported", "refuted", "open", "vacuous"]
+    verdict: Literal["supported", "refuted", "open", "unknown", "vacuous"] = Field(
+        description="unknown where other arms cost the same: no round can tell which of them is the best"
+    )
     says: str
 
 
@@ -162,8 +170,13 @@ class ProblemSummary(BaseModel):
     name: str
     structure: Literal["cascade", "subset"]
     algorithm: Literal["ts", "kl_ucb", "ucb1"]
+    a: float | None = Field(description="of kl_ucb: weight of log log t")
+    alpha: float | None = Field(description="of ucb1: width of the index")
     tests: list[DiagnosticTestDocument]
     trade_off: float | list[float]
+    ties: Literal["more_tests", "fewer_tests"] = Field(
+        description="which of two subsets of equal cost comes first; fewer tests only of old problems"
+    )
     seed: int
     cohort_id: str | None
     takes: Literal["predictions", "measurements"] = Field(description="what feedback consists of")

@@ -38,10 +38,13 @@ from autoprog.storage.repositories import (
 from autoprog.storage.tables import JobRow, JobStatus
 from autoprog.storage.test_selection_tables import SelectionProblemRow
 from autoprog.test_selection import (
+    SETTINGS,
+    TIES_BEFORE,
     Arms,
     Counts,
     disagreement_estimates,
     dominance_evidence,
+    policy_from_json,
     problem_to_json,
     problem_warnings,
     strong_dominance_evidence,
@@ -86,7 +89,7 @@ def create_problem(context: Context, session: Session, owner_id: str, request: P
         cohort = from_parquet(context.files.get("cohorts", sha256))
         classified(cohort, "test selection")
     problem, training = problem_of(request, cohort)
-    document = problem_to_json(problem, request.algorithm) | {"seed": request.seed, "takes": "predictions"}
+    document = problem_to_json(problem) | {"seed": request.seed, "takes": "predictions"}
     if training is not None:
         document |= {
             "takes": "measurements",
@@ -129,9 +132,12 @@ def problem_summaries(session: Session, rows: Sequence[SelectionProblemRow]) -> 
 
 def _summary(row: SelectionProblemRow, job: JobRow | None) -> dict[str, Any]:
     document = row.document
+    settings = policy_from_json(document).settings
     shown = ("structure", "algorithm", "tests", "trade_off", "seed", "takes")
     return {
         **{name: document[name] for name in shown},
+        **{name: settings.get(name) for name in SETTINGS},
+        "ties": document.get("ties", TIES_BEFORE),
         "id": row.id,
         "name": row.name,
         "cohort_id": row.cohort_id,

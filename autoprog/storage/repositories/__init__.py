@@ -22,6 +22,7 @@ from autoprog.storage.repositories.test_selection_rounds import (
     SelectionFeedbackRepository,
     SelectionRoundRepository,
 )
+from autoprog.storage.repositories.threshold_learners import ThresholdLearnerRepository
 from autoprog.storage.repositories.validations import ValidationRepository
 
 __all__ = [
@@ -48,5 +49,6 @@ __all__ = [
     "SelectionRoundRepository",
     "StoredAnswer",
     "Tally",
+    "ThresholdLearnerRepository",
     "ValidationRepository",
 ]

@@ -22,6 +22,7 @@ def erase(session: Session, table: type[OwnedRow], condition: ColumnElement[bool
         Which of them.
     """
     owners = set(session.scalars(delete(table).where(condition).returning(table.owner_id)))
-    gone = [~exists().where(resource.id == IdempotencyKeyRow.subject_id) for resource in OwnedRow.__subclasses__()]
+    resources = [mapper.class_ for mapper in OwnedRow.registry.mappers if issubclass(mapper.class_, OwnedRow)]
+    gone = [~exists().where(resource.id == IdempotencyKeyRow.subject_id) for resource in resources]
     about = IdempotencyKeyRow.subject_id.is_not(None)
     session.execute(delete(IdempotencyKeyRow).where(IdempotencyKeyRow.owner_id.in_(owners), about, *gone))

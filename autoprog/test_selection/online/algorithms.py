@@ -26,7 +26,7 @@ Thompson Sampling for Combinatorial Bandits and Its Application to Online Featur
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,7 +36,10 @@ from autoprog.test_selection.online.classifiers import Perceptron, TwoUnitMLP, c
 from autoprog.test_selection.online.options import StreamOptions
 from autoprog.test_selection.online.selectors import (
     Constraint,
+    GaussianThompsonSelector,
+    GroupedSelector,
     RandomSelector,
+    Selector,
     Subset,
     ThompsonSelector,
     largest,
@@ -58,8 +61,8 @@ class OnlineAlgorithm(Protocol):
     def score(self, v: _Floats) -> float:
         """The score of a patient."""
 
-    def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator) -> None:
-        """Learn a label."""
+    def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator, reward: float | None = None) -> None:
+        """Learn a label, and a reward of the subset in place of whether the prediction was right."""
 
     def to_json(self) -> dict[str, Any]:
         """The whole state as a JSON object."""
@@ -73,13 +76,13 @@ class SelectAndClassify:
 
     Parameters
     ----------
-    selector : ThompsonSelector or RandomSelector
-        Chooses; its reward is 1 where the prediction was right.
+    selector : Selector
+        Chooses; its reward is 1 where the prediction was right, unless another is given.
     classifier : Perceptron or TwoUnitMLP
         Predicts; told of every label.
     """
 
-    def __init__(self, selector: ThompsonSelector | RandomSelector, classifier: Perceptron | TwoUnitMLP) -> None:
+    def __init__(self, selector: Selector, classifier: Perceptron | TwoUnitMLP) -> None:
         self.selector, self.classifier = selector, classifier
 
     def select(self, rng: np.random.Generator) -> Subset:
@@ -94,11 +97,11 @@ class SelectAndClassify:
         """The score of a patient."""
         return self.classifier.score(v)
 
-    def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator) -> None:
-        """Learn a label."""
+    def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator, reward: float | None = None) -> None:
+        """Learn a label, and a reward of the subset in place of whether the prediction was right."""
         right = predicted_label(self.score(v)) == c
         self.classifier.update(v, c)
-        self.selector.reward(seen, float(right), rng)
+        self.selector.reward(seen, float(right) if reward is None else reward, rng)
 
     def to_json(self) -> dict[str, Any]:
         """The whole state as a JSON object."""
@@ -148,7 +151,14 @@ class OnlineFeatureSelection(_Linear):
         """The features with a weight."""
         return np.flatnonzero(self.w)
 
-    def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator) -> None:  # noqa: ARG002  nothing is drawn
+    def update(
+        self,
+        v: _Floats,
+        seen: Subset,
+        c: int,
+        rng: np.random.Generator,  # noqa: ARG002  nothing is drawn
+        reward: float | None = None,  # noqa: ARG002  it learns from labels
+    ) -> None:
         """Learn a label; nothing changes where the score is on the right side of 0."""
         if self.score(v) * c > 0:
             return
@@ -174,7 +184,14 @@ class EpsilonGreedyPerceptron(_Linear):
         """The features of the largest weights; of equals the first."""
         return largest(np.abs(self.w), self._M)
 
-    def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator) -> None:  # noqa: ARG002  nothing is drawn
+    def update(
+        self,
+        v: _Floats,
+        seen: Subset,  # noqa: ARG002  what was not seen is 0
+        c: int,
+        rng: np.random.Generator,  # noqa: ARG002  nothing is drawn
+        reward: float | None = None,  # noqa: ARG002  it learns from labels
+    ) -> None:
         """Learn a label; nothing changes where the prediction was right."""
         if predicted_label(self.score(v)) != c:
             w = self.w + self._options.step * c * v
@@ -187,14 +204,14 @@ def predicted_label(score: float) -> int:
 
 
 def make_algorithm(
-    n_features: int, options: StreamOptions, rng: np.random.Generator, constraint: Constraint | None = None
+    features: Sequence[str], options: StreamOptions, rng: np.random.Generator, constraint: Constraint | None = None
 ) -> OnlineAlgorithm:
     """The algorithm of some options.
 
     Parameters
     ----------
-    n_features : int
-        d, at least 1.
+    features : sequence of str
+        Their names, d at least 1.
     options : StreamOptions
         As `StreamOptions.check` let them pass.
     rng : numpy.random.Generator
@@ -207,6 +224,7 @@ def make_algorithm(
     OnlineAlgorithm
         Without experience.
     """
+    n_features = len(features)
     M = options.size_of(n_features)
     if options.algorithm == "ofs":
         return OnlineFeatureSelection(n_features, M, options)
@@ -218,5 +236,15 @@ def make_algorithm(
         else Perceptron(n_features, options.step)
     )
     if options.algorithm == "thompson":
-        return SelectAndClassify(ThompsonSelector(n_features, M, options.prior, constraint), classifier)
+        if options.family is None:
+            return SelectAndClassify(_thompson(n_features, M, options, constraint), classifier)
+        groups = options.family.units(features)
+        best = options.family.constraint(features, options.subset_size)
+        return SelectAndClassify(GroupedSelector(_thompson(len(groups), M, options, best), groups), classifier)
     return SelectAndClassify(RandomSelector(n_features, M), classifier)
+
+
+def _thompson(n_arms: int, M: int, options: StreamOptions, constraint: Constraint | None) -> ThompsonSelector:
+    if options.likelihood == "gaussian":
+        return GaussianThompsonSelector(n_arms, M, options.prior, options.noise, constraint)
+    return ThompsonSelector(n_arms, M, options.prior, constraint)

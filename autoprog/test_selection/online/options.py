@@ -10,9 +10,11 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 
 from autoprog.errors import Fault
+from autoprog.test_selection.online.family import Family
 
 Algorithm = Literal["thompson", "random", "all", "ofs", "epsilon_greedy"]
 ClassifierName = Literal["mlp", "perceptron"]
+Likelihood = Literal["bernoulli", "gaussian"]
 
 LARGEST_STEP = 1e100
 """Steps are smaller: weights are sums of steps times values, and are squared."""
@@ -34,7 +36,7 @@ class StreamOptions:
     classifier : {"mlp", "perceptron"}
         Who predicts under `thompson`, `random` and `all`; the other two are linear.
     subset_size : int or None
-        M; None for `default_subset_size`.
+        M; None for `default_subset_size`, or for no limit where there is a family.
     step : float
         eta, above 0 and below `LARGEST_STEP`.
     epsilon : float
@@ -46,7 +48,14 @@ class StreamOptions:
     truncate : bool
         Whether `epsilon_greedy` keeps its M largest weights only, as published.
     prior : (float, float)
-        Beta prior of every feature's reward under `thompson`, above 0.
+        Of every feature's mean reward under `thompson`: of a Beta law, both above 0, or mean and standard deviation of
+        a normal one.
+    likelihood : {"bernoulli", "gaussian"}
+        Of the rewards under `thompson`.
+    noise : float
+        Standard deviation of a reward about its mean under `gaussian`, above 0 and below `LARGEST_STEP`.
+    family : Family or None
+        The subsets that `thompson` may play; None for all of size M.
     seed : int
         Seeds the initial weights and, with the number of a selection, its draws.
     """
@@ -59,11 +68,14 @@ class StreamOptions:
     cap: float = 0.1
     truncate: bool = False
     prior: tuple[float, float] = (1.0, 1.0)
+    likelihood: Likelihood = "bernoulli"
+    noise: float = 0.5
+    family: Family | None = None
     seed: int = 0
 
     def size_of(self, n_features: int) -> int:
         """M of a stream of so many features."""
-        if self.algorithm == "all":
+        if self.algorithm == "all" or (self.family is not None and self.subset_size is None):
             return n_features
         return default_subset_size(n_features) if self.subset_size is None else self.subset_size
 
@@ -85,6 +97,7 @@ class StreamOptions:
         for name, value, allowed in (
             ("algorithm", self.algorithm, get_args(Algorithm)),
             ("classifier", self.classifier, get_args(ClassifierName)),
+            ("likelihood", self.likelihood, get_args(Likelihood)),
         ):
             if value not in allowed:
                 yield Fault(f"/{name}", f"must be one of {', '.join(allowed)}, not {value!r}")
@@ -92,20 +105,24 @@ class StreamOptions:
         if self.subset_size is not None and not 1 <= self.subset_size <= most:
             features = "number of features" if n_features is None else f"{n_features} features"
             yield Fault("/subset_size", f"must be between 1 and the {features}, not {self.subset_size}")
-        for name, positive in (("step", self.step), ("cap", self.cap)):
+        for name, positive in (("step", self.step), ("cap", self.cap), ("noise", self.noise)):
             if not 0 < positive < LARGEST_STEP:
                 yield Fault(f"/{name}", f"must be above 0 and below {LARGEST_STEP:g}, not {positive}")
         if not 0 <= self.epsilon <= 1 or (self.algorithm == "ofs" and self.epsilon == 0):
             yield Fault("/epsilon", f"must lie in [0, 1], and above 0 for ofs, not {self.epsilon}")
-        if not all(np.isfinite(b) and b > 0 for b in self.prior):
-            yield Fault("/prior", f"must be finite and above 0, not {self.prior}")
+        if not np.isfinite(self.prior).all() or min(self.prior[self.likelihood == "gaussian" :]) <= 0:
+            yield Fault("/prior", f"must be finite and above 0, but for the mean of a normal law, not {self.prior}")
+        if self.family is not None and self.algorithm != "thompson":
+            yield Fault("/algorithm", f"only thompson keeps to groups, subsets and costs, not {self.algorithm}")
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""
-        return asdict(self)
+        return asdict(self) | {"family": None if self.family is None else self.family.to_json()}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
         """The inverse of `to_json`."""
         a0, b0 = document["prior"]
-        return cls(**{**document, "prior": (a0, b0)})
+        given = document.get("family")
+        family = None if given is None else Family.from_json(given)
+        return cls(**{**document, "prior": (a0, b0), "family": family})

@@ -5,12 +5,17 @@ symbol    meaning                                                              s
 ========  ===================================================================  =======
 d, M      number of features, and of those that are seen a round               scalars
 n, r      rounds in which a feature was seen, and the rewards of these         (d,)
-theta     draw of a feature's mean reward, Beta(a0 + r, b0 + n - r)            (d,)
+theta     draw of a feature's mean reward                                      (d,)
+m, s      mean and standard deviation of the normal prior of a mean reward     scalars
+sigma     standard deviation of a reward about its mean                        scalar
 ========  ===================================================================  =======
 
-A round plays the subset S that maximises the sum of theta over S: the M largest, unless a family of subsets is given by
-the function that finds its maximum. All features of S share the reward. That the best subset maximises the sum of the
-features' mean rewards is true of additive rewards, and mostly not of others.
+    Bernoulli   theta ~ Beta(a0 + r, b0 + n - r);  other rewards are made 0 or 1 by a coin
+    Gaussian    theta ~ N((m / s^2 + r / sigma^2) / q, 1 / q),  q = 1 / s^2 + n / sigma^2;  any real reward
+
+A round plays the subset S that maximises the sum of theta over S: the M largest, unless a family of subsets is given
+(`Family`, or the function that finds its maximum). All features of S share the reward. That the best subset maximises
+the sum of the features' mean rewards is true of additive rewards, and mostly not of others.
 
 References
 ----------
@@ -19,7 +24,7 @@ Thompson Sampling for Combinatorial Bandits and Its Application to Online Featur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -45,6 +50,9 @@ class Selector(Protocol):
     def to_json(self) -> dict[str, Any]:
         """The whole state as a JSON object."""
 
+    def load(self, document: Mapping[str, Any]) -> None:
+        """Take over the state that `to_json` wrote."""
+
 
 def largest(values: _Floats, M: int) -> Subset:
     """Indices of the M largest values, ascending; of equals the lowest."""
@@ -53,7 +61,7 @@ def largest(values: _Floats, M: int) -> Subset:
 
 
 class ThompsonSelector:
-    """Thompson sampling over subsets.
+    """Thompson sampling over subsets with a Bernoulli likelihood.
 
     Parameters
     ----------
@@ -71,19 +79,26 @@ class ThompsonSelector:
         self, n_features: int, subset_size: int, prior: tuple[float, float], constraint: Constraint | None = None
     ) -> None:
         self.n = np.zeros(n_features, dtype=np.int64)
-        self.r = np.zeros(n_features, dtype=np.int64)
+        self.r: NDArray[np.int64] | _Floats = np.zeros(n_features, dtype=np.int64)
         self.prior = prior
         self._maximise = constraint or (lambda values: largest(values, subset_size))
 
     def select(self, rng: np.random.Generator) -> Subset:
         """Draw theta and take its best subset."""
-        a0, b0 = self.prior
-        return np.sort(self._maximise(rng.beta(a0 + self.r, b0 + (self.n - self.r))))
+        return np.sort(self._maximise(self._draw(rng)))
 
     def best(self) -> Subset:
         """The best subset by posterior means."""
+        return np.sort(self._maximise(self._means()))
+
+    def _draw(self, rng: np.random.Generator) -> _Floats:
         a0, b0 = self.prior
-        return np.sort(self._maximise((a0 + self.r) / (a0 + b0 + self.n)))
+        return rng.beta(a0 + self.r, b0 + (self.n - self.r))
+
+    def _means(self) -> _Floats:
+        a0, b0 = self.prior
+        means: _Floats = (a0 + self.r) / (a0 + b0 + self.n)
+        return means
 
     def reward(self, seen: Subset, r: float, rng: np.random.Generator) -> None:
         """Learn the reward of a subset.
@@ -108,6 +123,91 @@ class ThompsonSelector:
     def load(self, document: Mapping[str, Any]) -> None:
         """Take over the state that `to_json` wrote."""
         self.n, self.r = np.array(document["n"], dtype=np.int64), np.array(document["r"], dtype=np.int64)
+
+
+class GaussianThompsonSelector(ThompsonSelector):
+    """Thompson sampling over subsets with a Gaussian likelihood, for rewards that are any real numbers.
+
+    Parameters
+    ----------
+    n_features, subset_size, constraint
+        As of `ThompsonSelector`.
+    prior : (float, float)
+        m and s; s above 0.
+    noise : float
+        sigma, above 0.
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        subset_size: int,
+        prior: tuple[float, float],
+        noise: float,
+        constraint: Constraint | None = None,
+    ) -> None:
+        super().__init__(n_features, subset_size, prior, constraint)
+        self.r = np.zeros(n_features)
+        self.noise = noise
+
+    def _draw(self, rng: np.random.Generator) -> _Floats:
+        return self._means() + rng.standard_normal(len(self.n)) / np.sqrt(self._precisions())
+
+    def _means(self) -> _Floats:
+        m, s = self.prior
+        means: _Floats = (m / s**2 + self.r / self.noise**2) / self._precisions()
+        return means
+
+    def _precisions(self) -> _Floats:
+        precisions: _Floats = 1 / self.prior[1] ** 2 + self.n / self.noise**2
+        return precisions
+
+    def reward(self, seen: Subset, r: float, rng: np.random.Generator) -> None:  # noqa: ARG002  nothing is drawn
+        """Learn the reward of a subset; any finite number."""
+        self.n[seen] += 1
+        self.r[seen] += r
+
+    def load(self, document: Mapping[str, Any]) -> None:
+        """Take over the state that `to_json` wrote."""
+        self.n, self.r = np.array(document["n"], dtype=np.int64), np.array(document["r"], dtype=np.float64)
+
+
+class GroupedSelector:
+    """A selector whose arms are groups of features.
+
+    Parameters
+    ----------
+    arms : ThompsonSelector
+        Chooses groups.
+    groups : sequence of sequence of int
+        The features of each; every feature in one.
+    """
+
+    def __init__(self, arms: ThompsonSelector, groups: Sequence[Sequence[int]]) -> None:
+        self.arms = arms
+        self._group_of = np.empty(sum(map(len, groups)), dtype=np.intp)
+        for g, features in enumerate(groups):
+            self._group_of[list(features)] = g
+
+    def select(self, rng: np.random.Generator) -> Subset:
+        """Features of the groups that the arms play, ascending."""
+        return np.flatnonzero(np.isin(self._group_of, self.arms.select(rng)))
+
+    def best(self) -> Subset:
+        """Features of the groups that are thought best."""
+        return np.flatnonzero(np.isin(self._group_of, self.arms.best()))
+
+    def reward(self, seen: Subset, r: float, rng: np.random.Generator) -> None:
+        """Learn the reward of all groups of which something was seen."""
+        self.arms.reward(np.unique(self._group_of[seen]), r, rng)
+
+    def to_json(self) -> dict[str, Any]:
+        """The whole state as a JSON object."""
+        return self.arms.to_json()
+
+    def load(self, document: Mapping[str, Any]) -> None:
+        """Take over the state that `to_json` wrote."""
+        self.arms.load(document)
 
 
 class RandomSelector:

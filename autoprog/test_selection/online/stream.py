@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, Literal, Self
@@ -14,7 +14,7 @@ from autoprog.cohort.messages import pointer
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.test_selection.online.algorithms import make_algorithm, predicted_label
 from autoprog.test_selection.online.moments import GivenMoments, RunningMoments, moments_from_json
-from autoprog.test_selection.online.options import StreamOptions
+from autoprog.test_selection.online.options import LARGEST_STEP, StreamOptions
 from autoprog.test_selection.online.performance import OnlinePerformance
 from autoprog.test_selection.online.selectors import Constraint, Subset
 
@@ -90,14 +90,16 @@ class FeatureStream:
         if standardisation is not None and len(standardisation.mean) != len(features):
             detail = f"{len(standardisation.mean)} moments for {len(features)} features"
             faults.append(Fault("/standardisation", detail))
-        if constraint is not None and options.algorithm != "thompson":
-            faults.append(Fault("/algorithm", f"only thompson can be constrained, not {options.algorithm}"))
+        if constraint is not None and (options.algorithm != "thompson" or options.family is not None):
+            faults.append(Fault("/algorithm", "only thompson can be constrained, and by a family or a function"))
+        if options.family is not None and not any(fault.pointer.startswith("/features") for fault in faults):
+            faults += options.family.faults(features, options.subset_size)
         if faults:
             raise InvalidInputError(faults)
         self.features, self.options = tuple(features), options
         self._moments = standardisation or RunningMoments(len(features))
         rng = np.random.default_rng([options.seed, _WEIGHTS])
-        self._algorithm = make_algorithm(len(features), options, rng, constraint)
+        self._algorithm = make_algorithm(self.features, options, rng, constraint)
         self.performance = OnlinePerformance()
         self.selections = 0
 
@@ -115,7 +117,9 @@ class FeatureStream:
         rng = np.random.default_rng([self.options.seed, _SELECTION, self.selections])
         return self.selections, self._algorithm.select(rng)
 
-    def observe(self, subset: Subset, values: Mapping[str, object], label: object) -> Observation:
+    def observe(
+        self, subset: Subset, values: Mapping[str, object], label: object, reward: object = None
+    ) -> Observation:
         """Predict a patient from what was seen, and learn the label.
 
         Parameters
@@ -126,6 +130,9 @@ class FeatureStream:
             Feature -> number for every feature of the subset, or None where it could not be had.
         label : object
             0 or 1.
+        reward : object
+            Under `thompson`, what the subset was worth, in place of 1 where the prediction was right and 0 where it was
+            wrong: in [0, 1], or any finite number under a Gaussian likelihood; None for none.
 
         Returns
         -------
@@ -136,17 +143,20 @@ class FeatureStream:
         ------
         InvalidInputError
             With every fault: a feature that is missing or was not selected, a value that is no finite number, a label
-            other than 0 and 1.
+            other than 0 and 1, a reward that cannot be learnt.
         """
-        if faults := self.faults_of(subset, values, label):
+        if faults := self.faults_of(subset, values, label, reward):
             raise InvalidInputError(faults)
         row = np.full(len(self.features), np.nan)
         for j in subset:
             value = values[self.features[j]]
             row[j] = np.nan if value is None else float(value)  # type: ignore[arg-type]
-        return self._step(subset, row, int(label))  # type: ignore[call-overload]
+        worth = None if reward is None else float(reward)  # type: ignore[arg-type]
+        return self._step(subset, row, int(label), worth)  # type: ignore[call-overload]
 
-    def faults_of(self, subset: Subset, values: Mapping[str, object], label: object) -> list[Fault]:
+    def faults_of(
+        self, subset: Subset, values: Mapping[str, object], label: object, reward: object = None
+    ) -> list[Fault]:
         """What `observe`, given the same, would refuse; nothing is learnt."""
         wanted = {self.features[j] for j in subset}
         faults = [
@@ -160,7 +170,17 @@ class FeatureStream:
                 faults.append(Fault(pointer("values", name), "must be a finite number or null"))
         if not (isinstance(label, bool | Real | np.bool_) and label in {0, 1}):
             faults.append(Fault("/label", "must be 0 or 1"))
+        if reward is not None:
+            faults += self._reward_faults(reward)
         return faults
+
+    def _reward_faults(self, reward: object) -> Iterator[Fault]:
+        if self.options.algorithm != "thompson":
+            yield Fault("/reward", f"only thompson learns from rewards, not {self.options.algorithm}")
+        elif not _is_number(reward) or abs(float(reward)) >= LARGEST_STEP:  # type: ignore[arg-type]
+            yield Fault("/reward", f"must be a finite number below {LARGEST_STEP:g} in size")
+        elif self.options.likelihood == "bernoulli" and not 0 <= float(reward) <= 1:  # type: ignore[arg-type]
+            yield Fault("/reward", "must lie in [0, 1]; any number may be given under a gaussian likelihood")
 
     def partial_fit(self, X: _Floats, y: Sequence[int] | NDArray[np.integer], classes: object = None) -> Self:  # noqa: ARG002  scikit-learn's
         """Take patients in their order: select, predict, learn.
@@ -230,14 +250,14 @@ class FeatureStream:
         """Whether moments are learnt from what is seen, or were given."""
         return "given" if isinstance(self._moments, GivenMoments) else "running"
 
-    def _step(self, subset: Subset, row: _Floats, label: int) -> Observation:
+    def _step(self, subset: Subset, row: _Floats, label: int, reward: float | None = None) -> Observation:
         seen = subset[~np.isnan(row[subset])]
         self._moments.learn(seen, row[seen])
         v, seen = self._standardised(subset, row)
         prediction = int(predicted_label(self._algorithm.score(v)) > 0)
         # Only a reward between 0 and 1 would draw; its coin is seeded by the label's number.
         rng = np.random.default_rng([self.options.seed, _COIN, self.performance.rounds])
-        self._algorithm.update(v, seen, 2 * label - 1, rng)
+        self._algorithm.update(v, seen, 2 * label - 1, rng, reward)
         self.performance = self.performance.after(label, prediction)
         return Observation(prediction, prediction == label, self.performance)
 

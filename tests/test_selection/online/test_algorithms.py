@@ -76,7 +76,7 @@ def test_epsilon_greedy(truncate: bool) -> None:
 @pytest.mark.parametrize("algorithm", ["ofs", "epsilon_greedy"])
 def test_random_rounds_come_as_often_as_epsilon_says(algorithm: str) -> None:
     """A binomial of 4,000 within 5 standard deviations (6e-7)."""
-    learner = make_algorithm(30, StreamOptions(algorithm, epsilon=0.3, subset_size=3), RNG)
+    learner = make_algorithm([str(j) for j in range(30)], StreamOptions(algorithm, epsilon=0.3, subset_size=3), RNG)
     learner.w[:2] = [5.0, 4.0]
     greedy = learner.best().tolist()
     explored = sum(learner.select(RNG).tolist() != greedy for _ in range(4000))

@@ -1,0 +1,96 @@
+"""`/v1/threshold-learners`."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+from sqlalchemy.orm import Session
+
+from api.auth import Reader, Writer
+from api.dependencies import ReadSession, WriteSession
+from api.idempotency import CollectingOnceDependency, answer
+from api.json_route import JsonRoute
+from api.openapi import problems
+from api.pagination import ListDocument, PageParameters
+from api.thresholds import service
+from api.thresholds.schemas import (
+    CutCasesDocument,
+    CutCasesRequest,
+    ThresholdLearnerDocument,
+    ThresholdLearnerRequest,
+    ThresholdLearnerSummary,
+)
+from autoprog.storage.repositories import StoredAnswer, ThresholdLearnerRepository
+
+router = APIRouter(
+    prefix="/v1/threshold-learners", tags=["thresholds"], responses=problems(401, 403), route_class=JsonRoute
+)
+
+
+@router.post(
+    "",
+    operation_id="create_threshold_learner",
+    summary="Begin to learn where to cut measurements",
+    status_code=201,
+    response_model=ThresholdLearnerDocument,
+    responses=problems(409, 413, 415, 422),
+)
+def create_learner(request: ThresholdLearnerRequest, principal: Writer, once: CollectingOnceDependency) -> Response:
+    """Take the measurements, where each may be cut, and the names of the outcomes."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = service.create_learner(session, principal.owner_id, request.beside(once.faults))
+        return answer(201, service.learner_document(row), Location=f"/v1/threshold-learners/{row.id}")
+
+    return once.run(work)
+
+
+@router.get("", operation_id="list_threshold_learners", summary="List learners, oldest first", responses=problems(422))
+def list_learners(
+    session: ReadSession, principal: Reader, page: PageParameters
+) -> ListDocument[ThresholdLearnerSummary]:
+    """List the learners of the key's owner; a learner's own address tells its cuts."""
+    found = ThresholdLearnerRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
+    items = [service.learner_summary(row) for row in found.items]
+    return ListDocument[ThresholdLearnerSummary](items=items, next_cursor=found.next_cursor)
+
+
+@router.get(
+    "/{learner_id}",
+    operation_id="get_threshold_learner",
+    summary="Show where to cut, and how sure that is",
+    responses=problems(404),
+)
+def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> ThresholdLearnerDocument:
+    """Show for each measurement the likeliest best threshold, an interval for it, and what cutting there tells."""
+    return service.learner_document(ThresholdLearnerRepository(session).get(principal.owner_id, learner_id))
+
+
+@router.delete(
+    "/{learner_id}",
+    operation_id="delete_threshold_learner",
+    summary="Delete a learner",
+    status_code=204,
+    responses=problems(404),
+)
+def delete_learner(learner_id: str, session: WriteSession, principal: Writer) -> None:
+    """Delete it with all that it has learnt."""
+    ThresholdLearnerRepository(session).delete(principal.owner_id, learner_id)
+
+
+@router.post(
+    "/{learner_id}/cases",
+    operation_id="teach_threshold_learner",
+    summary="Learn from values whose outcome is known",
+    response_model=CutCasesDocument,
+    responses=problems(404, 409, 413, 415, 422),
+)
+def study_cases(
+    learner_id: str, request: CutCasesRequest, principal: Writer, once: CollectingOnceDependency
+) -> Response:
+    """Query one measurement of each case, predict its label by that cut, then learn from it."""
+
+    def work(session: Session) -> StoredAnswer:
+        studied = service.study_cases(session, principal.owner_id, learner_id, request.beside(once.faults))
+        return answer(200, studied)
+
+    return once.run(work)

@@ -1,0 +1,156 @@
+"""Learners of thresholds. Cases are learnt under the lock of the learner's row, so that none is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from sqlalchemy.orm import Session
+
+from api.thresholds.building import cases_of, learner_of
+from api.thresholds.schemas import (
+    CandidateDocument,
+    CutCasesDocument,
+    CutCasesRequest,
+    CutDocument,
+    QuestionDocument,
+    StudiedCutDocument,
+    ThresholdLearnerDocument,
+    ThresholdLearnerRequest,
+    ThresholdLearnerSummary,
+)
+from autoprog.discretization import Cut, CutCase, CutLearner
+from autoprog.storage.repositories import ThresholdLearnerRepository
+from autoprog.storage.test_selection_tables import ThresholdLearnerRow
+
+
+def create_learner(session: Session, owner_id: str, request: ThresholdLearnerRequest) -> ThresholdLearnerRow:
+    """Keep a learner that has seen no case.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction that the row belongs to.
+    owner_id : str
+        Whom it belongs to.
+    request : ThresholdLearnerRequest
+        As it was sent.
+
+    Returns
+    -------
+    ThresholdLearnerRow
+        With its new identifier.
+
+    Raises
+    ------
+    InvalidInputError
+        With every fault.
+    TooLargeError
+        If there would be too much to remember.
+    """
+    learner = learner_of(request)
+    document, state = _document_of(learner), learner.to_json()
+    return ThresholdLearnerRepository(session).add(owner_id, name=request.name, document=document, state=state)
+
+
+def study_cases(session: Session, owner_id: str, learner_id: str, request: CutCasesRequest) -> CutCasesDocument:
+    """Teach a learner cases whose outcome is known.
+
+    Parameters
+    ----------
+    session : Session
+        The transaction, which locks the learner.
+    owner_id : str
+        Who asks.
+    learner_id : str
+        The learner.
+    request : CutCasesRequest
+        As it was sent.
+
+    Returns
+    -------
+    CutCasesDocument
+        What was queried of each, and predicted before its label was read.
+
+    Raises
+    ------
+    NotFoundError
+        If there is none, or it is another owner's.
+    InvalidInputError
+        With every fault of every case; nothing is learnt then.
+    TooLargeError
+        If there are too many cases.
+    """
+    learners = ThresholdLearnerRepository(session)
+    row = learners.lock(owner_id, learner_id)
+    learner = CutLearner.from_json(row.state)
+    values, labels = cases_of(learner, request)
+    studied = [learner.study(x, label) for x, label in zip(values, labels, strict=True)]
+    learners.change(row, document=_document_of(learner), state=learner.to_json())
+    items = [_studied(learner, case, label) for case, label in zip(studied, labels, strict=True)]
+    accuracy = float(np.mean([item.correct for item in items]))
+    return CutCasesDocument(items=items, accuracy=accuracy, n_cases=learner.n_cases)
+
+
+def _studied(learner: CutLearner, case: CutCase, label: int) -> StudiedCutDocument:
+    return StudiedCutDocument(
+        feature=None if case.feature is None else learner.features[case.feature].name,
+        threshold=case.threshold,
+        above=case.answer,
+        predicted=learner.labels[case.predicted],
+        certainty=case.certainty,
+        correct=case.predicted == label,
+    )
+
+
+def _document_of(learner: CutLearner) -> dict[str, Any]:
+    """What lists show of a learner beside the columns."""
+    options = learner.options
+    return {
+        "features": [{"name": f.name, "thresholds": list(f.thresholds)} for f in learner.features],
+        "labels": list(learner.labels),
+        "updates": options.updates,
+        "choice": options.choice,
+        **options.bandit.to_json(),
+        "prior": list(options.prior),
+        "seed": options.seed,
+        "counts": dict(zip(learner.labels, learner.counts.tolist(), strict=True)),
+        "n_cases": learner.n_cases,
+    }
+
+
+def learner_summary(row: ThresholdLearnerRow) -> ThresholdLearnerSummary:
+    """A learner as a list shows it."""
+    return ThresholdLearnerSummary(**_shown(row))
+
+
+def learner_document(row: ThresholdLearnerRow) -> ThresholdLearnerDocument:
+    """A learner as the API shows it, with its cuts; reads its state."""
+    learner = CutLearner.from_json(row.state)
+    question = learner.question()
+    return ThresholdLearnerDocument(
+        **_shown(row),
+        cuts=[_cut(learner, feature.name, cut) for feature, cut in zip(learner.features, learner.cuts(), strict=True)],
+        next_question=QuestionDocument(feature=learner.features[question.feature].name, threshold=question.threshold),
+    )
+
+
+def _shown(row: ThresholdLearnerRow) -> Mapping[str, Any]:
+    columns = {name: getattr(row, name) for name in ("id", "name", "created_at", "changed_at")}
+    return {**row.document, **columns}
+
+
+def _cut(learner: CutLearner, feature: str, cut: Cut) -> CutDocument:
+    tau = next(each.thresholds for each in learner.features if each.name == feature)
+    numbers = ("threshold", "probability", "lower", "upper", "information", "information_lower", "information_upper")
+    return CutDocument(
+        feature=feature,
+        **{name: getattr(cut, name) for name in numbers},
+        above=dict(zip(learner.labels, cut.above.tolist(), strict=True)),
+        n_cases=cut.n_cases,
+        candidates=[
+            CandidateDocument(threshold=threshold, best=best, drawn=drawn)
+            for threshold, best, drawn in zip(tau, cut.probabilities.tolist(), cut.drawn.tolist(), strict=True)
+        ],
+    )
