@@ -333,7 +333,8 @@ class Sessions:
     def _following(
         self, posterior: _Floats, told: list[tuple[int, bool]], barred: tuple[int, ...], certainty: float
     ) -> tuple[Status, NextQuery | None]:
-        present = self.model.target_of[np.flatnonzero(posterior)]
+        objects = np.flatnonzero(posterior)
+        present = self.model.target_of[objects]
         if (present == present[0]).all():
             return "identified", None
         by_target = posterior if self.model.stop == "object" else sums_by_code(self.model.target_of, posterior)
@@ -344,5 +345,5 @@ class Sessions:
             following = self._inference.next_query(posterior, tuple(told), barred)
         else:
             assert self._elimination is not None  # noqa: S101  one of the two is there
-            following = self._elimination.next_query(np.flatnonzero(posterior), barred)
+            following = self._elimination.next_query(objects, barred)
         return ("ambiguous", None) if following is None else ("asking", following)
