@@ -15,6 +15,13 @@ from autoprog.diagnosis.next_query import NextQuery
 from autoprog.diagnosis.optimum import MAX_COLUMNS, MAX_ROWS, Objective, optimal_tree
 from autoprog.diagnosis.outline import tree_text
 from autoprog.diagnosis.picture import tree_svg
+from autoprog.diagnosis.random_models import (
+    random_agreement,
+    random_model,
+    random_partition,
+    random_responses,
+    zipf_prior,
+)
 from autoprog.diagnosis.report import TreeReport, tree_report
 from autoprog.diagnosis.responses import Responses
 from autoprog.diagnosis.serialization import (
@@ -69,6 +76,10 @@ __all__ = [
     "model_from_cohort",
     "model_to_bytes",
     "optimal_tree",
+    "random_agreement",
+    "random_model",
+    "random_partition",
+    "random_responses",
     "tree_from_bytes",
     "tree_report",
     "tree_svg",
@@ -76,4 +87,5 @@ __all__ = [
     "tree_to_bytes",
     "with_options",
     "worst_case_cost",
+    "zipf_prior",
 ]

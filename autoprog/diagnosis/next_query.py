@@ -124,10 +124,12 @@ class Elimination:
         is_left = np.zeros(self.model.n_objects, dtype=bool)
         is_left[objects] = True
         key = (hashlib.blake2b(np.packbits(is_left).tobytes(), digest_size=16).digest(), barred)
-        return self._remembered.get(key, lambda: self._found(is_left, barred))
+        return self._remembered.get(key, lambda: self._found(objects, is_left, barred))
 
-    def _found(self, is_left: NDArray[np.bool_], barred: tuple[int, ...]) -> NextQuery | None:
-        left = self._by_target[is_left[self._by_target]]
+    def _found(self, objects: _Ints, is_left: NDArray[np.bool_], barred: tuple[int, ...]) -> NextQuery | None:
+        left = objects
+        if self.model.stop == "group":
+            left = self._by_target[is_left[self._by_target]]
         closed = np.array(barred, dtype=np.int64) if barred else None
         query = int(self._splitter.choose(left, np.array([0]), np.array([len(left)]), closed)[0])
         if query < 0:
@@ -136,13 +138,16 @@ class Elimination:
 
     def _information(self, objects: _Ints, query: int) -> float:
         """Of the answer on the target, bits, by the prior; the objects stand by target."""
-        first = np.flatnonzero(np.diff(self.model.target_of[objects], prepend=-1))
         prior = self.model.prior[objects]
         prior = prior / prior.sum()
-        whole = np.add.reduceat(prior, first)
-        ones = np.add.reduceat(prior * self.model.responses.at(objects, query), first)
+        yes = prior * self.model.responses.at(objects, query)
+        answer = min(1.0, float(yes.sum()))
+        bits = float(entr(answer) + entr(1.0 - answer)) / math.log(2.0)
+        if self.model.stop == "object":
+            return bits
+        first = np.flatnonzero(np.diff(self.model.target_of[objects], prepend=-1))
+        whole, ones = np.add.reduceat(prior, first), np.add.reduceat(yes, first)
         divided = (ones > 0) & (ones < whole)
         share = ones[divided] / whole[divided]
-        within = whole[divided] @ (entr(share) + entr(1.0 - share))
-        answer = min(1.0, float(ones.sum()))
-        return max(0.0, float(entr(answer) + entr(1.0 - answer) - within) / math.log(2.0))
+        within = float(whole[divided] @ (entr(share) + entr(1.0 - share))) / math.log(2.0)
+        return max(0.0, bits - within)
