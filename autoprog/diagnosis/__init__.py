@@ -8,6 +8,7 @@ from autoprog.diagnosis.cohort_model import CohortChoice, CohortModel, model_fro
 from autoprog.diagnosis.contradiction import Contradiction, NearObject
 from autoprog.diagnosis.costs import expected_cost, expected_queries, exponential_cost, worst_case_cost
 from autoprog.diagnosis.entropy import Bounds, cost_bounds
+from autoprog.diagnosis.expansion import with_persistent_errors, with_several_objects
 from autoprog.diagnosis.growth import grow_tree
 from autoprog.diagnosis.learning import Case, Finding, Request, ResponseLearner, Studied
 from autoprog.diagnosis.model import ALGORITHMS, Algorithm, DiagnosisModel, Stop, Ties
@@ -86,6 +87,8 @@ __all__ = [
     "tree_text",
     "tree_to_bytes",
     "with_options",
+    "with_persistent_errors",
+    "with_several_objects",
     "worst_case_cost",
     "zipf_prior",
 ]

@@ -107,15 +107,17 @@ class CompiledSplitter:
     ----------
     model : DiagnosisModel
         One that the library `serves`.
+    keys : ndarray of uint64, shape = (M,), optional
+        For random ties; those of the model where left out.
     """
 
-    def __init__(self, model: DiagnosisModel) -> None:
+    def __init__(self, model: DiagnosisModel, keys: NDArray[np.uint64] | None = None) -> None:
         self._structure, self._arrays = _with_responses(model.responses)
         self._n_queries = model.n_queries
         uniform = model.has_uniform_prior or counts_objects(model)
         self._give("target", np.ascontiguousarray(model.target_of))
         self._give("costs", relative_costs(model))
-        self._give("keys", tie_keys(model))
+        self._give("keys", tie_keys(model) if keys is None else keys)
         if not uniform:
             self._give("weights", np.ascontiguousarray(model.weights))
         plain = model.algorithm in {"gbs", "ggbs"} or model.base - 1.0 < NEAR_ONE

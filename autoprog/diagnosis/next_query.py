@@ -6,6 +6,7 @@ by whatever way share it, through a bounded table of the last that were wanted.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import math
 from collections import OrderedDict
@@ -18,8 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
+from autoprog.diagnosis.choice import tie_keys
 from autoprog.diagnosis.model import DiagnosisModel
-from autoprog.diagnosis.splitting import splitter_of
+from autoprog.diagnosis.responses import Responses
+from autoprog.diagnosis.splitting import Splitter, splitter_of
 
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
@@ -94,7 +97,6 @@ class Elimination:
 
     def __init__(self, model: DiagnosisModel, capacity: int) -> None:
         self.model = model
-        self._splitter = splitter_of(model)
         self._remembered = Remembered(capacity)
 
     def forget(self) -> None:
@@ -102,9 +104,19 @@ class Elimination:
         self._remembered.clear()
 
     @cached_property
-    def _by_target(self) -> _Ints:
-        """All objects, by target."""
-        return np.argsort(self.model.target_of, kind="stable")
+    def _arranged(self) -> tuple[_Ints | None, DiagnosisModel, Splitter]:
+        """Objects by target, so that a node's rows are read one after another: which, their model, what divides it."""
+        model = self.model
+        if model.stop == "object":
+            return None, model, splitter_of(model)
+        order, keys = np.argsort(model.target_of, kind="stable"), tie_keys(model)
+        arranged = dataclasses.replace(
+            model,
+            responses=Responses(model.responses.rows[order], model.n_queries),
+            group_of=model.group_of[order],
+            weights=model.weights[order],
+        )
+        return order, arranged, splitter_of(arranged, None if keys is None else keys[order])
 
     def next_query(self, objects: _Ints, barred: tuple[int, ...] = ()) -> NextQuery | None:
         """What to ask when these objects are left.
@@ -127,27 +139,25 @@ class Elimination:
         return self._remembered.get(key, lambda: self._found(objects, is_left, barred))
 
     def _found(self, objects: _Ints, is_left: NDArray[np.bool_], barred: tuple[int, ...]) -> NextQuery | None:
-        left = objects
-        if self.model.stop == "group":
-            left = self._by_target[is_left[self._by_target]]
+        order, model, splitter = self._arranged
+        left = objects if order is None else np.flatnonzero(is_left[order])
         closed = np.array(barred, dtype=np.int64) if barred else None
-        query = int(self._splitter.choose(left, np.array([0]), np.array([len(left)]), closed)[0])
-        if query < 0:
-            return None
-        return NextQuery(query, self.model.queries[query], self._information(left, query))
+        query = int(splitter.choose(left, np.array([0]), np.array([len(left)]), closed)[0])
+        return None if query < 0 else NextQuery(query, model.queries[query], _information(model, left, query))
 
-    def _information(self, objects: _Ints, query: int) -> float:
-        """Of the answer on the target, bits, by the prior; the objects stand by target."""
-        prior = self.model.prior[objects]
-        prior = prior / prior.sum()
-        yes = prior * self.model.responses.at(objects, query)
-        answer = min(1.0, float(yes.sum()))
-        bits = float(entr(answer) + entr(1.0 - answer)) / math.log(2.0)
-        if self.model.stop == "object":
-            return bits
-        first = np.flatnonzero(np.diff(self.model.target_of[objects], prepend=-1))
-        whole, ones = np.add.reduceat(prior, first), np.add.reduceat(yes, first)
-        divided = (ones > 0) & (ones < whole)
-        share = ones[divided] / whole[divided]
-        within = float(whole[divided] @ (entr(share) + entr(1.0 - share))) / math.log(2.0)
-        return max(0.0, bits - within)
+
+def _information(model: DiagnosisModel, objects: _Ints, query: int) -> float:
+    """Of the answer on the target, bits, by the prior; the objects stand by target."""
+    prior = model.prior[objects]
+    prior = prior / prior.sum()
+    yes = prior * model.responses.at(objects, query)
+    answer = min(1.0, float(yes.sum()))
+    bits = float(entr(answer) + entr(1.0 - answer)) / math.log(2.0)
+    if model.stop == "object":
+        return bits
+    first = np.flatnonzero(np.diff(model.target_of[objects], prepend=-1))
+    whole, ones = np.add.reduceat(prior, first), np.add.reduceat(yes, first)
+    divided = (ones > 0) & (ones < whole)
+    share = ones[divided] / whole[divided]
+    within = float(whole[divided] @ (entr(share) + entr(1.0 - share))) / math.log(2.0)
+    return max(0.0, bits - within)

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -66,9 +67,9 @@ class Splitter(Protocol):
         """
 
 
-def splitter_of(model: DiagnosisModel) -> Splitter:
-    """The quickest splitter that there is for a model."""
-    return CompiledSplitter(model) if serves(model) else RowSplitter(model)
+def splitter_of(model: DiagnosisModel, keys: NDArray[np.uint64] | None = None) -> Splitter:
+    """The quickest splitter that there is for a model, with the keys of other random ties than the model's, if any."""
+    return CompiledSplitter(model, keys) if serves(model) else RowSplitter(model, keys)
 
 
 def run_sums(responses: Responses, objects: _Ints, weights: _Floats, starts: _Ints) -> _Floats:
@@ -85,11 +86,15 @@ class RowSplitter:
     ----------
     model : DiagnosisModel
         Without noise.
+    keys : ndarray of uint64, shape = (M,), optional
+        For random ties; those of the model where left out.
     """
 
-    def __init__(self, model: DiagnosisModel) -> None:
+    def __init__(self, model: DiagnosisModel, keys: NDArray[np.uint64] | None = None) -> None:
         self._model = model
         self._chooser = Chooser.of(model)
+        if keys is not None:
+            self._chooser = dataclasses.replace(self._chooser, keys=keys)
         self._weights = np.ones(model.n_objects) if counts_objects(model) else model.weights
         self._exact = counts_objects(model) or model.has_whole_weights
 
