@@ -3,6 +3,7 @@
 `build_model` checks what is known; `grow_tree` asks everything in advance; `Sessions` asks one question at a time.
 """
 
+from autoprog.diagnosis.batch import MAX_BATCH, Batch
 from autoprog.diagnosis.building import MAX_CELLS, MAX_OBJECTS, MAX_QUERIES, ModelOptions, build_model, with_options
 from autoprog.diagnosis.cohort_model import CohortChoice, CohortModel, model_from_cohort
 from autoprog.diagnosis.contradiction import Contradiction, NearObject
@@ -37,6 +38,7 @@ from autoprog.diagnosis.tree import Tree
 __all__ = [
     "ALGORITHMS",
     "CERTAINTY",
+    "MAX_BATCH",
     "MAX_CELLS",
     "MAX_COLUMNS",
     "MAX_OBJECTS",
@@ -44,6 +46,7 @@ __all__ = [
     "MAX_ROWS",
     "Algorithm",
     "Answer",
+    "Batch",
     "Bounds",
     "Candidate",
     "Case",

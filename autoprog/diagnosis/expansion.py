@@ -33,10 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from autoprog.diagnosis.building import MAX_CELLS, MAX_NAME, MAX_OBJECTS
+from autoprog.diagnosis.building import MAX_CELLS, MAX_NAME
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.responses import Responses
 from autoprog.errors import Fault, InvalidInputError
+
+MAX_EXPANDED = 200_000
+"""The most objects that a model may be expanded to: each has a name, and is looked at one by one."""
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -183,9 +186,9 @@ def _whole(value: object, least: int, place: str) -> list[Fault]:
 
 
 def _check_size(objects: int, queries: int, place: str) -> None:
-    if objects > MAX_OBJECTS or objects * queries > MAX_CELLS:
+    if objects > MAX_EXPANDED or objects * queries > MAX_CELLS:
         text = (
-            f"gives {objects:,} objects with {queries:,} queries; at most {MAX_OBJECTS:,}, and {MAX_CELLS:,} responses"
+            f"gives {objects:,} objects with {queries:,} queries; at most {MAX_EXPANDED:,}, and {MAX_CELLS:,} responses"
         )
         raise InvalidInputError([Fault(place, text)])
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort.messages import near_names
+from autoprog.diagnosis.batch import MAX_BATCH, Batch, choose_batch
 from autoprog.diagnosis.contradiction import Contradiction, contradiction_of
 from autoprog.diagnosis.grouped_sums import sums_by_code
 from autoprog.diagnosis.model import DiagnosisModel
@@ -278,6 +279,36 @@ class Sessions:
                 text = f"was not asked; asked is {session.next_query.name!r}"
                 raise InvalidInputError([Fault("/query", text)])
         return self.resume((*session.answers, given), session.certainty)
+
+    def batch(self, session: Session, size: int) -> Batch:
+        """Questions to ask at once.
+
+        Parameters
+        ----------
+        session : Session
+            One of this model.
+        size : int
+            How many at most, in [1, `MAX_BATCH`].
+
+        Returns
+        -------
+        Batch
+            The next query first. Their answers are given as volunteered ones, in any order.
+
+        Raises
+        ------
+        InvalidInputError
+            If the size is outside its range.
+        ConflictError
+            If the session is done.
+        """
+        if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_BATCH:
+            raise InvalidInputError([Fault("/size", f"must be a whole number from 1 to {MAX_BATCH}")])
+        if session.next_query is None:
+            msg = f"the session is done ({session.status}); nothing is asked"
+            raise ConflictError(msg)
+        closed = [self._index[a.query] for a in session.answers]
+        return choose_batch(self.model, session.posterior, session.next_query, size, closed)
 
     def undo(self, session: Session, number: int) -> Session:
         """The session without its last answer.
