@@ -6,6 +6,11 @@ ARG PIP_EXTRA_INDEX_URL
 ARG PIP_INDEX_URL
 ENV PIP_NO_CACHE_DIR=1 PIP_DISABLE_PIP_VERSION_CHECK=1
 
+# Compiles the kernel of a diagnosis (autoprog/diagnosis/kernel.c); the image that runs has no compiler.
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends gcc libc6-dev \
+    && rm -rf /var/lib/apt/lists/*
+
 RUN python -m venv /opt/autoprog
 ENV PATH=/opt/autoprog/bin:$PATH
 WORKDIR /src

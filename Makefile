@@ -20,7 +20,7 @@ help:
 
 install: $(VENV)/.installed
 
-$(VENV)/.installed: requirements.lock pyproject.toml
+$(VENV)/.installed: requirements.lock pyproject.toml hatch_build.py autoprog/diagnosis/kernel.c
 	@$(PYTHON) -c 'import sys; (3, 11) <= sys.version_info < (3, 14) or sys.exit("Python 3.11 to 3.13 is needed, \
 	this is " + sys.version.split()[0] + ": make PYTHON=... names another")'
 	@test -x $(VENV)/bin/pip || $(PYTHON) -m venv $(VENV)

@@ -16,22 +16,22 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from _diagnosis_models import agreement, partition, responses, zipf
 from matplotlib import pyplot as plt
 
 from autoprog.diagnosis import (
     ModelOptions,
-    build_model,
     cost_bounds,
     expected_cost,
     exponential_cost,
     grow_tree,
+    random_model,
     with_options,
 )
 
 OBJECTS, QUERIES, GROUPS, REPEATS, SEED = 400, 200, 15, 100, 0
 BETAS = (0.5, 0.75, 0.95, 1.0, 2.0, 4.0, 8.0)
 DELTAS = (0.0, 0.5, 1.0, 1.5, 2.0)
+OTHER_BETAS = (0.5, 2.0, 4.0, 8.0)
 BASES = (1.001, 1.1, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e6, 1e8)
 
 # Means that another implementation measured over 100 models of its own. The costs are skewed, and means of 100 vary
@@ -67,9 +67,7 @@ def figure_6() -> list[dict[str, Any]]:
         bound = 0.0
         for repeat in range(COMPARED_REPEATS if (beta_w, beta_b) in KNOWN_6 else REPEATS):
             rng = np.random.default_rng([SEED, 6, int(100 * beta_w), int(100 * beta_b), repeat])
-            groups = partition(OBJECTS, GROUPS, rng)
-            matrix = responses(groups, agreement(beta_w, QUERIES, rng), agreement(beta_b, QUERIES, rng), rng)
-            model = build_model(matrix, groups=[str(g) for g in groups])
+            model = random_model(rng, OBJECTS, QUERIES, GROUPS, beta_within=beta_w, beta_between=beta_b)
             bound = cost_bounds(model).expected
             costs["ggbs"].append(expected_cost(grow_tree(model)))
             costs["gbs"].append(expected_cost(grow_tree(with_options(model, ModelOptions("gbs")))))
@@ -83,15 +81,17 @@ def figure_6() -> list[dict[str, Any]]:
 
 
 def figure_7() -> list[dict[str, Any]]:
+    """The curves of the source, beta_b = 1, and those of other beta_b at delta = 1."""
     curves = []
-    for delta in DELTAS:
+    for delta, beta in [(delta, 1.0) for delta in DELTAS] + [(1.0, beta) for beta in OTHER_BETAS]:
         costs: dict[str, dict[float, list[float]]] = {
             name: {base: [] for base in BASES} for name in ("lambda_gbs", "gbs", "gbs_uniform", "bound")
         }
         for repeat in range(REPEATS):
-            rng = np.random.default_rng([SEED, 7, int(100 * delta), repeat])
-            matrix = responses(np.arange(OBJECTS), np.ones(QUERIES), agreement(1.0, QUERIES, rng), rng)
-            model = build_model(matrix, prior=zipf(OBJECTS, delta, rng), options=ModelOptions("gbs"))
+            key = [SEED, 7, int(100 * delta), repeat] + ([] if beta == 1.0 else [int(100 * beta)])
+            rng = np.random.default_rng(key)
+            gbs = ModelOptions("gbs")
+            model = random_model(rng, OBJECTS, QUERIES, beta_between=beta, delta=delta, options=gbs)
             plain = grow_tree(model)
             uniform = grow_tree(model.with_uniform_prior()).measured_by(model)
             for base in BASES:
@@ -101,11 +101,11 @@ def figure_7() -> list[dict[str, Any]]:
                 costs["gbs_uniform"][base].append(exponential_cost(uniform, base))
                 costs["bound"][base].append(cost_bounds(of_base).exponential)
         points = [{"lambda": base, **{name: summary(of[base]) for name, of in costs.items()}} for base in BASES]
-        if delta == 1.0:
+        if delta == beta == 1.0:
             for point in points:
                 if (known := KNOWN_7.get(point["lambda"])) is not None:
                     point["lambda_gbs"] = compared(point["lambda_gbs"], known)
-        curves.append({"delta": delta, "points": points, "crossing": crossing(points)})
+        curves.append({"delta": delta, "beta_b": beta, "points": points, "crossing": crossing(points)})
     return curves
 
 
@@ -130,7 +130,7 @@ def draw(six: list[dict[str, Any]], seven: list[dict[str, Any]]) -> None:
             left.plot([c["beta_w"] for c in row], [c[name]["mean"] for c in row], line, color=colour, label=label)
     left.axhline(six[0]["entropy"], color="grey", lw=1, label="entropy of the groups")
     left.set(xlabel="beta_w", ylabel="mean number of questions", xscale="log", title="Figure 6: 15 groups")
-    points = next(curve["points"] for curve in seven if curve["delta"] == 1.0)
+    points = next(curve["points"] for curve in seven if curve["delta"] == curve["beta_b"] == 1.0)
     labels = {"lambda_gbs": "lambda-GBS", "gbs": "GBS", "gbs_uniform": "GBS, uniform prior", "bound": "Renyi entropy"}
     for name, label in labels.items():
         right.plot([p["lambda"] for p in points], [p[name]["mean"] for p in points], label=label)

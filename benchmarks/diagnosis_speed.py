@@ -1,4 +1,6 @@
-"""How long trees and next queries take on one core, and how the cost grows, beside plain NumPy and scikit-learn.
+"""How long trees and next queries take on one core, and how the cost grows, beside NumPy and scikit-learn.
+
+NumPy as one writes it down, and as it does it best.
 
 Seconds of the processor, the least of several runs for a tree, the median for the first query of a session with nothing
 remembered. Memory is the peak of a process that does nothing else, libraries included. Prints JSON.
@@ -23,7 +25,8 @@ LARGE = {"objects": 10_000, "queries": 1_000, "repeats": 3}
 HUGE = {"objects": 100_000, "queries": 1_000, "density": 0.5, "repeats": 5}
 ALGORITHMS = ({"algorithm": "gbs"}, {"algorithm": "ggbs"}, {"algorithm": "lambda_gbs", "base": 2.0},
               {"algorithm": "group_lambda_gbs", "base": 2.0})  # fmt: skip
-CURVE_OBJECTS, CURVE_QUERIES = (100, 400, 1600, 6400), (50, 200, 800)
+CURVE = [(M, N) for M in (100, 400, 1600, 6400) for N in (50, 200, 800)] + [(10_000, 1_000)]
+MILLION = {"objects": 1_000_000, "queries": 1_000, "density": 0.5, "repeats": 5, "prior": "uniform"}
 
 
 def measured(case: dict[str, Any]) -> dict[str, Any]:
@@ -51,17 +54,14 @@ def sessions() -> list[dict[str, Any]]:
     kinds: list[dict[str, Any]] = [{"algorithm": "gbs"}]
     kinds += [{"algorithm": "ggbs", "groups": groups} for groups in (50, 1000)]
     kinds += [{"algorithm": "group_lambda_gbs", "groups": 50, "base": 2.0}]
-    bars = {"uniform": 0.050, "any": 0.250}
+    bars = {"uniform": 0.005, "any": 0.025}
     cases = [{"kind": "session", **HUGE, **how, "prior": p, "bar_s": bars[p]} for how in kinds for p in bars]
-    return [measured({**case, "bar_mib": 500}) for case in cases]
+    cases += [{"kind": "session", **MILLION, **how, "bar_s": 0.060} for how in kinds[:2]]
+    return [measured(case) for case in cases]
 
 
 def curve() -> list[dict[str, Any]]:
-    return [
-        measured({"kind": "rival", "objects": M, "queries": N, "groups": 15, "repeats": 3})
-        for M in CURVE_OBJECTS
-        for N in CURVE_QUERIES
-    ]
+    return [measured({"kind": "rival", "objects": M, "queries": N, "groups": 15, "repeats": 3}) for M, N in CURVE]
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from functools import lru_cache
 from autoprog.diagnosis import Sessions, Tree, model_from_bytes, tree_from_bytes
 from autoprog.storage.files import Files
 
-# A model of 2 * 10^8 cells takes some 50 MB for its bits.
+# A model of 10^9 cells takes 125 MB for its bits.
 _IN_MEMORY = 4
 
 

@@ -3,11 +3,13 @@
 `build_model` checks what is known; `grow_tree` asks everything in advance; `Sessions` asks one question at a time.
 """
 
+from autoprog.diagnosis.batch import MAX_BATCH, Batch
 from autoprog.diagnosis.building import MAX_CELLS, MAX_OBJECTS, MAX_QUERIES, ModelOptions, build_model, with_options
 from autoprog.diagnosis.cohort_model import CohortChoice, CohortModel, model_from_cohort
 from autoprog.diagnosis.contradiction import Contradiction, NearObject
 from autoprog.diagnosis.costs import expected_cost, expected_queries, exponential_cost, worst_case_cost
 from autoprog.diagnosis.entropy import Bounds, cost_bounds
+from autoprog.diagnosis.expansion import with_persistent_errors, with_several_objects
 from autoprog.diagnosis.growth import grow_tree
 from autoprog.diagnosis.learning import Case, Finding, Request, ResponseLearner, Studied
 from autoprog.diagnosis.model import ALGORITHMS, Algorithm, DiagnosisModel, Stop, Ties
@@ -15,6 +17,13 @@ from autoprog.diagnosis.next_query import NextQuery
 from autoprog.diagnosis.optimum import MAX_COLUMNS, MAX_ROWS, Objective, optimal_tree
 from autoprog.diagnosis.outline import tree_text
 from autoprog.diagnosis.picture import tree_svg
+from autoprog.diagnosis.random_models import (
+    random_agreement,
+    random_model,
+    random_partition,
+    random_responses,
+    zipf_prior,
+)
 from autoprog.diagnosis.report import TreeReport, tree_report
 from autoprog.diagnosis.responses import Responses
 from autoprog.diagnosis.serialization import (
@@ -29,6 +38,7 @@ from autoprog.diagnosis.tree import Tree
 __all__ = [
     "ALGORITHMS",
     "CERTAINTY",
+    "MAX_BATCH",
     "MAX_CELLS",
     "MAX_COLUMNS",
     "MAX_OBJECTS",
@@ -36,6 +46,7 @@ __all__ = [
     "MAX_ROWS",
     "Algorithm",
     "Answer",
+    "Batch",
     "Bounds",
     "Candidate",
     "Case",
@@ -69,11 +80,18 @@ __all__ = [
     "model_from_cohort",
     "model_to_bytes",
     "optimal_tree",
+    "random_agreement",
+    "random_model",
+    "random_partition",
+    "random_responses",
     "tree_from_bytes",
     "tree_report",
     "tree_svg",
     "tree_text",
     "tree_to_bytes",
     "with_options",
+    "with_persistent_errors",
+    "with_several_objects",
     "worst_case_cost",
+    "zipf_prior",
 ]

@@ -21,7 +21,7 @@ from autoprog.diagnosis.model import ALGORITHMS, Algorithm, DiagnosisModel, Stop
 from autoprog.diagnosis.responses import Responses
 from autoprog.errors import Fault, InvalidInputError
 
-MAX_CELLS = 200_000_000
+MAX_CELLS = 1_000_000_000
 """The most responses that a model may hold."""
 
 MAX_OBJECTS, MAX_QUERIES = 2_000_000, 100_000

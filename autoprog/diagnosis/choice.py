@@ -23,10 +23,23 @@ from numpy.typing import NDArray
 
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.nodes import Nodes
-from autoprog.diagnosis.scores import TIE, Criterion, Scored, criterion_of
+from autoprog.diagnosis.scores import Criterion, Scored, criterion_of
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
+
+
+def relative_costs(model: DiagnosisModel) -> _Floats | None:
+    """Costs in multiples of the least, shape (N,), so that no gain per cost overflows; None where all are equal."""
+    with np.errstate(over="ignore"):
+        return model.costs / model.costs.min() if model.has_costs else None
+
+
+def tie_keys(model: DiagnosisModel) -> NDArray[np.uint64] | None:
+    """Random numbers of the objects, shape (M,), whose sums stand for sets; None where the first of equals is asked."""
+    if model.ties == "first":
+        return None
+    return np.random.default_rng(model.seed).integers(2**64, size=model.n_objects, dtype=np.uint64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +64,7 @@ class Chooser:
     @classmethod
     def of(cls, model: DiagnosisModel) -> Chooser:
         """The rule of a model."""
-        keys = None
-        if model.ties == "random":
-            rng = np.random.default_rng(model.seed)
-            keys = rng.integers(2**64, size=model.n_objects, dtype=np.uint64)
-        with np.errstate(over="ignore"):
-            costs = model.costs / model.costs.min() if model.has_costs else None
-        return cls(criterion_of(model), costs, keys)
+        return cls(criterion_of(model), relative_costs(model), tie_keys(model))
 
     def choose(self, nodes: Nodes, objects: _Ints, starts: _Ints, barred: _Ints | None = None) -> _Ints:
         """The query to ask at each node.
@@ -89,7 +96,7 @@ class Chooser:
             return _lowest(scored, usable)
         rate = np.where(usable, scored.gain / self.costs, -np.inf)
         best = rate.max(axis=1, keepdims=True)
-        tied = usable & (rate >= best - np.maximum(np.abs(best) * TIE, TIE))
+        tied = usable & (rate >= best - scored.gain_tolerance)
         # equal gains per cost, as where all gains are 0: the cheapest
         cost = np.where(tied, self.costs, np.inf)
         cheapest: NDArray[np.bool_] = tied & (cost <= cost.min(axis=1, keepdims=True))

@@ -6,7 +6,9 @@ by whatever way share it, through a bounded table of the last that were wanted.
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
+import math
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
@@ -17,19 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from autoprog.diagnosis.bits import BitColumns, BitNode
-from autoprog.diagnosis.choice import Chooser
-from autoprog.diagnosis.grouped_sums import sums_by_code
+from autoprog.diagnosis.choice import tie_keys
 from autoprog.diagnosis.model import DiagnosisModel
-from autoprog.diagnosis.nodes import Nodes, RowNodes
-from autoprog.diagnosis.scores import counts_objects
+from autoprog.diagnosis.responses import Responses
+from autoprog.diagnosis.splitting import Splitter, splitter_of
 
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
-
-# Counting bits costs the same for a few objects as for all, summing rows grows with their number: below this share of
-# the objects rows are quicker. Bits are counted by word, or by byte where they are counted by group.
-_FEW, _FEW_OF_GROUPS = 1 / 128, 1 / 32
 
 
 @dataclass(frozen=True)
@@ -101,9 +97,6 @@ class Elimination:
 
     def __init__(self, model: DiagnosisModel, capacity: int) -> None:
         self.model = model
-        self._chooser = Chooser.of(model)
-        self._weights = np.ones(model.n_objects) if counts_objects(model) else model.weights
-        self._exact = counts_objects(model) or model.has_whole_weights
         self._remembered = Remembered(capacity)
 
     def forget(self) -> None:
@@ -111,8 +104,19 @@ class Elimination:
         self._remembered.clear()
 
     @cached_property
-    def _bits(self) -> BitColumns | None:
-        return BitColumns.of(self.model)
+    def _arranged(self) -> tuple[_Ints | None, DiagnosisModel, Splitter]:
+        """Objects by target, so that a node's rows are read one after another: which, their model, what divides it."""
+        model = self.model
+        if model.stop == "object":
+            return None, model, splitter_of(model)
+        order, keys = np.argsort(model.target_of, kind="stable"), tie_keys(model)
+        arranged = dataclasses.replace(
+            model,
+            responses=Responses(model.responses.rows[order], model.n_queries),
+            group_of=model.group_of[order],
+            weights=model.weights[order],
+        )
+        return order, arranged, splitter_of(arranged, None if keys is None else keys[order])
 
     def next_query(self, objects: _Ints, barred: tuple[int, ...] = ()) -> NextQuery | None:
         """What to ask when these objects are left.
@@ -120,58 +124,40 @@ class Elimination:
         Parameters
         ----------
         objects : ndarray of int, shape = (m,)
-            Ascending, at least one.
+            Ascending, of at least two targets.
         barred : tuple of int
             Queries that cannot be answered, ascending.
 
         Returns
         -------
         NextQuery or None
-            None where one target is left, or nothing that can be asked splits the objects.
+            None where nothing that can be asked splits the objects.
         """
-        target = self.model.target_of[objects]
-        if (target == target[0]).all():
-            return None
-        key = (hashlib.blake2b(objects.tobytes(), digest_size=16).digest(), barred)
-        return self._remembered.get(key, lambda: self._found(objects, barred))
+        is_left = np.zeros(self.model.n_objects, dtype=bool)
+        is_left[objects] = True
+        key = (hashlib.blake2b(np.packbits(is_left).tobytes(), digest_size=16).digest(), barred)
+        return self._remembered.get(key, lambda: self._found(objects, is_left, barred))
 
-    def _found(self, objects: _Ints, barred: tuple[int, ...]) -> NextQuery | None:
-        by_target = objects[np.argsort(self.model.target_of[objects], kind="stable")]
-        chosen = self._chooser.choose(
-            self._node(by_target), by_target, np.array([0]), np.array(barred, dtype=np.int64) if barred else None
-        )
-        query = int(chosen[0])
-        if query < 0:
-            return None
-        return NextQuery(query, self.model.queries[query], self._information(by_target, query))
-
-    def _node(self, objects: _Ints) -> Nodes:
-        few = _FEW if self.model.stop == "object" else _FEW_OF_GROUPS
-        if len(objects) > few * self.model.n_objects and self._bits is not None:
-            return BitNode(self._bits, objects)
-        responses, target_of = self.model.responses, self.model.target_of
-        return RowNodes(responses, objects, np.array([0]), target_of, self._weights, self._exact)
-
-    def _information(self, objects: _Ints, query: int) -> float:
-        """Of the answer on the target, bits, by the prior."""
-        _, target = np.unique(self.model.target_of[objects], return_inverse=True)
-        prior = self.model.prior[objects]
-        joint = sums_by_code(2 * target + self.model.responses.at(objects, query), prior, 2 * int(target.max()) + 2)
-        return information(joint.reshape(-1, 2) / joint.sum())
+    def _found(self, objects: _Ints, is_left: NDArray[np.bool_], barred: tuple[int, ...]) -> NextQuery | None:
+        order, model, splitter = self._arranged
+        left = objects if order is None else np.flatnonzero(is_left[order])
+        closed = np.array(barred, dtype=np.int64) if barred else None
+        query = int(splitter.choose(left, np.array([0]), np.array([len(left)]), closed)[0])
+        return None if query < 0 else NextQuery(query, model.queries[query], _information(model, left, query))
 
 
-def information(joint: _Floats) -> float:
-    """Mutual information of rows and columns.
-
-    Parameters
-    ----------
-    joint : ndarray, shape = (rows, columns)
-        Probabilities, summing to 1.
-
-    Returns
-    -------
-    float
-        Bits, at least 0.
-    """
-    nats = entr(joint.sum(axis=0)).sum() + entr(joint.sum(axis=1)).sum() - entr(joint).sum()
-    return max(0.0, float(nats / np.log(2.0)))
+def _information(model: DiagnosisModel, objects: _Ints, query: int) -> float:
+    """Of the answer on the target, bits, by the prior; the objects stand by target."""
+    prior = model.prior[objects]
+    prior = prior / prior.sum()
+    yes = prior * model.responses.at(objects, query)
+    answer = min(1.0, float(yes.sum()))
+    bits = float(entr(answer) + entr(1.0 - answer)) / math.log(2.0)
+    if model.stop == "object":
+        return bits
+    first = np.flatnonzero(np.diff(model.target_of[objects], prepend=-1))
+    whole, ones = np.add.reduceat(prior, first), np.add.reduceat(yes, first)
+    divided = (ones > 0) & (ones < whole)
+    share = ones[divided] / whole[divided]
+    within = float(whole[divided] @ (entr(share) + entr(1.0 - share))) / math.log(2.0)
+    return max(0.0, bits - within)

@@ -33,9 +33,9 @@ from scipy.special import entr, logsumexp
 
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.next_query import NextQuery, Remembered
-from autoprog.diagnosis.nodes import run_sums
 from autoprog.diagnosis.responses import Responses
 from autoprog.diagnosis.scores import TIE
+from autoprog.diagnosis.splitting import run_sums
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]

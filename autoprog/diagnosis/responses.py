@@ -163,5 +163,5 @@ def bits_at(
 ) -> NDArray[np.bool_]:
     """Single cells of a matrix that is packed along its rows, as `Responses.at` gives them."""
     queries = np.asarray(queries)
-    byte = rows[objects, queries >> 3]
+    byte = rows[:, queries >> 3][objects] if queries.ndim == 0 else rows[objects, queries >> 3]
     return np.asarray(byte >> (7 - (queries & 7)).astype(np.uint8) & 1, dtype=bool)

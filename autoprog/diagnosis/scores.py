@@ -65,15 +65,16 @@ class Scored:
         Smaller is better.
     gain : ndarray, shape = (n, N)
         At least 0; larger is better.
-    tolerance : float
-        Scores that differ by no more are equal.
+    tolerance, gain_tolerance : float or ndarray, shape = (n, 1)
+        Scores, and gains, that differ by no more are equal.
     rank : ndarray, shape = (n, N), or None
         A key that comes before the score, smaller first.
     """
 
     score: _Floats
     gain: _Floats
-    tolerance: float = TIE
+    tolerance: float | _Floats = TIE
+    gain_tolerance: float | _Floats = TIE
     rank: _Floats | None = None
 
 
@@ -178,7 +179,7 @@ class ExponentialBound:
         Returns
         -------
         Scored
-            The tolerance grows with 1 / alpha where rounding of the logarithm would part equal scores.
+            The tolerances grow with 1 / alpha where rounding of the logarithm would part equal scores.
         """
         alpha = 1.0 / (1.0 + math.log2(self.base))
 
@@ -190,9 +191,10 @@ class ExponentialBound:
             children = np.logaddexp(np.log(right) / alpha, np.log(np.maximum(whole[:, None] - lost, 0.0)) / alpha)
             bound = np.log(whole)[:, None] / alpha
         score = children - np.log(nodes.mass)[:, None]
-        rounding = 16 * np.finfo(np.float64).eps * (1.0 + math.log(1.0 + float(whole.max()))) / alpha
-        gain = np.maximum(bound - children, 0.0) / math.log(self.base)
-        return Scored(score, gain, max(TIE, rounding))
+        rounding = 16 * np.finfo(np.float64).eps * (1.0 + np.log1p(whole[:, None])) / alpha
+        rate = math.log(self.base)
+        gain = np.maximum(bound - children, 0.0) / rate
+        return Scored(score, gain, np.maximum(TIE, rounding), np.maximum(TIE, rounding / rate))
 
 
 def most_targets(nodes: Nodes) -> Scored:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort.messages import near_names
+from autoprog.diagnosis.batch import MAX_BATCH, Batch, choose_batch
 from autoprog.diagnosis.contradiction import Contradiction, contradiction_of
 from autoprog.diagnosis.grouped_sums import sums_by_code
 from autoprog.diagnosis.model import DiagnosisModel
@@ -279,6 +280,36 @@ class Sessions:
                 raise InvalidInputError([Fault("/query", text)])
         return self.resume((*session.answers, given), session.certainty)
 
+    def batch(self, session: Session, size: int) -> Batch:
+        """Questions to ask at once.
+
+        Parameters
+        ----------
+        session : Session
+            One of this model.
+        size : int
+            How many at most, in [1, `MAX_BATCH`].
+
+        Returns
+        -------
+        Batch
+            The next query first. Their answers are given as volunteered ones, in any order.
+
+        Raises
+        ------
+        InvalidInputError
+            If the size is outside its range.
+        ConflictError
+            If the session is done.
+        """
+        if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_BATCH:
+            raise InvalidInputError([Fault("/size", f"must be a whole number from 1 to {MAX_BATCH}")])
+        if session.next_query is None:
+            msg = f"the session is done ({session.status}); nothing is asked"
+            raise ConflictError(msg)
+        closed = [self._index[a.query] for a in session.answers]
+        return choose_batch(self.model, session.posterior, session.next_query, size, closed)
+
     def undo(self, session: Session, number: int) -> Session:
         """The session without its last answer.
 
@@ -333,7 +364,8 @@ class Sessions:
     def _following(
         self, posterior: _Floats, told: list[tuple[int, bool]], barred: tuple[int, ...], certainty: float
     ) -> tuple[Status, NextQuery | None]:
-        present = self.model.target_of[np.flatnonzero(posterior)]
+        objects = np.flatnonzero(posterior)
+        present = self.model.target_of[objects]
         if (present == present[0]).all():
             return "identified", None
         by_target = posterior if self.model.stop == "object" else sums_by_code(self.model.target_of, posterior)
@@ -344,5 +376,5 @@ class Sessions:
             following = self._inference.next_query(posterior, tuple(told), barred)
         else:
             assert self._elimination is not None  # noqa: S101  one of the two is there
-            following = self._elimination.next_query(np.flatnonzero(posterior), barred)
+            following = self._elimination.next_query(objects, barred)
         return ("ambiguous", None) if following is None else ("asking", following)

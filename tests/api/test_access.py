@@ -83,6 +83,7 @@ DIAGNOSIS_ROUTES = [
     ("GET", "/v1/diagnosis/sessions/x", "read"),
     ("DELETE", "/v1/diagnosis/sessions/x", "write"),
     ("POST", "/v1/diagnosis/sessions/x/answers", "write"),
+    ("GET", "/v1/diagnosis/sessions/x/batch", "read"),
     ("DELETE", "/v1/diagnosis/sessions/x/answers/x", "write"),
     ("GET", "/v1/diagnosis/learners", "read"),
     ("POST", "/v1/diagnosis/learners", "write"),

@@ -310,3 +310,62 @@ def test_bodies_are_described_with_examples_that_are_accepted(client: TestClient
     made(client.post("/v1/diagnosis/learners", json=learner))
     assert schemas["AnswerRequest"]["examples"]
     assert schemas["DiagnosisObject"]["properties"]["prior"]["exclusiveMinimum"] == 0
+
+
+def test_wrong_answers_that_stay_the_same_have_a_tree(client: TestClient) -> None:
+    noisy = [{"name": f"q{i}", "false_positive_rate": 0.1, "false_negative_rate": 0.1} for i in range(1, 7)]
+    code = [[0] * 6, [1, 1, 1, 0, 0, 0], [0, 0, 0, 1, 1, 1], [1] * 6]
+    objects = [{"name": f"o{i}"} for i in range(4)]
+    changes: dict[str, Any] = {"objects": objects, "queries": noisy, "responses": code, "exponential_cost_base": 2}
+    assert (free := make_model(client, **changes))["tree"]["status"] == "none"
+    assert (free["max_objects"], free["max_errors"]) == (1, None)
+    model = make_model(client, **changes, max_errors=1)
+    # each object with no wrong answer, or with one of six
+    assert (model["n_objects"], model["n_groups"], model["max_errors"]) == (28, 4, 1)
+    assert (model["algorithm"], model["stop"], model["noisy"]) == ("group_lambda_gbs", "group", False)
+    assert (model["tree"]["status"], model["tree"]["n_ambiguous"]) == ("succeeded", 0)
+    assert model["exponential_cost"] >= model["exponential_bound"]
+    assert "more than 1 wrong answers" in model["warnings"][0]
+    session = open_session(client, model["id"])
+    asked = 0
+    while not session["done"]:
+        name = session["next_query"]["name"]
+        wrong = asked == 0  # the first answer is
+        said = bool(code[1][int(name[1:]) - 1]) ^ wrong
+        session = made(
+            client.post(f"/v1/diagnosis/sessions/{session['id']}/answers", json={"query": name, "answer": said}), 200
+        )
+        asked += 1
+    assert session["result"]["group"] == "o1"
+
+
+def test_several_objects_at_once(client: TestClient) -> None:
+    objects = [{"name": name, "prior": p} for name, p in (("flu", 0.5), ("cold", 0.25), ("gout", 0.25))]
+    queries = [{"name": name} for name in ("fever", "cough", "toe")]
+    model = make_model(
+        client, objects=objects, queries=queries, responses=[[1, 0, 0], [0, 1, 0], [0, 0, 1]], max_objects=2
+    )
+    assert (model["n_objects"], model["max_objects"]) == (6, 2)
+    session = open_session(client, model["id"])
+    names = {each["object"]: each["probability"] for each in session["remaining"]}
+    odds = {"flu": 1, "cold": 1 / 3, "gout": 1 / 3, "flu + cold": 1 / 3, "flu + gout": 1 / 3, "cold + gout": 1 / 9}
+    assert names == pytest.approx({name: p / sum(odds.values()) for name, p in odds.items()})
+
+
+@pytest.mark.parametrize(
+    ("changes", "pointer", "words"),
+    [
+        ({"max_objects": 0}, "/max_objects", "at least 1"),
+        ({"max_objects": "two"}, "/max_objects", "at least 1"),
+        ({"max_errors": 1}, "/max_errors", "no query has an error rate"),
+        ({"max_errors": -1}, "/max_errors", "at least 0"),
+    ],
+)
+def test_expansions_that_cannot_be(client: TestClient, changes: dict[str, Any], pointer: str, words: str) -> None:
+    response = client.post(MODELS, json=toy(**changes))
+    assert response.status_code == 422
+    assert any(e["pointer"] == pointer and words in e["detail"] for e in response.json()["errors"])
+
+
+def test_both_expansions_are_told_of_at_once(client: TestClient) -> None:
+    assert set(faults_of(client.post(MODELS, json=toy(max_objects=0, max_errors=1)))) == {"/max_objects", "/max_errors"}

@@ -355,3 +355,18 @@ def test_the_tree_and_the_sessions_ask_the_same(client: TestClient) -> None:
         assert session["done"]
         assert session["result"]["objects"] == node["objects"]
         assert f"o{number}" in node["objects"]
+
+
+def test_questions_are_asked_at_once(client: TestClient) -> None:
+    session = open_session(client, by_object(client)["id"])
+    batch = made(client.get(f"{SESSIONS}/{session['id']}/batch", params={"size": 3}), 200)
+    assert [each["name"] for each in batch["queries"]] == ["q1", "q2", "q3"][: len(batch["queries"])]
+    assert batch["queries"][0] == session["next_query"]
+    assert batch["gain"] == pytest.approx(2)
+    assert batch["gain"] == pytest.approx(sum(each["gain"] for each in batch["queries"]))
+    for name, answer in (("q3", False), ("q2", True), ("q1", True)):
+        body = {"query": name, "answer": answer, "volunteered": True}
+        session = made(client.post(f"{SESSIONS}/{session['id']}/answers", json=body), 200)
+    assert session["result"]["object"] == "o2"
+    assert client.get(f"{SESSIONS}/{session['id']}/batch").status_code == 409
+    assert client.get(f"{SESSIONS}/{session['id']}/batch", params={"size": 9}).status_code == 422

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import sysconfig
@@ -14,6 +15,7 @@ import httpx2
 import pytest
 
 from autoprog.cohort import cleveland
+from autoprog.diagnosis.compiled import LIBRARY
 from tests.deployment.installation import PATIENCE_S, free_ports, wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -63,9 +65,30 @@ def test_content_is_the_packages_and_the_migrations(wheel: Path) -> None:
         described = archive.read(metadata).decode()
         licences = [name for name in archive.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
     migrations = {f"autoprog/_{name}" for name in files_of("migrations")}
-    assert names == files_of("autoprog", "api") | migrations
+    library = str(LIBRARY.relative_to(ROOT))
+    assert names - {library} == (files_of("autoprog", "api") - {library}) | migrations
+    assert (library in names) == (shutil.which("cc") is not None) == ("-py3-none-any" not in wheel.name)
     assert "License-Expression: GPL-3.0-or-later" in described.splitlines()
     assert len(licences) == 1
+
+
+def test_without_a_compiler_the_wheel_is_pure_python(tmp_path: Path) -> None:
+    none = {**os.environ, "CC": str(tmp_path / "none")}
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", tmp_path, ROOT, cwd=tmp_path, environment=none)
+    (built,) = tmp_path.glob("autoprog-*.whl")
+    assert built.name.endswith("-py3-none-any.whl")
+    with zipfile.ZipFile(built) as archive:
+        assert not [name for name in archive.namelist() if Path(name).name == LIBRARY.name]
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_the_compiled_kernel_of_the_wheel_is_used(installed: Path, environment: dict[str, str], tmp_path: Path) -> None:
+    """Where nothing can be compiled, and the installation cannot be written to."""
+    code = "from autoprog.diagnosis.compiled import library; print(library()._name)"
+    empty = {**environment, "PATH": str(tmp_path), "CC": "none"}
+    assert Path(
+        run(sys.executable, "-S", "-c", code, cwd=tmp_path, environment=empty)
+    ) == installed / LIBRARY.relative_to(ROOT)
 
 
 @pytest.mark.timeout(400)

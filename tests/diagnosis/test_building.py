@@ -110,7 +110,7 @@ def test_names_that_cannot_be_used(name: object) -> None:
 
 
 def test_over_the_limit_of_cells() -> None:
-    rows = np.broadcast_to(np.zeros((1, 2500), dtype=np.uint8), (10_001, 2500))
+    rows = np.broadcast_to(np.zeros((1, 2500), dtype=np.uint8), (MAX_CELLS // 20_000 + 1, 2500))
     with pytest.raises(InvalidInputError, match=f"{MAX_CELLS:,}"):
         build_model(Responses(rows, 20_000))
 

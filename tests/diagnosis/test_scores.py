@@ -10,9 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from autoprog.diagnosis import DiagnosisModel, ModelOptions, build_model, grow_tree, with_options
-from autoprog.diagnosis.bits import BitColumns, BitNode
 from autoprog.diagnosis.choice import Chooser
-from autoprog.diagnosis.nodes import Nodes, RowNodes
+from autoprog.diagnosis.nodes import RowNodes
 from autoprog.diagnosis.scores import criterion_of
 from tests.diagnosis.models import by_target, diversity, random_model, scored
 
@@ -65,29 +64,17 @@ def test_scores_are_those_of_their_definitions(algorithm: str, base: float, unif
 
 
 @pytest.mark.parametrize(("algorithm", "base"), [*ALGORITHMS, ("group_lambda_gbs", "inf")])
-def test_bits_rows_and_many_segments_give_the_same(
-    algorithm: str, base: float | str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_segments_give_what_few_give(algorithm: str, base: float | str, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     model = random_model(rng, 300, 70, K=5, uniform=True, options=_options(algorithm, base))
-    bits = BitColumns.of(model)
-    assert bits is not None
     objects = np.sort(rng.choice(300, size=120, replace=False))
-    by_bits: Nodes = BitNode(bits, objects)
-    first, second = criterion_of(model)(by_bits), criterion_of(model)(_nodes(model, objects))
+    first = criterion_of(model)(_nodes(model, objects))
     # a segment at a time, rows in small chunks
     monkeypatch.setattr("autoprog.diagnosis.nodes._SEGMENT_CELLS", 1)
     monkeypatch.setattr("autoprog.diagnosis.responses.CHUNK_CELLS", 70 * 8)
-    third = criterion_of(model)(_nodes(model, objects))
-    for other in (second, third):
-        assert np.allclose(first.score, other.score, rtol=0, atol=1e-12)
-        assert np.allclose(first.gain, other.gain, rtol=0, atol=1e-12)
-
-
-def test_bits_are_not_laid_out_for_small_groups_or_other_priors() -> None:
-    rng = np.random.default_rng(4)
-    assert BitColumns.of(random_model(rng, 60, 10, K=30, uniform=True)) is None
-    assert BitColumns.of(random_model(rng, 60, 10)) is None
+    second = criterion_of(model)(_nodes(model, objects))
+    assert np.allclose(first.score, second.score, rtol=0, atol=1e-12)
+    assert np.allclose(first.gain, second.gain, rtol=0, atol=1e-12)
 
 
 def test_gains_are_what_they_are_said_to_be() -> None:
@@ -183,4 +170,4 @@ def test_large_bases_do_not_overflow() -> None:
         found = criterion_of(model)(nodes)
         splits = (nodes.right > 0) & (nodes.left > 0)
         assert np.isfinite(found.score[splits]).all()
-        assert found.tolerance < 1e-8
+        assert np.all(found.tolerance < 1e-8)

@@ -20,7 +20,7 @@ from api.diagnosis.learners.schemas import (
     LearntModelRequest,
     StudiedDocument,
 )
-from api.diagnosis.models.building import name_faults, options_of
+from api.diagnosis.models.building import expanded_model, name_faults, options_of
 from api.diagnosis.models.service import keep_model
 from api.problems import pointer_of
 from api.uploads import attempt
@@ -133,10 +133,10 @@ def create_learnt_model(
     """Make a diagnosis model of what was learnt so far; raises NotFoundError and InvalidInputError."""
     _, learner = _load(context, owner_id, learner_id)
     faults = name_faults(request)
-    model = attempt(faults, lambda: learner.to_model(options_of(request)))
+    model = attempt(faults, lambda: expanded_model(learner.to_model(options_of(request)), request))
     if model is None or faults:
         raise InvalidInputError(faults)
-    return keep_model(context, session, owner_id, request.name, model)
+    return keep_model(context, session, owner_id, request, model)
 
 
 def _load(context: Context, owner_id: str, learner_id: str) -> tuple[DiagnosisLearnerRow, ResponseLearner]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -30,6 +31,8 @@ from autoprog.diagnosis import (
     ModelOptions,
     build_model,
     model_from_cohort,
+    with_persistent_errors,
+    with_several_objects,
 )
 from autoprog.errors import Fault, InvalidInputError, TooLargeError
 
@@ -145,7 +148,7 @@ def model_of_cohort(request: CohortModelRequest, cohort: Cohort, faults: list[Fa
     made = attempt(faults, lambda: model_from_cohort(cohort, choice, options=options, rng=rng))
     if made is None or faults:
         raise InvalidInputError(faults)
-    return made
+    return dataclasses.replace(made, model=expanded_model(made.model, request))
 
 
 def _option_faults(choices: ModelChoices) -> list[Fault]:
@@ -192,7 +195,7 @@ def _built(
     objects: Sequence[DiagnosisObject] | None,
     queries: Sequence[DiagnosisQuery] | None,
 ) -> DiagnosisModel:
-    return build_model(
+    model = build_model(
         responses,
         objects=_each(objects, "name"),
         queries=_each(queries, "name"),
@@ -203,6 +206,19 @@ def _built(
         false_negative_rates=_each(queries, "false_negative_rate"),
         options=options_of(choices),
     )
+    return expanded_model(model, choices)
+
+
+def expanded_model(model: DiagnosisModel, choices: ModelChoices) -> DiagnosisModel:
+    """The model with several objects at once, and with wrong answers, as the choices say."""
+    faults: list[Fault] = []
+    several = attempt(faults, lambda: with_several_objects(model, choices.max_objects)) or model
+    expanded = several
+    if choices.max_errors is not None:
+        expanded = attempt(faults, lambda: with_persistent_errors(several, choices.max_errors)) or several
+    if faults:
+        raise InvalidInputError(faults)
+    return expanded
 
 
 def _each(items: Sequence[DiagnosisObject] | Sequence[DiagnosisQuery] | None, field: str) -> list[Any] | None:
@@ -225,7 +241,7 @@ def _model_of_matrix(spec: DiagnosisModelSpec, matrix: Matrix, faults: list[Faul
     rows = {field: said[field] if column is None else column for field, column in in_file.items()}
     queries = spec.queries
     try:
-        return build_model(
+        model = build_model(
             matrix.responses,
             objects=rows["name"],
             queries=_each(queries, "name") if matrix.queries is None else matrix.queries,
@@ -236,6 +252,7 @@ def _model_of_matrix(spec: DiagnosisModelSpec, matrix: Matrix, faults: list[Faul
             false_negative_rates=_each(queries, "false_negative_rate"),
             options=options_of(spec),
         )
+        return expanded_model(model, spec)
     except InvalidInputError as error:
         places = {
             "objects": "/file" if spec.objects is None else "/spec",

@@ -69,6 +69,15 @@ class ModelChoices(_Strict):
     )
     ties: Annotated[Any, WithJsonSchema({"enum": ["first", "random"], "default": "first"})] = "first"
     seed: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 0, "default": 0})] = 0
+    max_objects: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 1, "default": 1})] = Field(
+        1,
+        description="how many objects may be there at once, each with its prior as probability",
+    )
+    max_errors: Annotated[Any, WithJsonSchema({"type": ["integer", "null"], "minimum": 0, "default": None})] = Field(
+        None,
+        description="so many answers may be wrong at most, and stay wrong when asked again; gives queries with error "
+        "rates a tree and an exponential cost. Null: any number may be wrong, and there is no tree",
+    )
 
 
 _EXAMPLE: JsonDict = {
@@ -161,6 +170,8 @@ class DiagnosisModelDocument(BaseModel):
     stop: Literal["object", "group"]
     ties: Literal["first", "random"]
     seed: int
+    max_objects: int = Field(1, description="how many objects may be there at once")
+    max_errors: int | None = Field(None, description="how many answers may be wrong; null: as many as error rates say")
     noisy: bool = Field(description="whether answers may be wrong: sessions weigh them, and there is no tree")
     unidentifiable: list[list[str]] = Field(description="objects that no question tells apart, though they should be")
     n_unidentifiable: int = Field(description="how many such sets there are; of many the first are listed")

@@ -16,6 +16,7 @@ from api.diagnosis.models.schemas import (
     CohortModelRequest,
     DiagnosisModelDocument,
     DiagnosisModelRequest,
+    ModelChoices,
     TreeState,
 )
 from api.jobs.service import error_of
@@ -65,7 +66,7 @@ def create_model(context: Context, session: Session, owner_id: str, body: Upload
     """
     if body.json is None:
         spec, model = model_of_upload(body, context.settings.decompressed_mb)
-        return keep_model(context, session, owner_id, spec.name, model)
+        return keep_model(context, session, owner_id, spec, model)
     faults = list(body.faults)
     document = _json_of(body.json, faults)
     if isinstance(document, dict) and "cohort_id" in document:
@@ -73,7 +74,7 @@ def create_model(context: Context, session: Session, owner_id: str, body: Upload
     request = validate_document(DiagnosisModelRequest, document, "", faults)
     if request is None:
         raise InvalidInputError(faults)
-    return keep_model(context, session, owner_id, request.name, model_of_request(request, faults))
+    return keep_model(context, session, owner_id, request, model_of_request(request, faults))
 
 
 def _json_of(text: bytes, faults: list[Fault]) -> object:
@@ -94,14 +95,14 @@ def _create_of_cohort(
         cohort = CohortRepository(reading).get(owner_id, request.cohort_id)
     made = model_of_cohort(request, from_parquet(context.files.get("cohorts", cohort.sha256)), faults)
     thresholds = {name: list(cuts) for name, cuts in made.thresholds.items()}
-    return keep_model(context, session, owner_id, request.name, made.model, cohort_id=cohort.id, thresholds=thresholds)
+    return keep_model(context, session, owner_id, request, made.model, cohort_id=cohort.id, thresholds=thresholds)
 
 
 def keep_model(
     context: Context,
     session: Session,
     owner_id: str,
-    name: str,
+    choices: ModelChoices,
     model: DiagnosisModel,
     *,
     cohort_id: str | None = None,
@@ -117,8 +118,8 @@ def keep_model(
         The transaction that the row belongs to.
     owner_id : str
         Whom it belongs to.
-    name : str
-        As the client calls it.
+    choices : ModelChoices
+        How the client calls it, and what was made of it.
     model : DiagnosisModel
         Checked.
     cohort_id : str or None
@@ -131,7 +132,11 @@ def keep_model(
     DiagnosisModelRow
         With its new identifier.
     """
-    document = _body_of(model) | {"thresholds": thresholds or {}}
+    document = _body_of(model) | {
+        "thresholds": thresholds or {},
+        "max_objects": choices.max_objects,
+        "max_errors": choices.max_errors,
+    }
     contents: dict[Kind, bytes] = {"diagnosis_models": model_to_bytes(model)}
     report = None
     if not model.is_noisy and model.n_cells <= MAX_CELLS_AT_ONCE:
@@ -140,7 +145,7 @@ def keep_model(
     stored = store_files(context.database, context.files, session, contents)
     return DiagnosisModelRepository(session).add(
         owner_id,
-        name=name,
+        name=choices.name,
         sha256=stored["diagnosis_models"],
         document=document,
         cohort_id=cohort_id,

@@ -14,6 +14,7 @@ from api.diagnosis.sessions import service
 from api.diagnosis.sessions.schemas import (
     MAX_REMAINING,
     AnswerRequest,
+    BatchDocument,
     SessionDocument,
     SessionRequest,
     SessionSummary,
@@ -22,6 +23,7 @@ from api.idempotency import OnceDependency, answer
 from api.json_route import JsonRoute
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
+from autoprog.diagnosis import MAX_BATCH
 from autoprog.storage.repositories import DiagnosisSessionRepository, StoredAnswer
 
 router = APIRouter(
@@ -126,6 +128,22 @@ def give_answer(
         return answer(200, service.session_document(row, stands, most))
 
     return once.run(work)
+
+
+@router.get(
+    "/sessions/{session_id}/batch",
+    operation_id="batch_diagnosis_queries",
+    summary="Show questions to ask at once",
+    responses=problems(404, 409, 422),
+)
+def get_batch(
+    session_id: str,
+    context: ContextDependency,
+    principal: Reader,
+    size: Annotated[int, Query(ge=1, le=MAX_BATCH, description="how many at most")] = 3,
+) -> BatchDocument:
+    """Show the next question and those that add most to it; answer each as volunteered, in any order."""
+    return service.batch_document(context, principal.owner_id, session_id, size)
 
 
 @router.delete(

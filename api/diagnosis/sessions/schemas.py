@@ -52,6 +52,13 @@ class NextQueryDocument(BaseModel):
     gain: float = Field(description="information that the answer is expected to give, in bits")
 
 
+class BatchDocument(BaseModel):
+    """What to ask at once, before any of it is answered."""
+
+    queries: list[NextQueryDocument] = Field(description="the next query first; each gain is added to those before it")
+    gain: float = Field(description="information that all answers together are expected to give, in bits")
+
+
 class ObjectCandidate(BaseModel):
     """An object that may still be the one."""
 

@@ -13,6 +13,7 @@ from api.dependencies import Context
 from api.diagnosis.sessions.schemas import (
     AnswerDocument,
     AnswerRequest,
+    BatchDocument,
     ContradictionDocument,
     GroupCandidate,
     NearestDocument,
@@ -159,6 +160,38 @@ def undo_answer(context: Context, transaction: Transaction, owner_id: str, sessi
     row, sessions, before = resume_session(context, owner_id, session_id)
     after = sessions.undo(before, number)
     DiagnosisSessionRepository(transaction).change(row, _state_of(after))
+
+
+def batch_document(context: Context, owner_id: str, session_id: str, size: int) -> BatchDocument:
+    """Questions that a session can ask at once.
+
+    Parameters
+    ----------
+    context : Context
+        Loads the session.
+    owner_id : str
+        Who asks.
+    session_id : str
+        The session.
+    size : int
+        How many at most.
+
+    Returns
+    -------
+    BatchDocument
+        The next query first.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such session, or it is another owner's.
+    ConflictError
+        If the session is done.
+    """
+    _, sessions, stands = resume_session(context, owner_id, session_id)
+    batch = sessions.batch(stands, size)
+    queries = [NextQueryDocument(name=each.name, gain=each.gain) for each in batch.queries]
+    return BatchDocument(queries=queries, gain=batch.gain)
 
 
 def _state_of(session: Session) -> dict[str, Any]:

@@ -1,0 +1,222 @@
+"""Models whose objects are made of another model's: objects with their wrong answers, and several objects at once.
+
+==========  ==================================================================================================
+symbol      meaning
+==========  ==================================================================================================
+B, pi       responses and prior of the model
+r_iq        probability that object i answers query q wrongly: fn of q where B is 1, fp where it is 0
+E           set of queries that are answered wrongly, by the same wrong answer however often they are asked
+o_i         odds pi_i / (1 - pi_i) that object i is there
+==========  ==================================================================================================
+
+    wrong answers     object (i, E) answers as i but for E    prior pi_i prod_{q in E} r_iq prod_{q not in E} (1 - r_iq)
+    several objects   set S answers 1 where one of S does     prior prod_{i in S} o_i
+
+Both are conditional on what is let in: at most so many wrong answers, between one and so many objects. Where errors are
+part of the objects no answer is wrong any more: what is to be identified is a group of them, for which there are trees
+of the expected and of the exponential cost.
+
+References
+----------
+Golovin, Krause & Ray 2010, NIPS, "Near-optimal Bayesian active learning with noisy observations" (persistent noise as
+identification of groups).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+from autoprog.diagnosis.building import MAX_CELLS, MAX_NAME
+from autoprog.diagnosis.model import DiagnosisModel
+from autoprog.diagnosis.responses import Responses
+from autoprog.errors import Fault, InvalidInputError
+
+MAX_EXPANDED = 200_000
+"""The most objects that a model may be expanded to: each has a name, and is looked at one by one."""
+
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
+
+
+def with_persistent_errors(model: DiagnosisModel, most: int) -> DiagnosisModel:
+    """The model without noise in which an object is what is the case together with the answers that come out wrong.
+
+    Parameters
+    ----------
+    model : DiagnosisModel
+        With error rates, every response known.
+    most : int
+        How many answers of all queries may be wrong, at least 0.
+
+    Returns
+    -------
+    DiagnosisModel
+        Identifies what the model does, as groups, by `ggbs`, or by `group_lambda_gbs` where the algorithm was one of
+        lambda. `warnings` says how probable it is that more answers are wrong, which is left out.
+
+    Raises
+    ------
+    InvalidInputError
+        If no answer may be wrong, a response is not known, or there would be too many objects.
+
+    Notes
+    -----
+    With `most` the number of queries the posterior is that of answers that are wrong independently of each other.
+    """
+    faults = _whole(most, 0, "/max_errors")
+    B = model.responses
+    noisy = np.flatnonzero((model.false_positive > 0) | (model.false_negative > 0))
+    if B.known is not None:
+        faults.append(Fault("/max_errors", "the model has empty cells: which answer to them is wrong is not defined"))
+    if not len(noisy):
+        faults.append(Fault("/max_errors", "no query has an error rate, so that no answer can be wrong"))
+    if faults:
+        raise InvalidInputError(faults)
+    sizes = range(min(most, len(noisy)) + 1)
+    _check_size(model.n_objects * sum(math.comb(len(noisy), s) for s in sizes), model.n_queries, "/max_errors")
+
+    answers = B.matrix()[:, noisy] == 1
+    rate = np.where(answers, model.false_negative[noisy], model.false_positive[noisy])
+    with np.errstate(divide="ignore"):
+        odds = np.log(rate) - np.log1p(-rate)
+    alone = np.log(model.prior) + np.log1p(-rate).sum(axis=1)
+    rows, logs, object_of, wrong = [], [], [], []
+    for size in sizes:
+        sets = _combinations(len(noisy), size)
+        flipped = np.zeros((len(sets), model.n_queries), dtype=bool)
+        flipped[np.arange(len(sets))[:, None], noisy[sets]] = True
+        log = alone[:, None] + odds[:, sets].sum(axis=2)
+        of, which = np.nonzero(np.isfinite(log))
+        rows.append(B.rows[of] ^ np.packbits(flipped, axis=1)[which])
+        logs.append(log[of, which])
+        object_of.append(of)
+        wrong += [tuple(noisy[sets[k]].tolist()) for k in which]
+    log_weight, of = np.concatenate(logs), np.concatenate(object_of)
+    covered = float(logsumexp(log_weight))
+    weights = np.exp(log_weight - covered)
+    kept = np.flatnonzero(weights > 0)  # some are too small beside the others for a number to hold
+    names = [_variant(model, int(of[k]), wrong[k]) for k in kept]
+    missed = max(0.0, -math.expm1(covered))
+    warnings = (
+        (f"more than {most} wrong answers, whose probability is {missed:.3g}, are left out",) if missed > 0 else ()
+    )
+    return dataclasses.replace(
+        model,
+        responses=Responses(np.concatenate(rows)[kept], model.n_queries),
+        objects=_distinct(names),
+        groups=model.targets,
+        group_of=model.target_of[of[kept]],
+        grouped=True,
+        weights=weights[kept],
+        false_positive=np.zeros(model.n_queries),
+        false_negative=np.zeros(model.n_queries),
+        algorithm="ggbs" if model.algorithm in {"gbs", "ggbs"} else "group_lambda_gbs",
+        stop="group",
+        warnings=(*model.warnings, *warnings),
+    )
+
+
+def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
+    """The model in which several of the objects may be there at once.
+
+    Parameters
+    ----------
+    model : DiagnosisModel
+        The prior of an object is the probability that it is there, independently of the others.
+    most : int
+        How many at most, at least 1.
+
+    Returns
+    -------
+    DiagnosisModel
+        An object is a set of the model's, which answers 1 where one of them does; an empty cell is not known unless
+        another of the set answers 1. Its group is the set of their groups. Error rates are those of the model.
+
+    Raises
+    ------
+    InvalidInputError
+        If there would be too many objects.
+    """
+    if faults := _whole(most, 1, "/max_objects"):
+        raise InvalidInputError(faults)
+    M, N = model.n_objects, model.n_queries
+    sizes = range(1, min(most, M) + 1)
+    _check_size(sum(math.comb(M, s) for s in sizes), N, "/max_objects")
+    if most == 1 or M == 1:
+        return model
+    B = model.responses
+    known = np.packbits(B.known_matrix(), axis=1)
+    rows, seen, weights, members = [], [], [], []
+    odds = model.prior / (1.0 - model.prior)
+    for size in sizes:
+        sets = _combinations(M, size)
+        yes = np.bitwise_or.reduce(B.rows[sets], axis=1)
+        rows.append(yes)
+        seen.append(yes | np.bitwise_and.reduce(known[sets], axis=1))
+        weights.append(odds[sets].prod(axis=1))
+        members += [tuple(s) for s in sets.tolist()]
+    kept = np.flatnonzero(np.concatenate(weights) > 0)
+    weight = np.concatenate(weights)[kept]
+    members = [members[k] for k in kept]
+    names = _distinct([_short(" + ".join(model.objects[i] for i in s)) for s in members])
+    groups: dict[tuple[int, ...], int] = {}
+    group_of = [groups.setdefault(tuple(sorted(set(model.group_of[list(s)].tolist()))), len(groups)) for s in members]
+    group_names = _distinct([_short(" + ".join(model.groups[g] for g in group)) for group in groups])
+    return dataclasses.replace(
+        model,
+        responses=Responses(np.concatenate(rows)[kept], N, None if B.known is None else np.concatenate(seen)[kept]),
+        objects=names,
+        groups=group_names if model.grouped else names,
+        group_of=np.array(group_of, dtype=np.int64) if model.grouped else np.arange(len(names)),
+        weights=np.ones(len(names)) if (weight == weight[0]).all() else weight / math.fsum(weight),
+    )
+
+
+def _whole(value: object, least: int, place: str) -> list[Fault]:
+    if isinstance(value, int) and not isinstance(value, bool) and value >= least:
+        return []
+    return [Fault(place, f"must be a whole number of at least {least}")]
+
+
+def _check_size(objects: int, queries: int, place: str) -> None:
+    if objects > MAX_EXPANDED or objects * queries > MAX_CELLS:
+        text = (
+            f"gives {objects:,} objects with {queries:,} queries; at most {MAX_EXPANDED:,}, and {MAX_CELLS:,} responses"
+        )
+        raise InvalidInputError([Fault(place, text)])
+
+
+def _combinations(n: int, size: int) -> _Ints:
+    """All sets of so many of the numbers below n, shape (number of sets, size)."""
+    return np.array(list(itertools.combinations(range(n), size)), dtype=np.int64).reshape(math.comb(n, size), size)
+
+
+def _variant(model: DiagnosisModel, index: int, wrong: Sequence[int]) -> str:
+    if not wrong:
+        return model.objects[index]
+    return _short(f"{model.objects[index]}, wrong: {', '.join(model.queries[q] for q in wrong)}")
+
+
+def _short(name: str) -> str:
+    return name if len(name) <= MAX_NAME else f"{name[: MAX_NAME - 1]}…"
+
+
+def _distinct(names: Sequence[str]) -> tuple[str, ...]:
+    """Names of which none occurs twice: a number is added where one did."""
+    taken, found = set(names), []
+    seen: set[str] = set()
+    for name in names:
+        candidate, number = name, 1
+        while candidate in seen or (candidate != name and candidate in taken):
+            number += 1
+            candidate = f"{name[: MAX_NAME - 12]} ({number})"
+        seen.add(candidate)
+        found.append(candidate)
+    return tuple(found)
