@@ -12,7 +12,7 @@ help:
 	@echo 'make demo     install, then search a model for a bundled cohort over the REST API'
 	@echo 'make test     install, then run the tests; on PostgreSQL too where AUTOPROG_TEST_POSTGRES names a server'
 	@echo 'make slow     the tests that take minutes; SELECT="slow and ci" for the part that CI runs'
-	@echo 'make lint     ruff, mypy, import-linter, numpydoc'
+	@echo 'make lint     ruff, import-linter, numpydoc, the schemas of YAML files, mypy'
 	@echo 'make format   let ruff rewrite what it can'
 	@echo 'make bench    the benchmarks; each writes its figures to benchmarks/results'
 	@echo 'make lock     write both requirements.lock anew from pyproject.toml'
@@ -42,6 +42,8 @@ lint: install
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/numpydoc lint $$(find autoprog -name '*.py')
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 	$(VENV)/bin/mypy
 
 format: install
