@@ -21,8 +21,10 @@ RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))
     > dependencies.txt \
     && pip install -r dependencies.txt -c requirements.lock
 
+# There is no Git to ask: without it the image is called by the newest release.
+ARG VERSION=
 COPY . .
-RUN pip install --no-deps .
+RUN SETUPTOOLS_SCM_PRETEND_VERSION="$VERSION" pip install --no-deps .
 
 
 FROM python:3.11-slim

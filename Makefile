@@ -6,16 +6,17 @@ SELECT ?= slow
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test slow lint format bench lock clean
+.PHONY: help install demo test slow lint format docs bench lock clean
 
 help:
 	@echo 'make demo     install, then search a model for a bundled cohort over the REST API'
 	@echo 'make test     install, then run the tests; on PostgreSQL too where AUTOPROG_TEST_POSTGRES names a server'
 	@echo 'make slow     the tests that take minutes; SELECT="slow and ci" for the part that CI runs'
-	@echo 'make lint     ruff, mypy, import-linter, numpydoc'
+	@echo 'make lint     ruff, import-linter, numpydoc, the schemas of YAML files, mypy'
 	@echo 'make format   let ruff rewrite what it can'
+	@echo 'make docs     the documentation as a site, with the notebooks executed; fails at a warning'
 	@echo 'make bench    the benchmarks; each writes its figures to benchmarks/results'
-	@echo 'make lock     write both requirements.lock anew from pyproject.toml'
+	@echo 'make lock     write every requirements.lock anew from pyproject.toml'
 	@echo 'make clean    remove the environment and the caches'
 
 install: $(VENV)/.installed
@@ -42,11 +43,17 @@ lint: install
 	$(VENV)/bin/ruff format --check
 	$(VENV)/bin/lint-imports
 	$(VENV)/bin/numpydoc lint $$(find autoprog -name '*.py')
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.compose-spec docker-compose.yml
 	$(VENV)/bin/mypy
 
 format: install
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
+
+docs: install
+	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r docs/requirements.lock
+	$(VENV)/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 bench: install
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r benchmarks/requirements.lock
@@ -64,10 +71,13 @@ lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
 	build/lock/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev]'
 	build/lock/bin/python -m pip freeze --exclude-editable | $(PORTABLE) > requirements.lock
-	build/lock/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev,bench]'
+	build/lock/bin/python -m pip install -qq --disable-pip-version-check -e '.[dev,docs]'
+	build/lock/bin/python -m pip freeze --exclude-editable | $(PORTABLE) | grep -vxFf requirements.lock > docs/requirements.lock
+	rm -rf build/lock && $(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install -qq --disable-pip-version-check -r requirements.lock -e '.[dev,bench]'
 	build/lock/bin/python -m pip freeze --exclude-editable | $(PORTABLE) | grep -vxFf requirements.lock > benchmarks/requirements.lock
 	rm -rf build/lock
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) build dist docs/_build docs/reference .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

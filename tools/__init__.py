@@ -1,0 +1,1 @@
+"""Makers of documents that stand in the repository; none of it is installed."""
