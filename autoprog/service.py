@@ -58,7 +58,7 @@ class Service:
     @cached_property
     def store(self) -> DatabaseStore:
         """What the runner reads and writes."""
-        return DatabaseStore(self.database, self.files)
+        return DatabaseStore(self.database, self.files, most_running=self.settings.running)
 
     @cached_property
     def engine(self) -> DaskEngine:
@@ -78,7 +78,7 @@ class Service:
 
     def job_runner(self) -> JobRunner:
         """A runner of jobs of this process, under the same name."""
-        store = DatabaseJobStore(self.database, self.files)
+        store = DatabaseJobStore(self.database, self.files, most_running=self.settings.running)
         return JobRunner(store, self.engine, WORK, runner_id=_runner_id())
 
     @contextmanager

@@ -48,6 +48,9 @@ class Settings(BaseSettings):
     upload_mb: Annotated[int, Field(ge=1)] = Field(256, description="largest file of an upload")
     decompressed_mb: Annotated[int, Field(ge=1)] = Field(512, description="largest size of a file once decompressed")
     queued: Annotated[int, Field(ge=1)] = Field(200, description="most searches and jobs of one owner that wait")
+    running: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="most searches, and most jobs, of one owner that run at a time; default: any number"
+    )
     model_key: SecretStr | None = Field(None, description="HMAC key that signs stored models where storage is shared")
     log_json: bool = Field(default=False, description="structured logs as JSON lines")
 

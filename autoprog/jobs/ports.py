@@ -109,7 +109,7 @@ class JobStore(Protocol):
     """Durable memory of jobs; every write is one transaction, fenced by the claim's token."""
 
     def claim(self, runner_id: str, lease_s: float, kinds: Sequence[JobKind]) -> JobClaim | None:
-        """Take the oldest job of these kinds that is queued, or whose lease has run out; None if there is none."""
+        """Take the job that is next of these kinds, queued or with an expired lease; None if there is none."""
 
     def heartbeat(self, claim: JobClaim, lease_s: float) -> None:
         """Extend the lease. Raises LeaseLostError, also when the job was deleted."""

@@ -111,7 +111,7 @@ class Store(Protocol):
     """Durable memory of searches; every write is one transaction, fenced by the claim's token."""
 
     def claim(self, runner_id: str, lease_s: float) -> Claim | None:
-        """Take the oldest search that is queued, or running with an expired lease; None if there is none."""
+        """Take the search that is next, queued or running with an expired lease; None if there is none."""
 
     def heartbeat(self, claim: Claim, lease_s: float) -> bool:
         """Extend the lease; True if the client asked to cancel. Raises LeaseLostError."""

@@ -12,7 +12,7 @@ from autoprog.jobs.ports import FileRef, Job, JobClaim, JobResult
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.job_results import hand_over
-from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_oldest
+from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_next
 from autoprog.storage.stored_files import store_files
 from autoprog.storage.tables import JobRow, JobStatus
 
@@ -26,18 +26,22 @@ class DatabaseJobStore:
         Holds the rows.
     files : Files
         Holds what jobs read and make.
+    most_running : int or None
+        Jobs of one owner that run at a time; None for any number.
     """
 
-    def __init__(self, database: Database, files: Files) -> None:
+    def __init__(self, database: Database, files: Files, *, most_running: int | None = None) -> None:
         self._database = database
         self._files = files
+        self._most_running = most_running
 
     def claim(self, runner_id: str, lease_s: float, kinds: Sequence[JobKind]) -> JobClaim | None:
-        """Take the oldest job of these kinds that is queued, or whose lease has run out; None without one, or room."""
+        """Take the job that is next of these kinds, queued or with an expired lease; None without one, or room."""
         if not (self._files.has_room() and self._database.has_room()):
             return None
         with self._database.session() as session:
-            taken = take_oldest(session, JobRow, runner_id, lease_s, JobRow.kind.in_(kinds))
+            known = JobRow.kind.in_(kinds)
+            taken = take_next(session, JobRow, runner_id, lease_s, known, most_running=self._most_running)
         return None if taken is None else JobClaim(taken.id, taken.token, taken.losses)
 
     def heartbeat(self, claim: JobClaim, lease_s: float) -> None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import NamedTuple, TypeVar
 
-from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, and_, case, func, or_, select, true, update
+from sqlalchemy.orm import Session, aliased
 
 from autoprog.errors import LeaseLostError
 from autoprog.storage.database import database_now
-from autoprog.storage.tables import JobRow, SearchRow, SearchStatus
+from autoprog.storage.tables import JobRow, OwnerRow, SearchRow, SearchStatus
 
 Leased = TypeVar("Leased", SearchRow, JobRow)
 
@@ -43,10 +43,18 @@ class Hold(NamedTuple):
     losses: int
 
 
-def take_oldest(
-    session: Session, table: type[Leased], runner_id: str, lease_s: float, *among: ColumnElement[bool]
+def take_next(
+    session: Session,
+    table: type[Leased],
+    runner_id: str,
+    lease_s: float,
+    *among: ColumnElement[bool],
+    most_running: int | None = None,
 ) -> Hold | None:
-    """Give a runner the oldest row that is queued, or running with an expired lease.
+    """Give a runner the row that is next: one whose lease has run out, else a queued one of the owner whose turn it is.
+
+    It is the turn of whoever has fewest running, of these of the one for whom nothing was taken for longest; of an
+    owner the oldest is first.
 
     Parameters
     ----------
@@ -60,6 +68,8 @@ def take_oldest(
         Seconds until another runner may take the row.
     *among : ColumnElement
         Further conditions on the row.
+    most_running : int or None
+        Of one owner; None for any number.
 
     Returns
     -------
@@ -68,15 +78,24 @@ def take_oldest(
     """
     now = database_now(session)
     # What ends so far ahead was given before the clock was put back: its runner soon tells of itself, or is dead.
-    ends = table.lease_until
-    expired = and_(table.status == _RUNNING, or_(ends <= now, ends > now + timedelta(seconds=lease_s + _PUT_BACK_S)))
+    ahead = now + timedelta(seconds=lease_s + _PUT_BACK_S)
+    expired = and_(table.status == _RUNNING, or_(table.lease_until <= now, table.lease_until > ahead))
+    other = aliased(table)
+    running = (
+        select(func.count())
+        .where(other.owner_id == table.owner_id, other.status == _RUNNING, other.lease_until > now)
+        .scalar_subquery()
+    )
+    served_at = select(OwnerRow.served_at).where(OwnerRow.id == table.owner_id).scalar_subquery()
     is_free = and_(or_(table.status == _QUEUED, expired), *among)
-    oldest = (
-        select(table.id).where(is_free).order_by(table.created_at, table.id).limit(1).with_for_update(skip_locked=True)
+    may_run = true() if most_running is None else or_(table.status == _RUNNING, running < most_running)
+    turn = (case((table.status == _RUNNING, 0), else_=1), running, served_at.asc().nulls_first(), table.created_at)
+    following = (
+        select(table.id).where(is_free, may_run).order_by(*turn, table.id).limit(1).with_for_update(skip_locked=True)
     )
     take = (
         update(table)
-        .where(table.id == oldest.scalar_subquery(), is_free)
+        .where(table.id == following.with_for_update(skip_locked=True).scalar_subquery(), is_free)
         .values(
             status=_RUNNING,
             token=table.token + 1,
@@ -85,10 +104,13 @@ def take_oldest(
             lease_until=now + timedelta(seconds=lease_s),
             started_at=func.coalesce(table.started_at, now),
         )
-        .returning(table.id, table.token, table.losses)
+        .returning(table.id, table.token, table.losses, table.owner_id)
     )
     taken = session.execute(take, execution_options={"synchronize_session": False}).one_or_none()
-    return None if taken is None else Hold(taken.id, taken.token, taken.losses)
+    if taken is None:
+        return None
+    session.execute(update(OwnerRow).where(OwnerRow.id == taken.owner_id).values(served_at=now))
+    return Hold(taken.id, taken.token, taken.losses)
 
 
 def give_back(session: Session, table: type[Leased], row_id: str, token: int) -> None:

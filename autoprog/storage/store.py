@@ -24,7 +24,7 @@ from autoprog.space import Configuration
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.events import append_event, evaluation_payload, finished_payload
 from autoprog.storage.files import Files
-from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_oldest
+from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_next
 from autoprog.storage.repositories import CohortStatisticsRepository, ModelRepository
 from autoprog.storage.repositories.cohort_statistics import shares
 from autoprog.storage.serialization import (
@@ -47,18 +47,21 @@ class DatabaseStore:
         Holds the rows.
     files : Files
         Holds cohorts and models.
+    most_running : int or None
+        Searches of one owner that run at a time; None for any number.
     """
 
-    def __init__(self, database: Database, files: Files) -> None:
+    def __init__(self, database: Database, files: Files, *, most_running: int | None = None) -> None:
         self._database = database
         self._files = files
+        self._most_running = most_running
 
     def claim(self, runner_id: str, lease_s: float) -> Claim | None:
-        """Take the oldest search that is queued, or running with an expired lease; None without one, or room."""
+        """Take the search that is next, queued or running with an expired lease; None without one, or room."""
         if not (self._files.has_room() and self._database.has_room()):
             return None
         with self._database.session() as session:
-            taken = take_oldest(session, SearchRow, runner_id, lease_s)
+            taken = take_next(session, SearchRow, runner_id, lease_s, most_running=self._most_running)
             if taken is not None:
                 begin(session.get_one(SearchRow, taken.id), database_now(session))
         return None if taken is None else Claim(taken.id, taken.token, taken.losses)

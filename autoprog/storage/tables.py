@@ -114,6 +114,7 @@ class OwnerRow(Base):
     id: Mapped[str] = mapped_column(_ID, primary_key=True)
     name: Mapped[str] = mapped_column(String(200), unique=True)
     created_at: Mapped[datetime]
+    served_at: Mapped[datetime | None]  # when a runner last took a search or a job of this owner
 
 
 class ApiKeyRow(Base):

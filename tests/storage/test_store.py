@@ -21,6 +21,9 @@ from autoprog.storage.store import DatabaseStore
 from autoprog.storage.tables import CohortRow, EvaluationRow, ModelRow, ProposalRow, SearchEventRow, SearchRow
 from tests.storage.support import (
     SHA256,
+    add_cohort,
+    add_owner,
+    add_search,
     make_configuration,
     make_evaluation,
     make_proposal,
@@ -82,6 +85,44 @@ def test_searches_are_claimed_oldest_first_and_each_once(database: Database, sto
     claims = [take(store) for _ in ids]
     assert [claim.search_id for claim in claims] == ids
     assert {claim.token for claim in claims} == {1}
+    assert store.claim("other", LONG) is None
+
+
+def queue_of(database: Database, owner: str, n: int) -> list[str]:
+    with database.session() as session:
+        owner_id = add_owner(session, owner)
+        cohort = add_cohort(session, owner_id)
+        return [add_search(session, owner_id, cohort.id).id for _ in range(n)]
+
+
+def test_owners_take_turns_however_long_one_s_queue_is(database: Database, store: DatabaseStore) -> None:
+    ada, bob, cy = (queue_of(database, owner, n) for owner, n in (("ada", 4), ("bob", 2), ("cy", 1)))
+    taken = []
+    for _ in range(7):  # one runner: each ends before the next is taken
+        claim = take(store)
+        taken.append(claim.search_id)
+        store.fail(claim, "search-failed", "")
+    assert taken == [ada[0], bob[0], cy[0], ada[1], bob[1], ada[2], ada[3]]
+
+
+def test_whoever_has_fewest_running_is_next(database: Database, store: DatabaseStore) -> None:
+    ada, bob = queue_of(database, "ada", 3), queue_of(database, "bob", 3)
+    claims = [take(store) for _ in range(4)]
+    assert [claim.search_id for claim in claims] == [ada[0], bob[0], ada[1], bob[1]]
+    store.fail(claims[3], "search-failed", "")
+    store.fail(claims[1], "search-failed", "")
+    assert take(store).search_id == bob[2]
+    assert take(store).search_id == ada[2]
+
+
+def test_one_owner_has_no_more_running_than_may_be(database: Database, files: Files) -> None:
+    store = DatabaseStore(database, files, most_running=1)
+    ada, bob = queue_of(database, "ada", 2), queue_of(database, "bob", 1)
+    claims = [take(store), take(store)]
+    assert [claim.search_id for claim in claims] == [ada[0], bob[0]]
+    assert store.claim("other", LONG) is None
+    put_back(database, 2 * LONG)  # both runners die: what they had is taken over all the same
+    assert {take(store).search_id, take(store).search_id} == {ada[0], bob[0]}
     assert store.claim("other", LONG) is None
 
 
