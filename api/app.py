@@ -11,6 +11,8 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
 from api import docs_page, error_handlers, health, openapi, problem_types
+from api.audit import Audited
+from api.audit_trail import AuditTrail
 from api.body_limit import BodyLimit
 from api.cohorts.routes import router as cohorts
 from api.dependencies import Context
@@ -107,6 +109,7 @@ def create_app(
         load_arms=arms_loader(files),
         live_problems=LiveProblems(),
         turns=Turns(),
+        audit=AuditTrail(database),
     )
     for router in (*_ROUTERS, health.router, problem_types.router):
         app.include_router(router)
@@ -118,6 +121,7 @@ def create_app(
     if local_owner:
         app.add_middleware(LoopbackOnly)
     app.add_middleware(error_handlers.UnexpectedErrors)
+    app.add_middleware(Audited)
     app.add_middleware(SecurityHeaders)
     app.state.counts = health.count_requests(app)
     if not operations_apart:

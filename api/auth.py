@@ -11,7 +11,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from api.dependencies import ContextDependency, get_context
+from api.dependencies import Context, ContextDependency, get_context
 from api.problems import ForbiddenError, UnauthorizedError
 from autoprog.storage.repositories import KeyRepository
 
@@ -44,12 +44,16 @@ _bearer = HTTPBearer(auto_error=False, description="made by `autoprog keys creat
 
 
 def authenticate(
-    context: ContextDependency, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    request: Request,
+    context: ContextDependency,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Principal:
     """Find out who is asking.
 
     Parameters
     ----------
+    request : Request
+        Its state is told who asks, for the audit trail.
     context : Context
         The server's parts.
     credentials : HTTPAuthorizationCredentials or None
@@ -65,6 +69,12 @@ def authenticate(
     UnauthorizedError
         If there is no key, or it is unknown or revoked.
     """
+    request.state.principal = _principal(context, credentials)
+    principal: Principal = request.state.principal
+    return principal
+
+
+def _principal(context: Context, credentials: HTTPAuthorizationCredentials | None) -> Principal:
     with context.database.session(read_only=True) as session:
         keys = KeyRepository(session)
         if context.is_local and not keys.were_made():
@@ -115,7 +125,7 @@ async def admit(request: Request, dependant: Dependant) -> Principal:
     ForbiddenError
         If the key lacks the scope.
     """
-    principal = await run_in_threadpool(authenticate, get_context(request), await _bearer(request))
+    principal = await run_in_threadpool(authenticate, request, get_context(request), await _bearer(request))
     asked = {dependency.call for dependency in dependant.dependencies}
     for authorize in _AUTHORIZERS.values():
         if authorize in asked:

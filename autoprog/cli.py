@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import getpass
+import hashlib
 import ipaddress
+import json
 import logging
 import signal
+import socket
 import sys
 import threading
 import time
@@ -29,6 +33,7 @@ from autoprog.spreadsheet import write_rows
 
 if TYPE_CHECKING:
     import uvicorn
+    from sqlalchemy.orm import Session
 
     from autoprog.model import PatientRisk
     from autoprog.space import Algorithm
@@ -37,8 +42,10 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 db = typer.Typer(no_args_is_help=True, help="The database.")
 keys = typer.Typer(no_args_is_help=True, help="API keys.")
+audit = typer.Typer(no_args_is_help=True, help="The audit trail.")
 app.add_typer(db, name="db")
 app.add_typer(keys, name="keys")
+app.add_typer(audit, name="audit")
 
 _DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder of the database, cohort files and models.")]
 _Database = Annotated[
@@ -373,8 +380,17 @@ def keys_create(
     settings = _settings(data_dir=data_dir, database=database)
     target = _prepare_database(lambda: Database(settings.database_url), settings)
     with closing(target), target.session() as session:
-        _, text = KeyRepository(session).create(owner, wanted)
+        row, text = KeyRepository(session).create(owner, wanted)
+        _enter(session, "keys create", row.id)
     print(text)
+
+
+def _enter(session: Session, command: str, resource: str) -> None:
+    """Enter a command into the audit trail, in the transaction of what it does."""
+    from autoprog.storage.repositories import AuditEvent, AuditRepository
+
+    address = f"{getpass.getuser()}@{socket.gethostname()}"[:100]
+    AuditRepository(session).append([AuditEvent(command, resource, address, "done")])
 
 
 @keys.command("list")
@@ -408,6 +424,48 @@ def keys_revoke(
     target = _prepare_database(lambda: Database(settings.database_url), settings)
     with closing(target), target.session() as session:
         KeyRepository(session).revoke(key_id)
+        _enter(session, "keys revoke", key_id)
+
+
+@audit.command("verify")
+def audit_verify(
+    expect: Annotated[
+        str | None, typer.Option(help="NUMBER:DIGEST as printed earlier, which the trail must still hold.")
+    ] = None,
+    data_dir: _DataDir = None,
+    database: _Database = None,
+) -> None:
+    """Check the whole chain and print its end as NUMBER:DIGEST, to be noted where nobody can change it."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import AuditRepository, ChainEnd
+
+    number, _, digest = (expect or "").partition(":")
+    if expect is not None and not (number.isdecimal() and len(digest) == len(hashlib.sha256().hexdigest())):
+        _fail("--expect: give NUMBER:DIGEST as `autoprog audit verify` prints it")
+    known = None if expect is None else ChainEnd(int(number), digest)
+    settings = _settings(data_dir=data_dir, database=database)
+    target = _prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session(read_only=True) as session:
+        end = AuditRepository(session).verify(known)
+    print(f"{end.sequence}:{end.sha256}")
+
+
+@audit.command("export")
+def audit_export(
+    after: Annotated[int, typer.Option(min=0, help="The last event that is known already.")] = 0,
+    data_dir: _DataDir = None,
+    database: _Database = None,
+) -> None:
+    """Print the events as JSON, one a line."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import AuditRepository
+    from autoprog.storage.repositories.audit import audit_document
+
+    settings = _settings(data_dir=data_dir, database=database)
+    target = _prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session(read_only=True) as session:
+        for row in AuditRepository(session).after(after):
+            print(json.dumps(audit_document(row)))
 
 
 def _document(text: str) -> bytes:

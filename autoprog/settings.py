@@ -41,6 +41,7 @@ class Settings(BaseSettings):
     )
     plugins: tuple[str, ...] = Field((), description="modules that register algorithms of your own")
     require_keys: bool = Field(default=False, description="ask for keys on a loopback address too")
+    audit_reads: bool = Field(default=False, description="enter requests that only read into the audit trail too")
     operations: Annotated[str, AfterValidator(_place)] | None = Field(
         None, description="HOST:PORT where /metrics and /docs are served; default: with the API"
     )

@@ -138,6 +138,28 @@ def test_a_key_is_listed_without_its_secret_and_can_be_revoked(autoprog: Command
     assert autoprog("keys", "revoke", "0" * 32, *where).code == 2
 
 
+def test_commands_are_in_the_audit_trail_which_can_be_verified_and_exported(
+    autoprog: CommandLine, empty_database: Database
+) -> None:
+    where = ["--database", empty_database.url]
+    assert autoprog("db", "upgrade", *where).code == 0
+    key_id = autoprog("keys", "create", "--owner", "Ward 7", "--scopes", "read", *where).out.split("_")[1]
+    noted = autoprog("audit", "verify", *where).out.strip()
+    assert noted.startswith("1:")
+    assert autoprog("keys", "revoke", key_id, *where).code == 0
+    assert autoprog("audit", "verify", "--expect", noted, *where).out.startswith("2:")
+    events = [json.loads(line) for line in autoprog("audit", "export", *where).out.splitlines()]
+    assert [(event["action"], event["resource"]) for event in events] == [
+        ("keys create", key_id), ("keys revoke", key_id)
+    ]  # fmt: skip
+    assert f"1:{events[0]['sha256']}" == noted
+    assert len(autoprog("audit", "export", "--after", "1", *where).out.splitlines()) == 1
+    refused = autoprog("audit", "verify", "--expect", "1:" + "f" * 64, *where)
+    assert refused.code == 2
+    assert refused.err.startswith("autoprog: the audit trail was altered: ")
+    assert autoprog("audit", "verify", "--expect", "1", *where).code == 2
+
+
 def test_a_server_s_database_is_not_upgraded_by_the_way(autoprog: CommandLine, empty_database: Database) -> None:
     if empty_database.url.startswith("sqlite"):
         return
