@@ -25,6 +25,7 @@ from api.feature_selection.routes import router as feature_streams
 from api.jobs.routes import router as jobs
 from api.loopback import LoopbackOnly
 from api.models.routes import router as models
+from api.rate import Rate
 from api.searches.routes import router as searches
 from api.searches.schemas import SearchRequest
 from api.security_headers import SecurityHeaders
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 _MODELS_IN_MEMORY = 8
 _OPENAPI = "/openapi.json"
+_FAILURES_A_MINUTE = 60
 _DOCUMENTS = (
     CohortSpec, SearchRequest, SearchSettings, DiagnosisModelRequest, CohortModelRequest, DiagnosisModelSpec,
 )  # fmt: skip
@@ -110,6 +112,8 @@ def create_app(
         live_problems=LiveProblems(),
         turns=Turns(),
         audit=AuditTrail(database),
+        requests=Rate(settings.requests_a_minute),
+        failures=Rate(_FAILURES_A_MINUTE),
     )
     for router in (*_ROUTERS, health.router, problem_types.router):
         app.include_router(router)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
+
 import structlog
 from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
@@ -52,6 +54,8 @@ class Audited:
 
 
 def _concerns(scope: Scope, status: int, *, reads: bool) -> bool:
+    if status == HTTPStatus.TOO_MANY_REQUESTS and "principal" not in scope.get("state", {}):
+        return False  # of those without a key enough is told by then
     return scope["path"].startswith("/v1/") and (reads or scope["method"] not in _READS or status in _DENIED)
 
 

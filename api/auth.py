@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Literal, get_args
@@ -12,7 +13,7 @@ from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from api.dependencies import Context, ContextDependency, get_context
-from api.problems import ForbiddenError, UnauthorizedError
+from api.problems import ForbiddenError, QueueFullError, UnauthorizedError
 from autoprog.storage.repositories import KeyRepository
 
 Scope = Literal["read", "write", "predict"]
@@ -68,9 +69,24 @@ def authenticate(
     ------
     UnauthorizedError
         If there is no key, or it is unknown or revoked.
+    QueueFullError
+        If the owner has sent more requests, or the address more without a valid key, than may be sent in a minute.
     """
-    request.state.principal = _principal(context, credentials)
-    principal: Principal = request.state.principal
+    known: Principal | None = getattr(request.state, "principal", None)
+    if known is not None:  # who sends JSON was asked before that was read
+        return known
+    try:
+        principal = _principal(context, credentials)
+    except UnauthorizedError:
+        address = "" if request.client is None else request.client.host
+        if wait_s := context.failures.take(address):
+            detail = "too many requests without a valid key have come from this address: ask again later"
+            raise QueueFullError(detail, retry_after_s=math.ceil(wait_s)) from None
+        raise
+    if wait_s := context.requests.take(principal.owner_id):
+        detail = f"more than {context.settings.requests_a_minute:,} requests in a minute: ask again later"
+        raise QueueFullError(detail, retry_after_s=math.ceil(wait_s))
+    request.state.principal = principal
     return principal
 
 

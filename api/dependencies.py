@@ -11,6 +11,7 @@ from fastapi import Depends, Request
 from sqlalchemy.orm import Session
 
 from api.audit_trail import AuditTrail
+from api.rate import Rate
 from api.test_selection.live import LiveProblems
 from api.turns import Turns
 from autoprog.settings import Settings
@@ -56,6 +57,10 @@ class Context:
         Who computes, and who waits for it.
     audit : AuditTrail
         What was done, and by whom.
+    requests : Rate
+        Of every owner.
+    failures : Rate
+        Of every address from which no valid key came.
     """
 
     settings: Settings
@@ -70,6 +75,8 @@ class Context:
     live_problems: LiveProblems
     turns: Turns
     audit: AuditTrail
+    requests: Rate
+    failures: Rate
 
     @cached_property
     def local_owner_id(self) -> str:
