@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal, get_args
 
 from fastapi import Depends, Request
@@ -14,6 +16,7 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from api.dependencies import Context, ContextDependency, get_context
 from api.problems import ForbiddenError, QueueFullError, UnauthorizedError
+from autoprog.errors import StoreUnavailableError
 from autoprog.storage.repositories import KeyRepository
 
 Scope = Literal["read", "write", "predict"]
@@ -40,6 +43,9 @@ class Principal:
     scopes: frozenset[str]
     key_id: str | None = None
 
+
+_USE_NOTED = timedelta(hours=1)
+"""How exactly it is known when a key was last used: that costs a write."""
 
 _bearer = HTTPBearer(auto_error=False, description="made by `autoprog keys create`; a local server needs none")
 
@@ -99,7 +105,11 @@ def _principal(context: Context, credentials: HTTPAuthorizationCredentials | Non
     if credentials is None:
         raise UnauthorizedError("send the header `Authorization: Bearer KEY`")
     if key is None:
-        raise UnauthorizedError("the key is unknown or was revoked")
+        raise UnauthorizedError("the key is unknown or has ended")
+    if key.used_at is None or datetime.now(UTC) - key.used_at > _USE_NOTED:
+        # Who only reads must not fail where nothing can be written.
+        with suppress(StoreUnavailableError), context.database.session() as session:
+            KeyRepository(session).note_use(key.id)
     return Principal(key.owner_id, frozenset(key.scopes), key.id)
 
 

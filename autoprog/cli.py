@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -363,6 +364,9 @@ def db_upgrade(data_dir: _DataDir = None, database: _Database = None) -> None:
 def keys_create(
     owner: Annotated[str, typer.Option(help="Whom the key speaks for; made when new.")],
     scopes: Annotated[list[str], typer.Option(help="Any of read, write, predict; repeat or separate by commas.")],
+    days: Annotated[
+        float | None, typer.Option(min=0, help="How long it is valid; default: until it is revoked.")
+    ] = None,
     data_dir: _DataDir = None,
     database: _Database = None,
 ) -> None:
@@ -380,7 +384,8 @@ def keys_create(
     settings = _settings(data_dir=data_dir, database=database)
     target = _prepare_database(lambda: Database(settings.database_url), settings)
     with closing(target), target.session() as session:
-        row, text = KeyRepository(session).create(owner, wanted)
+        life = None if days is None else timedelta(days=days)
+        row, text = KeyRepository(session).create(owner, wanted, life=life)
         _enter(session, "keys create", row.id)
     print(text)
 
@@ -395,19 +400,46 @@ def _enter(session: Session, command: str, resource: str) -> None:
 
 @keys.command("list")
 def keys_list(
-    owner: Annotated[str, typer.Option(help="Whose keys.")], data_dir: _DataDir = None, database: _Database = None
+    owner: Annotated[str | None, typer.Option(help="Whose keys; default: everybody's.")] = None,
+    data_dir: _DataDir = None,
+    database: _Database = None,
 ) -> None:
-    """List an owner's keys: identifier, scopes, when made, when revoked; never the secret."""
-    from autoprog.storage.database import Database
+    """List keys: identifier, scopes, when made and last used, whether they are valid, owner; never the secret."""
+    from autoprog.storage.database import Database, database_now
     from autoprog.storage.repositories import KeyRepository
 
     settings = _settings(data_dir=data_dir, database=database)
     target = _prepare_database(lambda: Database(settings.database_url), settings)
     with closing(target), target.session(read_only=True) as session:
-        owned = KeyRepository(session).of_owner(owner)
-    for key in owned:
-        revoked = f"revoked {key.revoked_at:%Y-%m-%d}" if key.revoked_at else "live"
-        print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {revoked}")
+        listed, now = KeyRepository(session).all(owner), database_now(session)
+    for name, key in listed:
+        used = f"used {key.used_at:%Y-%m-%d}" if key.used_at else "never used"
+        if key.revoked_at is not None:
+            state = f"revoked {key.revoked_at:%Y-%m-%d}"
+        elif key.expires_at is not None:
+            state = f"{'expires' if key.expires_at > now else 'expired'} {key.expires_at:%Y-%m-%d}"
+        else:
+            state = "live"
+        print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {used}  {name}  {state}")
+
+
+@keys.command("rotate")
+def keys_rotate(
+    key_id: Annotated[str, typer.Argument(help="Identifier, as `autoprog keys list` shows it.")],
+    overlap_hours: Annotated[float, typer.Option(min=0, help="How long the old key stays valid.")] = 24.0,
+    data_dir: _DataDir = None,
+    database: _Database = None,
+) -> None:
+    """Make a key in place of another one and print it, once; the old one ends after the overlap."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import KeyRepository
+
+    settings = _settings(data_dir=data_dir, database=database)
+    target = _prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session() as session:
+        row, text = KeyRepository(session).rotate(key_id, timedelta(hours=overlap_hours))
+        _enter(session, "keys rotate", f"{key_id}/{row.id}")
+    print(text)
 
 
 @keys.command("revoke")

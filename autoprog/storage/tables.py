@@ -128,6 +128,8 @@ class ApiKeyRow(Base):
     scopes: Mapped[list[str]]
     created_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
+    expires_at: Mapped[datetime | None]
+    used_at: Mapped[datetime | None]  # to the hour
 
 
 class CohortRow(OwnedRow):
