@@ -11,6 +11,8 @@ from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
 from api import docs_page, error_handlers, health, openapi, problem_types
+from api.audit import Audited
+from api.audit_trail import AuditTrail
 from api.body_limit import BodyLimit
 from api.cohorts.routes import router as cohorts
 from api.dependencies import Context
@@ -23,6 +25,7 @@ from api.feature_selection.routes import router as feature_streams
 from api.jobs.routes import router as jobs
 from api.loopback import LoopbackOnly
 from api.models.routes import router as models
+from api.rate import Rate
 from api.searches.routes import router as searches
 from api.searches.schemas import SearchRequest
 from api.security_headers import SecurityHeaders
@@ -45,6 +48,7 @@ if TYPE_CHECKING:
 
 _MODELS_IN_MEMORY = 8
 _OPENAPI = "/openapi.json"
+_FAILURES_A_MINUTE = 60
 _DOCUMENTS = (
     CohortSpec, SearchRequest, SearchSettings, DiagnosisModelRequest, CohortModelRequest, DiagnosisModelSpec,
 )  # fmt: skip
@@ -108,6 +112,9 @@ def create_app(
         load_arms=arms_loader(files),
         live_problems=LiveProblems(),
         turns=Turns(),
+        audit=AuditTrail(database),
+        requests=Rate(settings.requests_a_minute),
+        failures=Rate(_FAILURES_A_MINUTE),
     )
     for router in (*_ROUTERS, health.router, problem_types.router):
         app.include_router(router)
@@ -119,6 +126,7 @@ def create_app(
     if local_owner:
         app.add_middleware(LoopbackOnly)
     app.add_middleware(error_handlers.UnexpectedErrors)
+    app.add_middleware(Audited)
     app.add_middleware(SecurityHeaders)
     app.state.counts = health.count_requests(app)
     if not operations_apart:

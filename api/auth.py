@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal, get_args
 
 from fastapi import Depends, Request
@@ -11,8 +14,9 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.dependencies.models import Dependant
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
-from api.dependencies import ContextDependency, get_context
-from api.problems import ForbiddenError, UnauthorizedError
+from api.dependencies import Context, ContextDependency, get_context
+from api.problems import ForbiddenError, QueueFullError, UnauthorizedError
+from autoprog.errors import StoreUnavailableError
 from autoprog.storage.repositories import KeyRepository
 
 Scope = Literal["read", "write", "predict"]
@@ -40,16 +44,23 @@ class Principal:
     key_id: str | None = None
 
 
+_USE_NOTED = timedelta(hours=1)
+"""How exactly it is known when a key was last used: that costs a write."""
+
 _bearer = HTTPBearer(auto_error=False, description="made by `autoprog keys create`; a local server needs none")
 
 
 def authenticate(
-    context: ContextDependency, credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)]
+    request: Request,
+    context: ContextDependency,
+    credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Principal:
     """Find out who is asking.
 
     Parameters
     ----------
+    request : Request
+        Its state is told who asks, for the audit trail.
     context : Context
         The server's parts.
     credentials : HTTPAuthorizationCredentials or None
@@ -64,7 +75,28 @@ def authenticate(
     ------
     UnauthorizedError
         If there is no key, or it is unknown or revoked.
+    QueueFullError
+        If the owner has sent more requests, or the address more without a valid key, than may be sent in a minute.
     """
+    known: Principal | None = getattr(request.state, "principal", None)
+    if known is not None:  # who sends JSON was asked before that was read
+        return known
+    try:
+        principal = _principal(context, credentials)
+    except UnauthorizedError:
+        address = "" if request.client is None else request.client.host
+        if wait_s := context.failures.take(address):
+            detail = "too many requests without a valid key have come from this address: ask again later"
+            raise QueueFullError(detail, retry_after_s=math.ceil(wait_s)) from None
+        raise
+    if wait_s := context.requests.take(principal.owner_id):
+        detail = f"more than {context.settings.requests_a_minute:,} requests in a minute: ask again later"
+        raise QueueFullError(detail, retry_after_s=math.ceil(wait_s))
+    request.state.principal = principal
+    return principal
+
+
+def _principal(context: Context, credentials: HTTPAuthorizationCredentials | None) -> Principal:
     with context.database.session(read_only=True) as session:
         keys = KeyRepository(session)
         if context.is_local and not keys.were_made():
@@ -73,7 +105,11 @@ def authenticate(
     if credentials is None:
         raise UnauthorizedError("send the header `Authorization: Bearer KEY`")
     if key is None:
-        raise UnauthorizedError("the key is unknown or was revoked")
+        raise UnauthorizedError("the key is unknown or has ended")
+    if key.used_at is None or datetime.now(UTC) - key.used_at > _USE_NOTED:
+        # Who only reads must not fail where nothing can be written.
+        with suppress(StoreUnavailableError), context.database.session() as session:
+            KeyRepository(session).note_use(key.id)
     return Principal(key.owner_id, frozenset(key.scopes), key.id)
 
 
@@ -115,7 +151,7 @@ async def admit(request: Request, dependant: Dependant) -> Principal:
     ForbiddenError
         If the key lacks the scope.
     """
-    principal = await run_in_threadpool(authenticate, get_context(request), await _bearer(request))
+    principal = await run_in_threadpool(authenticate, request, get_context(request), await _bearer(request))
     asked = {dependency.call for dependency in dependant.dependencies}
     for authorize in _AUTHORIZERS.values():
         if authorize in asked:

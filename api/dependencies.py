@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import Depends, Request
 from sqlalchemy.orm import Session
 
+from api.audit_trail import AuditTrail
+from api.rate import Rate
 from api.test_selection.live import LiveProblems
 from api.turns import Turns
 from autoprog.settings import Settings
@@ -53,6 +55,12 @@ class Context:
         What the rounds of problems of test selection have shown so far.
     turns : Turns
         Who computes, and who waits for it.
+    audit : AuditTrail
+        What was done, and by whom.
+    requests : Rate
+        Of every owner.
+    failures : Rate
+        Of every address from which no valid key came.
     """
 
     settings: Settings
@@ -66,6 +74,9 @@ class Context:
     load_arms: Callable[[str], ArmClassifiers]
     live_problems: LiveProblems
     turns: Turns
+    audit: AuditTrail
+    requests: Rate
+    failures: Rate
 
     @cached_property
     def local_owner_id(self) -> str:

@@ -86,7 +86,7 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
     "search-failed": ProblemType(422, "The search ended without a model"),
     "job-failed": ProblemType(422, "The job ended without a result"),
     "precondition-required": ProblemType(428, "The request must say in which state it takes the resource to be"),
-    "too-many-requests": ProblemType(429, "Too much of this owner is waiting already"),
+    "too-many-requests": ProblemType(429, "Too much was asked for, or is waiting already"),
     "internal": ProblemType(500, "Something went wrong on the server", "The fault is recorded in the server's log."),
     "artifact": ProblemType(500, "A stored file cannot be used", "The stored file is missing or was altered."),
     "engine-unavailable": ProblemType(503, "No worker can be reached"),

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import getpass
+import hashlib
 import ipaddress
+import json
 import logging
 import signal
+import socket
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager, nullcontext
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
@@ -29,6 +34,7 @@ from autoprog.spreadsheet import write_rows
 
 if TYPE_CHECKING:
     import uvicorn
+    from sqlalchemy.orm import Session
 
     from autoprog.model import PatientRisk
     from autoprog.space import Algorithm
@@ -37,8 +43,10 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 db = typer.Typer(no_args_is_help=True, help="The database.")
 keys = typer.Typer(no_args_is_help=True, help="API keys.")
+audit = typer.Typer(no_args_is_help=True, help="The audit trail.")
 app.add_typer(db, name="db")
 app.add_typer(keys, name="keys")
+app.add_typer(audit, name="audit")
 
 _DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder of the database, cohort files and models.")]
 _Database = Annotated[
@@ -356,6 +364,9 @@ def db_upgrade(data_dir: _DataDir = None, database: _Database = None) -> None:
 def keys_create(
     owner: Annotated[str, typer.Option(help="Whom the key speaks for; made when new.")],
     scopes: Annotated[list[str], typer.Option(help="Any of read, write, predict; repeat or separate by commas.")],
+    days: Annotated[
+        float | None, typer.Option(min=0, help="How long it is valid; default: until it is revoked.")
+    ] = None,
     data_dir: _DataDir = None,
     database: _Database = None,
 ) -> None:
@@ -373,25 +384,62 @@ def keys_create(
     settings = _settings(data_dir=data_dir, database=database)
     target = _prepare_database(lambda: Database(settings.database_url), settings)
     with closing(target), target.session() as session:
-        _, text = KeyRepository(session).create(owner, wanted)
+        life = None if days is None else timedelta(days=days)
+        row, text = KeyRepository(session).create(owner, wanted, life=life)
+        _enter(session, "keys create", row.id)
     print(text)
+
+
+def _enter(session: Session, command: str, resource: str) -> None:
+    """Enter a command into the audit trail, in the transaction of what it does."""
+    from autoprog.storage.repositories import AuditEvent, AuditRepository
+
+    address = f"{getpass.getuser()}@{socket.gethostname()}"[:100]
+    AuditRepository(session).append([AuditEvent(command, resource, address, "done")])
 
 
 @keys.command("list")
 def keys_list(
-    owner: Annotated[str, typer.Option(help="Whose keys.")], data_dir: _DataDir = None, database: _Database = None
+    owner: Annotated[str | None, typer.Option(help="Whose keys; default: everybody's.")] = None,
+    data_dir: _DataDir = None,
+    database: _Database = None,
 ) -> None:
-    """List an owner's keys: identifier, scopes, when made, when revoked; never the secret."""
-    from autoprog.storage.database import Database
+    """List keys: identifier, scopes, when made and last used, whether they are valid, owner; never the secret."""
+    from autoprog.storage.database import Database, database_now
     from autoprog.storage.repositories import KeyRepository
 
     settings = _settings(data_dir=data_dir, database=database)
     target = _prepare_database(lambda: Database(settings.database_url), settings)
     with closing(target), target.session(read_only=True) as session:
-        owned = KeyRepository(session).of_owner(owner)
-    for key in owned:
-        revoked = f"revoked {key.revoked_at:%Y-%m-%d}" if key.revoked_at else "live"
-        print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {revoked}")
+        listed, now = KeyRepository(session).all(owner), database_now(session)
+    for name, key in listed:
+        used = f"used {key.used_at:%Y-%m-%d}" if key.used_at else "never used"
+        if key.revoked_at is not None:
+            state = f"revoked {key.revoked_at:%Y-%m-%d}"
+        elif key.expires_at is not None:
+            state = f"{'expires' if key.expires_at > now else 'expired'} {key.expires_at:%Y-%m-%d}"
+        else:
+            state = "live"
+        print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {used}  {name}  {state}")
+
+
+@keys.command("rotate")
+def keys_rotate(
+    key_id: Annotated[str, typer.Argument(help="Identifier, as `autoprog keys list` shows it.")],
+    overlap_hours: Annotated[float, typer.Option(min=0, help="How long the old key stays valid.")] = 24.0,
+    data_dir: _DataDir = None,
+    database: _Database = None,
+) -> None:
+    """Make a key in place of another one and print it, once; the old one ends after the overlap."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import KeyRepository
+
+    settings = _settings(data_dir=data_dir, database=database)
+    target = _prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session() as session:
+        row, text = KeyRepository(session).rotate(key_id, timedelta(hours=overlap_hours))
+        _enter(session, "keys rotate", f"{key_id}/{row.id}")
+    print(text)
 
 
 @keys.command("revoke")
@@ -408,6 +456,48 @@ def keys_revoke(
     target = _prepare_database(lambda: Database(settings.database_url), settings)
     with closing(target), target.session() as session:
         KeyRepository(session).revoke(key_id)
+        _enter(session, "keys revoke", key_id)
+
+
+@audit.command("verify")
+def audit_verify(
+    expect: Annotated[
+        str | None, typer.Option(help="NUMBER:DIGEST as printed earlier, which the trail must still hold.")
+    ] = None,
+    data_dir: _DataDir = None,
+    database: _Database = None,
+) -> None:
+    """Check the whole chain and print its end as NUMBER:DIGEST, to be noted where nobody can change it."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import AuditRepository, ChainEnd
+
+    number, _, digest = (expect or "").partition(":")
+    if expect is not None and not (number.isdecimal() and len(digest) == len(hashlib.sha256().hexdigest())):
+        _fail("--expect: give NUMBER:DIGEST as `autoprog audit verify` prints it")
+    known = None if expect is None else ChainEnd(int(number), digest)
+    settings = _settings(data_dir=data_dir, database=database)
+    target = _prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session(read_only=True) as session:
+        end = AuditRepository(session).verify(known)
+    print(f"{end.sequence}:{end.sha256}")
+
+
+@audit.command("export")
+def audit_export(
+    after: Annotated[int, typer.Option(min=0, help="The last event that is known already.")] = 0,
+    data_dir: _DataDir = None,
+    database: _Database = None,
+) -> None:
+    """Print the events as JSON, one a line."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import AuditRepository
+    from autoprog.storage.repositories.audit import audit_document
+
+    settings = _settings(data_dir=data_dir, database=database)
+    target = _prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session(read_only=True) as session:
+        for row in AuditRepository(session).after(after):
+            print(json.dumps(audit_document(row)))
 
 
 def _document(text: str) -> bytes:

@@ -41,6 +41,7 @@ class Settings(BaseSettings):
     )
     plugins: tuple[str, ...] = Field((), description="modules that register algorithms of your own")
     require_keys: bool = Field(default=False, description="ask for keys on a loopback address too")
+    audit_reads: bool = Field(default=False, description="enter requests that only read into the audit trail too")
     operations: Annotated[str, AfterValidator(_place)] | None = Field(
         None, description="HOST:PORT where /metrics and /docs are served; default: with the API"
     )
@@ -48,6 +49,9 @@ class Settings(BaseSettings):
     upload_mb: Annotated[int, Field(ge=1)] = Field(256, description="largest file of an upload")
     decompressed_mb: Annotated[int, Field(ge=1)] = Field(512, description="largest size of a file once decompressed")
     queued: Annotated[int, Field(ge=1)] = Field(200, description="most searches and jobs of one owner that wait")
+    requests_a_minute: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="most requests of one owner to one process; default: any number"
+    )
     running: Annotated[int, Field(ge=1)] | None = Field(
         None, description="most searches, and most jobs, of one owner that run at a time; default: any number"
     )

@@ -128,6 +128,8 @@ class ApiKeyRow(Base):
     scopes: Mapped[list[str]]
     created_at: Mapped[datetime]
     revoked_at: Mapped[datetime | None]
+    expires_at: Mapped[datetime | None]
+    used_at: Mapped[datetime | None]  # to the hour
 
 
 class CohortRow(OwnedRow):
@@ -347,6 +349,23 @@ class StoredFileRow(Base):
     kind: Mapped[Kind] = mapped_column(_ID, primary_key=True)
     sha256: Mapped[str] = mapped_column(_SHA256, primary_key=True)
     put_at: Mapped[datetime]  # when it was last stored, or freed
+
+
+class AuditEventRow(Base):
+    """Something that was done, or refused; see `autoprog.storage.repositories.audit`. The database refuses changes."""
+
+    __tablename__ = "audit_event"
+
+    sequence: Mapped[int] = mapped_column(BigInteger(), primary_key=True, autoincrement=False)  # from 1
+    at: Mapped[datetime]
+    owner_id: Mapped[str | None] = mapped_column(_ID)  # no reference: it outlives the owner
+    key_id: Mapped[str | None] = mapped_column(_ID)
+    action: Mapped[str] = mapped_column(String(200))
+    resource: Mapped[str] = mapped_column(String(200))
+    address: Mapped[str] = mapped_column(String(100))
+    result: Mapped[str] = mapped_column(String(40))
+    request_id: Mapped[str] = mapped_column(_ID)
+    sha256: Mapped[str] = mapped_column(_SHA256)  # of this event and of all before it
 
 
 class IdempotencyKeyRow(Base):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import datetime
 
 import pytest
 from fastapi import FastAPI
@@ -36,6 +37,22 @@ def test_a_revoked_key_opens_nothing(database: Database, client_of: MakeClient) 
     with database.session() as session:
         KeyRepository(session).revoke(client.headers["authorization"].split("_")[1])
     assert client.get("/v1/cohorts").status_code == 401
+
+
+def test_it_is_known_when_a_key_was_last_used(database: Database, client_of: MakeClient) -> None:
+    client = client_of("ada")
+
+    def used_at() -> datetime | None:
+        with database.session(read_only=True) as session:
+            ((_, row),) = KeyRepository(session).all("ada")
+            return row.used_at
+
+    assert used_at() is None
+    client.get("/v1/cohorts")
+    first = used_at()
+    assert first is not None
+    client.get("/v1/cohorts")
+    assert used_at() == first  # to the hour
 
 
 ROUTES = [

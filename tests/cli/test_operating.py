@@ -9,6 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -136,6 +137,55 @@ def test_a_key_is_listed_without_its_secret_and_can_be_revoked(autoprog: Command
     with database.session() as session:
         assert KeyRepository(session).authenticate(secret) is None
     assert autoprog("keys", "revoke", "0" * 32, *where).code == 2
+
+
+def test_a_key_ends_by_itself_and_is_rotated_with_an_overlap(autoprog: CommandLine, database: Database) -> None:
+    where = ["--database", database.url]
+    create = ["keys", "create", "--scopes", "read", *where, "--owner"]
+    lasting, old = autoprog(*create, "Ward 7").out.strip(), autoprog(*create, "Ward 8", "--days", "30").out.strip()
+    over = autoprog(*create, "Ward 9", "--days", "0").out.strip()
+    old_id = old.split("_")[1]
+    new = autoprog("keys", "rotate", old_id, "--overlap-hours", "1", *where).out.strip()
+    gone = autoprog(*create, "Ward 9").out.strip()
+    autoprog("keys", "rotate", gone.split("_")[1], "--overlap-hours", "0", *where)
+    with database.session(read_only=True) as session:
+        keys = KeyRepository(session)
+        assert [keys.authenticate(key) is not None for key in (lasting, old, new, over, gone)] == [
+            True, True, True, False, False
+        ]  # fmt: skip
+        rows = {row.id: row for _, row in keys.all()}
+    first, second = rows[old_id], rows[new.split("_")[1]]
+    assert first.expires_at is not None
+    assert second.expires_at is not None
+    assert timedelta(minutes=59) < first.expires_at - second.created_at <= timedelta(hours=1)
+    assert second.expires_at - second.created_at == timedelta(days=30)
+    listed = autoprog("keys", "list", *where).out.splitlines()
+    assert [next(name for name in ("Ward 7", "Ward 8", "Ward 9") if name in line) for line in listed] == [
+        "Ward 7", "Ward 8", "Ward 8", "Ward 9", "Ward 9", "Ward 9"
+    ]  # fmt: skip
+    assert autoprog("keys", "rotate", over.split("_")[1], *where).code == 2
+
+
+def test_commands_are_in_the_audit_trail_which_can_be_verified_and_exported(
+    autoprog: CommandLine, empty_database: Database
+) -> None:
+    where = ["--database", empty_database.url]
+    assert autoprog("db", "upgrade", *where).code == 0
+    key_id = autoprog("keys", "create", "--owner", "Ward 7", "--scopes", "read", *where).out.split("_")[1]
+    noted = autoprog("audit", "verify", *where).out.strip()
+    assert noted.startswith("1:")
+    assert autoprog("keys", "revoke", key_id, *where).code == 0
+    assert autoprog("audit", "verify", "--expect", noted, *where).out.startswith("2:")
+    events = [json.loads(line) for line in autoprog("audit", "export", *where).out.splitlines()]
+    assert [(event["action"], event["resource"]) for event in events] == [
+        ("keys create", key_id), ("keys revoke", key_id)
+    ]  # fmt: skip
+    assert f"1:{events[0]['sha256']}" == noted
+    assert len(autoprog("audit", "export", "--after", "1", *where).out.splitlines()) == 1
+    refused = autoprog("audit", "verify", "--expect", "1:" + "f" * 64, *where)
+    assert refused.code == 2
+    assert refused.err.startswith("autoprog: the audit trail was altered: ")
+    assert autoprog("audit", "verify", "--expect", "1", *where).code == 2
 
 
 def test_a_server_s_database_is_not_upgraded_by_the_way(autoprog: CommandLine, empty_database: Database) -> None:

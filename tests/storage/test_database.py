@@ -12,7 +12,7 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from sqlalchemy import column, create_engine, func, inspect, select, table, text
 from sqlalchemy.exc import DBAPIError, IntegrityError, OperationalError
-from sqlalchemy.orm import undefer
+from sqlalchemy.orm import Session, undefer
 
 from autoprog.errors import StoreUnavailableError
 from autoprog.evaluation import Status
@@ -224,10 +224,19 @@ def test_migrations_go_up_and_down_and_up(empty_database: Database) -> None:
     assert owner_names(empty_database) == []
 
 
+def add_earlier_owner(session: Session) -> str:
+    """An owner as earlier versions wrote one."""
+    columns = [column(each.name, each.type) for each in OwnerRow.__table__.columns if each.name != "served_at"]
+    owner_id = new_id()
+    values = {"id": owner_id, "name": "ward-3", "created_at": database_now(session)}
+    session.execute(table("owner", *columns).insert().values(**values))
+    return owner_id
+
+
 def test_files_that_were_stored_before_there_was_a_record_are_entered(empty_database: Database) -> None:
     empty_database.migrate("0007")
     with empty_database.session() as session:
-        owner_id = add_owner(session)
+        owner_id = add_earlier_owner(session)
         add_cohort(session, owner_id)
         add_cohort(session, owner_id)
         DiagnosisModelRepository(session).add(owner_id, name="a", sha256="a" * 64, document={})
@@ -246,7 +255,7 @@ def test_evaluations_lose_their_key_and_nothing_else(empty_database: Database) -
     empty_database.migrate("0008")
     search_id = new_id()
     with empty_database.session() as session:
-        owner_id = add_owner(session)
+        owner_id = add_earlier_owner(session)
         row = SearchRow(
             id=search_id, owner_id=owner_id, cohort_id=add_cohort(session, owner_id).id, settings={}, warnings=[],
             status="queued", token=0, losses=0, created_at=database_now(session),
@@ -279,7 +288,7 @@ def test_statistics_of_searches_before_the_warm_start_are_read(empty_database: D
     del document["offsets"]
     gains = [{**gain, "offset": 0.1 * i} for i, gain in enumerate(document["algorithms"])]
     with empty_database.session() as session:
-        owner_id = add_owner(session)
+        owner_id = add_earlier_owner(session)
         cohort_id = add_cohort(session, owner_id).id
         row = CohortStatisticsRow(
             cohort_id=cohort_id, metric="auc_roc", owner_id=owner_id, shared=False, n_evaluations=50,

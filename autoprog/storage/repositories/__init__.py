@@ -1,5 +1,6 @@
 """All queries of the service, a class a resource; each works in the session that it is given and never commits."""
 
+from autoprog.storage.repositories.audit import AuditEvent, AuditRepository, ChainEnd
 from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository, EarlierCohort
 from autoprog.storage.repositories.cohorts import CohortRepository
 from autoprog.storage.repositories.diagnosis import (
@@ -27,6 +28,9 @@ from autoprog.storage.repositories.validations import ValidationRepository
 
 __all__ = [
     "ArmTally",
+    "AuditEvent",
+    "AuditRepository",
+    "ChainEnd",
     "CohortRepository",
     "CohortStatisticsRepository",
     "DiagnosisLearnerRepository",

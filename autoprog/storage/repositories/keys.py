@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 import secrets
 from collections.abc import Iterable, Sequence
+from datetime import timedelta
 from hmac import compare_digest
 
-from sqlalchemy import select
+from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from autoprog.errors import NotFoundError
@@ -47,7 +48,7 @@ class KeyRepository:
         insert_if_absent(self._session, OwnerRow, values)
         return self._session.scalars(select(OwnerRow).where(OwnerRow.name == name)).one()
 
-    def create(self, owner_name: str, scopes: Iterable[str]) -> tuple[ApiKeyRow, str]:
+    def create(self, owner_name: str, scopes: Iterable[str], *, life: timedelta | None = None) -> tuple[ApiKeyRow, str]:
         """Make a key.
 
         Parameters
@@ -56,6 +57,8 @@ class KeyRepository:
             Whom it speaks for; made when new.
         scopes : iterable of str
             What it may do.
+        life : timedelta or None
+            After which it ends; None for never.
 
         Returns
         -------
@@ -64,17 +67,48 @@ class KeyRepository:
         text : str
             What the client sends, `ap_<id>_<secret>`; it cannot be read again.
         """
-        secret = secrets.token_urlsafe(32)
+        secret, now = secrets.token_urlsafe(32), database_now(self._session)
         row = ApiKeyRow(
             id=new_id(),
             owner_id=self.ensure_owner(owner_name).id,
             secret_sha256=_digest(secret),
             scopes=sorted(set(scopes)),
-            created_at=database_now(self._session),
+            created_at=now,
+            expires_at=None if life is None else now + life,
         )
         self._session.add(row)
         self._session.flush()
         return row, f"{_PREFIX}_{row.id}_{secret}"
+
+    def rotate(self, key_id: str, overlap: timedelta) -> tuple[ApiKeyRow, str]:
+        """Make a key in place of another one, which ends some time later.
+
+        Parameters
+        ----------
+        key_id : str
+            The part of the other key that may be shown.
+        overlap : timedelta
+            In which both are valid.
+
+        Returns
+        -------
+        tuple of ApiKeyRow and str
+            As of `create`: of the same owner, with the same scopes and as long a life.
+
+        Raises
+        ------
+        NotFoundError
+            If there is no such key, or it has ended.
+        """
+        row = self._get(key_id)
+        if not self._is_live(row):
+            msg = "the key has ended"
+            raise NotFoundError(msg)
+        owner = self._session.get_one(OwnerRow, row.owner_id)
+        life = None if row.expires_at is None else row.expires_at - row.created_at
+        ends_at = database_now(self._session) + overlap
+        row.expires_at = ends_at if row.expires_at is None else min(row.expires_at, ends_at)
+        return self.create(owner.name, row.scopes, life=life)
 
     def authenticate(self, text: str) -> ApiKeyRow | None:
         """Find the key that a client has sent.
@@ -87,34 +121,45 @@ class KeyRepository:
         Returns
         -------
         ApiKeyRow or None
-            None if it is unknown or revoked.
+            None if it is unknown or has ended.
         """
         prefix, _, rest = text.partition("_")
         key_id, _, secret = rest.partition("_")
         row = self._session.get(ApiKeyRow, key_id) if prefix == _PREFIX and is_id(key_id) else None
         # A plain digest will do: the secret is 256 random bits, not a password that could be guessed.
-        if row is None or row.revoked_at is not None or not compare_digest(row.secret_sha256, _digest(secret)):
+        if row is None or not compare_digest(row.secret_sha256, _digest(secret)) or not self._is_live(row):
             return None
         return row
 
+    def note_use(self, key_id: str) -> None:
+        """Note that a key has just been used."""
+        self._session.execute(
+            update(ApiKeyRow).where(ApiKeyRow.id == key_id).values(used_at=database_now(self._session))
+        )
+
     def is_live(self, key_id: str) -> bool:
-        """Whether a key that was authenticated before has not been revoked since."""
+        """Whether a key that was authenticated before has not ended since."""
         row = self._session.get(ApiKeyRow, key_id)
-        return row is not None and row.revoked_at is None
+        return row is not None and self._is_live(row)
 
     def were_made(self) -> bool:
         """Whether there has ever been a key: one that was revoked does not open the server to those without one."""
         return self._session.scalar(select(ApiKeyRow.id).limit(1)) is not None
 
     def exists(self) -> bool:
-        """Whether there is a key that has not been revoked."""
-        live = select(ApiKeyRow.id).where(ApiKeyRow.revoked_at.is_(None)).limit(1)
-        return self._session.scalar(live) is not None
+        """Whether there is a key that has not ended."""
+        now = database_now(self._session)
+        lasts = or_(ApiKeyRow.expires_at.is_(None), ApiKeyRow.expires_at > now)
+        return (
+            self._session.scalar(select(ApiKeyRow.id).where(ApiKeyRow.revoked_at.is_(None), lasts).limit(1)) is not None
+        )
 
-    def of_owner(self, owner_name: str) -> Sequence[ApiKeyRow]:
-        """List the keys of an owner, oldest first."""
-        query = select(ApiKeyRow).join(OwnerRow, OwnerRow.id == ApiKeyRow.owner_id).where(OwnerRow.name == owner_name)
-        return self._session.scalars(query.order_by(ApiKeyRow.created_at, ApiKeyRow.id)).all()
+    def all(self, owner_name: str | None = None) -> Sequence[tuple[str, ApiKeyRow]]:
+        """List the keys of an owner, or of all, with the owner's name: by owner, oldest first."""
+        query = select(OwnerRow.name, ApiKeyRow).join(OwnerRow, OwnerRow.id == ApiKeyRow.owner_id)
+        if owner_name is not None:
+            query = query.where(OwnerRow.name == owner_name)
+        return [(name, row) for name, row in self._session.execute(query.order_by(OwnerRow.name, ApiKeyRow.id))]
 
     def revoke(self, key_id: str) -> None:
         """End the life of a key.
@@ -129,12 +174,21 @@ class KeyRepository:
         NotFoundError
             If there is no such key.
         """
+        row = self._get(key_id)
+        row.revoked_at = row.revoked_at or database_now(self._session)
+        self._session.flush()
+
+    def _get(self, key_id: str) -> ApiKeyRow:
         row = self._session.get(ApiKeyRow, key_id) if is_id(key_id) else None
         if row is None:
             msg = "there is no key with this id"
             raise NotFoundError(msg)
-        row.revoked_at = row.revoked_at or database_now(self._session)
-        self._session.flush()
+        return row
+
+    def _is_live(self, row: ApiKeyRow) -> bool:
+        if row.revoked_at is not None:
+            return False
+        return row.expires_at is None or row.expires_at > database_now(self._session)
 
 
 def _digest(secret: str) -> str:

@@ -1,0 +1,82 @@
+"""Requests that change something, or are refused, in the audit trail; and a number for every request."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+import structlog
+from fastapi.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from api.dependencies import Context
+from autoprog.storage.ids import is_id, new_id
+from autoprog.storage.repositories import AuditEvent
+
+_READS = frozenset({"GET", "HEAD", "OPTIONS"})
+_DENIED = frozenset({401, 403})
+
+
+class Audited:
+    """Middleware that numbers requests (`X-Request-ID`) and enters them into the trail before they are answered.
+
+    Entered are those that change something or compute, and those that are refused for their key or their origin; with
+    the setting `audit_reads` all.
+
+    Parameters
+    ----------
+    app : ASGI application
+        What is asked.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on, and its response back with the number."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        context: Context = scope["app"].state.context
+        request_id = new_id()
+
+        async def numbered_send(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                headers = MutableHeaders(scope=message)
+                headers["X-Request-ID"] = request_id
+                if _concerns(scope, message["status"], reads=context.settings.audit_reads):
+                    event = _event(scope, message["status"], headers.get("location", ""), request_id)
+                    await run_in_threadpool(context.audit.append, event)
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            await self.app(scope, receive, numbered_send)
+
+
+def _concerns(scope: Scope, status: int, *, reads: bool) -> bool:
+    if status == HTTPStatus.TOO_MANY_REQUESTS and "principal" not in scope.get("state", {}):
+        return False  # of those without a key enough is told by then
+    return scope["path"].startswith("/v1/") and (reads or scope["method"] not in _READS or status in _DENIED)
+
+
+def _event(scope: Scope, status: int, location: str, request_id: str) -> AuditEvent:
+    principal = scope.get("state", {}).get("principal")
+    route = scope.get("route")
+    path = getattr(route, "path", "") or "(no such route)"
+    client = scope.get("client")
+    return AuditEvent(
+        action=f"{scope['method'][:10]} {path}"[:200],
+        # Identifiers alone: whatever else a client has put into a path may be anything.
+        resource="/".join(part for part in (location or scope["path"]).split("/") if is_id(part))[:200],
+        address="" if client is None else str(client[0])[:100],
+        result=str(status),
+        request_id=request_id,
+        owner_id=None if principal is None else principal.owner_id,
+        key_id=_key_tried(scope) if principal is None else principal.key_id,
+    )
+
+
+def _key_tried(scope: Scope) -> str | None:
+    """The part of a refused key that may be shown."""
+    parts = Headers(scope=scope).get("authorization", "").split("_")
+    return parts[1] if len(parts) > 1 and is_id(parts[1]) else None

@@ -1,0 +1,52 @@
+"""The audit trail as requests write it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from autoprog.errors import StoreUnavailableError
+from autoprog.storage.database import Database
+from autoprog.storage.repositories import AuditEvent, AuditRepository
+
+# Of a database that cannot be used: so many events are kept for it, and so long it is left alone.
+_MOST_LATE, _PAUSE_S = 10_000, 2.0
+_log = structlog.get_logger("audit")
+
+
+class AuditTrail:
+    """Writes events; those of requests that end at the same time in one transaction.
+
+    Parameters
+    ----------
+    database : Database
+        Holds the trail.
+    """
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._writing = threading.Lock()
+        self._waiting: deque[AuditEvent] = deque(maxlen=_MOST_LATE)
+        self._again_at = 0.0
+
+    def append(self, event: AuditEvent) -> None:
+        """Write an event; where the database cannot be used it is written with the next one that can be."""
+        self._waiting.append(event)
+        with self._writing:
+            events = list(self._waiting)
+            # Whoever was here before has written it too, or has just tried in vain.
+            if not events or time.monotonic() < self._again_at:
+                return
+            try:
+                with self._database.session() as session:
+                    AuditRepository(session).append(events)
+            except (StoreUnavailableError, SQLAlchemyError) as error:
+                self._again_at = time.monotonic() + _PAUSE_S
+                _log.error("audit_delayed", events=len(events), reason=type(error).__name__)
+            else:
+                for _ in events:
+                    self._waiting.popleft()
