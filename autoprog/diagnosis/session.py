@@ -354,7 +354,7 @@ class Sessions:
             posterior: _Floats = np.exp(log_posterior(self.model, told))
             return posterior
         if not told:
-            return self.model.weights / self.model.weights.sum()
+            return self.model.prior.copy()
         left = np.arange(self.model.n_objects)
         for query, answer in told:
             left = left[self.model.responses.at(left, query) == answer]
