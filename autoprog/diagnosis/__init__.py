@@ -13,6 +13,15 @@ from autoprog.diagnosis.expansion import with_persistent_errors, with_several_ob
 from autoprog.diagnosis.growth import grow_tree
 from autoprog.diagnosis.learning import Case, Finding, Request, ResponseLearner, Studied
 from autoprog.diagnosis.model import ALGORITHMS, Algorithm, DiagnosisModel, Stop, Ties
+from autoprog.diagnosis.multiway import (
+    MultiwayModel,
+    MultiwayState,
+    MultiwayTree,
+    build_multiway_model,
+    grow_multiway_tree,
+    multiway_bounds,
+    multiway_state,
+)
 from autoprog.diagnosis.next_query import NextQuery
 from autoprog.diagnosis.optimum import MAX_COLUMNS, MAX_ROWS, Objective, optimal_tree
 from autoprog.diagnosis.outline import tree_text
@@ -56,6 +65,9 @@ __all__ = [
     "DiagnosisModel",
     "Finding",
     "ModelOptions",
+    "MultiwayModel",
+    "MultiwayState",
+    "MultiwayTree",
     "NearObject",
     "NextQuery",
     "Objective",
@@ -71,14 +83,18 @@ __all__ = [
     "Tree",
     "TreeReport",
     "build_model",
+    "build_multiway_model",
     "cost_bounds",
     "expected_cost",
     "expected_queries",
     "exponential_cost",
+    "grow_multiway_tree",
     "grow_tree",
     "model_from_bytes",
     "model_from_cohort",
     "model_to_bytes",
+    "multiway_bounds",
+    "multiway_state",
     "optimal_tree",
     "random_agreement",
     "random_model",

@@ -117,11 +117,11 @@ def build_model(  # noqa: PLR0913  each is a column of what a client sends
     packed = responses if isinstance(responses, Responses) else read_cells(responses, faults)
     M, N = (None, None) if packed is None else (packed.n_objects, packed.n_queries)
     _check_sizes(packed, faults)
-    names = _names("objects", objects, M, faults)
-    asked = _names("queries", queries, N, faults)
-    group_names, group_of = _groups(groups, names, faults)
-    weights = _weights(prior, len(names), faults, warnings)
-    cost = _per_query("cost", costs, len(asked), 1.0, faults)
+    names = checked_names("objects", objects, M, faults)
+    asked = checked_names("queries", queries, N, faults)
+    group_names, group_of = checked_groups(groups, names, faults)
+    weights = checked_weights(prior, len(names), faults, warnings)
+    cost = checked_per_query("cost", costs, len(asked), 1.0, faults)
     rates = _rates(false_positive_rates, false_negative_rates, len(asked), faults)
     _check_empty_cells(packed, rates, faults)
     grouped = groups is not None and any(g is not None for g in groups)
@@ -179,9 +179,10 @@ def _check_sizes(packed: Responses | None, faults: list[Fault]) -> None:
         faults.append(Fault("/responses", f"{M:,} objects by {N:,} queries, at most {MAX_CELLS:,} cells are allowed"))
 
 
-def _names(
+def checked_names(
     what: Literal["objects", "queries"], given: Sequence[str] | None, count: int | None, faults: list[Fault]
 ) -> tuple[str, ...]:
+    """Names that were given, or numbers, and what is wrong with them."""
     kind = "object" if what == "objects" else "query"
     if given is None:
         return tuple(f"{kind} {i + 1}" for i in range(count or 0))
@@ -204,9 +205,10 @@ def _is_name(name: object) -> bool:
     return is_text and 0 < len(str(name).strip()) <= len(str(name)) <= MAX_NAME and not is_hidden(str(name))
 
 
-def _groups(
+def checked_groups(
     given: Sequence[str | None] | None, names: tuple[str, ...], faults: list[Fault]
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+    """Names of the groups and the group of each object; each object is its own where none was given."""
     if given is None or all(g is None for g in given):
         return names, np.arange(len(names))
     if len(given) != len(names):
@@ -247,7 +249,8 @@ def _numbers(
     return values
 
 
-def _weights(given: _Column | None, count: int, faults: list[Fault], warnings: list[str]) -> NDArray[np.float64]:
+def checked_weights(given: _Column | None, count: int, faults: list[Fault], warnings: list[str]) -> NDArray[np.float64]:
+    """Weights of a prior that was given, as `DiagnosisModel` keeps them."""
     if given is None or all(p is None for p in given):
         return np.ones(count)
     values = _numbers("objects", "prior", given, count, None, faults)
@@ -272,9 +275,10 @@ def _weights(given: _Column | None, count: int, faults: list[Fault], warnings: l
     return shares
 
 
-def _per_query(
+def checked_per_query(
     field: str, given: _Column | None, count: int, default: float, faults: list[Fault]
 ) -> NDArray[np.float64]:
+    """A number above 0 for each query."""
     if given is None:
         return np.full(count, default)
     values = _numbers("queries", field, given, count, default, faults)
@@ -333,7 +337,7 @@ def _check_empty_cells(
 
 
 def _algorithm(options: ModelOptions, faults: list[Fault], *, grouped: bool) -> tuple[Algorithm, float, Stop]:
-    base = _base(options.exponential_cost_base, faults)
+    base = checked_base(options.exponential_cost_base, faults)
     algorithm = options.algorithm
     if algorithm is None:
         plain: tuple[Algorithm, Algorithm] = ("ggbs", "group_lambda_gbs") if grouped else ("gbs", "lambda_gbs")
@@ -356,7 +360,8 @@ def _algorithm(options: ModelOptions, faults: list[Fault], *, grouped: bool) -> 
     return algorithm, base, stop if grouped else "object"
 
 
-def _base(given: object, faults: list[Fault]) -> float:
+def checked_base(given: object, faults: list[Fault]) -> float:
+    """The base of the exponential cost that was given; infinity for what no number holds."""
     base = math.inf if given == "inf" else given
     if isinstance(base, bool) or not isinstance(base, int | float) or math.isnan(base) or base < 1:
         faults.append(Fault("/exponential_cost_base", "must be a number of at least 1, or 'inf'"))

@@ -20,34 +20,57 @@ Bellala, Bhavnani & Scott 2012, IEEE Transactions on Information Theory 58:459, 
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from autoprog.diagnosis.tree import Tree
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
 
 
-def expected_cost(tree: Tree) -> float:
+class Costed(Protocol):
+    """A tree, of queries of two answers or of more; n nodes."""
+
+    @property
+    def leaves(self) -> _Ints:
+        """Indices of the leaves."""
+
+    @property
+    def mass(self) -> _Floats:
+        """Prior of each node, shape (n,)."""
+
+    @property
+    def paid(self) -> _Floats:
+        """Cost of the queries before each node, shape (n,)."""
+
+    @property
+    def depth(self) -> _Ints:
+        """Number of the queries before each node, shape (n,)."""
+
+
+def expected_cost(tree: Costed) -> float:
     """L_1, at least 0: a smaller one is better."""
     return float(tree.mass[tree.leaves] @ tree.paid[tree.leaves])
 
 
-def expected_queries(tree: Tree) -> float:
+def expected_queries(tree: Costed) -> float:
     """Mean number of queries asked, at least 0: L_1 where every query costs 1."""
     return float(tree.mass[tree.leaves] @ tree.depth[tree.leaves])
 
 
-def worst_case_cost(tree: Tree) -> float:
+def worst_case_cost(tree: Costed) -> float:
     """L_inf, at least 0."""
     return float(tree.paid[tree.leaves].max())
 
 
-def exponential_cost(tree: Tree, base: float) -> float:
+def exponential_cost(tree: Costed, base: float) -> float:
     """L_lambda.
 
     Parameters
     ----------
-    tree : Tree
+    tree : Costed
         Any.
     base : float
         lambda, at least 1; 1 gives L_1 and infinity L_inf.

@@ -12,6 +12,8 @@ D          (sum P^alpha)^(1 / alpha) = lambda^H_alpha
 c          least cost of a query
 =========  =====================================================================================
 
+Where queries have up to A answers, every bound is divided by log2 A, and log2 lambda in alpha too.
+
 A tree that tells targets of probabilities P apart has L_1 >= c H(P), L_lambda >= c H_alpha(P) with alpha of lambda^c,
 and L_inf >= c log2 of the number of targets. Objects that no query tells apart, though their targets differ, are one
 target more: the leaf at which they end tells them from all others, so that the bounds hold for that partition.
@@ -25,6 +27,7 @@ Campbell 1965, Information and Control 8:423.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,6 +38,7 @@ from autoprog.diagnosis.grouped_sums import sums_by_code
 from autoprog.diagnosis.model import DiagnosisModel
 
 _Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
 
 
 def shannon_entropy(p: _Floats) -> float:
@@ -126,21 +130,42 @@ def cost_bounds(model: DiagnosisModel) -> Bounds:
     Bounds
         Of trees that go on until one target is left, or nothing splits.
     """
-    p = _distinguishable(model)
-    c = float(model.costs.min())
-    expected = c * shannon_entropy(p)
-    worst = c * math.log2(len(p))
-    if math.isinf(model.base):
+    p = distinguishable(model.target_of, model.unidentifiable, model.prior)
+    return bounds_of(p, float(model.costs.min()), model.base, 2)
+
+
+def bounds_of(p: _Floats, cost: float, base: float, answers: int) -> Bounds:
+    """The bounds of trees that tell targets of these probabilities apart.
+
+    Parameters
+    ----------
+    p : ndarray, shape = (K,)
+        Probabilities above 0, sum 1.
+    cost : float
+        c, of the cheapest query.
+    base : float
+        lambda, at least 1.
+    answers : int
+        The most answers that a query has, at least 2: entropies are divided by log2 of it.
+
+    Returns
+    -------
+    Bounds
+        All at least 0.
+    """
+    bits = math.log2(answers)
+    expected, worst = cost * shannon_entropy(p) / bits, cost * math.log2(len(p)) / bits
+    if math.isinf(base):
         return Bounds(expected, worst, worst)
-    order = 1.0 / (1.0 + c * math.log2(model.base))
-    return Bounds(expected, c * renyi_entropy(p, order), worst)
+    order = 1.0 / (1.0 + cost * math.log2(base) / bits)
+    return Bounds(expected, cost * renyi_entropy(p, order) / bits, worst)
 
 
-def _distinguishable(model: DiagnosisModel) -> _Floats:
-    """Probabilities of what a tree can tell apart: targets, and the sets that no query parts."""
-    kind = model.target_of.copy()
-    for number, objects in enumerate(model.unidentifiable, start=len(model.targets)):
+def distinguishable(target_of: _Ints, alike: Sequence[Sequence[int]], prior: _Floats) -> _Floats:
+    """Probabilities of what a tree can tell apart: targets, and the sets of objects that no query parts."""
+    kind = target_of.copy()
+    for number, objects in enumerate(alike, start=int(target_of.max()) + 1):
         kind[list(objects)] = number
-    p = sums_by_code(kind, model.prior)
+    p = sums_by_code(kind, prior)
     positive: _Floats = p[p > 0]
     return positive

@@ -146,14 +146,7 @@ class DiagnosisModel:
             Each ascending, by first object. The sets are whole: objects that share their target with another of the set
             are among them.
         """
-        classes = self.responses.row_classes()
-        order = np.lexsort((np.arange(self.n_objects), classes))
-        starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
-        target = self.target_of[order]
-        mixed = np.minimum.reduceat(target, starts) < np.maximum.reduceat(target, starts)
-        ends = np.append(starts[1:], self.n_objects)
-        sets = [tuple(order[i:j].tolist()) for i, j in zip(starts[mixed], ends[mixed], strict=True)]
-        return tuple(sorted(sets))
+        return mixed_classes(self.responses.row_classes(), self.target_of)
 
     def with_uniform_prior(self) -> DiagnosisModel:
         """The same model with all objects equally likely: trees of "GBS with uniform prior" are grown on it."""
@@ -177,3 +170,14 @@ class DiagnosisModel:
             raise ValueError(msg)
         none = np.zeros(self.n_queries)
         return dataclasses.replace(self, false_positive=none, false_negative=none)
+
+
+def mixed_classes(classes: NDArray[np.int64], target_of: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
+    """Sets of objects of one class that are not one target, as `DiagnosisModel.unidentifiable` gives them."""
+    order = np.lexsort((np.arange(len(classes)), classes))
+    starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
+    target = target_of[order]
+    mixed = np.minimum.reduceat(target, starts) < np.maximum.reduceat(target, starts)
+    ends = np.append(starts[1:], len(classes))
+    sets = [tuple(order[i:j].tolist()) for i, j in zip(starts[mixed], ends[mixed], strict=True)]
+    return tuple(sorted(sets))

@@ -353,6 +353,8 @@ class Sessions:
         if self.model.is_noisy:
             posterior: _Floats = np.exp(log_posterior(self.model, told))
             return posterior
+        if not told:
+            return self.model.prior.copy()
         left = np.arange(self.model.n_objects)
         for query, answer in told:
             left = left[self.model.responses.at(left, query) == answer]
@@ -368,10 +370,11 @@ class Sessions:
         present = self.model.target_of[objects]
         if (present == present[0]).all():
             return "identified", None
-        by_target = posterior if self.model.stop == "object" else sums_by_code(self.model.target_of, posterior)
         # of two targets neither is certain, however rare the other: a certainty of 1 is never met by rounding
-        if certainty < 1 and by_target.max() >= certainty:
-            return "identified", None
+        if certainty < 1:
+            by_target = posterior if self.model.stop == "object" else sums_by_code(self.model.target_of, posterior)
+            if by_target.max() >= certainty:
+                return "identified", None
         if self._inference is not None:
             following = self._inference.next_query(posterior, tuple(told), barred)
         else:

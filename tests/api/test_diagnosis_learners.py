@@ -165,3 +165,11 @@ def test_what_cannot_be_the_model_of_a_learner(client: TestClient) -> None:
     url = f"{LEARNERS}/{make_learner(client)['id']}/models"
     response = client.post(url, json={"name": "", "ties": "any", "exponential_cost_base": 0})
     assert set(faults_of(response)) == {"/name", "/ties", "/exponential_cost_base"}
+
+
+def test_what_was_learnt_has_a_tree_where_few_answers_are_wrong(client: TestClient) -> None:
+    learner = make_learner(client)
+    url = f"{LEARNERS}/{learner['id']}"
+    made(client.post(f"{url}/cases", json={"cases": cases_of(100)}), 200)
+    model = made(client.post(f"{url}/models", json={"name": "few", "max_errors": 1}))
+    assert (model["n_objects"], model["n_groups"], model["tree"]["status"]) == (8, 2, "succeeded")

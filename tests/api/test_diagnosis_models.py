@@ -369,3 +369,12 @@ def test_expansions_that_cannot_be(client: TestClient, changes: dict[str, Any], 
 
 def test_both_expansions_are_told_of_at_once(client: TestClient) -> None:
     assert set(faults_of(client.post(MODELS, json=toy(max_objects=0, max_errors=1)))) == {"/max_objects", "/max_errors"}
+
+
+def test_a_cohort_is_expanded_too(client: TestClient) -> None:
+    rates = {"false_positive_rate": 0.05, "false_negative_rate": 0.05}
+    asked = {"name": "m", "cohort_id": make_cohort(client)["id"], "findings": ["sex", "cp"], **rates}
+    noisy, exact = (made(client.post(MODELS, json={**asked, "max_errors": most})) for most in (None, 1))
+    assert (noisy["noisy"], exact["noisy"], exact["tree"]["status"]) == (True, False, "succeeded")
+    # one variant without a wrong answer, and one for each query
+    assert exact["n_objects"] == noisy["n_objects"] * (1 + noisy["n_queries"])

@@ -219,3 +219,10 @@ def test_a_body_of_json_is_taken_as_before(client: TestClient) -> None:
 def test_a_name_that_comes_twice_is_told_by_its_place(client: TestClient) -> None:
     response = post(client, b"object,q1,q2\nAnn Smith,0,1\nAnn Smith,1,1\n")
     assert faults_of(response) == {"/file/objects/1/name": "is the name of object 0 already"}
+
+
+def test_expansions_of_an_upload_are_judged_where_they_stand(client: TestClient) -> None:
+    spec = {"objects": TOY["objects"], "queries": TOY["queries"]}
+    faults = faults_of(post(client, packed(RESPONSES), **spec, max_objects=0, max_errors=1))
+    assert set(faults) == {"/spec/max_objects", "/spec/max_errors"}
+    assert made(post(client, packed(RESPONSES), **spec, max_objects=2))["n_objects"] == 10

@@ -1,0 +1,477 @@
+"""Questions with more than two answers: blood groups, stages, mild or moderate or severe.
+
+=========  ===================================================================================================
+symbol     meaning
+=========  ===================================================================================================
+M, N       objects, queries
+R          response of object i to query q: one of the answers of q                              (M, N)
+A          the most answers of a query
+pi_a       prior of node a; pi_c that of its child c, of which there is one an answer that occurs
+pi_a^k     prior of target k in it; the targets are the objects or their groups
+D(a)       (sum_k (pi_a^k / pi_a)^alpha)^(1 / alpha), alpha = 1 / (1 + log2 lambda)
+=========  ===================================================================================================
+
+The query of the least score is asked among those with two answers at least:
+
+    objects, lambda = 1     max_c pi_c / pi_a
+    groups, lambda = 1      minus the information of the answer on the group
+    lambda > 1              log sum_c pi_c D(c) / pi_a
+
+where queries cost different amounts, that of the largest gain per cost: 1 - sum_c (pi_c / pi_a)^2, the information, or
+log_lambda(pi_a D(a)) - log_lambda(sum_c pi_c D(c)). With two answers each these are the rules of
+`autoprog.diagnosis.scores`.
+
+The source's theorems hold with the information of all answers and the sum over all children, and its bounds with log A
+in place of log 2.
+
+References
+----------
+Bellala, Bhavnani & Scott 2012, IEEE Transactions on Information Theory 58:459; Campbell 1965, Information and Control
+8:423 (codes over A letters).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort.messages import listed
+from autoprog.diagnosis.building import (
+    MAX_NAME,
+    checked_base,
+    checked_groups,
+    checked_names,
+    checked_per_query,
+    checked_weights,
+)
+from autoprog.diagnosis.entropy import Bounds, bounds_of, distinguishable
+from autoprog.diagnosis.grouped_sums import sums_by_code
+from autoprog.diagnosis.model import mixed_classes
+from autoprog.diagnosis.scores import NEAR_ONE, TIE
+from autoprog.errors import Fault, InvalidInputError
+
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
+
+MAX_MULTIWAY_CELLS = 10_000_000
+"""The most responses of a model whose queries have more than two answers."""
+
+MAX_ANSWERS = 100
+"""The most answers of a query."""
+
+# Sums over targets and queries that are held at once.
+_SUMS = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class MultiwayModel:
+    """What is known before the first question; `build_multiway_model` makes one and checks it.
+
+    Attributes
+    ----------
+    responses : ndarray of int, shape = (M, N)
+        R: places among the answers of the query.
+    objects, queries : tuple of str, lengths M and N
+        Their names, distinct.
+    answers : tuple of tuple of str, length N
+        Of each query.
+    groups : tuple of str
+        Names of the targets: of the groups, or of the objects where these are not grouped.
+    group_of : ndarray of int, shape = (M,)
+        Target of each object.
+    grouped : bool
+        False where each object is its own group.
+    weights : ndarray, shape = (M,)
+        Proportional to the prior.
+    costs : ndarray, shape = (N,)
+        Of asking each query, above 0.
+    base : float
+        lambda, at least 1 and finite.
+    warnings : tuple of str
+        What was changed in what was given.
+    """
+
+    responses: _Ints
+    objects: tuple[str, ...]
+    queries: tuple[str, ...]
+    answers: tuple[tuple[str, ...], ...]
+    groups: tuple[str, ...]
+    group_of: _Ints
+    grouped: bool
+    weights: _Floats
+    costs: _Floats
+    base: float = 1.0
+    warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def prior(self) -> _Floats:
+        """Prior of each object, shape (M,), summing to 1."""
+        return self.weights / math.fsum(self.weights)
+
+    @cached_property
+    def most_answers(self) -> int:
+        """A, at least 2."""
+        return max(2, *(len(answers) for answers in self.answers))
+
+    @cached_property
+    def unidentifiable(self) -> tuple[tuple[int, ...], ...]:
+        """Sets of objects with the same responses that are not the same target."""
+        classes = np.unique(self.responses, axis=0, return_inverse=True)[1].astype(np.int64).ravel()
+        return mixed_classes(classes, self.group_of)
+
+
+def build_multiway_model(
+    responses: Sequence[Sequence[str]],
+    *,
+    objects: Sequence[str] | None = None,
+    queries: Sequence[str] | None = None,
+    answers: Sequence[Sequence[str] | None] | None = None,
+    groups: Sequence[str | None] | None = None,
+    prior: Sequence[float | None] | None = None,
+    costs: Sequence[float | None] | None = None,
+    exponential_cost_base: float = 1.0,
+) -> MultiwayModel:
+    """Check what was given and make the model.
+
+    Parameters
+    ----------
+    responses : sequence of sequence of str, shape = (M, N)
+        The answer of every object to every query.
+    objects, queries : sequence of str, optional
+        Distinct names; numbered where left out.
+    answers : sequence of sequence of str, length N, optional
+        The answers that each query has, distinct; where left out, or None, those that occur, in their order.
+    groups : sequence of str, length M, optional
+        The group of each object.
+    prior : sequence of float, length M, optional
+        Finite and above 0; uniform where left out.
+    costs : sequence of float, length N, optional
+        Finite and above 0; 1 where left out.
+    exponential_cost_base : float
+        lambda, at least 1 and finite.
+
+    Returns
+    -------
+    MultiwayModel
+        `warnings` says what was changed.
+
+    Raises
+    ------
+    InvalidInputError
+        If anything of it cannot be used; names every fault.
+    """
+    faults: list[Fault] = []
+    warnings: list[str] = []
+    rows = [list(row) for row in responses]
+    M, N = len(rows), len(rows[0]) if rows else 0
+    if not M or not N:
+        faults.append(
+            Fault("/responses", f"a model needs an object and a query; these are {M} objects and {N} queries")
+        )
+    if M * N > MAX_MULTIWAY_CELLS:
+        faults.append(Fault("/responses", f"{M:,} objects by {N:,} queries, at most {MAX_MULTIWAY_CELLS:,} cells"))
+    faults += [
+        Fault(f"/responses/{i}", f"has {len(row):,} cells, the first row {N:,}")
+        for i, row in enumerate(rows)
+        if len(row) != N
+    ]
+    names = checked_names("objects", objects, M, faults)
+    asked = checked_names("queries", queries, N, faults)
+    group_names, group_of = checked_groups(groups, names, faults)
+    weights = checked_weights(prior, len(names), faults, warnings)
+    cost = checked_per_query("cost", costs, len(asked), 1.0, faults)
+    base = checked_base(exponential_cost_base, faults)
+    if math.isinf(base):
+        faults.append(Fault("/exponential_cost_base", "must be finite where queries have more than two answers"))
+    if answers is not None and len(answers) != N:
+        faults.append(Fault("/answers", f"{len(answers):,} sets of answers for {N:,} queries"))
+    if faults:
+        raise InvalidInputError(faults)
+    codes = np.zeros((M, N), dtype=np.int64)
+    possible = [_read_answers(rows, q, None if answers is None else answers[q], codes, faults) for q in range(N)]
+    if faults:
+        raise InvalidInputError(faults)
+    grouped = groups is not None and any(g is not None for g in groups)
+    return MultiwayModel(
+        codes, names, asked, tuple(possible), group_names, group_of, grouped, weights, cost, base, tuple(warnings)
+    )
+
+
+def _read_answers(
+    rows: list[list[str]], q: int, given: Sequence[str] | None, codes: _Ints, faults: list[Fault]
+) -> tuple[str, ...]:
+    """The answers of a query, and in `codes` which of them each object gives."""
+    column = [row[q] for row in rows]
+    wrong = [i for i, answer in enumerate(column) if not isinstance(answer, str) or not 0 < len(answer) <= MAX_NAME]
+    faults += [Fault(f"/responses/{i}/{q}", f"give an answer of 1 to {MAX_NAME} characters") for i in wrong]
+    possible = tuple(dict.fromkeys(column if given is None else given)) if not wrong else ()
+    if given is not None and len(set(given)) < len(given):
+        faults.append(Fault(f"/answers/{q}", "names an answer twice"))
+    if len(possible) > MAX_ANSWERS:
+        faults.append(Fault(f"/answers/{q}", f"{len(possible):,} answers, at most {MAX_ANSWERS} are allowed"))
+    place = {answer: c for c, answer in enumerate(possible)}
+    for i, answer in enumerate(column):
+        if wrong:
+            break
+        if answer in place:
+            codes[i, q] = place[answer]
+        else:
+            faults.append(Fault(f"/responses/{i}/{q}", f"must be one of {listed(possible, MAX_ANSWERS)}"))
+    return possible
+
+
+@dataclass(frozen=True, eq=False)
+class MultiwayTree:
+    """A tree over the objects of a model; n nodes, numbered by depth. Costs: `expected_cost` and the like.
+
+    Attributes
+    ----------
+    model : MultiwayModel
+        What it identifies.
+    query : ndarray of int, shape = (n,)
+        Asked at the node; -1 at a leaf.
+    parent, answer : ndarray of int, shape = (n,)
+        The node above, and the answer that leads here; -1 at the root.
+    depth : ndarray of int, shape = (n,)
+        Queries asked before the node.
+    start, stop : ndarray of int, shape = (n,)
+        The objects of a node are `order[start:stop]`.
+    order : ndarray of int, shape = (M,)
+        All objects.
+    """
+
+    model: MultiwayModel
+    query: _Ints
+    parent: _Ints
+    answer: _Ints
+    depth: _Ints
+    start: _Ints
+    stop: _Ints
+    order: _Ints
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, leaves included."""
+        return len(self.query)
+
+    @cached_property
+    def leaves(self) -> _Ints:
+        """Indices of the leaves."""
+        return np.flatnonzero(self.query < 0)
+
+    @cached_property
+    def mass(self) -> _Floats:
+        """Prior of the objects of each node, shape (n,)."""
+        prior = self.model.prior[self.order]
+        return np.array([math.fsum(prior[i:j]) for i, j in zip(self.start, self.stop, strict=True)])
+
+    @cached_property
+    def paid(self) -> _Floats:
+        """Cost of the queries asked before each node, shape (n,)."""
+        paid = np.zeros(self.n_nodes)
+        for node in range(1, self.n_nodes):  # numbers ascend with depth
+            above = self.parent[node]
+            paid[node] = paid[above] + self.model.costs[self.query[above]]
+        return paid
+
+    def children(self, node: int) -> dict[str, int]:
+        """The nodes that follow a node, by answer; empty at a leaf."""
+        below = np.flatnonzero(self.parent == node)
+        answers = self.model.answers[self.query[node]] if len(below) else ()
+        return {answers[self.answer[child]]: int(child) for child in below}
+
+    def objects_of(self, node: int) -> _Ints:
+        """Objects that agree with all answers on the way to a node, ascending."""
+        return np.sort(self.order[self.start[node] : self.stop[node]])
+
+
+def grow_multiway_tree(model: MultiwayModel) -> MultiwayTree:
+    """The greedy tree, all nodes of a depth at once.
+
+    Parameters
+    ----------
+    model : MultiwayModel
+        Any.
+
+    Returns
+    -------
+    MultiwayTree
+        A node is a leaf when one target is left, or when all its objects give the same answers.
+    """
+    order = np.argsort(model.group_of, kind="stable").astype(np.int64)
+    start, stop = np.array([0]), np.array([len(order)])
+    above, given = np.array([-1]), np.array([-1])
+    levels: list[tuple[_Ints, ...]] = []
+    before = depth = 0
+    while len(start):
+        query = np.full(len(start), -1)
+        mixed = np.flatnonzero(model.group_of[order[start]] != model.group_of[order[stop - 1]])
+        query[mixed] = _chosen(model, order, start[mixed], stop[mixed])
+        levels.append((query, above, given, np.full(len(start), depth), start, stop))
+        asking = np.flatnonzero(query >= 0)
+        places, node = _places(start[asking], stop[asking])
+        answer = model.responses[order[places], query[asking][node]]
+        key = node * model.most_answers + answer
+        by = np.argsort(key, kind="stable")
+        order[places] = order[places[by]]
+        first = np.flatnonzero(np.diff(key[by], prepend=-1))
+        above, given = before + asking[key[by][first] // model.most_answers], key[by][first] % model.most_answers
+        before, depth = before + len(start), depth + 1
+        start = places[first]
+        stop = start + np.diff(np.append(first, len(places)))
+    query, above, given, depths, start, stop = (np.concatenate(column) for column in zip(*levels, strict=True))
+    return MultiwayTree(model, query, above, given, depths, start, stop, order)
+
+
+def _places(start: _Ints, stop: _Ints) -> tuple[_Ints, _Ints]:
+    """Places of the objects of these nodes in the order, and which node each is of."""
+    sizes = stop - start
+    node = np.repeat(np.arange(len(start)), sizes)
+    places: _Ints = np.arange(sizes.sum()) + np.repeat(start - (np.cumsum(sizes) - sizes), sizes)
+    return places, node
+
+
+def _batches(sizes: _Ints, queries: int) -> Iterator[slice]:
+    """Nodes in runs of few enough objects to be summed at once."""
+    begin, held = 0, 0
+    for i, size in enumerate(sizes):
+        if i > begin and (held + size) * queries > _SUMS:
+            yield slice(begin, i)
+            begin, held = i, 0
+        held += size
+    if begin < len(sizes):
+        yield slice(begin, len(sizes))
+
+
+def _chosen(model: MultiwayModel, order: _Ints, start: _Ints, stop: _Ints, barred: Sequence[int] = ()) -> _Ints:
+    """The query to ask at each node; -1 where none splits it."""
+    query = np.full(len(start), -1)
+    for part in _batches(stop - start, len(model.queries)):
+        places, node = _places(start[part], stop[part])
+        value, usable = _values(model, order[places], node)
+        usable[:, list(barred)] = False
+        value = np.where(usable, value, np.inf)
+        if (model.costs != model.costs[0]).any():
+            tied = value <= value.min(axis=1, keepdims=True) + TIE
+            value = np.where(tied & usable, model.costs, np.inf)  # of equal gains per cost, the cheapest
+        best = (value <= value.min(axis=1, keepdims=True) + TIE).argmax(axis=1)
+        query[part] = np.where(usable.any(axis=1), best, -1)
+    return query
+
+
+def _values(model: MultiwayModel, objects: _Ints, node: _Ints) -> tuple[_Floats, NDArray[np.bool_]]:
+    """What each query is worth at each node, the least best, and whether it splits it; objects by node and target."""
+    R, w = model.responses[objects], model.weights[objects][:, None]
+    target = model.group_of[objects]
+    segment = np.flatnonzero((np.diff(node, prepend=-1) != 0) | (np.diff(target, prepend=-1) != 0))
+    begins = np.flatnonzero(np.diff(node, prepend=-1))
+    first = np.flatnonzero(np.diff(node[segment], prepend=-1))
+    usable = np.minimum.reduceat(R, begins) < np.maximum.reduceat(R, begins)
+    by_answer = [np.add.reduceat(np.where(c == R, w, 0.0), segment, axis=0) for c in range(model.most_answers)]
+    of_target = np.add.reduceat(w, segment, axis=0)
+    mass = np.add.reduceat(w, begins, axis=0)
+    children = [np.add.reduceat(part, first, axis=0) for part in by_answer]
+    relative = model.costs / model.costs.min() if (model.costs != model.costs[0]).any() else None
+    if model.base - 1.0 >= NEAR_ONE:
+        alpha = 1.0 / (1.0 + math.log2(model.base))
+        with np.errstate(divide="ignore"):
+            logs = [np.log(np.add.reduceat(part**alpha, first, axis=0)) / alpha for part in by_answer]
+        log_sum = np.logaddexp.reduce(logs, axis=0)
+        bound = np.log(np.add.reduceat(of_target**alpha, first, axis=0)) / alpha
+        score, gain = log_sum - np.log(mass), (bound - log_sum) / math.log(model.base)
+    elif model.grouped:
+        answer = _entropy(mass, children)
+        within = np.add.reduceat(_entropy(of_target, by_answer), first, axis=0)
+        gain = (answer - within) / mass
+        score = -gain
+    else:
+        share = np.array(children) / mass
+        score, gain = share.max(axis=0), 1.0 - (share**2).sum(axis=0)
+    return (score if relative is None else -np.maximum(gain, 0.0) / relative), usable
+
+
+def _entropy(mass: _Floats, parts: Sequence[_Floats]) -> _Floats:
+    """Mass times the entropy of how it is divided into parts, bits."""
+    total = np.zeros(parts[0].shape)
+    for part in parts:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            total -= np.where(part > 0, part * np.log2(part / mass), 0.0)
+    return total
+
+
+def multiway_bounds(model: MultiwayModel) -> Bounds:
+    """What no tree of a model can cost less than: the entropies over log2 A."""
+    p = distinguishable(model.group_of, model.unidentifiable, model.prior)
+    return bounds_of(p, float(model.costs.min()), model.base, model.most_answers)
+
+
+@dataclass(frozen=True, eq=False)
+class MultiwayState:
+    """Where a session stands after some answers, of which alone it consists.
+
+    Attributes
+    ----------
+    status : {"asking", "identified", "ambiguous", "contradictory"}
+        As of `autoprog.diagnosis.Session`.
+    next_query : str or None
+        None when done.
+    remaining : dict of str to float
+        Probability of each target that is left, the likeliest first.
+    """
+
+    status: Literal["asking", "identified", "ambiguous", "contradictory"]
+    next_query: str | None
+    remaining: dict[str, float]
+
+
+def multiway_state(model: MultiwayModel, given: Mapping[str, str | None]) -> MultiwayState:
+    """What follows from answers: the next query, and what is left.
+
+    Parameters
+    ----------
+    model : MultiwayModel
+        Any.
+    given : mapping of str to str or None
+        Answer to each query that was asked, or volunteered; None where it could not be answered.
+
+    Returns
+    -------
+    MultiwayState
+        The same query as the tree asks, wherever the answers lead to one of its nodes.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no such query, or a query has no such answer; names every fault.
+    """
+    place = {name: q for q, name in enumerate(model.queries)}
+    faults: list[Fault] = []
+    left = np.argsort(model.group_of, kind="stable").astype(np.int64)
+    for name, answer in given.items():
+        if name not in place:
+            faults.append(Fault(f"/{name}", "the model has no such query"))
+        elif answer is not None and answer not in (possible := model.answers[place[name]]):
+            faults.append(Fault(f"/{name}", f"must be one of {listed(possible, MAX_ANSWERS)}, or null"))
+        elif answer is not None:
+            q = place[name]
+            left = left[model.responses[left, q] == model.answers[q].index(answer)]
+    if faults:
+        raise InvalidInputError(faults)
+    if not len(left):
+        return MultiwayState("contradictory", None, {})
+    posterior = sums_by_code(model.group_of[left], model.prior[left])
+    likeliest = [t for t in np.argsort(-posterior, kind="stable") if posterior[t] > 0]
+    remaining = {model.groups[t]: float(posterior[t] / posterior.sum()) for t in likeliest}
+    if len(remaining) == 1:
+        return MultiwayState("identified", None, remaining)
+    barred = [place[name] for name in given]
+    query = int(_chosen(model, left, np.array([0]), np.array([len(left)]), barred)[0])
+    if query < 0:
+        return MultiwayState("ambiguous", None, remaining)
+    return MultiwayState("asking", model.queries[query], remaining)
