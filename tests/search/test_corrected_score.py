@@ -26,7 +26,7 @@ from autoprog.validation import FollowedPatients, Patients, corrected_score, nev
 from autoprog.validation.event_times import corrected_event_score
 from tests.search.test_assessment import SIMPLE, posterior_of
 
-PIPELINES, COHORTS, N, MANY = 10, 60, 200, 4_000
+PIPELINES, COHORTS, N, MANY = 10, 40, 200, 4_000
 SLOPES, NOISE = np.linspace(0.7, 1.3, PIPELINES), np.linspace(0.8, 1.6, PIPELINES)
 TIMES = (0.4, 0.7, 1.0)
 LOST = {"nothing": frozenset(), "three": frozenset({2, 5, 8}), "six": frozenset({1, 3, 4, 6, 7, 9})}
