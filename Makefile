@@ -6,7 +6,7 @@ SELECT ?= slow
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test slow lint format docs bench lock clean
+.PHONY: help install demo test slow lint format docs bench prior lock clean
 
 help:
 	@echo 'make demo     install, then search a model for a bundled cohort over the REST API'
@@ -16,6 +16,7 @@ help:
 	@echo 'make format   let ruff rewrite what it can'
 	@echo 'make docs     the documentation as a site, with the notebooks executed; fails at a warning'
 	@echo 'make bench    the benchmarks; each writes its figures to benchmarks/results'
+	@echo 'make prior    make the shipped prior again, minutes; fails unless it is the same byte for byte'
 	@echo 'make lock     write every requirements.lock anew from pyproject.toml'
 	@echo 'make clean    remove the environment and the caches'
 
@@ -62,6 +63,9 @@ bench: install
 		result=benchmarks/results/$$(basename $$file .py).json; \
 		$(VENV)/bin/python $$file > $$result.part && mv $$result.part $$result && echo $$result && cat $$result || exit 1; \
 	done
+
+prior: install
+	$(VENV)/bin/python -m training.prior
 
 # torch's CPU build calls itself 2.x+cpu: without the label the line also fits platforms that have one build only.
 PORTABLE := sed -E "s/^(torch==[^+]+)\+.*/\1/; \

@@ -1,7 +1,7 @@
 """The shipped prior: what searches on open cohorts have taught, so that the first search of all begins with something.
 
 `data/open_cohorts.json.gz` holds the `CohortStatistics` of each, its feature names and its study, nothing about a
-patient. `python benchmarks/optimizer prior` learns it anew.
+patient. `python -m training.prior` learns it anew.
 
 A new cohort may be one of these, or another copy of the same study. Its search would then begin with what was best for
 its own patients, and its score would not know of that choice. Studies whose columns it has are therefore passed over:

@@ -1,16 +1,16 @@
 """How many evaluations the optimizer needs, beside its rivals.
 
-    python benchmarks/optimizer pools --data FOLDER --cohorts birthwt pima ...   evaluate the pools (hours)
-    python benchmarks/optimizer surrogates                                      fit both surrogates to each pool
-    python benchmarks/optimizer runs --table shared --workers 2                 all methods on all landscapes (hours)
-    python benchmarks/optimizer live --data FOLDER                              the same on real evaluations (hours)
-    python benchmarks/optimizer replays                                         the same among the pools' evaluations
-    python benchmarks/optimizer prior                                           learn the shipped prior from all pools
-    python benchmarks/optimizer lessons                                         what cohorts teach, without a search
-    python benchmarks/optimizer                                                 print the figures of what was run
+    python -m benchmarks.optimizer surrogates                 fit both surrogates to each pool
+    python -m benchmarks.optimizer runs --table shared        all methods on all landscapes (hours)
+    python -m benchmarks.optimizer live --data FOLDER         the same on real evaluations (hours)
+    python -m benchmarks.optimizer replays                    the same among the pools' evaluations
+    python -m benchmarks.optimizer lessons                    what cohorts teach, without a search
+    python -m benchmarks.optimizer                            print the figures of what was run
+    python -m benchmarks.optimizer keep                       move what was run into the tables of the repository
 
-Each goes on where it was broken off. Figures come from the files that the others left, as JSON; the same as tables
-are written beside them, to `benchmarks/results/optimizer.md`.
+The pools are those of `training.prior`. Each command goes on where it was broken off, by files under `kept` that Git
+ignores. Figures come from these and from the tables beside them, as JSON; the same in Markdown is written to
+`benchmarks/results/optimizer.md`.
 """
 
 from __future__ import annotations
@@ -21,38 +21,18 @@ import os
 import sys
 from pathlib import Path
 
-import _pool
-from _cohorts import ALL, COHORTS, COPIES
-from _landscape import SURROGATES, landscape
-from _methods import METHODS, REPLAYED, distinct_when_shared
-from _shards import SHARDS
+from benchmarks.optimizer.landscape import SURROGATES, landscape
+from benchmarks.optimizer.methods import METHODS, REPLAYED, distinct_when_shared
+from benchmarks.optimizer.shards import LIVE, REPLAYS, SHARDS, keep
+from training.prior import pools
+from training.prior.cohorts import COHORTS
 
 _RESULTS = Path(__file__).parents[1] / "results"
-_LIVE, _REPLAYS = Path(__file__).parent / "live", Path(__file__).parent / "replays"
-_OPEN_COHORTS = Path(__file__).parents[2] / "autoprog" / "metalearning" / "data" / "open_cohorts.json.gz"
 _LIVE_METHODS = ("default", "fixed_families", "random_decompositions", "tpe", "smac", "random")
 
 
-def _pools(arguments: argparse.Namespace) -> None:
-    for i, name in enumerate(arguments.synthetic or ()):
-        import _synthetic  # noqa: PLC0415  for trying the benchmark only
-
-        _synthetic.make(name, arguments.pools, arguments.each or _pool.EACH, has_missing=i % 2 == 0)
-    for name in arguments.cohorts if arguments.data else ():
-        _pool.make(name, arguments.data, arguments.pools, arguments.each)
-
-
-def _prior(arguments: argparse.Namespace) -> None:
-    from _transfer import open_cohort  # noqa: PLC0415  learning libraries
-
-    from autoprog.metalearning import write_open_cohorts  # noqa: PLC0415  learning libraries
-
-    learnt = [open_cohort(name, arguments.pools) for name in _pool.all_names(arguments.pools) if name not in COPIES]
-    arguments.to.write_bytes(write_open_cohorts([cohort for cohort in learnt if cohort is not None]))
-
-
 def _lessons(arguments: argparse.Namespace) -> None:
-    from _lessons import lessons  # noqa: PLC0415  learning libraries
+    from benchmarks.optimizer.lessons import lessons  # noqa: PLC0415  learning libraries
 
     document = lessons(arguments.pools)
     arguments.shards.mkdir(parents=True, exist_ok=True)
@@ -69,7 +49,7 @@ def _surrogates(arguments: argparse.Namespace) -> None:
     with threadpool_limits(1):
         for name in _chosen(arguments):
             for surrogate in SURROGATES:
-                fitted = landscape(_pool.read(name, arguments.pools), surrogate)
+                fitted = landscape(pools.read(name, arguments.pools), surrogate)
                 rows.append(
                     {
                         "cohort": name,
@@ -90,11 +70,11 @@ def _surrogates(arguments: argparse.Namespace) -> None:
 
 def _chosen(arguments: argparse.Namespace) -> list[str]:
     """The cohorts that were asked for, or all that have a pool."""
-    return [name for name in _pool.names(arguments.pools) if arguments.cohorts is None or name in arguments.cohorts]
+    return [name for name in pools.names(arguments.pools) if arguments.cohorts is None or name in arguments.cohorts]
 
 
 def _runs(arguments: argparse.Namespace) -> None:
-    from _runs import Task, execute_all  # noqa: PLC0415  learning libraries
+    from benchmarks.optimizer.runs import Task, execute_all  # noqa: PLC0415  learning libraries
 
     tasks = [
         Task(
@@ -118,7 +98,7 @@ def _runs(arguments: argparse.Namespace) -> None:
 
 
 def _live(arguments: argparse.Namespace) -> None:
-    from _live import LivePlan, make  # noqa: PLC0415  learning libraries
+    from benchmarks.optimizer.live import LivePlan, make  # noqa: PLC0415  learning libraries
 
     plan = LivePlan(
         tuple(arguments.methods),
@@ -135,7 +115,7 @@ def _live(arguments: argparse.Namespace) -> None:
 
 
 def _replays(arguments: argparse.Namespace) -> None:
-    from _replay import ReplayPlan, make  # noqa: PLC0415  learning libraries
+    from benchmarks.optimizer.replay import ReplayPlan, make  # noqa: PLC0415  learning libraries
 
     methods, seeds = tuple(arguments.methods), tuple(range(arguments.seeds))
     plan = ReplayPlan(methods, seeds, arguments.budget, arguments.pools, arguments.replays, arguments.workers)
@@ -143,21 +123,25 @@ def _replays(arguments: argparse.Namespace) -> None:
 
 
 def _figures(arguments: argparse.Namespace) -> None:
-    from _figures import figures  # noqa: PLC0415  learning libraries
-    from _markdown import markdown  # noqa: PLC0415
+    from benchmarks.optimizer.figures import figures  # noqa: PLC0415  learning libraries
+    from benchmarks.optimizer.tables import markdown  # noqa: PLC0415
 
     document = figures(arguments.shards, arguments.live, arguments.replays)
     arguments.markdown.write_text(markdown(document))
     print(json.dumps(document, indent=2))
 
 
+def _keep(arguments: argparse.Namespace) -> None:
+    # Of real evaluations the figures take every score.
+    for folder, thin in ((arguments.shards, True), (arguments.live, False), (arguments.replays, False)):
+        print(f"{folder.name}: {keep(folder, thin=thin)} runs", file=sys.stderr)
+
+
 def _common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--pools", type=Path, default=_pool.POOLS, help="folder of the pools")
+    parser.add_argument("--pools", type=Path, default=pools.POOLS, help="folder of the pools")
     parser.add_argument("--shards", type=Path, default=SHARDS, help="folder of the runs on surrogates")
-    parser.add_argument("--live", type=Path, default=_LIVE, help="folder of the runs on real evaluations")
-    parser.add_argument(
-        "--replays", type=Path, default=_REPLAYS, help="folder of the runs among the pools' evaluations"
-    )
+    parser.add_argument("--live", type=Path, default=LIVE, help="folder of the runs on real evaluations")
+    parser.add_argument("--replays", type=Path, default=REPLAYS, help="folder of the runs among the pools' evaluations")
 
 
 def _searches(parser: argparse.ArgumentParser, methods: list[str], budget: int, seeds: int) -> None:
@@ -168,31 +152,9 @@ def _searches(parser: argparse.ArgumentParser, methods: list[str], budget: int, 
     parser.add_argument("--redo-outdated", action="store_true", help="run anew what another version of a method ran")
 
 
-def _of_pools(pools: argparse.ArgumentParser) -> None:
-    pools.add_argument("--data", type=Path, help="folder of the cohorts' files")
-    pools.add_argument("--cohorts", nargs="+", choices=ALL, default=list(ALL), metavar="COHORT")
-    pools.add_argument(
-        "--each",
-        type=int,
-        help=f"configurations a prediction algorithm, a power of 2; where it is left out {_pool.EACH}, or "
-        f"{_pool.EACH_OF_TEACHERS} of a cohort that only teaches",
-    )
-    pools.add_argument(
-        "--synthetic", nargs="+", metavar="NAME", help="make pools of these names without any evaluation"
-    )
-    pools.set_defaults(run=_pools)
-
-
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="benchmarks/optimizer", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.optimizer", description=__doc__.splitlines()[0])
     commands = parser.add_subparsers(dest="command")
-
-    pools = commands.add_parser("pools", help="evaluate configurations on real cohorts")
-    _of_pools(pools)
-
-    prior = commands.add_parser("prior", help="learn what autoprog is shipped with")
-    prior.add_argument("--to", type=Path, default=_OPEN_COHORTS, help="file to write")
-    prior.set_defaults(run=_prior)
 
     lessons = commands.add_parser("lessons", help="judge what cohorts teach each other, without a search")
     lessons.set_defaults(run=_lessons)
@@ -224,11 +186,14 @@ def _parser() -> argparse.ArgumentParser:
     replays.add_argument("--workers", type=int, default=2, help="processes")
     replays.set_defaults(run=_replays)
 
+    kept = commands.add_parser("keep", help="move what was run into the tables of the repository")
+    kept.set_defaults(run=_keep)
+
     figures = commands.add_parser("figures", help="print the figures, as without a command")
     for command in (parser, figures):
         command.add_argument("--markdown", type=Path, default=_RESULTS / "optimizer.md", help="where the tables go")
         command.set_defaults(run=_figures)
-    for command in (parser, pools, prior, lessons, surrogates, runs, live, replays, figures):
+    for command in (parser, lessons, surrogates, runs, live, replays, kept, figures):
         _common(command)
     return parser
 

@@ -1,0 +1,1 @@
+"""How many evaluations the optimizer needs, beside its rivals."""
