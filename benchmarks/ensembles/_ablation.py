@@ -23,7 +23,6 @@ lipids; learnt from other patients of the same study).
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from pathlib import Path
@@ -49,11 +48,9 @@ from autoprog.search.settings import SearchSettings
 from autoprog.search.work import fit
 from autoprog.space import Configuration
 from autoprog.space.design_matrix import DesignMatrix
-
-sys.path.append(str(Path(__file__).parents[1] / "optimizer"))
-from _cohorts import family_of, whole
-from _methods import METHODS
-from _problem import Problem
+from benchmarks.optimizer.methods import METHODS
+from benchmarks.optimizer.problem import Problem
+from training.prior.cohorts import family_of, whole
 
 COHORTS = (
     "birthwt", "cardio", "diabetes", "framingham", "gbsg2", "heart_cleveland", "hepatitis", "ilpd", "metabric", "pima",

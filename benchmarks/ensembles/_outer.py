@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import sys
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,10 +34,7 @@ from autoprog.search.ports import Call, CallLimits, CallStatus
 from autoprog.search.work import fit
 from autoprog.space.design_matrix import DesignMatrix
 from autoprog.validation import fit_recalibration
-
-# The table of real cohorts is that of the optimizers' benchmark.
-sys.path.append(str(Path(__file__).parents[1] / "optimizer"))
-from _cohorts import load
+from training.prior.cohorts import load
 
 COHORTS = (
     "birthwt", "cardio", "framingham", "gbsg2", "heart_cleveland", "hepatitis", "ilpd", "pima", "stroke", "whas500",
