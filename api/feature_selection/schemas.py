@@ -90,8 +90,8 @@ class StreamRequest(Collecting):
     cap: Annotated[Any, WithJsonSchema(_STEP | {"default": 0.1})] = Field(
         0.1, description="largest norm of the weights of ofs"
     )
-    truncate: Annotated[Any, WithJsonSchema({"type": "boolean", "default": False})] = Field(
-        default=False, description="whether epsilon_greedy keeps its largest weights only, as published"
+    truncate: Annotated[Any, WithJsonSchema({"type": "boolean", "default": True})] = Field(
+        default=True, description="whether epsilon_greedy keeps its largest weights only, as published"
     )
     prior: Annotated[Any, WithJsonSchema({"type": "array", "items": _POSITIVE, "minItems": 2, "maxItems": 2})] = Field(
         [1.0, 1.0],

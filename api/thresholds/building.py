@@ -120,7 +120,7 @@ def _bandit(request: ThresholdLearnerRequest) -> BanditOptions:
     for name in ("rate", "mixing", "floor"):
         value = getattr(request, name)
         number = number_of(value)
-        if number is None and (value is not None or name == "floor"):
+        if number is None and value is not None:
             faults.append(Fault(f"/{name}", "must be a number"))
         elif number is not None:
             numbers[name] = number

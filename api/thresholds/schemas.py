@@ -79,8 +79,8 @@ class ThresholdLearnerRequest(Collecting):
         None, description="number of queries to come of each feature, where it is known"
     )
     mixing: Annotated[Any, WithJsonSchema(_SHARE)] = Field(None, description="share of draws that are uniform")
-    floor: Annotated[Any, WithJsonSchema(_SHARE | {"default": 1e-6})] = Field(
-        1e-6, description="the least mixing; 0 as published"
+    floor: Annotated[Any, WithJsonSchema(_SHARE)] = Field(
+        None, description="the least mixing; by default 1e-6, and none of the form gain, as published"
     )
     prior: Annotated[Any, WithJsonSchema({"type": "array", "items": _POSITIVE, "minItems": 2, "maxItems": 2})] = Field(
         [1.0, 1.0], description="Beta prior of the share of each label above a threshold"
@@ -123,7 +123,7 @@ class ThresholdLearnerSummary(BaseModel):
     rate: float | None
     queries: int | None
     mixing: float | None
-    floor: float
+    floor: float | None
     prior: tuple[float, float]
     seed: int
     counts: dict[str, int] = Field(description="cases of each label so far")

@@ -12,6 +12,7 @@ from autoprog.errors import Fault, InvalidInputError
 
 Form = Literal["loss", "gain", "mixed", "hedge"]
 FORMS: tuple[Form, ...] = get_args(Form)
+_FLOOR = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,8 +31,9 @@ class BanditOptions:
         sqrt(2 ln K / (n K)). Where both are None the rate falls with the queries so far.
     mixing : float or None
         Share of draws that are uniform, in [0, 1]; None for eta K in the form `mixed` and for nothing elsewhere.
-    floor : float
-        The least mixing, in [0, 1]: without any, a probability that has become 0 stays 0.
+    floor : float or None
+        The least mixing, in [0, 1]: without any, a probability that has become 0 stays 0. None for 1e-6, and for none
+        in the form `gain`, which is published without.
 
     Raises
     ------
@@ -43,7 +45,7 @@ class BanditOptions:
     rate: float | None = None
     queries: int | None = None
     mixing: float | None = None
-    floor: float = 1e-6
+    floor: float | None = None
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []
@@ -55,7 +57,7 @@ class BanditOptions:
             faults.append(Fault("/queries", f"must be at least 1, not {self.queries}"))
         if self.mixing is not None and not 0 <= self.mixing <= 1:
             faults.append(Fault("/mixing", f"must lie in [0, 1], not {self.mixing}"))
-        if not 0 <= self.floor <= 1:
+        if self.floor is not None and not 0 <= self.floor <= 1:
             faults.append(Fault("/floor", f"must lie in [0, 1], not {self.floor}"))
         if faults:
             raise InvalidInputError(faults)
@@ -85,9 +87,10 @@ class BanditOptions:
 
     def mixing_at(self, K: int, eta: float) -> float:
         """The share of uniform draws of a bandit of K arms at this rate, in [0, 1]."""
+        floor = self.floor if self.floor is not None else 0.0 if self.form == "gain" else _FLOOR
         if self.mixing is not None:
-            return max(self.mixing, self.floor)
-        return max(min(1.0, eta * K), self.floor) if self.form == "mixed" else self.floor
+            return max(self.mixing, floor)
+        return max(min(1.0, eta * K), floor) if self.form == "mixed" else floor
 
     def to_json(self) -> dict[str, Any]:
         """As a JSON object."""

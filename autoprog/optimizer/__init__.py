@@ -3,7 +3,7 @@
 from autoprog.optimizer._base import Optimizer
 from autoprog.optimizer.decomposition import Decomposition
 from autoprog.optimizer.initial import simple_algorithm
-from autoprog.optimizer.options import Acquisition, Aim, Decompositions, OptimizerOptions, Outputs, Preset, Stop
+from autoprog.optimizer.options import Acquisition, Aim, Counts, Decompositions, OptimizerOptions, Outputs, Preset, Stop
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.presets import PRESETS, make_optimizer
 from autoprog.optimizer.proposal import Proposal
@@ -13,6 +13,7 @@ __all__ = [
     "PRESETS",
     "Acquisition",
     "Aim",
+    "Counts",
     "Decomposition",
     "Decompositions",
     "Optimizer",

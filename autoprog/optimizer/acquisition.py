@@ -5,14 +5,20 @@ symbol  meaning                                                                 
 ======  ==================================================================================  ===============  =======
 kind    the four algorithms of a pipeline                                                   (4,)             index
 S       an active set: the algorithms of one subspace that a kind uses, at most one a stage  tuple            index
-A_m(S)  bounds mu_m + sqrt(beta) sd_m at the candidates of S, times sqrt(T), falling        (c,)             1
+A_m(S)  bounds mu_m + sqrt(beta) sd_m at the candidates of S, times sqrt(T)                 (c,)             1
 T       number of subspaces that a kind touches                                             scalar           1
+t(S)    what the prior mean adds at the candidates of S                                     (c,)             1
 e       sum of the bounds mu + sqrt(beta) sd of a kind's algorithms' own effects            scalar           1
 ======  ==================================================================================  ===============  =======
 
-A pipeline's acquisition is T^(-1/2) times the sum of A_m(S_m) over the subspaces that it touches, and e. Each A_m(S) is
-computed once, for all the kinds that share the active set, so that the best pipeline over all kinds and all candidate
-hyperparameters is found without visiting their product. The value bounds the joint mu + sqrt(beta) sd from above.
+A pipeline's acquisition is the sum of A_m(S_m) T^(-1/2) + t(S_m) over the subspaces that it touches, and e. The prior
+mean is a sum over algorithms, so that it goes with them. Each active set is looked at once for each T, for all the
+kinds that share both, so that the best pipeline over all kinds and all candidate hyperparameters is found without
+visiting their product. The value bounds the joint mu + sqrt(beta) sd from above.
+
+By ascent, the best candidate of each active set is moved along the gradient of A_m T^(-1/2) + t to a maximum in the box
+of the hyperparameters, and set to the nearest values that these can take: one candidate more. Without the gate a kind
+touches all subspaces; where it uses no algorithm of one, that adds a number that is the same for all such kinds.
 
 References
 ----------
@@ -22,8 +28,8 @@ Sheet autoprognosis.md, "Acquisition and batch"; Alaa & van der Schaar 2018, sec
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,29 +37,37 @@ from numpy.typing import NDArray
 from autoprog.optimizer.candidates import Pool
 from autoprog.optimizer.encoding import UNSELECTED, Encoding, Points
 from autoprog.optimizer.surrogate import Surrogate
-from autoprog.space import STAGES, Configuration
+from autoprog.optimizer.trend import Trend
+from autoprog.space import STAGES, Configuration, Step
 
 # Rows of one covariance block; keeps the memory of a large subspace bounded.
 _BLOCK_ROWS = 8192
+# Of an ascent, in lengths of an axis: a step that does not climb is halved, one that does grows by half.
+_ASCENTS, _FIRST_STEP = 25, 0.1
+
+_Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
 class ActiveSet:
-    """A_m(S): the bounds of one active set.
+    """What one active set adds to kinds that touch T subspaces.
 
     Attributes
     ----------
     algorithms : tuple of int
         S.
     values : ndarray, shape = (c,)
-        Bounds, falling.
+        A_m T^(-1/2) + t, falling.
     candidates : ndarray of int, shape = (c,)
-        Which candidate each belongs to.
+        Which candidate each belongs to; -1 for that of the ascent.
+    risen : mapping of int to Step
+        The steps of the ascent's candidate, by algorithm.
     """
 
     algorithms: tuple[int, ...]
-    values: NDArray[np.float64]
+    values: _Floats
     candidates: NDArray[np.intp]
+    risen: Mapping[int, Step] = field(default_factory=dict)
 
 
 class PipelineBounds:
@@ -72,6 +86,10 @@ class PipelineBounds:
         of those that have one.
     beta : float
         Exploration weight, at least 0.
+    trend : Trend or None
+        The prior mean; None for 0.
+    ascent : bool
+        Whether the best candidate of every active set is moved to a maximum.
 
     Attributes
     ----------
@@ -86,26 +104,37 @@ class PipelineBounds:
         kinds: NDArray[np.int64],
         pools: Sequence[Pool],
         beta: float,
+        *,
+        trend: Trend | None = None,
+        ascent: bool = False,
     ) -> None:
         self.kinds = kinds
         self._pools = pools
         self._active: list[ActiveSet] = []
         # Which active set each kind has in each subspace; -1 for none.
         self._of_kind = np.full((len(kinds), surrogate.subspaces), -1)
-        total = np.zeros(len(kinds))
         labels = surrogate.labels[kinds]
-        for m in np.unique(labels):
-            sets, which = active_sets(kinds, labels == m)
-            first = len(self._active)
-            self._active += _bound(surrogate, encoding, int(m), sets, pools, beta)
-            touches = which >= 0
-            best = np.array([a.values[0] for a in self._active[first:]])
-            total[touches] += best[which[touches]]
-            self._of_kind[touches, m] = first + which[touches]
-        self._root_touched = np.sqrt((self._of_kind >= 0).sum(axis=1))
+        component = _Components(surrogate, encoding, pools, beta, trend)
+        touches = np.array([len(set(row)) for row in labels.tolist()])
+        T = touches if surrogate.parameters.gated else np.full(len(kinds), surrogate.subspaces)
         effect, sd = surrogate.effects()
-        self._effects: NDArray[np.float64] = (effect + np.sqrt(beta) * sd)[kinds].sum(axis=1)
-        self.values: NDArray[np.float64] = total / self._root_touched + self._effects
+        self._rest: _Floats = (effect + np.sqrt(beta) * sd)[kinds].sum(axis=1)
+        self._rest += 0.0 if trend is None else trend.level
+        self.values: _Floats = np.zeros(len(kinds))
+        for m in surrogate.components_in_play:
+            sets, which = active_sets(kinds, labels == m)
+            used = which >= 0
+            if not used.all() and not surrogate.parameters.gated:
+                self._rest[~used] += component.empty(m) / np.sqrt(surrogate.subspaces)
+            if not used.any():
+                continue
+            pairs, of_pair = np.unique(np.stack([which[used], T[used]]), axis=1, return_inverse=True)
+            first = len(self._active)
+            self._active += component.active_sets(m, [sets[s] for s in pairs[0].tolist()], pairs[1], ascent=ascent)
+            best = np.array([a.values[0] for a in self._active[first:]])
+            self.values[used] += best[of_pair.ravel()]
+            self._of_kind[used, m] = first + of_pair.ravel()
+        self.values += self._rest
 
     def best_first(self, kinds: NDArray[np.intp]) -> Iterator[tuple[float, Configuration]]:
         """All candidate configurations of some kinds, by falling acquisition.
@@ -143,16 +172,19 @@ class PipelineBounds:
 
     def _value(self, kind: int, ranks: tuple[int, ...]) -> float:
         total = sum(float(active.values[r]) for active, r in zip(self._sets(kind), ranks, strict=True))
-        return total / float(self._root_touched[kind]) + float(self._effects[kind])
+        return total + float(self._rest[kind])
 
     def _configuration(self, kind: int, ranks: tuple[int, ...]) -> Configuration:
-        candidate = {
-            a: int(active.candidates[r])
+        steps = {
+            a: active.risen[a] if active.candidates[r] < 0 else _step(self._pools[a], int(active.candidates[r]))
             for active, r in zip(self._sets(kind), ranks, strict=True)
             for a in active.algorithms
         }
-        steps = (self._pools[a].steps[min(candidate[a], len(self._pools[a]) - 1)] for a in self.kinds[kind].tolist())
-        return Configuration(**dict(zip(STAGES, steps, strict=True)))
+        return Configuration(**dict(zip(STAGES, (steps[a] for a in self.kinds[kind].tolist()), strict=True)))
+
+
+def _step(pool: Pool, candidate: int) -> Step:
+    return pool.steps[min(candidate, len(pool) - 1)]
 
 
 def active_sets(
@@ -190,31 +222,107 @@ def n_active_sets(kinds: NDArray[np.int64], labels: NDArray[np.int64]) -> int:
     return sum(len(active_sets(kinds, of_kinds == m)[0]) for m in np.unique(of_kinds))
 
 
-def _bound(
-    surrogate: Surrogate,
-    encoding: Encoding,
-    m: int,
-    sets: Sequence[tuple[int, ...]],
-    pools: Sequence[Pool],
-    beta: float,
-) -> list[ActiveSet]:
-    """A_m(S) for each S of one subspace."""
-    sizes = [max(len(pools[a]) for a in S) for S in sets]
-    ends = np.cumsum(sizes)
-    used = np.zeros((ends[-1], encoding.n_algorithms), dtype=bool)
-    units = np.full((ends[-1], len(encoding.owner)), UNSELECTED)
-    for S, size, end in zip(sets, sizes, ends, strict=True):
-        for a in S:
-            used[end - size : end, a] = True
-            units[end - size : end, encoding.columns[a]] = pools[a].units
-    bounds = np.empty(len(used))
-    for start in range(0, len(used), _BLOCK_ROWS):
-        block = slice(start, start + _BLOCK_ROWS)
-        mean, sd = surrogate.component(Points(used[block], units[block]), m)
-        bounds[block] = mean + np.sqrt(beta) * sd
-    active: list[ActiveSet] = []
-    for S, size, end in zip(sets, sizes, ends, strict=True):
-        values = bounds[end - size : end]
-        order = np.argsort(-values, kind="stable")
-        active.append(ActiveSet(S, values[order], order))
-    return active
+class _Components:
+    """The bounds of active sets, at their candidates and above."""
+
+    def __init__(
+        self, surrogate: Surrogate, encoding: Encoding, pools: Sequence[Pool], beta: float, trend: Trend | None
+    ) -> None:
+        self._surrogate, self._encoding, self._pools = surrogate, encoding, pools
+        self._beta, self._trend = beta, trend
+
+    def empty(self, m: int) -> float:
+        """A_m of pipelines that use no algorithm of a subspace; without the gate it is a number."""
+        return float(self._at(self._points(1), m)[0])
+
+    def active_sets(
+        self, m: int, sets: Sequence[tuple[int, ...]], T: NDArray[np.int64], *, ascent: bool
+    ) -> list[ActiveSet]:
+        """A set of one subspace for each S and T, shape (n_sets,)."""
+        distinct = list(dict.fromkeys(sets))
+        sizes = [max(len(self._pools[a]) for a in S) for S in distinct]
+        ends = np.cumsum(sizes).tolist()
+        place = {S: slice(end - size, end) for S, size, end in zip(distinct, sizes, ends, strict=True)}
+        points = self._points(ends[-1])
+        for S, rows in place.items():
+            for a in S:
+                points.used[rows, a] = True
+                points.units[rows, self._encoding.columns[a]] = self._pools[a].units
+        bounds, shifts = self._at(points, m), self._shifts(points)
+        root_touched = np.sqrt(T)
+        active, best = [], []
+        for S, root in zip(sets, root_touched.tolist(), strict=True):
+            values = bounds[place[S]] / root + shifts[place[S]]
+            order = np.argsort(-values, kind="stable")
+            active.append(ActiveSet(S, values[order], order))
+            best.append(place[S].start + int(order[0]))
+        if not ascent:
+            return active
+        return self._risen(m, active, Points(points.used[best], points.units[best]), root_touched)
+
+    def _points(self, n: int) -> Points:
+        encoding = self._encoding
+        return Points(np.zeros((n, encoding.n_algorithms), dtype=bool), np.full((n, len(encoding.owner)), UNSELECTED))
+
+    def _at(self, points: Points, m: int) -> _Floats:
+        """A_m, block by block."""
+        bounds = np.empty(len(points))
+        for start in range(0, len(points), _BLOCK_ROWS):
+            block = slice(start, start + _BLOCK_ROWS)
+            mean, sd = self._surrogate.component(Points(points.used[block], points.units[block]), m)
+            bounds[block] = mean + np.sqrt(self._beta) * sd
+        return bounds
+
+    def _shifts(self, points: Points) -> _Floats:
+        """t."""
+        return np.zeros(len(points)) if self._trend is None else self._trend.parts(points)
+
+    def _risen(self, m: int, active: list[ActiveSet], starts: Points, root_touched: _Floats) -> list[ActiveSet]:
+        """With one candidate more each, where there are hyperparameters."""
+        algorithms, columns = self._encoding.algorithms, self._encoding.columns
+        units = self._ascend(m, starts, root_touched)
+        steps: list[dict[int, Step]] = []
+        for row, each in zip(units, active, strict=True):
+            reached = {}
+            for a in each.algorithms:
+                axes = algorithms[a].hyperparameters
+                at = {h.name: float(u) for h, u in zip(axes, row[columns[a]], strict=True)}
+                reached[a] = algorithms[a].step_from_unit(at) if axes else self._pools[a].steps[0]
+                row[columns[a]] = self._encoding.units_of(a, reached[a])
+            steps.append(reached)
+        points = Points(starts.used, units)
+        values = self._at(points, m) / root_touched + self._shifts(points)
+        return [
+            _with_candidate(each, float(value), reached)
+            if any(algorithms[a].hyperparameters for a in each.algorithms)
+            else each
+            for each, value, reached in zip(active, values, steps, strict=True)
+        ]
+
+    def _ascend(self, m: int, starts: Points, root_touched: _Floats) -> _Floats:
+        """Where the climbs end, on the axes of the hyperparameters, shape = (n_sets, n_hyper)."""
+        units, step = starts.units.copy(), np.full(len(starts), _FIRST_STEP)
+        value, slope = self._climb(Points(starts.used, units), m, root_touched)
+        for _ in range(_ASCENTS):
+            slope[((units <= 0) & (slope < 0)) | ((units >= 1) & (slope > 0))] = 0.0
+            norm = np.linalg.norm(slope, axis=1, keepdims=True)
+            trial = np.clip(units + step[:, None] * slope / np.where(norm > 0, norm, 1.0), 0.0, 1.0)
+            reached, slope_there = self._climb(Points(starts.used, trial), m, root_touched)
+            up = reached > value
+            units[up], value[up], slope[up] = trial[up], reached[up], slope_there[up]
+            step *= np.where(up, 1.5, 0.5)
+        return units
+
+    def _climb(self, points: Points, m: int, root_touched: _Floats) -> tuple[_Floats, _Floats]:
+        """A_m T^(-1/2) + t and its slope by the hyperparameters of the algorithms that are used."""
+        bound, slope = self._surrogate.bound_and_slope(points, m, self._beta)
+        value, by_units = bound / root_touched, slope / root_touched[:, None] * points.used[:, self._encoding.owner]
+        if self._trend is not None:
+            value, by_units = value + self._trend.parts(points), by_units + self._trend.slopes(points)
+        return value, by_units
+
+
+def _with_candidate(active: ActiveSet, value: float, steps: Mapping[int, Step]) -> ActiveSet:
+    place = int(np.searchsorted(-active.values, -value, side="right"))
+    values = np.insert(active.values, place, value)
+    return ActiveSet(active.algorithms, values, np.insert(active.candidates, place, -1), steps)

@@ -7,7 +7,9 @@ Sheet autoprognosis.md, "Acquisition and batch"; Alaa & van der Schaar 2018, sec
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Collection
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +25,13 @@ def select_batch(
     labels: NDArray[np.int64],
     size: int,
     seen: Collection[Configuration],
+    *,
+    is_full: bool = False,
 ) -> tuple[Configuration, ...]:
     """The configurations with the greatest acquisition, one a subspace of their prediction algorithms.
 
-    At most as many as there are subspaces with a prediction algorithm.
+    These are at most as many as there are subspaces with a prediction algorithm. A batch that is to be full goes on
+    with other prediction algorithms, the best of each, and then with whatever is left.
 
     Parameters
     ----------
@@ -38,11 +43,13 @@ def select_batch(
         B, the most configurations.
     seen : collection of Configuration
         Never to be proposed again.
+    is_full : bool
+        Whether the batch is to have B configurations, as long as the space has them.
 
     Returns
     -------
     tuple of Configuration
-        At most `size`; fewer where the rule or the space gives no more.
+        At most `size`; fewer where the rule or, of a full batch, the space gives no more.
     """
     predictors = np.unique(bounds.kinds[:, _PREDICTION]).tolist()
     streams = {
@@ -55,9 +62,12 @@ def select_batch(
     heads.sort(key=lambda head: -head[0])
 
     batch: list[Configuration] = []
+    others: list[Configuration] = []
     subspaces: set[int] = set()
     for _, configuration, p in heads:
-        if labels[p] not in subspaces:
-            batch.append(configuration)
-            subspaces.add(int(labels[p]))
-    return tuple(batch[:size])
+        (others if labels[p] in subspaces else batch).append(configuration)
+        subspaces.add(int(labels[p]))
+    if not is_full:
+        return tuple(batch[:size])
+    rest = (configuration for _, configuration in heapq.merge(*streams.values(), key=lambda item: -item[0]))
+    return tuple(islice(chain(batch, others, rest), size))

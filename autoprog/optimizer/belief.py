@@ -96,8 +96,12 @@ class Belief:
         y = observations.y - trend.at(points)
         knows_families = options.family_strength > 0 and options.decompositions == "learnt"
         homes = family_labels(encoding.algorithms, options.subspaces) if knows_families else None
-        prior = DecompositionPrior(options.subspaces, options.concentration, homes, options.family_strength)
-        centres = KernelParameters(options.variance, options.length, observations.noise, similarity=options.similarity)
+        stage_of = np.array([STAGES.index(a.stage) for a in encoding.algorithms])
+        groups = np.unique(stage_of, return_inverse=True)[1] if options.counts == "stage" else None
+        prior = DecompositionPrior(options.subspaces, options.concentration, homes, options.family_strength, groups)
+        centres = KernelParameters(
+            options.variance, options.length, observations.noise, similarity=options.similarity, gated=options.gated
+        )
         if state:
             labels, best = (np.array(state[name], dtype=np.int64) for name in ("labels", "best"))
             samples = [np.array(sample, dtype=np.int64) for sample in state["samples"]]
@@ -107,8 +111,13 @@ class Belief:
             labels = best = prior.start(encoding.n_algorithms, rng)
             samples = []
             start = centres
-        stages = np.array([STAGES.index(a.stage) for a in encoding.algorithms]) if options.effects else None
-        kernel = GatedAdditiveKernel(best, encoding.owner, options.similarity, stages=stages)
+        kernel = GatedAdditiveKernel(
+            best,
+            encoding.owner,
+            options.similarity,
+            stages=stage_of if options.effects else None,
+            ungated=None if options.gated else options.subspaces,
+        )
         model = MarginalLikelihood(points, y, kernel, centres)
         parameters = fit_parameters(model, start)
 

@@ -17,9 +17,11 @@ e        variance of an algorithm's own effect; 0 in the source's kernel        
     r2_m     = sum over algorithms a of m:  c [used_a != used'_a] + |units_a - units'_a|^2 / ell^2
 
 The gate `on_m` keeps two pipelines that share no subspace uncorrelated; the division by T gives all pipelines the same
-prior variance, however many subspaces they touch. s2 is in units of the standardised score. The last term, which the
-source does not have, lets an algorithm be good or bad whatever stands beside it: without it two pipelines with the same
-predictor have no more in common than the other algorithms of their subspaces leave them.
+prior variance, however many subspaces they touch. Without the gate, as eq. 4 is printed, on_m is 1 of all M subspaces
+and all pipelines, and T is M: pipelines that have nothing in common correlate. s2 is in units of the standardised
+score. The last term, which the source does not have, lets an algorithm be good or bad whatever stands beside it:
+without it two pipelines with the same predictor have no more in common than the other algorithms of their subspaces
+leave them.
 
 The formulas are written once for numpy and torch, which name `sqrt` and `exp` alike.
 
@@ -115,6 +117,8 @@ class KernelParameters:
         The shape g.
     effects : tuple of float
         e, one an algorithm; empty for none.
+    gated : bool
+        Whether on_m is as in the table, or 1 everywhere.
     """
 
     variance: float
@@ -123,6 +127,7 @@ class KernelParameters:
     similarity: float
     correlation: str = "matern52"
     effects: tuple[float, ...] = ()
+    gated: bool = True
 
     @property
     def indicator(self) -> float:
@@ -132,6 +137,14 @@ class KernelParameters:
     def correlate(self, r2: NDArray[np.float64]) -> NDArray[np.float64]:
         """Correlation at squared distances, same shape."""
         return CORRELATIONS[self.correlation](r2, np)
+
+    def slope(self, r2: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Derivative of the correlation by the squared distance, same shape."""
+        if self.correlation == "rbf":
+            return -0.5 * self.correlate(r2)
+        r = np.sqrt(5.0 * r2)
+        slope: NDArray[np.float64] = -5.0 / 6.0 * (1.0 + r) * np.exp(-r)
+        return slope
 
 
 def coordinates(
@@ -187,8 +200,10 @@ def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray
     return clipped
 
 
-def touched(points: Points, labels: NDArray[np.int64], subspaces: int) -> NDArray[np.bool_]:
-    """Which subspaces each pipeline touches: `on_m`, shape = (n, subspaces)."""
+def touched(points: Points, labels: NDArray[np.int64], subspaces: int, *, gated: bool = True) -> NDArray[np.bool_]:
+    """Which subspaces each pipeline touches: `on_m`, shape = (n, subspaces); all of them without the gate."""
+    if not gated:
+        return np.ones((len(points), subspaces), dtype=bool)
     members = labels[:, None] == np.arange(subspaces)
     on: NDArray[np.bool_] = (points.used.astype(np.int64) @ members) > 0
     return on

@@ -128,6 +128,9 @@ class DecompositionPrior:
 
         log P(z) = log P_source(z) + h sum_a [z_a = home_a] + constant
 
+    Where groups are given each has mixing proportions of its own, and P_source is the product over the groups: eq. 8
+    counts the algorithms of one stage.
+
     With homes labels are no longer exchangeable: a label is where its family lives. What a hundred evaluations tell of
     forty algorithms is little, and what is known of families before any is more.
 
@@ -141,18 +144,31 @@ class DecompositionPrior:
         The label of each algorithm's family, below M; None for the source's prior.
     strength : float
         h, the log odds in favour of home, at least 0.
+    groups : ndarray of int, shape = (n_alg,), or None
+        The group of each algorithm; None for one of all.
     """
 
     subspaces: int
     concentration: float
     homes: NDArray[np.int64] | None = None
     strength: float = 0.0
+    groups: NDArray[np.int64] | None = None
+
+    def group_of(self, n_algorithms: int) -> NDArray[np.int64]:
+        """The group of each algorithm, from 0."""
+        return np.zeros(n_algorithms, dtype=np.int64) if self.groups is None else self.groups
+
+    def sizes(self, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Algorithms of each group in each subspace, shape = (n_groups, M)."""
+        group_of = self.group_of(len(labels))
+        counted = np.bincount(group_of * self.subspaces + labels, minlength=(group_of.max() + 1) * self.subspaces)
+        return counted.reshape(-1, self.subspaces)
 
     def log_density(self, labels: NDArray[np.int64]) -> float:
         """log P(z) up to a constant; `labels` is z, shape = (n_alg,)."""
         at_home = 0 if self.homes is None else int((labels == self.homes).sum())
-        sizes = np.bincount(labels, minlength=self.subspaces)
-        return log_prior(sizes, self.concentration) + self.strength * at_home
+        of_groups = sum(log_prior(sizes, self.concentration) for sizes in self.sizes(labels))
+        return of_groups + self.strength * at_home
 
     def log_weights(self, a: int, sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """log P(z_a = m | the other labels) up to a constant, by m.
@@ -178,7 +194,16 @@ class DecompositionPrior:
         """Where a chain begins, shape = (n_algorithms,): at home, or drawn from the source's prior."""
         if self.homes is not None:
             return self.homes.copy()
-        return draw_labels(n_algorithms, self.subspaces, self.concentration, rng)
+        return self.draw(n_algorithms, rng)
+
+    def draw(self, n_algorithms: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Labels from the source's prior, shape = (n_algorithms,)."""
+        group_of = self.group_of(n_algorithms)
+        labels = np.empty(n_algorithms, dtype=np.int64)
+        for group in np.unique(group_of).tolist():
+            of_group = group_of == group
+            labels[of_group] = draw_labels(int(of_group.sum()), self.subspaces, self.concentration, rng)
+        return labels
 
 
 def co_membership(samples: Sequence[Decomposition], keys: Sequence[str]) -> NDArray[np.float64]:

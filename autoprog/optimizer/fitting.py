@@ -146,5 +146,11 @@ def fit_parameters(model: MarginalLikelihood, start: KernelParameters) -> Kernel
     )
     variance, length, excess, *effects = np.exp(best.x).tolist()
     return KernelParameters(
-        variance, length, excess + NOISE_FLOOR, start.similarity, start.correlation, kernel.by_algorithm(effects)
+        variance,
+        length,
+        excess + NOISE_FLOOR,
+        start.similarity,
+        start.correlation,
+        kernel.by_algorithm(effects),
+        start.gated,
     )

@@ -16,6 +16,8 @@ One step gives algorithm a a new label, with sizes n_m that exclude a:
 
     z_a = argmax_m  log P(H | z, z_a = m) + log(n_m + gamma) + h [m = home_a] + omega_m,   omega_m iid Gumbel(0, 1)
 
+where n_m counts the algorithms of all stages, or of a's own where each has proportions of its own.
+
 Only rows and columns of a's users depend on its label. The others' block is factorised once an algorithm, and each
 label costs one Schur complement of size k: exact, and several times cheaper than M Cholesky factors of size n.
 
@@ -79,7 +81,7 @@ class LabelLikelihood:
         members = labels[None, :] == np.arange(subspaces)[:, None]
         self._r2 = np.einsum("ma,aij->mij", members.astype(np.float64), self._distances)
         self._u = points.used.astype(np.int64) @ members.T
-        on = self._u > 0
+        on = self._touched()
         self._G = np.einsum("mij,im,jm->ij", parameters.correlate(self._r2), on, on, optimize=True)
         self._E = effect_covariance(points, points, parameters.effects)
         # Rows of G for the users of the detached algorithm, by label; `attach` writes those of the chosen one back.
@@ -106,7 +108,7 @@ class LabelLikelihood:
         np.maximum(self._r2[label] - self._distances[a], 0.0, out=self._r2[label])
         self._u[v, label] -= 1
 
-        on = self._u > 0
+        on = self._touched()
         without = self._parameters.correlate(self._r2[:, v]) * on[v].T[:, :, None] * on.T[:, None, :]
         on_with = on.copy()
         on_with[v] = True
@@ -115,6 +117,10 @@ class LabelLikelihood:
         touches = np.repeat(on.sum(axis=1)[None, :], subspaces, axis=0)
         touches[:, v] += ~on[v].T
         return self._log_likelihoods(v, touches)
+
+    def _touched(self) -> NDArray[np.bool_]:
+        """`on_m`, shape = (n, M); of all subspaces where the kernel has no gate."""
+        return self._u > 0 if self._parameters.gated else np.ones(self._u.shape, dtype=bool)
 
     def attach(self, a: int, m: int, value: float) -> None:
         """Put a detached algorithm into a subspace.
@@ -184,7 +190,8 @@ class GibbsChain:
         rng: np.random.Generator,
     ) -> None:
         self._likelihood = likelihood
-        self._sizes = np.bincount(labels, minlength=prior.subspaces)
+        self._sizes = prior.sizes(labels)
+        self._group_of = prior.group_of(len(labels)).tolist()
         self._prior = prior
         self._rng = rng
         self.labels = labels.copy()
@@ -200,11 +207,12 @@ class GibbsChain:
     def sweep(self) -> None:
         """Give every algorithm a new label, in order; `best` keeps the most probable z that was visited."""
         for a in range(len(self.labels)):
-            self._sizes[self.labels[a]] -= 1
+            sizes = self._sizes[self._group_of[a]]
+            sizes[self.labels[a]] -= 1
             log_likelihoods = self._likelihood.detach(a)
-            omega = self._rng.gumbel(size=len(self._sizes))
-            m = int(np.argmax(log_likelihoods + self._prior.log_weights(a, self._sizes) + omega))
+            omega = self._rng.gumbel(size=len(sizes))
+            m = int(np.argmax(log_likelihoods + self._prior.log_weights(a, sizes) + omega))
             self._likelihood.attach(a, m, float(log_likelihoods[m]))
-            self._sizes[m] += 1
+            sizes[m] += 1
             self.labels[a] = m
             self.visit(self.labels, self._likelihood.value)

@@ -39,6 +39,8 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
         The shape g.
     stages : ndarray of int, shape = (n_alg,), or None
         The stage of each algorithm; None for a kernel without effects.
+    ungated : int or None
+        M of a kernel without the gate; None for the gated one.
 
     References
     ----------
@@ -52,8 +54,10 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
         similarity: float,
         correlation: str = "matern52",
         stages: NDArray[np.int64] | None = None,
+        ungated: int | None = None,
     ) -> None:
         super().__init__()
+        self._ungated = ungated
         self._n_algorithms = len(labels)
         # One (indicator columns, hyperparameter columns) pair a subspace that holds an algorithm.
         self._subspaces = [
@@ -97,8 +101,13 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
             )
             r2 = (self._indicator * swaps + moves / self.length**2).clamp_min(_LEAST_R2)
             gate = on1 * on2 if diag else on1.unsqueeze(-1) * on2.unsqueeze(-2)
-            total = total + self._correlation(r2, torch) * gate
+            correlation = self._correlation(r2, torch)
+            total = total + (correlation * gate if self._ungated is None else correlation)
             touched1, touched2 = touched1 + on1, touched2 + on2
+        if self._ungated is not None:
+            # Of subspaces without an algorithm the correlation is 1.
+            empty = self._ungated - len(self._subspaces)
+            return self.variance * (total + empty) / self._ungated + self._effect(x1, x2, diag=diag)
         divisor = touched1 * touched2 if diag else touched1.unsqueeze(-1) * touched2.unsqueeze(-2)
         return self.variance * total / divisor.sqrt() + self._effect(x1, x2, diag=diag)
 

@@ -11,6 +11,7 @@ Decompositions = Literal["learnt", "random", "weighted"]
 Outputs = Literal["clipped", "unclipped", "ranks"]
 Aim = Literal["pipeline", "ensemble"]
 Stop = Literal["never", "improvement", "regret"]
+Counts = Literal["shared", "stage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,15 @@ class OptimizerOptions:
         in squared standardised scores; above 0.
     beta : float
         Exploration weight of the upper confidence bound, at least 0.
+    ascent : bool
+        Whether the bounds of components are maximised by ascent from the best of their candidates, or over these alone.
+    full_batches : bool
+        Whether a batch of bounds that has a pipeline of every subspace goes on with other prediction algorithms until
+        it is full, or falls short.
+    counts : {"shared", "stage"}
+        Which algorithms draw another to their subspace: those of all stages, or, as eq. 8 has it, of its own.
+    gated : bool
+        Whether a component says something of pipelines that use an algorithm of its subspace alone, or of all.
     family_strength : float
         h, the prior log odds that an algorithm shares the subspace of its family; 0 for the source's prior.
     decompositions : {"learnt", "random", "weighted"}
@@ -76,6 +86,10 @@ class OptimizerOptions:
     outputs: Outputs = "clipped"
     aim: Aim = "pipeline"
     stop: Stop = "never"
+    ascent: bool = False
+    full_batches: bool = False
+    counts: Counts = "shared"
+    gated: bool = True
 
     @classmethod
     def of(cls, preset: Preset, given: dict[str, Any]) -> OptimizerOptions:
@@ -85,6 +99,15 @@ class OptimizerOptions:
 
 _PRESETS: dict[Preset, OptimizerOptions] = {
     "default": OptimizerOptions("default"),
-    "paper": OptimizerOptions("paper", acquisition="ucb", family_strength=0.0, averaged=1, effects=False),
+    "paper": OptimizerOptions(
+        "paper",
+        acquisition="ucb",
+        family_strength=0.0,
+        averaged=1,
+        effects=False,
+        ascent=True,
+        full_batches=True,
+        counts="stage",
+    ),
     "random": OptimizerOptions("random"),
 }

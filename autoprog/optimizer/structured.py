@@ -2,8 +2,9 @@
 
 Each batch: fit the kernel's numbers under the last MAP decomposition, sample decompositions by Gibbs from where the
 chain stood, and take a batch. The preset `paper` is the method of AutoPrognosis: a diverse batch by the decomposed
-upper confidence bound under the new MAP decomposition. The default takes expected improvement of the whole score, under
-the surrogate averaged over the sampled decompositions, whose prior knows the families of algorithms.
+upper confidence bound, about the prior mean that earlier cohorts have taught, under the new MAP decomposition. The
+default takes expected improvement of the whole score, under the surrogate averaged over the sampled decompositions,
+whose prior knows the families of algorithms.
 
 References
 ----------
@@ -25,7 +26,7 @@ from autoprog.optimizer.acquisition import PipelineBounds, n_active_sets
 from autoprog.optimizer.batch import select_batch
 from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.candidates import draw_pools
-from autoprog.optimizer.decomposition import Decomposition, draw_labels
+from autoprog.optimizer.decomposition import Decomposition
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.improvement import improving_batch, young_prices
 from autoprog.optimizer.initial import cheaper_half, simple_configuration, stratified_design
@@ -66,8 +67,8 @@ class StructuredOptimizer:
     options : OptimizerOptions
         The constants.
     start : Start
-        What earlier cohorts have taught. Its offsets and scale move expected improvement alone: the source's bounds
-        are of components, which have no prior mean, and what a search concludes is to be its own.
+        What earlier cohorts have taught. Its offsets and scale move what is proposed: what a search concludes is to be
+        its own.
     """
 
     def __init__(self, space: Space, shape: TableShape, options: OptimizerOptions, start: Start) -> None:
@@ -82,7 +83,7 @@ class StructuredOptimizer:
         self._first_design = max(least, math.ceil(_FIRST_DESIGN * (1.0 - start.trust)))
         self._kind_table = np.array([self._encoding.indices(kind) for kind in self._kinds])
         self._options = options
-        self._start = start if options.acquisition == "log_ei" else Start()
+        self._start = start
 
     def propose(
         self,
@@ -169,10 +170,7 @@ class StructuredOptimizer:
         if options.decompositions == "learnt":
             return Mixture(belief, belief.samples)
         n_algorithms, is_weighted = self._encoding.n_algorithms, options.decompositions == "weighted"
-        drawn = [
-            draw_labels(n_algorithms, options.subspaces, options.concentration, rng)
-            for _ in range(n_draws * (_WEIGHTED_DRAWS if is_weighted else 1))
-        ]
+        drawn = [belief.prior.draw(n_algorithms, rng) for _ in range(n_draws * (_WEIGHTED_DRAWS if is_weighted else 1))]
         return Mixture(belief, drawn, by_likelihood=is_weighted)
 
     def _bounded(
@@ -193,8 +191,17 @@ class StructuredOptimizer:
         mixture = Mixture(belief, [labels])
         mixture.believe(self._encoding.encode(pending))
         (surrogate,) = mixture.surrogates
-        bounds = PipelineBounds(surrogate, self._encoding, self._kind_table, pools, self._options.beta)
-        return select_batch(bounds, labels, size, seen)
+        options = self._options
+        bounds = PipelineBounds(
+            surrogate,
+            self._encoding,
+            self._kind_table,
+            pools,
+            options.beta,
+            trend=belief.trend if self._start.offsets else None,
+            ascent=options.ascent,
+        )
+        return select_batch(bounds, labels, size, seen, is_full=options.full_batches)
 
     def _anchors(self, observations: Observations) -> list[list[Step]]:
         """For each algorithm its steps in the best pipelines that use it."""

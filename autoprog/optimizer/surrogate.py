@@ -38,6 +38,8 @@ from autoprog.optimizer.encoding import Points
 _Block = tuple[NDArray[np.intp], ...]
 
 _JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)
+# Keeps the slope of a standard deviation finite where nothing is left of it.
+_LEAST_VARIANCE = 1e-12
 
 
 def cholesky(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -101,12 +103,21 @@ class Surrogate:
         self.owner = owner
         self.parameters = parameters
         self._points = points
-        self._on = touched(points, labels, subspaces)
+        self._on = self._touched(points)
         self._root_touched = np.sqrt(self._on.sum(axis=1))
         covariance = self.covariance(points, points)
         self._factor = cholesky(covariance + parameters.noise * np.eye(len(points)))
         self._weights = cho_solve((self._factor, True), y)
         self._y = y
+
+    @property
+    def components_in_play(self) -> list[int]:
+        """The subspaces that hold an algorithm; all of them without the gate, where those without one are constants."""
+        held: list[int] = np.unique(self.labels).tolist()
+        return held if self.parameters.gated else list(range(self.subspaces))
+
+    def _touched(self, points: Points) -> NDArray[np.bool_]:
+        return touched(points, self.labels, self.subspaces, gated=self.parameters.gated)
 
     @property
     def log_likelihood(self) -> float:
@@ -130,9 +141,9 @@ class Surrogate:
 
     def _components(self, rows: Points, columns: Points) -> Iterator[tuple[int, _Block, NDArray[np.float64]]]:
         """Prior covariance of each component among the pipelines that touch it, and where these stand."""
-        on_rows, on_columns = (touched(p, self.labels, self.subspaces) for p in (rows, columns))
+        on_rows, on_columns = self._touched(rows), self._touched(columns)
         scale_rows, scale_columns = (np.sqrt(on.sum(axis=1)) for on in (on_rows, on_columns))
-        for m in np.unique(self.labels).tolist():
+        for m in self.components_in_play:
             members, on, on_ = self.labels == m, on_rows[:, m], on_columns[:, m]
             x, x_ = (coordinates(p, members, self.owner, self.parameters) for p in (rows[on], columns[on_]))
             correlation = self.parameters.correlate(squared_distances(x, x_))
@@ -208,10 +219,10 @@ class Surrogate:
         mean, sd : ndarray, shape = (M, p)
             Both 0 where a pipeline does not touch the subspace.
         """
-        on = touched(points, self.labels, self.subspaces)
+        on = self._touched(points)
         root_touched = np.sqrt(on.sum(axis=1))
         mean, sd = np.zeros((2, self.subspaces, len(points)))
-        for m in np.unique(self.labels):
+        for m in self.components_in_play:
             mean[m, on[:, m]], sd[m, on[:, m]] = self.component(points[on[:, m]], m)
         return mean / root_touched, sd / root_touched
 
@@ -249,10 +260,47 @@ class Surrogate:
         mean, sd : ndarray, shape = (p,)
             Of component m, times sqrt(T).
         """
-        members = self.labels == m
-        x, observed = (coordinates(p, members, self.owner, self.parameters) for p in (points, self._points))
-        correlation = self.parameters.correlate(squared_distances(x, observed))
-        cross = self.parameters.variance * correlation * (self._on[:, m] / self._root_touched)
+        cross = self.parameters.variance * self.parameters.correlate(self._distances(points, m)) * self._scale(m)
         half = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
         variance = self.parameters.variance - np.einsum("ij,ij->j", half, half)
         return cross @ self._weights, np.sqrt(np.maximum(variance, 0.0))
+
+    def bound_and_slope(self, points: Points, m: int, beta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """The upper confidence bound of one component, and its gradient.
+
+        Parameters
+        ----------
+        points : Points, p of them
+            As for `component`.
+        m : int
+            The subspace.
+        beta : float
+            Exploration weight, at least 0.
+
+        Returns
+        -------
+        bound : ndarray, shape = (p,)
+            Mean + sqrt(beta) sd of `component`.
+        slope : ndarray, shape = (p, n_hyper)
+            By the hyperparameters on their axes; 0 by those of other subspaces.
+        """
+        r2, variance = self._distances(points, m), self.parameters.variance
+        cross = variance * self.parameters.correlate(r2) * self._scale(m)
+        solved = cho_solve((self._factor, True), cross.T).T
+        sd = np.sqrt(np.maximum(variance - np.einsum("ij,ij->i", cross, solved), _LEAST_VARIANCE))
+        by_cross = self._weights - np.sqrt(beta) * solved / sd[:, None]
+        by_r2 = by_cross * variance * self.parameters.slope(r2) * self._scale(m)
+        units, observed = points.units, self._points.units
+        slope = 2.0 / self.parameters.length**2 * (units * by_r2.sum(axis=1)[:, None] - by_r2 @ observed)
+        slope[:, self.labels[self.owner] != m] = 0.0
+        return cross @ self._weights + np.sqrt(beta) * sd, slope
+
+    def _distances(self, points: Points, m: int) -> NDArray[np.float64]:
+        members = self.labels == m
+        x, observed = (coordinates(p, members, self.owner, self.parameters) for p in (points, self._points))
+        return squared_distances(x, observed)
+
+    def _scale(self, m: int) -> NDArray[np.float64]:
+        """Of the observed in component m."""
+        scale: NDArray[np.float64] = self._on[:, m] / self._root_touched
+        return scale

@@ -71,6 +71,26 @@ class Trend:
         expected: NDArray[np.float64] = self.agreement * (self._sums(points) - self._centre)
         return expected
 
+    @property
+    def level(self) -> float:
+        """What `at` adds to `parts`, of every pipeline: -b times the mean of Phi mu over the observed."""
+        return -self.agreement * self._centre
+
+    def parts(self, points: Points) -> NDArray[np.float64]:
+        """b Phi mu, shape = (p,): a sum over algorithms, so that points may hold some of those of a pipeline."""
+        parts: NDArray[np.float64] = self.agreement * self._sums(points)
+        return parts
+
+    def slopes(self, points: Points) -> NDArray[np.float64]:
+        """Derivatives of `parts` by the hyperparameters on their axes, shape = (p, n_hyper)."""
+        n_hyper = points.units.shape[1]
+        if not self._offsets.any():
+            return np.zeros_like(points.units)
+        slope, bend = self._offsets[-2 * n_hyper : -n_hyper], self._offsets[len(self._offsets) - n_hyper :]
+        on = points.used[:, self._encoding.owner]
+        by_units: NDArray[np.float64] = self.agreement * on * (2.0 * slope + 6.0 * (2.0 * points.units - 1.0) * bend)
+        return by_units
+
     def _sums(self, points: Points) -> NDArray[np.float64]:
         if not self._offsets.any():
             return np.zeros(len(points))

@@ -10,7 +10,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from autoprog.ensemble import EnsembleName
 from autoprog.evaluation import METRICS, THRESHOLDS, metric_of
 from autoprog.interpreter import Condition, Operator, Prior, PriorRule
-from autoprog.optimizer import Acquisition, Aim, Decompositions, OptimizerOptions, Outputs, Preset, Start, Stop
+from autoprog.optimizer import Acquisition, Aim, Counts, Decompositions, OptimizerOptions, Outputs, Preset, Start, Stop
 from autoprog.space import STAGES, Reduction, Space, StageName
 
 _FROZEN = ConfigDict(extra="forbid", frozen=True)
@@ -147,6 +147,19 @@ class OptimizerSettings(BaseModel):
     )
     stop: Stop | None = Field(
         None, description="end where expected improvement, or regret, is below the standard error of a score"
+    )
+
+    ascent: bool | None = Field(
+        None, description="whether bounds of components are maximised by ascent from their best candidates"
+    )
+    full_batches: bool | None = Field(
+        None, description="whether a batch of bounds is filled up where subspaces give too few prediction algorithms"
+    )
+    counts: Counts | None = Field(
+        None, description="whether algorithms of all stages draw another to their subspace, or of its own alone"
+    )
+    gated: bool | None = Field(
+        None, description="whether a subspace says something of pipelines that use none of its algorithms: false if so"
     )
 
     def options(self, start: Start | None = None) -> OptimizerOptions:

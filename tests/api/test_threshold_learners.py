@@ -60,7 +60,7 @@ def test_a_learner_is_made_shown_listed_and_deleted(client: TestClient) -> None:
     ("sent", "bandit", "choice"),
     [
         ({}, BanditOptions(), "bandit"),
-        ({"form": "gain", "rate": 0.1, "floor": 0}, BanditOptions("gain", rate=0.1, floor=0.0), "bandit"),
+        ({"form": "gain", "rate": 0.1}, BanditOptions("gain", rate=0.1), "bandit"),
         ({"form": "hedge", "queries": 90}, BanditOptions("hedge", queries=90), "bandit"),
         ({"choice": "exhaustive", "mixing": 0.1}, BanditOptions(mixing=0.1), "exhaustive"),
     ],
@@ -158,7 +158,7 @@ def test_under_queried_only_the_asked_value_is_needed(client: TestClient) -> Non
 def test_all_that_is_wrong_is_told(client: TestClient) -> None:
     bad = {
         "name": "", "labels": ["a", "a", ""], "updates": "some", "choice": [], "form": "exp", "rate": 0, "queries": 0,
-        "mixing": "x", "floor": None, "prior": [1], "seed": -1, "zz": 1,
+        "mixing": "x", "floor": "y", "prior": [1], "seed": -1, "zz": 1,
         "features": [
             {"name": "x", "thresholds": [2, 1]}, {"name": "x", "sample": [1, 1]}, {"name": 7, "thresholds": ["a", 1]},
             {"name": "y"}, {"name": "z", "sample": [1, 2], "n_thresholds": 0}, 5,

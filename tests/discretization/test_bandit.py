@@ -30,7 +30,8 @@ def test_rates(options: BanditOptions, n: int, rate: float) -> None:
 
 def test_mixing() -> None:
     assert BanditOptions().mixing_at(5, 0.1) == 1e-6
-    assert BanditOptions("gain", floor=0.0).mixing_at(5, 0.1) == 0.0
+    assert BanditOptions("gain").mixing_at(5, 0.1) == 0.0  # as published
+    assert BanditOptions("gain", floor=1e-6).mixing_at(5, 0.1) == BanditOptions("loss").mixing_at(5, 0.1) == 1e-6
     assert BanditOptions("mixed").mixing_at(5, 0.1) == pytest.approx(0.5)
     assert BanditOptions("mixed").mixing_at(5, 0.5) == 1.0
     assert BanditOptions("gain", mixing=0.2).mixing_at(5, 0.5) == 0.2

@@ -79,7 +79,7 @@ class Naive:
 @pytest.mark.parametrize("updates", ["queried", "shared"])
 def test_both_forms_are_their_definitions(updates: Updates) -> None:
     """400 cases: what is queried, what is predicted, all scores and all counts."""
-    bandit = BanditOptions("gain", rate=0.05, floor=0.0)
+    bandit = BanditOptions("gain", rate=0.05)
     learner = CutLearner(FEATURES, ["well", "ill"], CutOptions(updates, bandit=bandit, seed=3))
     naive, rng = Naive(updates, 0.05, 3), np.random.default_rng(1)
     for _ in range(400):

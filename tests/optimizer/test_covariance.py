@@ -67,13 +67,16 @@ def test_pipelines_without_a_common_subspace_are_uncorrelated() -> None:
         x = coordinates(points, labels == m, encoding.owner, parameters)
         ungated += float(parameters.correlate(squared_distances(x, x))[0, 1])
     assert ungated == pytest.approx(3.5, rel=1e-12)
+    shared = covariance(encoding, pair, labels, replace(parameters, gated=False))
+    np.testing.assert_allclose(5.0 * shared, [[5.0, 3.5], [3.5, 5.0]], rtol=1e-12)
 
 
+@pytest.mark.parametrize("gated", [True, False])
 @pytest.mark.parametrize("correlation", CORRELATIONS)
-def test_the_kernel_is_positive_semi_definite_under_every_decomposition(correlation: str) -> None:
+def test_the_kernel_is_positive_semi_definite_under_every_decomposition(correlation: str, gated: bool) -> None:
     encoding = Encoding(toy_space(((1,), (2,), (1, 0), (0,))))
     configurations = draw(encoding.space, 25, np.random.default_rng(0))
-    parameters = KernelParameters(1.0, 0.7, 0.1, 0.75, correlation)
+    parameters = KernelParameters(1.0, 0.7, 0.1, 0.75, correlation, gated=gated)
     for z in product(range(3), repeat=5):
         K = covariance(encoding, configurations, np.array(z), parameters)
         assert np.linalg.eigvalsh(K).min() > -1e-12
@@ -93,19 +96,33 @@ def shared_effects(configurations: list[Configuration], effects: np.ndarray) -> 
     )
 
 
+@pytest.mark.parametrize("correlation", CORRELATIONS)
+def test_the_slope_of_a_correlation_is_its_derivative(correlation: str) -> None:
+    parameters = KernelParameters(1.0, 0.5, 0.1, 0.75, correlation)
+    r2 = np.array([1e-4, 0.02, 0.3, 1.0, 7.0])
+    difference = (parameters.correlate(r2 + 1e-7) - parameters.correlate(r2 - 1e-7)) / 2e-7
+    np.testing.assert_allclose(parameters.slope(r2), difference, rtol=1e-5)
+
+
+@pytest.mark.parametrize("gated", [True, False], ids=["gated", "ungated"])
 @pytest.mark.parametrize("effects", [False, True], ids=["source", "effects"])
 @pytest.mark.parametrize("correlation", CORRELATIONS)
-def test_gpytorch_and_numpy_hold_the_same_kernel(correlation: str, effects: bool) -> None:
+def test_gpytorch_and_numpy_hold_the_same_kernel(correlation: str, effects: bool, gated: bool) -> None:
     rng = np.random.default_rng(1)
     encoding = Encoding(toy_space(((0, 1), (2, 0, 3), (1, 4, 2), (0, 0))))
     configurations = draw(encoding.space, 40, rng)
     for _ in range(5):
         labels = rng.integers(0, 4, encoding.n_algorithms)
         parameters = KernelParameters(
-            *rng.uniform(0.2, 3.0, 2), noise=0.1, similarity=float(rng.uniform(0.1, 0.9)), correlation=correlation
+            *rng.uniform(0.2, 3.0, 2),
+            noise=0.1,
+            similarity=float(rng.uniform(0.1, 0.9)),
+            correlation=correlation,
+            gated=gated,
         )
         stages = np.array([STAGES.index(a.stage) for a in encoding.algorithms]) if effects else None
-        kernel = GatedAdditiveKernel(labels, encoding.owner, parameters.similarity, correlation, stages)
+        ungated = None if gated else int(labels.max()) + 1
+        kernel = GatedAdditiveKernel(labels, encoding.owner, parameters.similarity, correlation, stages, ungated)
         kernel.initialize(
             raw_variance=torch.tensor(np.log(parameters.variance)), raw_length=torch.tensor(np.log(parameters.length))
         )

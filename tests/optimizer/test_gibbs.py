@@ -36,8 +36,10 @@ def enumerate_posterior(
     for z in product(range(prior.subspaces), repeat=encoding.n_algorithms):
         labels = np.array(z)
         surrogate = Surrogate(points, y, labels, prior.subspaces, owner=encoding.owner, parameters=parameters)
-        score = surrogate.log_likelihood + log_prior(
-            np.bincount(labels, minlength=prior.subspaces), prior.concentration
+        groups = np.zeros(len(labels), dtype=int) if prior.groups is None else prior.groups
+        score = surrogate.log_likelihood + sum(
+            log_prior(np.bincount(labels[groups == g], minlength=prior.subspaces), prior.concentration)
+            for g in np.unique(groups)
         )
         if prior.homes is not None:
             score += prior.strength * sum(z[a] == home for a, home in enumerate(prior.homes))
@@ -49,6 +51,8 @@ def enumerate_posterior(
 
 WITH_EFFECTS = replace(PARAMETERS, effects=(0.1, 0.2, 0.3, 0.3, 0.05))
 AT_HOME = DecompositionPrior(3, 1.0, np.array([0, 1, 2, 2, 0]), 1.0)
+BY_STAGE = DecompositionPrior(2, 0.3, groups=np.array([0, 1, 2, 2, 3]))
+UNGATED = replace(PARAMETERS, gated=False)
 
 
 @pytest.mark.parametrize(
@@ -57,8 +61,10 @@ AT_HOME = DecompositionPrior(3, 1.0, np.array([0, 1, 2, 2, 0]), 1.0)
         (DecompositionPrior(2, 1.0), PARAMETERS, 0),
         (DecompositionPrior(3, 0.4), PARAMETERS, 2),
         (AT_HOME, WITH_EFFECTS, 2),
+        (BY_STAGE, PARAMETERS, 1),
+        (DecompositionPrior(2, 1.0), UNGATED, 0),
     ],
-    ids=["M = 2", "M = 3", "families and effects"],
+    ids=["M = 2", "M = 3", "families and effects", "counts by stage", "ungated"],
 )
 def test_partitions_of_6000_sweeps_follow_the_exact_posterior(
     prior: DecompositionPrior, parameters: KernelParameters, seed: int
@@ -83,9 +89,10 @@ def test_partitions_of_6000_sweeps_follow_the_exact_posterior(
     assert chain.best_log_posterior == pytest.approx(best_score, abs=1e-8)
 
 
+@pytest.mark.parametrize("gated", [True, False], ids=["gated", "ungated"])
 @pytest.mark.parametrize("effects", [(), tuple(np.linspace(0.0, 0.4, 10).tolist())], ids=["source", "effects"])
-def test_conditionals_equal_the_surrogates_likelihood_along_a_chain(effects: tuple[float, ...]) -> None:
-    parameters = replace(PARAMETERS, effects=effects)
+def test_conditionals_equal_the_surrogates_likelihood_along_a_chain(effects: tuple[float, ...], gated: bool) -> None:
+    parameters = replace(PARAMETERS, effects=effects, gated=gated)
     rng = np.random.default_rng(3)
     encoding = Encoding(toy_space(((0, 1), (2, 0, 3), (1, 4, 2), (0, 0))))
     points = encoding.encode(draw(encoding.space, 35, rng))
@@ -132,3 +139,18 @@ def test_where_the_data_say_nothing_the_chain_draws_from_the_prior() -> None:
         together[sweep] = chain.labels[0] == chain.labels[4]
     # Four standard errors over 2,500 sweeps whose effective number is at least a third of that.
     assert together.mean() == pytest.approx(2.0 / 4.0, abs=0.07)
+
+
+def test_counts_of_a_stage_are_its_own() -> None:
+    """Weights of eq. 8 as printed: algorithms of other stages draw none; the prior sums to 1 over all labels."""
+    prior = DecompositionPrior(2, 0.5, groups=np.array([0, 0, 1, 1, 1]))
+    labels = np.array([0, 1, 1, 1, 0])
+    assert prior.sizes(labels).tolist() == [[1, 1], [1, 2]]
+    np.testing.assert_allclose(prior.log_weights(2, np.array([1, 1])), np.log([1.5, 1.5]))
+    everything = [np.exp(prior.log_density(np.array(z))) for z in product(range(2), repeat=5)]
+    assert sum(everything) == pytest.approx(1.0)
+    rng = np.random.default_rng(6)
+    draws = np.array([prior.draw(5, rng) for _ in range(8000)])
+    # Within a group (gamma + 1) / (M gamma + 1) = .75; of two groups 1/2. Four standard errors are .02.
+    assert (draws[:, 2] == draws[:, 3]).mean() == pytest.approx(0.75, abs=0.02)
+    assert (draws[:, 0] == draws[:, 3]).mean() == pytest.approx(0.5, abs=0.023)

@@ -46,7 +46,8 @@ class StreamOptions:
         Largest norm of the weights of `ofs`, above 0 and below `LARGEST_STEP`. The published 0.1 lets every exploring
         round erase the past; 3.16 is somewhat better.
     truncate : bool
-        Whether `epsilon_greedy` keeps its M largest weights only, as published.
+        Whether `epsilon_greedy` keeps its M largest weights only, as algorithm 4 is printed; the source's text calls
+        them all kept.
     prior : (float, float)
         Of every feature's mean reward under `thompson`: of a Beta law, both above 0, or mean and standard deviation of
         a normal one.
@@ -66,7 +67,7 @@ class StreamOptions:
     step: float = 0.2
     epsilon: float = 0.2
     cap: float = 0.1
-    truncate: bool = False
+    truncate: bool = True
     prior: tuple[float, float] = (1.0, 1.0)
     likelihood: Likelihood = "bernoulli"
     noise: float = 0.5

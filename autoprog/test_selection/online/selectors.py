@@ -130,12 +130,14 @@ class GaussianThompsonSelector(ThompsonSelector):
 
     Parameters
     ----------
-    n_features, subset_size, constraint
+    n_features, subset_size : int
         As of `ThompsonSelector`.
     prior : (float, float)
         m and s; s above 0.
     noise : float
         sigma, above 0.
+    constraint : callable or None
+        As of `ThompsonSelector`.
     """
 
     def __init__(
