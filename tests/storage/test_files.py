@@ -11,7 +11,7 @@ from pathlib import Path
 import fsspec
 import pytest
 
-from autoprog.errors import ArtifactError
+from autoprog.errors import ArtifactError, StorageFullError
 from autoprog.storage.files import Files, StoredFile
 
 CONTENT = b"303 patients"
@@ -158,7 +158,7 @@ def test_a_write_that_breaks_off_leaves_what_was_there(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(os, "fsync", full)
     for content in (CONTENT, b"another model"):
-        with pytest.raises(OSError, match="no space"):
+        with pytest.raises(StorageFullError, match="no space"):
             files.put("models", content)
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [SHA256]
     assert files.get("models", SHA256) == CONTENT
