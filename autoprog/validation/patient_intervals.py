@@ -60,8 +60,8 @@ WIDENING = 1.7
 LACK_OF_FIT = 0.1
 """tau^2, of the log odds."""
 
-TESTED_COVERAGE = "on simulated cohorts of 200 to 2,000 patients it held the true risk of XX of 100 others"
-"""What the benchmark of coverage found; see `docs/benchmarks.md`."""
+TESTED_COVERAGE = "on simulated cohorts it held the true risks of 88 to 93 in 100 patients, by the kind of ensemble"
+"""What `benchmarks/ensembles equivalence` found; see `docs/benchmarks.md`."""
 
 _Floats = NDArray[np.float64]
 
