@@ -11,8 +11,8 @@ refits    = 1.25 max(sum t / S, max t)  over the best evaluations, which are the
                                         all patients are 5/4 of a training fold's
 correction = 5e-9 B n (N + 50)          twice as much where more than the ranking counts
              (2e-6 + 1.5e-7 N) B n      of event times, 1e-5 B n more where more than the ranking counts
-intervals = .5 + 20 sum t / S          of the same evaluations, at most a tenth of the budget; 0 where that is too
-                                        little for the fewest refits of the quickest quarter
+intervals = .5 + 20 sum t / S          of the same evaluations, at most a tenth of the budget, but the fewest refits of
+                                        the quickest quarter; 0 where these take more than a sixth
 
 Seconds of this process are multiplied by the pace of the evaluations, seconds of the clock for one that is computed:
 on a machine with other work everything takes as many times longer.
@@ -40,8 +40,9 @@ _REST_S, _REST_S_PATIENT = 2.0, 5e-5
 _EVENT_REST_S_PATIENT = 2e-4
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
 _EVENT_RANKING_S, _EVENT_RANKING_S_EACH, _EVENT_WHOLE_S = 2e-6, 1.5e-7, 1e-5
-# Of the budget: what evaluations give way for, and what intervals may take of time that is left over.
-_INTERVALS_KEPT, _VALIDATION_MOST = 1 / 10, 1 / 3
+# Of the budget: what evaluations give way for, the same for the fewest refits that serve, and what intervals may take of
+# time that is left over.
+_INTERVALS_KEPT, _INTERVALS_AT_LEAST, _VALIDATION_MOST = 1 / 10, 1 / 6, 1 / 3
 # And what one configuration may take on all patients, of all slots together; or on a sample how often what the simple
 # pipeline does, whose seconds are mostly those that every evaluation takes.
 _DEAREST, _TIMES_SIMPLE = 0.1, 3.0
@@ -272,7 +273,9 @@ class Clock:
         whole, most = sum(refits_s) / self._slots, _INTERVALS_KEPT * self._budget_s - _LEARNING_S
         # The dearest may be left out.
         least = LEAST_REFITS * sum(sorted(refits_s)[: -(-len(refits_s) // 4)]) / self._slots
-        return 0.0 if least > most else _LEARNING_S + min(MOST_REFITS * whole, most)
+        if least > _INTERVALS_AT_LEAST * self._budget_s:
+            return 0.0
+        return _LEARNING_S + max(least, min(MOST_REFITS * whole, most))
 
 
 def posterior_s(n_evaluations: int) -> float:
