@@ -40,8 +40,8 @@ _REST_S, _REST_S_PATIENT = 2.0, 5e-5
 _EVENT_REST_S_PATIENT = 2e-4
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
 _EVENT_RANKING_S, _EVENT_RANKING_S_EACH, _EVENT_WHOLE_S = 2e-6, 1.5e-7, 1e-5
-# Of the budget: what evaluations give way for, the same for the fewest refits that serve, and what intervals may take of
-# time that is left over.
+# Of the budget: what evaluations give way for, the same for the fewest refits that serve, and what intervals may take
+# of time that is left over.
 _INTERVALS_KEPT, _INTERVALS_AT_LEAST, _VALIDATION_MOST = 1 / 10, 1 / 6, 1 / 3
 # And what one configuration may take on all patients, of all slots together; or on a sample how often what the simple
 # pipeline does, whose seconds are mostly those that every evaluation takes.

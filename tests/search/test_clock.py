@@ -84,7 +84,7 @@ def test_intervals_take_what_is_left_but_no_more_than_a_third_of_the_budget() ->
 
 
 def test_time_is_kept_for_refits_that_can_be_paid_for() -> None:
-    """Twenty of both, 0.25 s each, on two slots are 5 s, half a second to learn from them; five of 40 s too many.
+    """Twenty of both, 0.25 s each, on two slots are 5 s, half a second to learn from them; five of 44 s are too many for a sixth.
 
     The correction is computed while the slots refit.
     """
@@ -92,9 +92,9 @@ def test_time_is_kept_for_refits_that_can_be_paid_for() -> None:
     correction = 5e-9 * 500 * 300 * (2 + 50)
     posterior, rest = 0.5 + 0.012 * 2, 2.0 + 5e-5 * 300
     cheap.expect(history(1.0, 1.0))
-    dear.expect(history(160.0, 160.0))
+    dear.expect(history(176.0, 176.0))
     assert cheap._delivery_s == pytest.approx(1.3 * (posterior + rest) + 5.5)
-    assert dear._delivery_s == pytest.approx(1.3 * (40 + rest) + correction)
+    assert dear._delivery_s == pytest.approx(1.3 * (44 + rest) + correction)
 
 
 def test_a_correction_ends_when_what_is_left_is_needed_for_the_rest() -> None:
