@@ -84,7 +84,7 @@ def test_intervals_take_what_is_left_but_no_more_than_a_third_of_the_budget() ->
 
 
 def test_time_is_kept_for_refits_that_can_be_paid_for() -> None:
-    """Twenty of both, 0.25 s each, on two slots are 5 s, half a second to learn from them; five of 44 s are too many for a sixth.
+    """Twenty of both, 0.25 s each, take two slots 5 s, and half a second to learn from; five of 44 s are too much.
 
     The correction is computed while the slots refit.
     """
