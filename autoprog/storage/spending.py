@@ -6,7 +6,7 @@ the runner had: neither the time in which nobody works on a search counts, nor a
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from autoprog.storage.tables import SearchRow
 
@@ -14,8 +14,10 @@ from autoprog.storage.tables import SearchRow
 _START_S = 60.0
 
 
-def begin(search: SearchRow, now: datetime) -> None:
-    """Count from now on: a runner has claimed the search; of one that had begun before, what it took to start too."""
+def begin(search: SearchRow, lease_s: float) -> None:
+    """Count from the claim by which the lease has just begun; and add what starting took."""
+    assert search.lease_until is not None  # noqa: S101  it is claimed
+    now = search.lease_until - timedelta(seconds=lease_s)
     if search.token == 1 and search.heard_at is not None:
         search.spent_s += _within((now - search.heard_at).total_seconds(), _START_S)
     search.heard_at = now

@@ -63,7 +63,7 @@ class DatabaseStore:
         with self._database.session() as session:
             taken = take_next(session, SearchRow, runner_id, lease_s, most_running=self._most_running)
             if taken is not None:
-                begin(session.get_one(SearchRow, taken.id), database_now(session))
+                begin(session.get_one(SearchRow, taken.id), lease_s)
         return None if taken is None else Claim(taken.id, taken.token, taken.losses)
 
     def heartbeat(self, claim: Claim, lease_s: float) -> bool:
