@@ -15,7 +15,7 @@ _START_S = 60.0
 
 
 def begin(search: SearchRow, lease_s: float) -> None:
-    """Count from the claim by which the lease has just begun; and add what starting took."""
+    """Count from the claim by which the lease has just begun, and add what starting took."""
     assert search.lease_until is not None  # noqa: S101  it is claimed
     now = search.lease_until - timedelta(seconds=lease_s)
     if search.token == 1 and search.heard_at is not None:
