@@ -5,7 +5,7 @@
     python benchmarks/ensembles events --data FOLDER         twelve cohorts with event times, the same
     python benchmarks/ensembles ablation --data FOLDER       what the parts of a search are worth, 16 cohorts, 20 s
     python benchmarks/ensembles coverage                     200 simulated cohorts, searches of 10 s
-    python benchmarks/ensembles equivalence                  40 others: intervals beside plain bootstrap intervals
+    python benchmarks/ensembles equivalence                  60 others: intervals beside plain bootstrap intervals
 
 All can be killed and started again: what is done is not done anew. `--slice N` makes a small part of short searches,
 apart from the rest: what CI runs.
@@ -88,12 +88,19 @@ def _figures(arguments: argparse.Namespace) -> None:
     part = "slice-" if arguments.slice else ""
     outer = arguments.shards / f"{part}outer"
     coverage, equivalence = (arguments.shards / f"{part}{name}.jsonl" for name in ("coverage", "equivalence"))
+    rows = read(equivalence)
+    before, afterwards = (
+        [row for row in rows if (row["number"] < _equivalence.CHOSEN_BY) is early] for early in (True, False)
+    )
     document: dict[str, Any] = {
         "outer": outer_figures(_outer.read(outer)),
         "events": _events.event_figures(read(arguments.shards / f"{part}events.jsonl")),
         "ablation": _ablation.ablation_figures(read(arguments.shards / f"{part}ablation.jsonl")),
         "coverage": coverage_figures(read(coverage)),
-        "equivalence": _equivalence.equivalence_figures(read(equivalence)),
+        "equivalence": {
+            "chosen_by": _equivalence.equivalence_figures(before),
+            "drawn_afterwards": _equivalence.equivalence_figures(afterwards),
+        },
         "versions": {name: version(name) for name in ("autoprog", "lightgbm", "numpy", "scikit-learn")},
     }
     print(json.dumps(document, indent=2))
