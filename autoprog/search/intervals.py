@@ -188,7 +188,7 @@ class Refits(NamedTuple):
 
 
 def complete_refits(kept: NDArray[np.float64], found: Mapping[tuple[int, int], NDArray[np.floating]]) -> Refits:
-    """The samples to which every member was fitted, leaving members out that most samples lack.
+    """The samples to which every member was fitted, without the members that too many samples lack.
 
     Parameters
     ----------
@@ -200,17 +200,16 @@ def complete_refits(kept: NDArray[np.float64], found: Mapping[tuple[int, int], N
     Returns
     -------
     Refits
-        With as many members as lets at least half of the samples count; none where they hold less than a fifth of the
-        weight.
+        Of the members that were fitted to half of the samples, and to `LEAST_REFITS` where there are as many: so the last
+        sample counts by those that the time sufficed for. None where they hold less than a fifth of the weight.
     """
     samples = sorted({b for b, _ in found})
-    members = set(np.flatnonzero(kept).tolist())
     ended = Counter(k for _, k in found)
-    members = {k for k in members if 2 * ended[k] >= len(samples)}
-    left = np.where(np.isin(np.arange(len(kept)), sorted(members)), kept, 0.0)
+    least = max(len(samples) / 2, min(LEAST_REFITS, len(samples)))
+    order = [k for k in np.flatnonzero(kept).tolist() if ended[k] >= least]
+    left = np.where(np.isin(np.arange(len(kept)), order), kept, 0.0)
     if left.sum() < _LEAST_WEIGHT:
         return Refits(left, [])
-    order = sorted(members)
     whole = [np.array([found[b, k] for k in order]) for b in samples if all((b, k) in found for k in order)]
     return Refits(left, whole)
 

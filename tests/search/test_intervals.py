@@ -82,6 +82,15 @@ def test_a_member_that_most_samples_lack_is_left_out() -> None:
     assert complete_refits(w, {}).risks == []
 
 
+def test_the_last_sample_counts_by_the_members_that_the_time_sufficed_for() -> None:
+    w = np.array([0.5, 0.3, 0.2])
+    risks = {(b, k): np.full(3, k) for b in range(LEAST_REFITS) for k in range(3)}
+    del risks[LEAST_REFITS - 1, 2]
+    found = complete_refits(w, risks)
+    assert found.kept.tolist() == [0.5, 0.3, 0.0]
+    assert len(found.risks) == LEAST_REFITS
+
+
 def test_a_search_tells_intervals_and_how_they_were_estimated(bench: Bench) -> None:
     search_id = bench.queue(**SETTINGS)
     assert bench.runner(InlineDispatcher()).run_one()
