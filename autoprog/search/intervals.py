@@ -200,7 +200,7 @@ def complete_refits(kept: NDArray[np.float64], found: Mapping[tuple[int, int], N
     Returns
     -------
     Refits
-        Of the members that were fitted to half of the samples, and to `LEAST_REFITS` where there are as many: so the last
+        Of the members that were fitted to half of the samples, and to `LEAST_REFITS` where there are as many: the last
         sample counts by those that the time sufficed for. None where they hold less than a fifth of the weight.
     """
     samples = sorted({b for b, _ in found})
