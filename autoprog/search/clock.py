@@ -18,8 +18,8 @@ Seconds of this process are multiplied by the pace of the evaluations, seconds o
 on a machine with other work everything takes as many times longer.
 
 What this process computes, the posterior and the correction, it computes while the slots refit. Intervals take at most
-a third of the budget, whatever is left. Neither has a margin: a correction that takes longer than expected ends with
-the resamples that it has made, and so do the intervals with their refits.
+a third of the budget, whatever is left. The correction has no margin: one that takes longer than expected ends with
+the resamples that it has made.
 """
 
 from __future__ import annotations

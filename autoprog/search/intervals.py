@@ -46,6 +46,8 @@ from autoprog.validation import (
 _MOST_PATIENTS = 2_000
 _PATIENTS_STREAM = 2**31 + 1
 
+# A fit to a sample takes longer than a fold's did, as it is sent to its process and back.
+_MARGIN = 1.3
 # Members that take too long are left out of the refits, but no more than hold this share of the weight.
 _LEAST_WEIGHT = 0.2
 
@@ -132,7 +134,7 @@ def estimate_intervals(
     kept, number = affordable_refits(
         np.array([m.weight for m in delivered.ensemble.members]),
         np.array([seconds[m.number] for m in delivered.ensemble.members]),
-        available * clock.slots,
+        available * clock.slots / _MARGIN,
         clock.most_refits,
     )
     rows = _asked(delivered)

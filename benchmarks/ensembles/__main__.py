@@ -5,6 +5,7 @@
     python benchmarks/ensembles events --data FOLDER         twelve cohorts with event times, the same
     python benchmarks/ensembles ablation --data FOLDER       what the parts of a search are worth, 16 cohorts, 20 s
     python benchmarks/ensembles coverage                     200 simulated cohorts, searches of 10 s
+    python benchmarks/ensembles patients                     20 of these, 9 with event times, searches of 30 s
     python benchmarks/ensembles equivalence                  60 others: intervals beside plain bootstrap intervals
 
 All can be killed and started again: what is done is not done anew. `--slice N` makes a small part of short searches,
@@ -69,6 +70,18 @@ def _coverage(arguments: argparse.Namespace) -> None:
         run(arguments.shards / "coverage.jsonl", range(COHORTS), TIME_S, arguments.slots)
 
 
+def _patients(arguments: argparse.Namespace) -> None:
+    from _coverage import EVENT_COHORTS, PATIENT_COHORTS, PATIENT_TIME_S, run  # noqa: PLC0415  learning libraries
+
+    if arguments.slice:
+        path = arguments.shards / "slice-coverage-events.jsonl"
+        run(path, range(arguments.slice), _SLICE_TIME_S, arguments.slots, event_times=True)
+    else:
+        run(arguments.shards / "coverage-30.jsonl", range(PATIENT_COHORTS), PATIENT_TIME_S, arguments.slots)
+        path = arguments.shards / "coverage-events-30.jsonl"
+        run(path, range(EVENT_COHORTS), PATIENT_TIME_S, arguments.slots, event_times=True)
+
+
 def _equivalence(arguments: argparse.Namespace) -> None:
     from _equivalence import COHORTS, run  # noqa: PLC0415  learning libraries
 
@@ -81,7 +94,7 @@ def _figures(arguments: argparse.Namespace) -> None:
     import _equivalence  # noqa: PLC0415
     import _events  # noqa: PLC0415
     import _outer  # noqa: PLC0415
-    from _coverage_figures import coverage_figures  # noqa: PLC0415
+    from _coverage_figures import coverage_figures, withheld_figures  # noqa: PLC0415
     from _lines import read  # noqa: PLC0415
     from _outer_figures import outer_figures  # noqa: PLC0415
 
@@ -97,6 +110,10 @@ def _figures(arguments: argparse.Namespace) -> None:
         "events": _events.event_figures(read(arguments.shards / f"{part}events.jsonl")),
         "ablation": _ablation.ablation_figures(read(arguments.shards / f"{part}ablation.jsonl")),
         "coverage": coverage_figures(read(coverage)),
+        "patients": {
+            name: withheld_figures(read(arguments.shards / f"{file}.jsonl"))
+            for name, file in (("binary", "coverage-30"), ("event_times", "coverage-events-30"))
+        },
         "equivalence": {
             "chosen_by": _equivalence.equivalence_figures(before),
             "drawn_afterwards": _equivalence.equivalence_figures(afterwards),
@@ -125,12 +142,14 @@ def _parser() -> argparse.ArgumentParser:
     coverage.set_defaults(run=_coverage)
     for command in (outer, events, ablation, coverage):
         command.add_argument("--slots", type=int, default=2, help="fits at once")
+    patients = commands.add_parser("patients", help="intervals of patients' risks, by what is withheld of them")
+    patients.set_defaults(run=_patients)
     equivalence = commands.add_parser("equivalence", help="intervals beside plain bootstrap intervals")
     equivalence.set_defaults(run=_equivalence)
     parser.set_defaults(run=_figures)
     figures = commands.add_parser("figures", help="print the figures, as without a command")
     figures.set_defaults(run=_figures)
-    for command in (parser, outer, events, ablation, coverage, equivalence, figures):
+    for command in (parser, outer, events, ablation, coverage, patients, equivalence, figures):
         command.add_argument("--shards", type=Path, default=_SHARDS, help="folder of what is done")
         command.add_argument("--slice", type=int, default=0, metavar="N", help="only so many shards, of short searches")
     return parser

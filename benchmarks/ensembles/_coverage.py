@@ -27,7 +27,9 @@ from sklearn.metrics import roc_auc_score
 from autoprog.cohort import TimeToEvent
 from autoprog.model import PrognosticModel
 
-COHORTS, EVENT_COHORTS, TIME_S = 200, 40, 10.0
+COHORTS, TIME_S = 200, 10.0
+# Of the intervals of patients' risks, which need longer searches.
+PATIENT_COHORTS, EVENT_COHORTS, PATIENT_TIME_S = 20, 9, 30.0
 TRUTH_PATIENTS, INTERVAL_PATIENTS = 100_000, 2_000
 WITHHELD, WITHHELD_PATIENTS = (1, 2, 3, 5, 9), 500
 

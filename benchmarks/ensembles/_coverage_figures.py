@@ -28,6 +28,14 @@ def coverage_figures(rows: list[_Row]) -> dict[str, Any]:
     }
 
 
+def withheld_figures(rows: list[_Row]) -> dict[str, Any]:
+    """Cohorts with intervals, and by how many values were withheld the mean share covered and the mean width."""
+    told = [r["withheld"] for r in rows if r["covered"] is not None]
+    means = np.mean(told, axis=0) if told else np.empty((0, 3))
+    by_number = {str(int(k)): {"covered": _rounded(c), "width": _rounded(w)} for k, c, w in means}
+    return {"cohorts": len(rows), "with_intervals": len(told), "by_withheld": by_number}
+
+
 def _by(rows: list[_Row], key: str) -> dict[str, Any]:
     found = {}
     for value in sorted({r[key] for r in rows}):
