@@ -60,9 +60,7 @@ WIDENING = 1.7
 LACK_OF_FIT = 0.1
 """tau^2, of the log odds."""
 
-TESTED_COVERAGE = (
-    "on simulated cohorts 87 to 93 in 100 of such intervals held the true risk, depending on the kind of ensemble"
-)
+TESTED_COVERAGE = "on simulated cohorts 87 to 95 in 100 of such intervals held the true risk"
 """What `benchmarks/ensembles equivalence` found; see `docs/benchmarks.md`."""
 
 _Floats = NDArray[np.float64]
