@@ -140,10 +140,10 @@ def _parser() -> argparse.ArgumentParser:
     ablation.set_defaults(run=_ablation)
     coverage = commands.add_parser("coverage", help="simulated cohorts")
     coverage.set_defaults(run=_coverage)
-    for command in (outer, events, ablation, coverage, patients):
-        command.add_argument("--slots", type=int, default=2, help="fits at once")
     patients = commands.add_parser("patients", help="intervals of patients' risks, by what is withheld of them")
     patients.set_defaults(run=_patients)
+    for command in (outer, events, ablation, coverage, patients):
+        command.add_argument("--slots", type=int, default=2, help="fits at once")
     equivalence = commands.add_parser("equivalence", help="intervals beside plain bootstrap intervals")
     equivalence.set_defaults(run=_equivalence)
     parser.set_defaults(run=_figures)
