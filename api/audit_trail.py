@@ -13,7 +13,7 @@ from autoprog.errors import StoreUnavailableError
 from autoprog.storage.database import Database
 from autoprog.storage.repositories import AuditEvent, AuditRepository
 
-# Of a database that cannot be used: so many events are kept for it, and so long it is left alone.
+# While the database is unavailable: most events kept in memory, and seconds between attempts to write them.
 _MOST_LATE, _PAUSE_S = 10_000, 2.0
 _log = structlog.get_logger("audit")
 

@@ -45,7 +45,7 @@ class Principal:
 
 
 _USE_NOTED = timedelta(hours=1)
-"""How exactly it is known when a key was last used: that costs a write."""
+"""Resolution of a key's time of last use, which costs a write."""
 
 _bearer = HTTPBearer(auto_error=False, description="made by `autoprog keys create`; a local server needs none")
 
@@ -107,7 +107,7 @@ def _principal(context: Context, credentials: HTTPAuthorizationCredentials | Non
     if key is None:
         raise UnauthorizedError("the key is unknown or has ended")
     if key.used_at is None or datetime.now(UTC) - key.used_at > _USE_NOTED:
-        # Who only reads must not fail where nothing can be written.
+        # A request that only reads must not fail because the database is read-only.
         with suppress(StoreUnavailableError), context.database.session() as session:
             KeyRepository(session).note_use(key.id)
     return Principal(key.owner_id, frozenset(key.scopes), key.id)

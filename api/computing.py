@@ -1,4 +1,4 @@
-"""What a route asks for that computes: a turn."""
+"""Dependency of routes that compute: it waits for a turn."""
 
 from __future__ import annotations
 

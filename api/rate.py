@@ -1,4 +1,4 @@
-"""How often something may be done: so many times a minute, all of them at once or one after the other."""
+"""Rate limits: at most so many requests a minute, in bursts or spread out."""
 
 from __future__ import annotations
 

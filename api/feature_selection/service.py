@@ -127,7 +127,7 @@ def _options(request: StreamRequest, faults: list[Fault]) -> StreamOptions:
 
 
 def _family(request: StreamRequest, faults: list[Fault]) -> Family | None:
-    """What restricts the subsets; None for nothing. What cannot be is put down as a fault."""
+    """The family of allowed subsets, or None for all; adds a fault for each invalid entry."""
     given = {name: getattr(request, name) for name in ("groups", "subsets", "budget", "trade_off")}
     if all(value is None for value in given.values()):
         return None

@@ -120,9 +120,9 @@ class CalibrationDocument(BaseModel):
 
 
 class InstabilityDocument(BaseModel):
-    """How much the risks depend on who happened to be in the cohort: the ensemble, fitted to bootstrap samples.
+    """Instability: how far the risks move when the ensemble is refitted to bootstrap samples.
 
-    The same members with the same weights: the search and the choice of the ensemble are not repeated.
+    The refits keep the members and their weights. They repeat neither the search nor the choice of the ensemble.
     """
 
     n_refits: int

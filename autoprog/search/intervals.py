@@ -332,8 +332,8 @@ def _method(delivered: Delivered, n_refits: int, kept: NDArray[np.float64]) -> s
     if (n_kept := np.count_nonzero(kept)) < len(members):
         which = f" ({n_kept} of {len(members)} members, {kept.sum():.0%} of the weight, as the others take too long)"
     return (
-        f"spread of {n_refits} refits of the ensemble{which} to bootstrap samples of {sample}, learnt as a function of "
-        "the risk, the members' disagreement and how unusual the patient is; with the uncertainty of the "
-        "recalibration, and widened for what no refit shows (the learners' bias, the choice of the members); "
+        f"spread of {n_refits} refits of the ensemble{which} to bootstrap samples of {sample}, predicted from the "
+        "risk, the members' disagreement and how unusual the patient is; includes the uncertainty of the "
+        "recalibration, and is widened for the learners' bias and the choice of the members, which refits do not show; "
         f"{TESTED_COVERAGE}"
     )

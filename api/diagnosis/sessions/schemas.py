@@ -53,7 +53,7 @@ class NextQueryDocument(BaseModel):
 
 
 class BatchDocument(BaseModel):
-    """What to ask at once, before any of it is answered."""
+    """Questions to ask together, before any of them is answered."""
 
     queries: list[NextQueryDocument] = Field(description="the next query first; each gain is added to those before it")
     gain: float = Field(description="information that all answers together are expected to give, in bits")

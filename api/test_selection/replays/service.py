@@ -61,7 +61,7 @@ class AskedReplay:
 
     @property
     def seconds(self) -> float:
-        """What it is expected to take of a core."""
+        """Expected processor seconds of a replay."""
         pairs = problem_from_json(self.problem.document).arms.n_pairs
         passes = math.ceil(self.repetitions / _SIDE_BY_SIDE)
         return self.rounds * (_ROUND_S * passes + _PAIR_S * pairs * self.repetitions)
