@@ -11,7 +11,7 @@ refits    = 1.25 max(sum t / S, max t)  over the best evaluations, which are the
                                         all patients are 5/4 of a training fold's
 correction = 5e-9 B n (N + 50)          twice as much where more than the ranking counts
              (2e-6 + 1.5e-7 N) B n      of event times, 1e-5 B n more where more than the ranking counts
-intervals = .5 + 20 sum t / S          of the same evaluations, at most a tenth of the budget, but the fewest refits of
+intervals = .5 + 10 sum t / S          of the same evaluations, at most a tenth of the budget, but the fewest refits of
                                         the quickest quarter; 0 where these take more than a sixth
 
 Seconds of this process are multiplied by the pace of the evaluations, seconds of the clock for one that is computed:
@@ -54,7 +54,7 @@ _LEARNING_S = 0.5
 MOST_FINALISTS = 8
 """Configurations that are evaluated on all patients where a sample was explored, the simple pipeline among them."""
 
-MOST_REFITS = 20
+MOST_REFITS = 10
 """Refits of the ensemble that the intervals of patients' risks are estimated from, where there is time."""
 
 MORE_REFITS = 100

@@ -84,7 +84,7 @@ def test_intervals_take_what_is_left_but_no_more_than_a_third_of_the_budget() ->
 
 
 def test_time_is_kept_for_refits_that_can_be_paid_for() -> None:
-    """Twenty of both, 0.25 s each, take two slots 5 s, and half a second to learn from; five of 44 s are too much.
+    """Ten of both, 0.25 s each, take two slots 2.5 s, and half a second to learn from; five of 44 s are too much.
 
     The correction is computed while the slots refit.
     """
@@ -93,7 +93,7 @@ def test_time_is_kept_for_refits_that_can_be_paid_for() -> None:
     posterior, rest = 0.5 + 0.012 * 2, 2.0 + 5e-5 * 300
     cheap.expect(history(1.0, 1.0))
     dear.expect(history(176.0, 176.0))
-    assert cheap._delivery_s == pytest.approx(1.3 * (posterior + rest) + 5.5)
+    assert cheap._delivery_s == pytest.approx(1.3 * (posterior + rest) + 3.0)
     assert dear._delivery_s == pytest.approx(1.3 * (44 + rest) + correction)
 
 
