@@ -14,7 +14,7 @@ from autoprog.storage.database import Database
 from autoprog.storage.repositories import AuditEvent, AuditRepository
 
 # While the database is unavailable: most events kept in memory, and seconds between attempts to write them.
-_MOST_LATE, _PAUSE_S = 10_000, 2.0
+_MAX_LATE, _PAUSE_S = 10_000, 2.0
 _log = structlog.get_logger("audit")
 
 
@@ -30,7 +30,7 @@ class AuditTrail:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._writing = threading.Lock()
-        self._waiting: deque[AuditEvent] = deque(maxlen=_MOST_LATE)
+        self._waiting: deque[AuditEvent] = deque(maxlen=_MAX_LATE)
         self._again_at = 0.0
 
     def append(self, event: AuditEvent) -> None:

@@ -8,11 +8,11 @@ from typing import Any, Self
 from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, PrivateAttr, ValidationError, model_validator
 
 from api.problems import faults_of_validation
-from api.uploads import rest_of
+from api.uploads import validate_rest
 from autoprog.errors import Fault
 
 
-class Collecting(BaseModel):
+class FaultCollector(BaseModel):
     """A body that is validated as far as it can be: keys that are unknown, or can be spared, become faults.
 
     Whoever takes such a body begins with its `faults`, and does nothing where there are any.
@@ -38,7 +38,7 @@ class Collecting(BaseModel):
         try:
             return handler(given)
         except ValidationError as error:
-            rest = rest_of(handler, given, error)
+            rest = validate_rest(handler, given, error)
             if rest is None:
                 raise
             rest._faults = faults_of_validation(error.errors(include_input=False))  # noqa: SLF001  its own

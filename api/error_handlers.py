@@ -19,9 +19,9 @@ from api.problems import (
     Problem,
     ProblemResponse,
     QueueFullError,
+    build_problem,
     faults_of_validation,
     problem,
-    problem_of,
 )
 from autoprog.errors import AutoprogError, Fault, InvalidInputError, StorageFullError, StoreUnavailableError
 from autoprog.storage.room import full, is_full
@@ -42,7 +42,7 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(AutoprogError)
     def on_autoprog_error(request: Request, error: AutoprogError) -> ProblemResponse:
-        document = problem_of(error, request.url.path)
+        document = build_problem(error, request.url.path)
         if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             log_failure(request.scope, error)
         headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, QueueFullError) else None
@@ -50,17 +50,17 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def on_validation_error(request: Request, error: RequestValidationError) -> ProblemResponse:
-        return ProblemResponse(problem_of(input_error(error), request.url.path))
+        return ProblemResponse(build_problem(input_error(error), request.url.path))
 
     @app.exception_handler(HTTPException)
     def on_http_exception(request: Request, error: HTTPException) -> ProblemResponse:
         headers = dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-            headers["Allow"] = ", ".join(_methods_of(app, request.scope))
+            headers["Allow"] = ", ".join(_allowed_methods(app, request.scope))
         return ProblemResponse(_http_problem(error, request.url.path), headers)
 
 
-def _methods_of(app: FastAPI, scope: Scope) -> list[str]:
+def _allowed_methods(app: FastAPI, scope: Scope) -> list[str]:
     """All methods of a path; the router's own error names those of one of its routes."""
     return [
         method

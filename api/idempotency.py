@@ -17,8 +17,8 @@ from sqlalchemy.orm import Session
 
 from api.auth import Principal, Writer
 from api.dependencies import ContextDependency, get_context
-from api.problems import MEDIA_TYPE, problem_of
-from api.uploads import digest_of
+from api.problems import MEDIA_TYPE, build_problem
+from api.uploads import compute_digest
 from autoprog.errors import ConflictError, Fault, InvalidInputError, StoreUnavailableError
 from autoprog.storage.database import Database
 from autoprog.storage.ids import is_id, new_id
@@ -48,7 +48,7 @@ def answer(status: int, document: BaseModel, **headers: str) -> StoredAnswer:
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class IdempotentRequest:
     """Does the work of a request, unless it was done before.
 
     Attributes
@@ -147,7 +147,7 @@ class Once:
             thread.join()
 
     def _remember_failure(self, error: Exception) -> None:
-        document = problem_of(error, self.path)
+        document = build_problem(error, self.path)
         # A request that was taken for dead has no record any longer, and one that overtook it has its own. Where
         # nothing can be written the key is free when the request is taken for dead.
         with suppress(ConflictError, StoreUnavailableError), self.database.session() as session:
@@ -175,14 +175,16 @@ def _once(
     context: ContextDependency,
     principal: Writer,
     idempotency_key: Annotated[str | None, Header(pattern=_KEY, description=_DESCRIPTION)] = None,
-) -> Once:
+) -> IdempotentRequest:
     path = request.url.path
     fingerprint = getattr(request.state, "fingerprint", _nothing_sent)
-    return Once(context.database, principal.owner_id, f"{request.method} {path}", path, idempotency_key, fingerprint)
+    return IdempotentRequest(
+        context.database, principal.owner_id, f"{request.method} {path}", path, idempotency_key, fingerprint
+    )
 
 
 def _nothing_sent() -> str:
-    return digest_of(None)
+    return compute_digest(None)
 
 
 def _collecting_once(
@@ -192,7 +194,7 @@ def _collecting_once(
     idempotency_key: Annotated[
         str | None, Header(description=_DESCRIPTION, json_schema_extra={"pattern": _KEY})
     ] = None,
-) -> Once:
+) -> IdempotentRequest:
     """For bodies that the service judges: the framework, which has found nothing there, would tell of the key alone."""
     once = _once(request, context, principal, idempotency_key)
     if idempotency_key is None or re.fullmatch(_KEY, idempotency_key):
@@ -201,8 +203,8 @@ def _collecting_once(
     return replace(once, key=None, faults=(fault,))
 
 
-OnceDependency = Annotated[Once, Depends(_once)]
-CollectingOnceDependency = Annotated[Once, Depends(_collecting_once)]
+OnceDependency = Annotated[IdempotentRequest, Depends(_once)]
+CollectingOnceDependency = Annotated[IdempotentRequest, Depends(_collecting_once)]
 
 
 def takes_key(dependant: Dependant) -> bool:

@@ -15,7 +15,7 @@ from fastapi.routing import APIRoute
 from api.auth import admit
 from api.error_handlers import input_error
 from api.idempotency import refuse, takes_key
-from api.uploads import digest_of, load_json, require_json
+from api.uploads import compute_digest, load_json, require_json
 from autoprog.errors import InvalidInputError
 
 Handler = Callable[[Request], Coroutine[Any, Any, Response]]
@@ -62,7 +62,7 @@ class _JsonRequest(Request):
             self.state.fingerprint = lambda: hashlib.sha256(body).hexdigest()
             # Whether NaN or an infinity can be used is said where it stands, together with all other faults.
             self._document = await run_in_threadpool(load_json, body, "", float)
-            self.state.fingerprint = partial(digest_of, self._document)
+            self.state.fingerprint = partial(compute_digest, self._document)
 
     async def json(self) -> Any:  # noqa: ANN401 - as it came out of JSON
         """What the body says."""

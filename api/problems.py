@@ -10,12 +10,12 @@ from typing import Any
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from autoprog.cohort.messages import HALF_A_PAIR, place_of
+from autoprog.cohort.messages import HALF_A_PAIR, strip_key_mark
 from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
 MEDIA_TYPE = "application/problem+json"
 
-_MOST_FAULTS = 200
+_MAX_FAULTS = 200
 _HEADERS: Mapping[int, Mapping[str, str]] = {
     HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"},
     HTTPStatus.SERVICE_UNAVAILABLE: {"Retry-After": "5"},
@@ -149,14 +149,14 @@ def problem(
     )
 
 
-def problem_of(error: Exception, instance: str | None = None) -> Problem:
+def build_problem(error: Exception, instance: str | None = None) -> Problem:
     """Describe an error that was raised; one without a code of its own is told as `internal`."""
     if isinstance(error, InvalidInputError):
         count = len(error.faults)
         detail = "1 fault was found." if count == 1 else f"{count:,} faults were found."
-        if count > _MOST_FAULTS:
-            detail = f"{count:,} faults were found; the first {_MOST_FAULTS} are named."
-        return problem(error.code, detail, faults=error.faults[:_MOST_FAULTS], instance=instance)
+        if count > _MAX_FAULTS:
+            detail = f"{count:,} faults were found; the first {_MAX_FAULTS} are named."
+        return problem(error.code, detail, faults=error.faults[:_MAX_FAULTS], instance=instance)
     code = error.code if isinstance(error, AutoprogError) else "internal"
     return problem(code, str(error), instance=instance)
 
@@ -187,10 +187,10 @@ def faults_of_validation(errors: Sequence[Mapping[str, Any]], prefix: str = "") 
     tuple of Fault
         One an error.
     """
-    return tuple(Fault(prefix + pointer_of(place_of(tuple(e["loc"]))), _sentence(e)) for e in errors)
+    return tuple(Fault(prefix + to_pointer(strip_key_mark(tuple(e["loc"]))), _sentence(e)) for e in errors)
 
 
-def pointer_of(location: Sequence[str | int]) -> str:
+def to_pointer(location: Sequence[str | int]) -> str:
     """JSON pointer through keys and places."""
     parts = [_encodable(str(part)) for part in location]
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)

@@ -24,7 +24,7 @@ _RETRY_AFTER_S = 5
 AT_ONCE = max(2, os.cpu_count() or 1)
 """Requests that compute at the same time: more would only share the cores."""
 
-MOST_WAITING = 100
+MAX_WAITING = 100
 """Requests of one owner that wait for their turn."""
 
 
@@ -39,7 +39,7 @@ class Turns:
         Requests of one owner that wait.
     """
 
-    def __init__(self, at_once: int = AT_ONCE, most_waiting: int = MOST_WAITING) -> None:
+    def __init__(self, at_once: int = AT_ONCE, most_waiting: int = MAX_WAITING) -> None:
         self._at_once = at_once
         self._most_waiting = most_waiting
         self._lock = threading.Lock()

@@ -69,7 +69,7 @@ class Upload:
         """SHA-256 of everything that was sent; of JSON the same however it is spelt."""
         if self.json is not None:
             try:
-                return digest_of(load_json(self.json, ""))
+                return compute_digest(load_json(self.json, ""))
             except InvalidInputError:
                 return hashlib.sha256(self.json).hexdigest()
         content = None if self.file is None else hashlib.sha256(self.file).hexdigest()
@@ -77,7 +77,7 @@ class Upload:
         return hashlib.sha256(json.dumps([content, texts], sort_keys=True).encode()).hexdigest()
 
 
-def digest_of(document: object) -> str:
+def compute_digest(document: object) -> str:
     """SHA-256 of what JSON text says, the same however it is spelt; raises InvalidInputError at thousands of levels."""
     try:
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
@@ -85,22 +85,22 @@ def digest_of(document: object) -> str:
         raise InvalidInputError([Fault("", "nested too deeply")]) from None
 
 
-def content_type_of(request: Request) -> str:
+def read_content_type(request: Request) -> str:
     """Media type of a request's body, in lower case and without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def require_json(request: Request) -> None:
     """Refuse a body that is not JSON; raises UnsupportedMediaError."""
-    if content_type_of(request) != "application/json":
+    if read_content_type(request) != "application/json":
         raise UnsupportedMediaError("send application/json")
 
 
 async def receive_body(request: Request, parts: Sequence[str], upload_mb: int, faults: Sequence[Fault]) -> Upload:
     """Read a body of JSON or, as `receive_upload` does, of several parts; raises as that does."""
-    if content_type_of(request) == "application/json":
+    if read_content_type(request) == "application/json":
         return Upload({}, faults=tuple(faults), json=await request.body())
-    if content_type_of(request) == "multipart/form-data":
+    if read_content_type(request) == "multipart/form-data":
         return await receive_upload(request, parts, upload_mb, faults)
     raise UnsupportedMediaError(f"send application/json, or multipart/form-data with the parts {_listed(parts)}")
 
@@ -132,7 +132,7 @@ async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int,
     TooLargeError
         If the file, or another part, exceeds its limit.
     """
-    if content_type_of(request) != "multipart/form-data":
+    if read_content_type(request) != "multipart/form-data":
         raise UnsupportedMediaError(f"send multipart/form-data with the parts {_listed(parts)}")
     most, most_mb = len(parts) + 1, parts_mb(upload_mb)
     # The form parser calls a part that is too large a bad request: it is given the bound of the whole body.
@@ -248,10 +248,10 @@ def validate_document(
         return None
     except ValidationError as error:
         faults += faults_of_validation(error.errors(include_input=False), pointer)
-        return rest_of(model.model_validate, document, error, needed)
+        return validate_rest(model.model_validate, document, error, needed)
 
 
-def rest_of(
+def validate_rest(
     validate: Callable[[object], Document], document: object, error: ValidationError, needed: Collection[str] = ()
 ) -> Document | None:
     """What is left of a document without the keys that have faults: the same answer can tell what is wrong there.

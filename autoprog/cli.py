@@ -325,7 +325,7 @@ defaults takes, n in 1,000 patients and d in 20 columns."""
 
 
 def _stage_table(stage: str, algorithms: Sequence[Algorithm]) -> Table:
-    from autoprog.space import cost_text, guards_of, hyperparameter_text, inputs_of
+    from autoprog.space import cost_text, describe_guards, describe_inputs, hyperparameter_text
 
     table = Table(title=f"{stage} ({len(algorithms)})", title_justify="left", title_style="bold", box=SIMPLE_HEAD)
     table.add_column("algorithm", no_wrap=True)
@@ -334,7 +334,11 @@ def _stage_table(stage: str, algorithms: Sequence[Algorithm]) -> Table:
     for algorithm in algorithms:
         only = [] if "classification" in algorithm.modes else [f"({', '.join(algorithm.modes)})"]
         axes = [f"{axis.name}: {hyperparameter_text(axis)}" for axis in algorithm.hyperparameters]
-        about = [", ".join(inputs_of(algorithm)), *guards_of(algorithm), f"seconds: {cost_text(algorithm.cost)}"]
+        about = [
+            ", ".join(describe_inputs(algorithm)),
+            *describe_guards(algorithm),
+            f"seconds: {cost_text(algorithm.cost)}",
+        ]
         if algorithm.refits != 1:
             about.append(f"times {algorithm.refits:g} for the stages before")
         table.add_row(*("\n".join(lines) for lines in ([algorithm.name, *only], axes, about)))

@@ -155,7 +155,7 @@ def _write_results(context: Context, search: SearchDocument, out: Path) -> None:
 
 def _evaluations(repository: EvaluationRepository, owner: str, search_id: str) -> Iterator[list[Any]]:
     """All evaluations, best first, as rows of the leaderboard."""
-    for row in repository.all_of(owner, search_id, sort="score"):
+    for row in repository.list_all(owner, search_id, sort="score"):
         item = evaluation_document(row)
         steps = item.configuration
         parameters = {stage: step.parameters for stage, step in steps.items() if step.parameters}

@@ -56,14 +56,14 @@ def log_warnings_only() -> None:
 
 def errors_without_text(_logger: WrappedLogger, _method: str, event: EventDict) -> EventDict:
     """Replace an exception by its type and where it arose: its text may quote a patient's value."""
-    error = _error_of(event.pop("exc_info", None))
+    error = _find_error(event.pop("exc_info", None))
     if error is not None:
         event["error"] = type(error).__name__
         event["frames"] = [f"{f.filename}:{f.lineno} {f.name}" for f in traceback.extract_tb(error.__traceback__)]
     return event
 
 
-def _error_of(exc_info: bool | BaseException | _ExcInfo | None) -> BaseException | None:  # noqa: FBT001  logging's form
+def _find_error(exc_info: bool | BaseException | _ExcInfo | None) -> BaseException | None:  # noqa: FBT001  logging's form
     if isinstance(exc_info, BaseException):
         return exc_info
     if isinstance(exc_info, tuple):

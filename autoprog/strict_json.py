@@ -9,7 +9,7 @@ from typing import Any
 
 from autoprog.errors import Fault, InvalidInputError
 
-_MOST_FAULTS = 100
+_MAX_FAULTS = 100
 
 
 def load_strictly(text: str | bytes, place: str = "", **options: Callable[[str], object]) -> object:
@@ -40,14 +40,14 @@ def load_strictly(text: str | bytes, place: str = "", **options: Callable[[str],
     """
     repeated: dict[int, tuple[dict[str, Any], list[str]]] = {}
 
-    def object_of(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         found = dict(pairs)
         if len(found) < len(pairs):
             times = Counter(name for name, _ in pairs)
             repeated[id(found)] = found, [name for name in found if times[name] > 1]
         return found
 
-    document: object = json.loads(text, object_pairs_hook=object_of, **options)  # type: ignore[arg-type]
+    document: object = json.loads(text, object_pairs_hook=build_object, **options)  # type: ignore[arg-type]
     if repeated:
         raise InvalidInputError(_faults(document, place, {i: names for i, (_, names) in repeated.items()}))
     return document
@@ -65,7 +65,7 @@ def _faults(document: object, place: str, repeated: Mapping[int, list[str]]) -> 
             left += [(f"{here}/{_step(name)}", item) for name, item in reversed(value.items())]
         elif isinstance(value, list):
             left += [(f"{here}/{i}", item) for i, item in reversed(list(enumerate(value)))]
-    return faults[:_MOST_FAULTS] or [Fault(place, "a key stands more than once in an object")]
+    return faults[:_MAX_FAULTS] or [Fault(place, "a key stands more than once in an object")]
 
 
 def _step(name: str) -> str:

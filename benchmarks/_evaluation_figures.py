@@ -19,7 +19,7 @@ import numpy as np
 from _evaluation_variants import RIVAL, VARIANTS
 from numpy.typing import NDArray
 
-from autoprog.evaluation import Evaluation, History, Metric, Plan, Race, Status, metric_of
+from autoprog.evaluation import Evaluation, History, Metric, Plan, Race, Status, make_metric
 from autoprog.search.loop import BATCHES_UNDER_WAY
 from autoprog.space import Configuration
 
@@ -33,8 +33,8 @@ _SEED = 0
 
 def figures_of(shards: Mapping[str, Shard], plan: Plan) -> dict[str, Any]:
     """The figures of one cohort: those of every variant beside the rival's."""
-    metric = metric_of(plan.metric, plan.thresholds)
-    gains = {name: gains_of(shard, metric) for name, shard in shards.items()}
+    metric = make_metric(plan.metric, plan.thresholds)
+    gains = {name: compute_gains(shard, metric) for name, shard in shards.items()}
     median = float(np.median(gains[RIVAL]))
     best = int(np.argmax(gains[RIVAL][:FIRST]))
     top = top_of(gains[RIVAL])
@@ -55,7 +55,7 @@ def figures_of(shards: Mapping[str, Shard], plan: Plan) -> dict[str, Any]:
     return figures
 
 
-def gains_of(shard: Shard, metric: Metric) -> NDArray[np.float64]:
+def compute_gains(shard: Shard, metric: Metric) -> NDArray[np.float64]:
     """Gain of every configuration, shape = (n,)."""
     records = [shard["records"][str(i)] for i in range(len(shard["records"]))]
     return np.array(
@@ -111,8 +111,8 @@ def replay(shard: Shard, plan: Plan, batch_size: int) -> dict[str, float]:
 
     Shares are over all orders. Seconds take each fold of a configuration as its mean.
     """
-    metric = metric_of(plan.metric, plan.thresholds)
-    gains = gains_of(shard, metric)
+    metric = make_metric(plan.metric, plan.thresholds)
+    gains = compute_gains(shard, metric)
     top, above = top_of(gains), gains > np.median(gains)
     complete = [i for i in range(len(gains)) if gains[i] > -math.inf]
     rng = np.random.default_rng([_SEED, batch_size])

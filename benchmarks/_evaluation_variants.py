@@ -19,7 +19,7 @@ from sklearn.model_selection import cross_val_score
 
 from autoprog.cohort import Cohort
 from autoprog.engine import DaskEngine
-from autoprog.evaluation import Evaluation, FoldResult, History, Plan, PrefixMemory, Race, metric_of
+from autoprog.evaluation import Evaluation, FoldResult, History, Plan, PrefixMemory, Race, make_metric
 from autoprog.search import work
 from autoprog.search.calls import run_calls
 from autoprog.search.evaluation_stream import EvaluationStream
@@ -143,7 +143,7 @@ def cross_validated(ref: CohortRef, configuration: Configuration, plan: Plan) ->
     cohort = plan.sample(work.load_cohort(ref))
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), plan.fold_seed(0))
     folds = [plan.fold(cohort, number) for number in range(plan.n_folds)]
-    metric = metric_of(plan.metric, plan.thresholds)
+    metric = make_metric(plan.metric, plan.thresholds)
     scores: np.ndarray = cross_val_score(
         pipeline,
         cohort.X,
@@ -184,7 +184,7 @@ class Watched:
     busy_s: float = 0.0
     returned_s: float = 0.0
 
-    def result_of(self, outcome: CallOutcome) -> CallOutcome:
+    def load_result(self, outcome: CallOutcome) -> CallOutcome:
         """The outcome as the function that was asked for would have had it."""
         self.calls += 1
         self.busy_s += outcome.duration_s
@@ -232,7 +232,7 @@ class WatchedQueue:
         self.queue.withdraw(key)
 
     def outcomes(self) -> Iterator[CallOutcome]:
-        yield from map(self.owner.result_of, self.queue.outcomes())
+        yield from map(self.owner.load_result, self.queue.outcomes())
 
 
 def run_rival(task: Task) -> dict[str, Any]:
@@ -259,7 +259,7 @@ def run_rival(task: Task) -> dict[str, Any]:
 
 def run_variant(task: Task, variant: Variant) -> dict[str, Any]:
     """The engine with two slots and two batches under way, as a search evaluates."""
-    metric = metric_of(task.plan.metric, task.plan.thresholds)
+    metric = make_metric(task.plan.metric, task.plan.thresholds)
     evaluations: list[Evaluation] = []
     records = {}
     batches = deque(enumerate(_batches(task)))

@@ -20,12 +20,12 @@ from autoprog.engine.child import _use_one_thread
 from autoprog.engine.memory import MIB, data_limit
 from autoprog.errors import InvalidInputError
 from autoprog.evaluation import Plan, evaluate_fold
-from autoprog.search.settings import MOST_EVALUATION_S, EvaluationLimits
+from autoprog.search.settings import MAX_EVALUATION_S, EvaluationLimits
 from autoprog.space import STAGES, Configuration, Space
 
 LIMITS = EvaluationLimits()
 PLAN = Plan("auc_roc", 5, 1, 0)
-BAR_S = MOST_EVALUATION_S / PLAN.n_folds
+BAR_S = MAX_EVALUATION_S / PLAN.n_folds
 PATIENCE_S = 20 * BAR_S
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy.optimize import brentq
 from scipy.special import expit
 
-from autoprog.validation import gains_of, performance_of
+from autoprog.validation import compute_gains, compute_performance
 
 PREVALENCES, SIZES = (0.03, 0.10, 0.30), (200, 500, 2_000)
 MEASURES = ("auc_roc", "auc_prc", "brier", "log_loss", "net_benefit", "slope", "expected_observed")
@@ -56,8 +56,8 @@ def mean_of(prevalence: float, rng: np.random.Generator) -> float:
 def told(patients: Patients) -> dict[str, tuple[float, float, float]]:
     """Estimate and interval of every measure and gain."""
     y, model, simple, groups = patients
-    performance = performance_of(y, model, THRESHOLDS, groups)
-    gains = gains_of(y, (model, model), (simple, simple), THRESHOLDS, groups)
+    performance = compute_performance(y, model, THRESHOLDS, groups)
+    gains = compute_gains(y, (model, model), (simple, simple), THRESHOLDS, groups)
     found = {name: performance.intervals[name] for name in MEASURES if name in performance.intervals}
     found |= {f"{name}, difference": gains[name] for name in GAINS}
     return {name: (each.estimate, each.lower, each.upper) for name, each in found.items()}

@@ -39,7 +39,7 @@ BASES = (1.001, 1.1, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1e3, 1e4, 1e6, 1e8)
 KNOWN_REPEATS, COMPARED_REPEATS = 100, 1000
 KNOWN_6 = {(0.5, 8.0): (7.910, 3.935), (1.0, 1.0): (8.459, 4.519), (8.0, 1.0): (8.664, 7.536)}
 KNOWN_7 = {2.0: 7.963, 10.0: 8.436, 1e8: 8.916}
-LEAST_TOLERANCE = 0.005
+MIN_TOLERANCE = 0.005
 
 
 def summary(values: list[float]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def summary(values: list[float]) -> dict[str, Any]:
 
 def compared(measured: dict[str, Any], known: float) -> dict[str, Any]:
     """Within the larger of .005 and three standard errors of the difference of the two means."""
-    tolerance = max(LEAST_TOLERANCE, 3.0 * measured["se"] * np.sqrt(1.0 + measured["models"] / KNOWN_REPEATS))
+    tolerance = max(MIN_TOLERANCE, 3.0 * measured["se"] * np.sqrt(1.0 + measured["models"] / KNOWN_REPEATS))
     off = abs(measured["mean"] - known)
     return {**measured, "known": known, "tolerance": round(tolerance, 4), "met": bool(off <= tolerance)}
 

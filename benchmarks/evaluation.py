@@ -49,7 +49,7 @@ COHORTS = ("pima_missing", "hepatitis", "ckd", "cleveland")
 CONFIGURATIONS = 200
 LIMIT_S = 10.0
 BATCH_SIZE = SearchSettings().batch_size
-BAR, MOST_TOP_RACED_OUT = 3.0, 0.05
+BAR, MAX_TOP_RACED_OUT = 3.0, 0.05
 SEED = 0
 SHARDS = Path(__file__).parent / "results" / "evaluation"
 
@@ -79,7 +79,7 @@ def draw(cohort: Cohort, plan: Plan, n: int) -> list[Configuration]:
     return list(drawn)
 
 
-def digest_of(task: Task) -> str:
+def compute_digest(task: Task) -> str:
     """What a shard is of: a record of other configurations, folds or limits must not be mixed in."""
     text = repr((task.ref.sha256, task.plan, [c.key for c in task.configurations], task.limits, task.batch_size))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
@@ -90,7 +90,9 @@ def shards_of(name: str, task: Task, folder: Path) -> dict[str, dict[str, Any]]:
     runs: dict[str, Callable[[], dict[str, Any]]] = {RIVAL: lambda: run_rival(task)}
     for variant, switches in VARIANTS.items():
         runs[variant] = lambda switches=switches: run_variant(task, switches)
-    return {variant: _kept(folder / f"{name}-{variant}.json", digest_of(task), run) for variant, run in runs.items()}
+    return {
+        variant: _kept(folder / f"{name}-{variant}.json", compute_digest(task), run) for variant, run in runs.items()
+    }
 
 
 def _kept(path: Path, digest: str, run: Callable[[], dict[str, Any]]) -> dict[str, Any]:
@@ -139,8 +141,8 @@ def _bars(cohorts: list[dict[str, Any]]) -> dict[str, Any]:
     return {
         "ratio": BAR,
         "ratio_passed": all(ratio is not None and ratio >= BAR for ratio in ratios),
-        "top_tenth_raced_out": MOST_TOP_RACED_OUT,
-        "top_tenth_passed": max(stopped) < MOST_TOP_RACED_OUT,
+        "top_tenth_raced_out": MAX_TOP_RACED_OUT,
+        "top_tenth_passed": max(stopped) < MAX_TOP_RACED_OUT,
     }
 
 

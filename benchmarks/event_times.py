@@ -29,7 +29,7 @@ from _large_fold import BAR_S, LIMITS, in_a_child
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, Feature, TimeToEvent, to_parquet
-from autoprog.evaluation import Plan, outcomes_of
+from autoprog.evaluation import Plan, get_outcomes
 from autoprog.space import Configuration, Reduction, Space, Step, time_grid
 
 N_PATIENTS, FOREST_PATIENTS, N_COLUMNS, SEED = 500_000, 10_000, 50, 0
@@ -85,7 +85,7 @@ def score_of_the_truth(cohort: Cohort, eta: NDArray[np.float64], plan: Plan) -> 
     """The metric of the true order of the patients of the first fold, who are told apart by nothing else."""
     test = plan.fold(cohort, 0).test
     ranks = (np.argsort(np.argsort(eta[test])) + 1) / (len(test) + 1)
-    return plan.metric_for(cohort).score(outcomes_of(cohort)[test], np.tile(ranks[:, None], len(plan.times)))
+    return plan.metric_for(cohort).score(get_outcomes(cohort)[test], np.tile(ranks[:, None], len(plan.times)))
 
 
 def measure(n_patients: int, asked: dict[str, tuple[Configuration, Reduction]]) -> dict[str, Any]:

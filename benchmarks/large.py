@@ -30,7 +30,7 @@ from _large_fold import BAR_S, LIMITS, PLAN, in_a_child
 from _simulated_cohort import OUTCOME, simulated_table
 
 from autoprog.cohort import Cohort, parse_spec, read_cohort, to_parquet
-from autoprog.space import STAGES, Configuration, Space, guards_of
+from autoprog.space import STAGES, Configuration, Space, describe_guards
 
 N_PATIENTS, SEED = 500_000, 0
 SIMPLE = {"imputation": "median", "features": "none", "prediction": "logistic_regression", "calibration": "none"}
@@ -81,7 +81,7 @@ def missed(table: dict[str, dict[str, Any]]) -> dict[str, str]:
 def bounds() -> dict[str, str]:
     """The size guards of the table of algorithms, in words."""
 
-    return {a.key: ", ".join(guards) for a in Space.full().algorithms if (guards := guards_of(a))}
+    return {a.key: ", ".join(guards) for a in Space.full().algorithms if (guards := describe_guards(a))}
 
 
 def cohort_of(arguments: argparse.Namespace) -> Cohort:

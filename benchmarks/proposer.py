@@ -61,7 +61,7 @@ def objective(space: Space, rng: np.random.Generator) -> Callable[[int, int, Con
 
     def evaluate(number: int, batch: int, configuration: Configuration) -> Evaluation:
         total = 0.8
-        for algorithm, stage in zip(space.kind_of(configuration), STAGES, strict=True):
+        for algorithm, stage in zip(space.find_kind(configuration), STAGES, strict=True):
             values = dict(configuration.step(stage).parameters)
             units = [h.to_unit(values[h.name]) - 0.5 for h in algorithm.hyperparameters]
             total += float(effect[algorithm.key] @ np.array([1.0, *units]))

@@ -75,7 +75,7 @@ def run(time_s: float, slots: int, folder: Path) -> dict[str, Any]:
         Runner(DatabaseStore(database, files), engine, runner_id="bench").run_one()
     with database.session(read_only=True) as session:
         row = SearchRepository(session).get(owner, search.id)
-        evaluations = EvaluationRepository(session).all_of(owner, search.id)
+        evaluations = EvaluationRepository(session).list_all(owner, search.id)
         assert row.started_at is not None
         assert row.finished_at is not None
         wall_s = (row.finished_at - row.started_at).total_seconds()

@@ -22,8 +22,8 @@ from api.cohorts.schemas import (
 from api.dependencies import Context
 from api.uploads import Upload, attempt
 from autoprog.cohort import (
+    CohortReadResult,
     CohortSpec,
-    Intake,
     ReadLimits,
     file_faults,
     from_parquet,
@@ -35,9 +35,9 @@ from autoprog.errors import Fault, InvalidInputError, TooLargeError, Unsupported
 from autoprog.metalearning import (
     META_FEATURES,
     clinical_groups,
+    describe_cohort,
     group_notes,
     meta_features,
-    notes_of,
     outlook,
     shipped_statistics,
 )
@@ -56,7 +56,7 @@ def read_limits(context: Context) -> ReadLimits:
     return ReadLimits(decompressed_bytes=context.settings.decompressed_mb * _MIB)
 
 
-def read_upload(context: Context, upload: Upload, faults: list[Fault]) -> tuple[CohortSpec, Intake] | None:
+def read_upload(context: Context, upload: Upload, faults: list[Fault]) -> tuple[CohortSpec, CohortReadResult] | None:
     """Read the cohort of an upload.
 
     Parameters
@@ -131,7 +131,9 @@ def create_cohort(context: Context, session: Session, owner_id: str, upload: Upl
     return store_cohort(context, session, owner_id, *read)
 
 
-def store_cohort(context: Context, session: Session, owner_id: str, spec: CohortSpec, intake: Intake) -> CohortRow:
+def store_cohort(
+    context: Context, session: Session, owner_id: str, spec: CohortSpec, intake: CohortReadResult
+) -> CohortRow:
     """Keep a cohort: its patients as a file, the rest as a row.
 
     Parameters
@@ -144,7 +146,7 @@ def store_cohort(context: Context, session: Session, owner_id: str, spec: Cohort
         Whom it belongs to.
     spec : CohortSpec
         What the client sent.
-    intake : Intake
+    intake : CohortReadResult
         What was read.
 
     Returns
@@ -219,7 +221,7 @@ def meta_features_document(context: Context, owner_id: str, cohort_id: str) -> M
             for m, value in zip(META_FEATURES, values, strict=True)
         ],
         features=[FeatureGroupDocument(name=f.name, meta_group=r.group, evidence=r.evidence) for f, r in recognised],
-        warnings=list(notes_of(cohort)),
+        warnings=list(describe_cohort(cohort)),
     )
 
 

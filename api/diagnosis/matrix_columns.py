@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from autoprog.cohort.messages import FIRST, MOST_FAULTS, column_pointer, count_text, listed
+from autoprog.cohort.messages import FIRST, MAX_FAULTS, column_pointer, count_text, listed
 from autoprog.diagnosis import MAX_CELLS, Responses
 from autoprog.errors import Fault, TooLargeError
 
@@ -123,13 +123,13 @@ class MatrixBuilder:
 
     def _cell_faults(self, passed_over: Sequence[int]) -> list[Fault]:
         faults = []
-        for q in sorted(self._bad)[:MOST_FAULTS]:
+        for q in sorted(self._bad)[:MAX_FAULTS]:
             bad = self._bad[q]
             rows = (str(_number_in_file(row, passed_over)) for row in bad.rows)
             where = f"row{'s' if bad.count > 1 else ''} {listed(rows, bad.count)}"
             detail = f"{count_text(bad.count, 'cell')} that {'is' if bad.count == 1 else 'are'} not 0 or 1: {where}"
             faults.append(Fault(column_pointer(self._names[self._queries[q]]), detail))
-        if (rest := len(self._bad) - MOST_FAULTS) > 0:
+        if (rest := len(self._bad) - MAX_FAULTS) > 0:
             faults.append(Fault("/file/columns", f"{count_text(rest, 'more column')} with cells that are not 0 or 1"))
         return faults
 

@@ -105,7 +105,7 @@ def list_selections(
 ) -> ListDocument[SelectionDocument]:
     """List what was selected, and what became of it."""
     selections = FeatureSelectionRepository(session)
-    found = selections.page_of(principal.owner_id, stream_id, limit=page.limit, cursor=page.cursor)
+    found = selections.load_page(principal.owner_id, stream_id, limit=page.limit, cursor=page.cursor)
     items = service.selection_documents(session, principal.owner_id, stream_id, found.items)
     return ListDocument[SelectionDocument](items=items, next_cursor=found.next_cursor)
 

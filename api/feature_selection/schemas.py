@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
-from api.collecting import Collecting
+from api.collecting import FaultCollector
 from api.diagnosis.names import MAX_NAME
 from autoprog.test_selection.online import LARGEST_STEP
 
@@ -67,7 +67,7 @@ _OF_COSTS: JsonDict = {
 }
 
 
-class StreamRequest(Collecting):
+class StreamRequest(FaultCollector):
     """Features of which a few can be looked at in each patient; what is out of range is told all at once."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE, _OF_COSTS]})
@@ -172,7 +172,7 @@ class StreamDocument(PerformanceDocument):
     changed_at: datetime
 
 
-class ObservationRequest(Collecting):
+class ObservationRequest(FaultCollector):
     """A patient's values of the selected features, and the label."""
 
     model_config = ConfigDict(

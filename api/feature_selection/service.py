@@ -23,8 +23,8 @@ from api.feature_selection.schemas import (
     StreamDocument,
     StreamRequest,
 )
-from api.problems import pointer_of
-from api.test_selection.numbers import MAX_SEED, is_integer, number_of
+from api.problems import to_pointer
+from api.test_selection.numbers import MAX_SEED, is_integer, parse_number
 from api.uploads import attempt
 from autoprog.errors import ConflictError, Fault, InvalidInputError, TooLargeError
 from autoprog.storage.repositories import FeatureSelectionRepository, FeatureStreamRepository
@@ -79,7 +79,7 @@ def create_stream(session: Session, owner_id: str, request: StreamRequest) -> Fe
         faults += options.faults(None)
     if faults or stream is None:
         raise InvalidInputError(faults)
-    document = _document_of(stream)
+    document = _make_document(stream)
     return FeatureStreamRepository(session).add(owner_id, name=request.name, document=document, state=stream.to_json())
 
 
@@ -96,7 +96,7 @@ def _options(request: StreamRequest, faults: list[Fault]) -> StreamOptions:
     default = StreamOptions()
     chosen: dict[str, Any] = {}
     for name in _NUMBERS:
-        chosen[name] = number_of(getattr(request, name))
+        chosen[name] = parse_number(getattr(request, name))
         if chosen[name] is None:
             faults.append(Fault(f"/{name}", "must be a number"))
             chosen[name] = getattr(default, name)
@@ -112,7 +112,7 @@ def _options(request: StreamRequest, faults: list[Fault]) -> StreamOptions:
     if not isinstance(request.truncate, bool):
         faults.append(Fault("/truncate", "must be true or false"))
     pair = request.prior if isinstance(request.prior, list | tuple) else ()
-    numbers = [number for number in map(number_of, pair) if number is not None]
+    numbers = [number for number in map(parse_number, pair) if number is not None]
     if len(numbers) != 2 or len(pair) != 2:
         faults.append(Fault("/prior", "must be two numbers above 0"))
         numbers = list(default.prior)
@@ -132,7 +132,7 @@ def _family(request: StreamRequest, faults: list[Fault]) -> Family | None:
     if all(value is None for value in given.values()):
         return None
     before = len(faults)
-    numbers = {name: number_of(given[name]) for name in ("budget", "trade_off") if given[name] is not None}
+    numbers = {name: parse_number(given[name]) for name in ("budget", "trade_off") if given[name] is not None}
     faults += [Fault(f"/{name}", "must be a number") for name, number in numbers.items() if number is None]
     groups = _groups(given["groups"], faults)
     subsets = _subsets(given["subsets"], faults)
@@ -154,10 +154,10 @@ def _group(given: object, place: str, faults: list[Fault]) -> FeatureGroup:
     if not isinstance(given, Mapping):
         faults.append(Fault(place, "must be an object with a name and features"))
         return FeatureGroup(place, ())
-    faults += [Fault(place + pointer_of((key,)), "is not known") for key in given if key not in _OF_A_GROUP]
+    faults += [Fault(place + to_pointer((key,)), "is not known") for key in given if key not in _OF_A_GROUP]
     if not is_name(given.get("name")):
         faults.append(Fault(f"{place}/name", NAME_FAULT))
-    cost = number_of(given.get("cost", 0.0))
+    cost = parse_number(given.get("cost", 0.0))
     if cost is None:
         faults.append(Fault(f"{place}/cost", "must be a number"))
     features = _names(given.get("features"), f"{place}/features", faults)
@@ -190,7 +190,7 @@ def _moments(given: MomentsRequest | None) -> GivenMoments | None:
     faults, columns = [], []
     for name in ("mean", "sd"):
         values = getattr(given, name)
-        numbers = [number_of(value) for value in values] if isinstance(values, list) else [None]
+        numbers = [parse_number(value) for value in values] if isinstance(values, list) else [None]
         if any(number is None for number in numbers):
             faults.append(Fault(f"/standardisation/{name}", "must be a list of numbers, one a feature"))
         columns.append(np.array([math.nan if number is None else number for number in numbers]))
@@ -223,7 +223,7 @@ def select_features(session: Session, owner_id: str, stream_id: str) -> FeatureS
     row = streams.lock(owner_id, stream_id)
     stream = FeatureStream.from_json(row.state)
     number, subset = stream.select()
-    streams.change(row, document=_document_of(stream), state=stream.to_json())
+    streams.change(row, document=_make_document(stream), state=stream.to_json())
     return FeatureSelectionRepository(session).add(row, number, [stream.features[j] for j in subset])
 
 
@@ -264,7 +264,7 @@ def observe_patient(
     place = {name: j for j, name in enumerate(stream.features)}
     subset = np.array([place[name] for name in selection.features], dtype=np.intp)
     reward = None if request.reward is None else _number_or_text(request.reward)
-    faults += stream.faults_of(subset, values, request.label, reward)
+    faults += stream.find_faults(subset, values, request.label, reward)
     if faults:
         raise InvalidInputError(faults)
     digest = _digest(values, request.label, reward)
@@ -273,7 +273,7 @@ def observe_patient(
             raise ConflictError("the selection was observed before, with other values, another label or reward")
         return ObservationDocument.model_validate(selection.observed["answer"])
     document = _observation(stream.observe(subset, values, request.label, reward))
-    streams.change(row, document=_document_of(stream), state=stream.to_json())
+    streams.change(row, document=_make_document(stream), state=stream.to_json())
     selections.observe(selection, {"digest": digest, "answer": document.model_dump()})
     return document
 
@@ -290,7 +290,7 @@ def _performance(performance: OnlinePerformance) -> dict[str, float | None]:
 
 def _number_or_text(given: object) -> object:
     """A number out of JSON; what is none is left to whoever judges it."""
-    number = number_of(given)
+    number = parse_number(given)
     return str(given) if number is None else number
 
 
@@ -312,21 +312,21 @@ def _bounded(values: object, selected: Sequence[str], faults: list[Fault]) -> di
         return dict.fromkeys(selected)
     numbers: dict[str, object] = {}
     for name, value in values.items():
-        number = number_of(value)
+        number = parse_number(value)
         numbers[name] = number if _is_bounded(number) else None
         if value is not None and numbers[name] is None:
-            faults.append(Fault(pointer_of(("values", name)), "must be a finite number or null, below 1e100 in size"))
+            faults.append(Fault(to_pointer(("values", name)), "must be a finite number or null, below 1e100 in size"))
     return numbers
 
 
-def _document_of(stream: FeatureStream) -> dict[str, Any]:
+def _make_document(stream: FeatureStream) -> dict[str, Any]:
     """What the API shows of a stream beside the columns."""
     options: Mapping[str, Any] = stream.options.to_json()
     return {
         **options,
         **_performance(stream.performance),
         "features": list(stream.features),
-        "subset_size": stream.options.size_of(len(stream.features)),
+        "subset_size": stream.options.resolve_size(len(stream.features)),
         "standardisation": stream.standardisation_kind,
         "n_selections": stream.selections,
         "n_observations": stream.performance.rounds,

@@ -128,7 +128,7 @@ def list_validations(
     model_id: str, session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[ValidationDocument]:
     """List what a model was worth in other cohorts."""
-    found = ValidationRepository(session).page_of(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
+    found = ValidationRepository(session).load_page(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
     items = [service.validation_document(row) for row in found.items]
     return ListDocument[ValidationDocument](items=items, next_cursor=found.next_cursor)
 

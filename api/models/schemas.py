@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from api.cohorts.schemas import FeatureDocument, OutcomeDocument
-from api.collecting import Collecting
+from api.collecting import FaultCollector
 from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
 from api.searches.schemas import (
     CalibrationCurveDocument,
@@ -47,7 +47,7 @@ _PATIENTS = {
 }
 
 
-class PredictionRequest(Collecting):
+class PredictionRequest(FaultCollector):
     """Patients to predict for."""
 
     # Cells are checked against the model's features, all at once; a closed type here would stop at its own faults.

@@ -125,10 +125,10 @@ def recalibrate(
     InvalidInputError
         If the cohort does not serve; names all faults.
     """
-    from autoprog.model import recalibrated  # noqa: PLC0415  brings the learning libraries
+    from autoprog.model import update_model  # noqa: PLC0415  brings the learning libraries
 
     former, cohort = _read(context, owner_id, model_id, request.cohort_id)
-    content = recalibrated(former, cohort, request.method).to_bytes()
+    content = update_model(former, cohort, request.method).to_bytes()
     sha256 = store_file(context.database, context.files, session, "models", content)
     parent = _still_there(session, owner_id, model_id, request.cohort_id)
     return ModelRepository(session).add_version(

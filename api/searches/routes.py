@@ -191,7 +191,7 @@ def list_evaluations(
 )
 def get_ensemble(search_id: str, session: ReadSession, principal: Reader) -> EnsembleDocument:
     """Show the members with their weights, the score with its interval, the baseline and the calibration."""
-    document = service.result_of(SearchRepository(session).get(principal.owner_id, search_id), "ensemble")
+    document = service.load_result(SearchRepository(session).get(principal.owner_id, search_id), "ensemble")
     return EnsembleDocument.model_validate(document)
 
 
@@ -203,7 +203,7 @@ def get_ensemble(search_id: str, session: ReadSession, principal: Reader) -> Ens
 )
 def get_rules(search_id: str, session: ReadSession, principal: Reader) -> RulesDocument:
     """Show who the model places in which stratum, in words that can be checked."""
-    document = service.result_of(SearchRepository(session).get(principal.owner_id, search_id), "rules")
+    document = service.load_result(SearchRepository(session).get(principal.owner_id, search_id), "rules")
     return RulesDocument.model_validate(document)
 
 
@@ -215,7 +215,7 @@ def get_rules(search_id: str, session: ReadSession, principal: Reader) -> RulesD
 )
 def get_decomposition(search_id: str, session: ReadSession, principal: Reader) -> DecompositionDocument:
     """Show the most probable decomposition of the pipeline space."""
-    document = service.result_of(SearchRepository(session).get(principal.owner_id, search_id), "decomposition")
+    document = service.load_result(SearchRepository(session).get(principal.owner_id, search_id), "decomposition")
     return DecompositionDocument.model_validate(document)
 
 

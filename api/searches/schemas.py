@@ -71,7 +71,7 @@ class Progress(BaseModel):
     best_score: float | None = Field(description="in the metric's own direction")
 
 
-class Account(BaseModel):
+class FailureCounts(BaseModel):
     """Evaluations without a score, by reason."""
 
     timeout: int
@@ -114,7 +114,7 @@ class SearchDocument(BaseModel):
     status: SearchStatus
     phase: PhaseName | None
     progress: Progress
-    account: Account
+    account: FailureCounts
     settings: SearchSettings
     start: StartDocument | None = Field(description="null before it began, and where it was not to learn from others")
     warnings: list[str]

@@ -13,10 +13,10 @@ from api.dependencies import Context
 from api.problems import Problem, problem
 from api.queue_room import require_room
 from api.searches.schemas import (
-    Account,
     ContinuationRequest,
     EvaluationCounts,
     EvaluationDocument,
+    FailureCounts,
     PathDocument,
     Progress,
     SearchDocument,
@@ -29,7 +29,7 @@ from autoprog.cohort import Cohort, from_parquet
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.evaluation import EvaluatedPath
 from autoprog.search import SearchSettings, plan_search
-from autoprog.search.settings import MOST_EVALUATIONS
+from autoprog.search.settings import MAX_EVALUATIONS
 from autoprog.storage.database import database_now
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository, Tally
 from autoprog.storage.spending import spent_s
@@ -177,8 +177,8 @@ def continue_search(
     evaluations = searches.n_proposed(search_id) + request.evaluations
     if evaluations == 0:
         raise ConflictError("the search has evaluated nothing that could be delivered again")
-    if evaluations > MOST_EVALUATIONS:
-        fault = f"{evaluations:,} evaluations with those of the search; {MOST_EVALUATIONS:,} are the most"
+    if evaluations > MAX_EVALUATIONS:
+        fault = f"{evaluations:,} evaluations with those of the search; {MAX_EVALUATIONS:,} are the most"
         raise InvalidInputError([Fault("/evaluations", fault)])
     budget = settings.budget.model_copy(update={"time_s": request.time_s, "evaluations": evaluations})
     document = settings.model_copy(update={"budget": budget}).model_dump(mode="json")
@@ -218,7 +218,7 @@ def search_documents(session: Session, rows: Sequence[SearchRow]) -> list[Search
 
 def _search_document(row: SearchRow, tally: Tally, now: datetime) -> SearchDocument:
     settings = SearchSettings.model_validate(row.settings)
-    account = Account(**{reason: tally.counts.get(reason, 0) for reason in Account.model_fields})
+    account = FailureCounts(**{reason: tally.counts.get(reason, 0) for reason in FailureCounts.model_fields})
     counts = EvaluationCounts(
         succeeded=tally.counts.get("succeeded", 0),
         failed=sum(account.model_dump().values()),
@@ -243,7 +243,7 @@ def _search_document(row: SearchRow, tally: Tally, now: datetime) -> SearchDocum
         settings=settings,
         start=None if row.start is None else StartDocument.model_validate(row.start),
         warnings=row.warnings,
-        error=_error_of(row),
+        error=_find_error(row),
         created_at=row.created_at,
         started_at=row.started_at,
         finished_at=row.finished_at,
@@ -259,7 +259,7 @@ def _eta_s(settings: SearchSettings, counts: EvaluationCounts, elapsed_s: float)
     return max(remaining_s, 0.0)
 
 
-def _error_of(row: SearchRow) -> Problem | None:
+def _find_error(row: SearchRow) -> Problem | None:
     return None if row.error is None else problem(row.error["code"], row.error["detail"])
 
 
@@ -284,7 +284,7 @@ def _path_document(path: EvaluatedPath) -> PathDocument:
     return PathDocument(hyperparameter=path.hyperparameter, bound=path.bound, settings=settings)
 
 
-def result_of(row: SearchRow, name: str) -> dict[str, Any]:
+def load_result(row: SearchRow, name: str) -> dict[str, Any]:
     """A result of a finished search.
 
     Parameters

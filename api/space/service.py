@@ -12,7 +12,7 @@ from api.space.schemas import (
     SpaceDocument,
     StageDocument,
 )
-from autoprog.space import STAGES, Algorithm, Choice, Hyperparameter, Integer, Space, inputs_of
+from autoprog.space import STAGES, Algorithm, Choice, Hyperparameter, Integer, Space, describe_inputs
 
 
 def space_document(space: Space) -> SpaceDocument:
@@ -41,7 +41,7 @@ def _algorithm(algorithm: Algorithm) -> AlgorithmDocument:
         modes=list(algorithm.modes),
         hyperparameters=[_hyperparameter(axis) for axis in algorithm.hyperparameters],
         family=algorithm.family,
-        takes=inputs_of(algorithm),
+        takes=describe_inputs(algorithm),
         cost=CostDocument(**asdict(algorithm.cost)),
         refits=algorithm.refits,
         max_columns=algorithm.max_columns,

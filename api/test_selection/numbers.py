@@ -8,7 +8,7 @@ MAX_SEED = 2**63
 """Seeds are below it."""
 
 
-def number_of(value: object) -> float | None:
+def parse_number(value: object) -> float | None:
     """A number out of JSON, which may be infinite or none; None for everything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None

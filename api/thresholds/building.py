@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.diagnosis.names import NAME_FAULT, is_name
-from api.problems import pointer_of
-from api.test_selection.numbers import MAX_SEED, is_integer, number_of
+from api.problems import to_pointer
+from api.test_selection.numbers import MAX_SEED, is_integer, parse_number
 from api.thresholds.schemas import MAX_CASES, MAX_PARAMETERS, MAX_VALUES, CutCasesRequest, ThresholdLearnerRequest
 from api.uploads import attempt
 from autoprog.discretization import BanditOptions, CutFeature, CutLearner, CutOptions, candidate_thresholds
@@ -22,7 +22,7 @@ _OF_A_CASE = {"values", "label"}
 _STANDS_IN = (0.0,)
 
 
-def learner_of(request: ThresholdLearnerRequest) -> CutLearner:
+def build_learner(request: ThresholdLearnerRequest) -> CutLearner:
     """Make a learner of what a client asks for.
 
     Parameters
@@ -74,7 +74,7 @@ def _feature(given: object, place: str, faults: list[Fault]) -> CutFeature:
     if not isinstance(given, Mapping):
         faults.append(Fault(place, "must be an object with a name, and thresholds or a sample"))
         return CutFeature(place, _STANDS_IN)
-    faults += [Fault(place + pointer_of((key,)), "is not known") for key in given if key not in _OF_A_FEATURE]
+    faults += [Fault(place + to_pointer((key,)), "is not known") for key in given if key not in _OF_A_FEATURE]
     name = str(given["name"]) if is_name(given.get("name")) else place
     if name is place:
         faults.append(Fault(f"{place}/name", NAME_FAULT))
@@ -98,7 +98,7 @@ def _feature(given: object, place: str, faults: list[Fault]) -> CutFeature:
 
 
 def _numbers(given: object, place: str, faults: list[Fault]) -> tuple[float, ...]:
-    values = [number_of(value) for value in given] if isinstance(given, list) else []
+    values = [parse_number(value) for value in given] if isinstance(given, list) else []
     wrong = [i for i, value in enumerate(values) if value is None or not np.isfinite(value)]
     if not values:
         faults.append(Fault(place, "must be a list of numbers, at least one"))
@@ -119,7 +119,7 @@ def _bandit(request: ThresholdLearnerRequest) -> BanditOptions:
     numbers: dict[str, Any] = {}
     for name in ("rate", "mixing", "floor"):
         value = getattr(request, name)
-        number = number_of(value)
+        number = parse_number(value)
         if number is None and value is not None:
             faults.append(Fault(f"/{name}", "must be a number"))
         elif number is not None:
@@ -138,7 +138,7 @@ def _bandit(request: ThresholdLearnerRequest) -> BanditOptions:
 
 def _options(request: ThresholdLearnerRequest, bandit: BanditOptions, faults: list[Fault]) -> CutOptions:
     pair = request.prior if isinstance(request.prior, list | tuple) else ()
-    prior = [number for number in map(number_of, pair) if number is not None]
+    prior = [number for number in map(parse_number, pair) if number is not None]
     if len(prior) != 2 or len(pair) != 2:
         faults.append(Fault("/prior", "must be two numbers above 0"))
         prior = [1.0, 1.0]
@@ -151,7 +151,7 @@ def _options(request: ThresholdLearnerRequest, bandit: BanditOptions, faults: li
     return CutOptions(updates, choice, bandit, (prior[0], prior[1]), seed)
 
 
-def cases_of(learner: CutLearner, request: CutCasesRequest) -> tuple[NDArray[np.float64], list[int]]:
+def read_cases(learner: CutLearner, request: CutCasesRequest) -> tuple[NDArray[np.float64], list[int]]:
     """Cases as the learner takes them.
 
     Parameters
@@ -191,7 +191,7 @@ def cases_of(learner: CutLearner, request: CutCasesRequest) -> tuple[NDArray[np.
         if not isinstance(case, Mapping):
             faults.append(Fault(f"/cases/{i}", "must be an object with values and a label"))
             continue
-        faults += [Fault(pointer_of(("cases", i, key)), "is not known") for key in case if key not in _OF_A_CASE]
+        faults += [Fault(to_pointer(("cases", i, key)), "is not known") for key in case if key not in _OF_A_CASE]
         _read_values(case.get("values"), i, places, values[i], faults)
         label = case.get("label")
         if isinstance(label, str) and label in codes:
@@ -210,8 +210,8 @@ def _read_values(
         faults.append(Fault(f"/cases/{case}/values", "must be an object: feature -> number or null"))
         return
     for name, value in given.items():
-        place = pointer_of(("cases", case, "values", name))
-        number = number_of(value)
+        place = to_pointer(("cases", case, "values", name))
+        number = parse_number(value)
         if name not in places:
             faults.append(Fault(place, "the learner has no such feature"))
         elif value is not None and (number is None or not np.isfinite(number)):

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
-from api.collecting import Collecting
+from api.collecting import FaultCollector
 from api.diagnosis.names import MAX_NAME
 
 MAX_PARAMETERS = 10_000
@@ -53,7 +53,7 @@ _EXAMPLE: JsonDict = {
 _EXAMPLE_CASE: JsonDict = {"values": {"glucose": 148, "bmi": None}, "label": "diabetes"}
 
 
-class ThresholdLearnerRequest(Collecting):
+class ThresholdLearnerRequest(FaultCollector):
     """Measurements that are to be cut, each with candidates or a sample that they are taken from."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
@@ -88,7 +88,7 @@ class ThresholdLearnerRequest(Collecting):
     seed: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 0, "default": 0})] = 0
 
 
-class CutCasesRequest(Collecting):
+class CutCasesRequest(FaultCollector):
     """Values whose outcome is known, learnt from one after another."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"cases": [_EXAMPLE_CASE]}]})

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy.orm import Session
 
-from api.thresholds.building import cases_of, learner_of
+from api.thresholds.building import build_learner, read_cases
 from api.thresholds.schemas import (
     CandidateDocument,
     CutCasesDocument,
@@ -49,8 +49,8 @@ def create_learner(session: Session, owner_id: str, request: ThresholdLearnerReq
     TooLargeError
         If there would be too much to remember.
     """
-    learner = learner_of(request)
-    document, state = _document_of(learner), learner.to_json()
+    learner = build_learner(request)
+    document, state = _make_document(learner), learner.to_json()
     return ThresholdLearnerRepository(session).add(owner_id, name=request.name, document=document, state=state)
 
 
@@ -85,9 +85,9 @@ def study_cases(session: Session, owner_id: str, learner_id: str, request: CutCa
     learners = ThresholdLearnerRepository(session)
     row = learners.lock(owner_id, learner_id)
     learner = CutLearner.from_json(row.state)
-    values, labels = cases_of(learner, request)
+    values, labels = read_cases(learner, request)
     studied = [learner.study(x, label) for x, label in zip(values, labels, strict=True)]
-    learners.change(row, document=_document_of(learner), state=learner.to_json())
+    learners.change(row, document=_make_document(learner), state=learner.to_json())
     items = [_studied(learner, case, label) for case, label in zip(studied, labels, strict=True)]
     accuracy = float(np.mean([item.correct for item in items]))
     return CutCasesDocument(items=items, accuracy=accuracy, n_cases=learner.n_cases)
@@ -104,7 +104,7 @@ def _studied(learner: CutLearner, case: CutCase, label: int) -> StudiedCutDocume
     )
 
 
-def _document_of(learner: CutLearner) -> dict[str, Any]:
+def _make_document(learner: CutLearner) -> dict[str, Any]:
     """What lists show of a learner beside the columns."""
     options = learner.options
     return {

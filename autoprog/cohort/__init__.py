@@ -9,7 +9,7 @@ from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcom
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec, TimeToEventSpec, VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.parquet import from_parquet, to_parquet
 from autoprog.cohort.patients import EncodedPatients, encode_patients, read_patients, read_visits
-from autoprog.cohort.reading import Intake, file_faults, read_cohort
+from autoprog.cohort.reading import CohortReadResult, file_faults, read_cohort
 from autoprog.cohort.requirements import classified
 from autoprog.cohort.sample_size import SampleSize, Verdict, riley_minimum, riley_minimum_of_times, sample_size
 from autoprog.cohort.schema import Feature, FeatureKind
@@ -23,6 +23,7 @@ __all__ = [
     "Binary",
     "BinaryOutcomeSpec",
     "Cohort",
+    "CohortReadResult",
     "CohortSpec",
     "EarlierVisits",
     "EncodedPatients",
@@ -30,7 +31,6 @@ __all__ = [
     "FeatureKind",
     "FeatureSpec",
     "FollowUpSummary",
-    "Intake",
     "Mode",
     "Outcome",
     "ReadLimits",

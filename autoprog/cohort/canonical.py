@@ -20,7 +20,7 @@ LARGEST = 1e100
 _EXACT = 2**53  # every whole number below is a float64
 
 
-def number_of(text: str) -> float:
+def parse_number(text: str) -> float:
     """The number that a trimmed text writes: infinite for `inf` or one beyond float64, NaN for any other word."""
     if _NUMBER.fullmatch(text):
         return float(text)
@@ -29,8 +29,8 @@ def number_of(text: str) -> float:
     return math.nan
 
 
-def numbers_of(texts: pa.Array) -> NDArray[np.float64]:
-    """The numbers that trimmed texts write, as `number_of` reads each.
+def parse_numbers(texts: pa.Array) -> NDArray[np.float64]:
+    """The numbers that trimmed texts write, as `parse_number` reads each.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def numbers_of(texts: pa.Array) -> NDArray[np.float64]:
         numbers = None
     if numbers is not None and np.isfinite(numbers).all():
         return np.array(numbers, dtype=np.float64)
-    return np.array([number_of(text) for text in texts.to_pylist()], dtype=np.float64)
+    return np.array([parse_number(text) for text in texts.to_pylist()], dtype=np.float64)
 
 
 def canonical_text(value: object) -> str:
@@ -79,7 +79,7 @@ def canonical_text(value: object) -> str:
 def _canonical_of_text(text: str) -> str:
     if text.casefold() in {"true", "false"}:
         return text.casefold()
-    number = number_of(text)
+    number = parse_number(text)
     if not math.isfinite(number):
         return text
     if abs(number) >= _EXACT and _WHOLE_NUMBER.fullmatch(text):

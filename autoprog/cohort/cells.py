@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import LARGEST, canonical_text, number_of, numbers_of
+from autoprog.cohort.canonical import LARGEST, canonical_text, parse_number, parse_numbers
 from autoprog.cohort.table import Column
 
 MISSING_TOKENS = frozenset({"", "na", "n/a", "nan", "null", "?", ".", "-"})
@@ -145,7 +145,7 @@ def read_cells(
     Cells
         The column with every distinct text judged.
     """
-    plain = numbers_of(column.texts)
+    plain = parse_numbers(column.texts)
     converted = _decimal_commas(column.texts, plain) if decimal_comma else None
     numbers = plain if converted is None else converted
     counts = np.bincount(column.codes, minlength=len(column.texts))
@@ -170,11 +170,11 @@ def _missing(
     na_values: Collection[str],
     levels: Collection[str],
 ) -> NDArray[np.bool_]:
-    na_numbers = [number for number in map(number_of, na_values) if math.isfinite(number)]
+    na_numbers = [number for number in map(parse_number, na_values) if math.isfinite(number)]
     missing: NDArray[np.bool_] = np.isin(numbers, na_numbers)
     missing |= _is_in(pc.utf8_lower(texts), tokens) | _is_in(texts, na_values)
     if levels:
-        missing &= ~_is_in(texts, levels) & ~np.isin(numbers, [number_of(level) for level in levels])
+        missing &= ~_is_in(texts, levels) & ~np.isin(numbers, [parse_number(level) for level in levels])
     return missing
 
 
@@ -189,5 +189,5 @@ def _decimal_commas(texts: pa.Array, numbers: NDArray[np.float64]) -> NDArray[np
     if not commas.any() or points.any():
         return None
     numbers = numbers.copy()
-    numbers[commas] = numbers_of(pc.replace_substring(texts.filter(pa.array(commas)), ",", "."))
+    numbers[commas] = parse_numbers(pc.replace_substring(texts.filter(pa.array(commas)), ",", "."))
     return numbers

@@ -20,7 +20,7 @@ DELIMITERS = (",", ";", "\t", "|")
 
 _SAMPLE_CHARACTERS = 65_536
 _SAMPLE_ROWS = 100
-_MOST_CELL_CHARACTERS = 131_072
+_MAX_CELL_CHARACTERS = 131_072
 _CHUNK_CELLS = 500_000  # Python strings held at once before they go into Arrow's buffers
 
 
@@ -54,7 +54,7 @@ def parse_csv(data: bytes, limits: ReadLimits) -> Parsed:
     text, faults = _decode(data)
     if not text.strip():
         return Parsed((), None, (*faults, Fault("/file", "the file is empty")))
-    csv.field_size_limit(_MOST_CELL_CHARACTERS)  # the process's own: SciPy's reader of ARFF files takes it away
+    csv.field_size_limit(_MAX_CELL_CHARACTERS)  # the process's own: SciPy's reader of ARFF files takes it away
     delimiter = sniff_delimiter(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
@@ -182,7 +182,7 @@ def _quoting_fault(error: csv.Error, line: int) -> Fault:
     if "unexpected end" in reason:
         detail = f"a quoted cell that starts in row {line} is never closed"
     elif "field larger" in reason:
-        detail = f"a cell in row {line} has more than {_MOST_CELL_CHARACTERS:,} characters; is a quote not closed?"
+        detail = f"a cell in row {line} has more than {_MAX_CELL_CHARACTERS:,} characters; is a quote not closed?"
     else:
         detail = f"row {line} has text after a closing quote; a quote inside a quoted cell is written twice"
     return Fault("/file", f"{detail}; the rows after it were not read")

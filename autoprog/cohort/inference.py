@@ -13,7 +13,7 @@ from collections.abc import Collection
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import LARGEST, number_of
+from autoprog.cohort.canonical import LARGEST, parse_number
 from autoprog.cohort.cells import Cells
 from autoprog.cohort.messages import column_pointer, count_text, pointer, rows_text
 from autoprog.cohort.schema import Feature, FeatureKind
@@ -144,8 +144,8 @@ def sort_levels(values: Collection[str]) -> tuple[str, ...]:
     tuple of str
         By number where all are numbers, else by text.
     """
-    if all(math.isfinite(number_of(value)) for value in values):
-        return tuple(sorted(values, key=number_of))
+    if all(math.isfinite(parse_number(value)) for value in values):
+        return tuple(sorted(values, key=parse_number))
     return tuple(sorted(values))
 
 
@@ -211,7 +211,7 @@ def _order_faults(
     place: str, cells: Cells, lines: NDArray[np.int64], declared: FeatureSpec, values: Collection[str]
 ) -> list[Fault]:
     if declared.levels is None:
-        if all(math.isfinite(number_of(value)) for value in values):
+        if all(math.isfinite(parse_number(value)) for value in values):
             return []
         return [Fault(place, "an ordinal column of words needs its levels in order, lowest first")]
     uncovered = set(values) - set(declared.levels)

@@ -14,7 +14,7 @@ from autoprog.errors import Fault
 FIRST = 5
 """How many rows, values or names a text lists before it counts the rest."""
 
-MOST_FAULTS = 100
+MAX_FAULTS = 100
 """How many faults, or warnings, an answer lists before it counts the rest."""
 
 HALF_A_PAIR = "the text holds half of a surrogate pair, which is no character"
@@ -39,7 +39,7 @@ def pointer(*steps: object) -> str:
     return "".join("/" + text.replace("~", "~0").replace("/", "~1") for text in texts)
 
 
-def place_of(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
+def strip_key_mark(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
     """Where pydantic found something, without its mark `[key]` for a key that is wrong itself."""
     return location[:-1] if location[-1:] == ("[key]",) else location
 
@@ -116,26 +116,26 @@ def absent_columns(place: str, wanted: Sequence[tuple[str, str]], names: Sequenc
     Returns
     -------
     list of Fault
-        One a name, with a suggestion; beyond `MOST_FAULTS` the rest is counted.
+        One a name, with a suggestion; beyond `MAX_FAULTS` the rest is counted.
     """
     known = set(names)
     absent = [(at, name) for at, name in wanted if name not in known]
     faults: list[Fault] = []
-    for at, name in absent[:MOST_FAULTS]:
+    for at, name in absent[:MAX_FAULTS]:
         # comparing with every name is slow where there are thousands of both
         suggestion = near_names(name, names) if len(faults) < FIRST or len(names) < 200 else ""
         faults.append(Fault(at, f"the file has no column {short(name, 60)}{suggestion}"))
-    if len(absent) > MOST_FAULTS:
-        rest = len(absent) - MOST_FAULTS
+    if len(absent) > MAX_FAULTS:
+        rest = len(absent) - MAX_FAULTS
         faults.append(Fault(place, f"{rest:,} more columns that are named here are not in the file"))
     return faults
 
 
 def capped_warnings(warnings: Sequence[str]) -> tuple[str, ...]:
     """The first warnings and a count of the rest."""
-    rest = len(warnings) - MOST_FAULTS
+    rest = len(warnings) - MAX_FAULTS
     more = (f"{count_text(rest, 'more warning')} of these kinds",) if rest > 0 else ()
-    return (*warnings[:MOST_FAULTS], *more)
+    return (*warnings[:MAX_FAULTS], *more)
 
 
 def capped(faults: Sequence[Fault], place: str) -> tuple[Fault, ...]:
@@ -151,9 +151,9 @@ def capped(faults: Sequence[Fault], place: str) -> tuple[Fault, ...]:
     Returns
     -------
     tuple of Fault
-        At most `MOST_FAULTS` and one more.
+        At most `MAX_FAULTS` and one more.
     """
-    if len(faults) <= MOST_FAULTS:
+    if len(faults) <= MAX_FAULTS:
         return tuple(faults)
-    rest = len(faults) - MOST_FAULTS
-    return (*faults[:MOST_FAULTS], Fault(place, f"{count_text(rest, 'more fault')} of these kinds"))
+    rest = len(faults) - MAX_FAULTS
+    return (*faults[:MAX_FAULTS], Fault(place, f"{count_text(rest, 'more fault')} of these kinds"))

@@ -13,7 +13,7 @@ from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.inference import observed_values, values_text
 from autoprog.cohort.messages import column_pointer, count_text, listed
 from autoprog.cohort.outcome import Binary
-from autoprog.cohort.outcome_rows import FEWEST_OF_A_CLASS, MOST_MISSING, OutcomeRows
+from autoprog.cohort.outcome_rows import FEWEST_OF_A_CLASS, MAX_MISSING, OutcomeRows
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec
 from autoprog.cohort.table import Table
 from autoprog.errors import Fault
@@ -159,7 +159,7 @@ def missing_faults(cells: Cells, what: str, read_as: str = "") -> list[Fault]:
     list of Fault
         One, or none.
     """
-    if cells.missing_fraction <= MOST_MISSING:
+    if cells.missing_fraction <= MAX_MISSING:
         return []
     n, n_rows = len(cells.column.codes) - cells.n_observed, len(cells.column.codes)
     detail = f"{what} is missing in {n:,} of {n_rows:,} rows{read_as}; at most half may lack it"

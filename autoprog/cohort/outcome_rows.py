@@ -14,7 +14,7 @@ from autoprog.errors import Fault
 FEWEST_OF_A_CLASS = 5
 """Patients with, and without, the outcome that a cohort needs at least, where there are horizons at each of them."""
 
-MOST_MISSING = 0.5
+MAX_MISSING = 0.5
 """Share of rows without an outcome that a cohort has at most."""
 
 

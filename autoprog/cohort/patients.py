@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort.canonical import LARGEST, canonical_text, number_of, short
+from autoprog.cohort.canonical import LARGEST, canonical_text, parse_number, short
 from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.inference import number_faults
-from autoprog.cohort.messages import MOST_FAULTS, absent_columns, capped, column_pointer, near_names, pointer
+from autoprog.cohort.messages import MAX_FAULTS, absent_columns, capped, column_pointer, near_names, pointer
 from autoprog.cohort.schema import Feature
 from autoprog.cohort.source import read_table
 from autoprog.cohort.table import ReadLimits, Table
@@ -107,7 +107,7 @@ def encode_records(
             if warning is not None:
                 unusual.append(warning)
         warnings.append(tuple(unusual))
-        faults += _unknown_names(place, record, known, suggest=len(faults) < MOST_FAULTS)
+        faults += _unknown_names(place, record, known, suggest=len(faults) < MAX_FAULTS)
     return EncodedPatients(X, tuple(warnings)), faults
 
 
@@ -161,7 +161,7 @@ def encode_number(feature: Feature, value: object, expected: str = "a number or 
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real | str):
         msg = f"expected {expected}, got {_type_name(value)}"
         raise UnusableValueError(msg)
-    number = number_of(value.strip()) if isinstance(value, str) else _float(value)
+    number = parse_number(value.strip()) if isinstance(value, str) else _float(value)
     if math.isnan(number):
         msg = f"expected {expected}, got a text that is no number"
         raise UnusableValueError(msg)
@@ -250,7 +250,7 @@ def read_patients(
     columns: dict[str, list[object]] = {}
     for feature in features:
         if parsed.table is not None and feature.name in parsed.table.columns:
-            cells = _cells_of(parsed.table, feature)
+            cells = _read_cells(parsed.table, feature)
             faults += number_faults(cells, parsed.table.lines) if feature.kind == "numeric" else []
             columns[feature.name] = _values(cells)
     if faults:
@@ -258,7 +258,7 @@ def read_patients(
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _cells_of(table: Table, feature: Feature) -> Cells:
+def _read_cells(table: Table, feature: Feature) -> Cells:
     return read_cells(
         table.columns[feature.name],
         numeric=feature.kind == "numeric",

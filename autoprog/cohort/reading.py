@@ -33,7 +33,7 @@ _NO_LIMITS_GIVEN = ReadLimits()
 
 
 @dataclass(frozen=True, eq=False)
-class Intake:
+class CohortReadResult:
     """What became of a file.
 
     Attributes
@@ -60,7 +60,7 @@ class Intake:
     follow_up: FollowUpSummary | None = None
 
 
-def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO_LIMITS_GIVEN) -> Intake:
+def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO_LIMITS_GIVEN) -> CohortReadResult:
     """Read a cohort from a file.
 
     Parameters
@@ -74,7 +74,7 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
 
     Returns
     -------
-    Intake
+    CohortReadResult
         The cohort, with warnings.
 
     Raises
@@ -120,7 +120,7 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     if cohort.visits is not None and (clashes := name_faults([f.name for f in WindowSchema.of(cohort).windowed])):
         raise InvalidInputError(capped(clashes, "/file"))
     warnings = [*outcome.warnings, *features.warnings, *cohort_warnings(cohort)]
-    return Intake(
+    return CohortReadResult(
         cohort, table.n_rows, table.n_rows - n, capped_warnings(warnings), sample_size(cohort), follow_up(cohort)
     )
 
@@ -160,7 +160,7 @@ def _read_features(table: Table, spec: CohortSpec) -> _Features:
     faults: list[Fault] = []
     left_out: list[str] = []
     for name in (name for name in table.columns if name not in not_features):
-        cells = _cells_of(table, name, spec)
+        cells = _read_cells(table, name, spec)
         reason = None if name in spec.features else reason_to_leave_out(cells)
         if reason is not None:
             left_out.append(reason)
@@ -179,7 +179,7 @@ def _read_features(table: Table, spec: CohortSpec) -> _Features:
     return _Features(tuple(features), X, tuple(faults), (*left_out, *reading_warnings(kept)))
 
 
-def _cells_of(table: Table, name: str, spec: CohortSpec) -> Cells:
+def _read_cells(table: Table, name: str, spec: CohortSpec) -> Cells:
     declared = spec.features.get(name)
     kind = declared.kind if declared else None
     return read_cells(

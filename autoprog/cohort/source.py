@@ -30,7 +30,7 @@ _OTHERS = {
 _UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _CONTROLS = bytes(set(range(32)) - set(b"\t\n\v\f\r\x1b"))
 _SAMPLE_BYTES = 65_536
-_MOST_CONTROLS = 0.1
+_MAX_CONTROLS = 0.1
 
 
 def read_table(source: Path | bytes, limits: ReadLimits) -> Parsed:
@@ -57,7 +57,7 @@ def read_table(source: Path | bytes, limits: ReadLimits) -> Parsed:
     InvalidInputError
         If it is gzipped and damaged, or text in UTF-16.
     """
-    data = _bytes_of(source, limits)
+    data = _read_bytes(source, limits)
     if data.startswith(_GZIP):
         data = _decompressed(data, limits)
     if data.startswith(_PARQUET):
@@ -66,7 +66,7 @@ def read_table(source: Path | bytes, limits: ReadLimits) -> Parsed:
     return parse_csv(data, limits)
 
 
-def _bytes_of(source: Path | bytes, limits: ReadLimits) -> bytes:
+def _read_bytes(source: Path | bytes, limits: ReadLimits) -> bytes:
     if isinstance(source, bytes):
         data = source
     else:
@@ -100,6 +100,6 @@ def _refuse_other_content(data: bytes) -> None:
             raise UnsupportedMediaError(msg)
     sample = data[:_SAMPLE_BYTES]
     controls = len(sample) - len(sample.translate(None, _CONTROLS))
-    if data.startswith(_GZIP) or controls > _MOST_CONTROLS * len(sample):
+    if data.startswith(_GZIP) or controls > _MAX_CONTROLS * len(sample):
         msg = f"the file is no text; {accepted}"
         raise UnsupportedMediaError(msg)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from autoprog.cohort.cohort import Mode
-from autoprog.cohort.messages import HALF_A_PAIR, capped, place_of, pointer
+from autoprog.cohort.messages import HALF_A_PAIR, capped, pointer, strip_key_mark
 from autoprog.cohort.outcome_spec import (
     BinaryOutcomeSpec,
     OutcomeSpec,
@@ -155,7 +155,9 @@ def judge_spec(spec: str | bytes | Mapping[str, Any]) -> tuple[CohortSpec | None
         return form.model_validate(decoded), ()
     except ValidationError as error:
         faults = [
-            Fault(pointer("spec", *place_of(fault["loc"])), _detail(fault["type"], fault["loc"], fault["msg"], form))
+            Fault(
+                pointer("spec", *strip_key_mark(fault["loc"])), _detail(fault["type"], fault["loc"], fault["msg"], form)
+            )
             for fault in error.errors(include_url=False, include_input=False, include_context=False)
             # of an unknown mode nobody can say what its outcome takes
             if form is not CohortSpec or fault["loc"][:1] != ("outcome",) or len(fault["loc"]) == 1

@@ -123,7 +123,7 @@ def _read_visit(histories: _Histories, i: int, place: str, visit: object, visit_
         return None
     time = None
     try:
-        time = _time_of(visit, visit_time)
+        time = _read_time(visit, visit_time)
     except UnusableValueError as error:
         histories.faults.append(Fault(place + pointer(visit_time), str(error)))
     histories.patient.append(i)
@@ -133,7 +133,7 @@ def _read_visit(histories: _Histories, i: int, place: str, visit: object, visit_
     return time
 
 
-def _time_of(visit: Mapping[str, object], visit_time: str) -> float:
+def _read_time(visit: Mapping[str, object], visit_time: str) -> float:
     value = visit.get(visit_time)
     if value is None:
         msg = "the time of the visit is missing"

@@ -119,7 +119,7 @@ def windowed(cohort: Cohort, window: int, schema: WindowSchema | None = None) ->
     if faults:
         raise InvalidInputError(faults)
     features: list[Feature] = []
-    history, visits = _History.of(cohort), visits_of(cohort)
+    history, visits = _History.of(cohort), list_visits(cohort)
     X = np.empty((cohort.n_rows, len(names)))
     for j, (feature, x) in enumerate(window_columns(schema, history.X, history.visits, window)):
         X[:, j] = x[history.rows]
@@ -189,7 +189,7 @@ def name_faults(names: Sequence[str]) -> list[Fault]:
     return [Fault(column_pointer(name), detail) for name in twice]
 
 
-def visits_of(cohort: Cohort) -> VisitTable:
+def list_visits(cohort: Cohort) -> VisitTable:
     """The visits of a cohort.
 
     Parameters
@@ -223,7 +223,7 @@ class _History:
 
     @classmethod
     def of(cls, cohort: Cohort) -> _History:
-        visits = visits_of(cohort)
+        visits = list_visits(cohort)
         earlier = visits.earlier
         if earlier is None:
             return cls(cohort.X, visits, np.arange(cohort.n_rows))

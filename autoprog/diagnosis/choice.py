@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.nodes import Nodes
-from autoprog.diagnosis.scores import Criterion, Scored, criterion_of
+from autoprog.diagnosis.scores import Criterion, Scored, make_criterion
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
@@ -64,7 +64,7 @@ class Chooser:
     @classmethod
     def of(cls, model: DiagnosisModel) -> Chooser:
         """The rule of a model."""
-        return cls(criterion_of(model), relative_costs(model), tie_keys(model))
+        return cls(make_criterion(model), relative_costs(model), tie_keys(model))
 
     def choose(self, nodes: Nodes, objects: _Ints, starts: _Ints, barred: _Ints | None = None) -> _Ints:
         """The query to ask at each node.

@@ -47,7 +47,7 @@ class Contradiction:
     nearest: tuple[NearObject, ...]
 
 
-def contradiction_of(model: DiagnosisModel, answers: Sequence[tuple[int, bool | None]]) -> Contradiction:
+def find_contradiction(model: DiagnosisModel, answers: Sequence[tuple[int, bool | None]]) -> Contradiction:
     """What is wrong with answers that no object can have given.
 
     Parameters

@@ -57,7 +57,7 @@ def shannon_entropy(p: _Floats) -> float:
     return float(entr(p).sum() / np.log(2.0))
 
 
-def order_of(base: float) -> float:
+def entropy_order(base: float) -> float:
     """alpha, the order of the Renyi entropy that bounds the exponential cost of a base above 1; in (0, 1)."""
     return 1.0 / (1.0 + math.log2(base))
 
@@ -131,10 +131,10 @@ def cost_bounds(model: DiagnosisModel) -> Bounds:
         Of trees that go on until one target is left, or nothing splits.
     """
     p = distinguishable(model.target_of, model.unidentifiable, model.prior)
-    return bounds_of(p, float(model.costs.min()), model.base, 2)
+    return entropy_bounds(p, float(model.costs.min()), model.base, 2)
 
 
-def bounds_of(p: _Floats, cost: float, base: float, answers: int) -> Bounds:
+def entropy_bounds(p: _Floats, cost: float, base: float, answers: int) -> Bounds:
     """The bounds of trees that tell targets of these probabilities apart.
 
     Parameters

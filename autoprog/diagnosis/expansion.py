@@ -87,7 +87,7 @@ def with_persistent_errors(model: DiagnosisModel, most: int) -> DiagnosisModel:
     with np.errstate(divide="ignore"):
         odds = np.log(rate) - np.log1p(-rate)
     alone = np.log(model.prior) + np.log1p(-rate).sum(axis=1)
-    rows, logs, object_of, wrong = [], [], [], []
+    rows, logs, build_object, wrong = [], [], [], []
     for size in sizes:
         sets = _combinations(len(noisy), size)
         flipped = np.zeros((len(sets), model.n_queries), dtype=bool)
@@ -96,9 +96,9 @@ def with_persistent_errors(model: DiagnosisModel, most: int) -> DiagnosisModel:
         of, which = np.nonzero(np.isfinite(log))
         rows.append(B.rows[of] ^ np.packbits(flipped, axis=1)[which])
         logs.append(log[of, which])
-        object_of.append(of)
+        build_object.append(of)
         wrong += [tuple(noisy[sets[k]].tolist()) for k in which]
-    log_weight, of = np.concatenate(logs), np.concatenate(object_of)
+    log_weight, of = np.concatenate(logs), np.concatenate(build_object)
     covered = float(logsumexp(log_weight))
     weights = np.exp(log_weight - covered)
     kept = np.flatnonzero(weights > 0)  # some are too small beside the others for a number to hold

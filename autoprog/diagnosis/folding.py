@@ -9,7 +9,7 @@ import numpy as np
 
 from autoprog.diagnosis.tree import Tree
 
-MOST_NODES = 127
+MAX_NODES = 127
 """How many nodes a picture draws unless said otherwise."""
 
 
@@ -29,7 +29,7 @@ class Folded:
     unfolded: frozenset[int]
 
 
-def folded(tree: Tree, node: int = 0, depth: int | None = None, most: int = MOST_NODES) -> Folded:
+def folded(tree: Tree, node: int = 0, depth: int | None = None, most: int = MAX_NODES) -> Folded:
     """Choose what is drawn.
 
     Parameters

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.diagnosis.model import DiagnosisModel
-from autoprog.diagnosis.splitting import Splitter, splitter_of
+from autoprog.diagnosis.splitting import Splitter, make_splitter
 from autoprog.diagnosis.tree import Tree
 from autoprog.errors import ConflictError
 
@@ -42,7 +42,7 @@ def grow_tree(model: DiagnosisModel) -> Tree:
     if model.is_noisy:
         msg = "the model's answers may be wrong, so that no tree of answers ends in certainty: open a session"
         raise ConflictError(msg)
-    return grown_by(splitter_of(model), model)
+    return grown_by(make_splitter(model), model)
 
 
 def grown_by(splitter: Splitter, model: DiagnosisModel) -> Tree:

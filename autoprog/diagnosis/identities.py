@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import entr
 
 from autoprog.diagnosis.costs import expected_cost, exponential_cost
-from autoprog.diagnosis.entropy import log_diversity, order_of, shannon_entropy
+from autoprog.diagnosis.entropy import entropy_order, log_diversity, shannon_entropy
 from autoprog.diagnosis.grouped_sums import sums_by_code
 from autoprog.diagnosis.tree import Tree
 
@@ -137,7 +137,7 @@ def exponential_cost_identity(tree: Tree, base: float) -> CostIdentity:
         Of lambda^L, in units of the larger of lambda^L and D(root), which may be more than a number can hold: an error
         of it is relative.
     """
-    model, alpha, rate = tree.model, order_of(base), math.log(base)
+    model, alpha, rate = tree.model, entropy_order(base), math.log(base)
     cost = exponential_cost(tree, base) * rate
     bound = log_diversity(model.target_prior, alpha)
     unit = max(cost, bound)

@@ -50,7 +50,7 @@ from autoprog.diagnosis.building import (
     checked_per_query,
     checked_weights,
 )
-from autoprog.diagnosis.entropy import Bounds, bounds_of, distinguishable
+from autoprog.diagnosis.entropy import Bounds, distinguishable, entropy_bounds
 from autoprog.diagnosis.grouped_sums import sums_by_code
 from autoprog.diagnosis.model import mixed_classes
 from autoprog.diagnosis.scores import NEAR_ONE, TIE
@@ -408,7 +408,7 @@ def _entropy(mass: _Floats, parts: Sequence[_Floats]) -> _Floats:
 def multiway_bounds(model: MultiwayModel) -> Bounds:
     """What no tree of a model can cost less than: the entropies over log2 A."""
     p = distinguishable(model.group_of, model.unidentifiable, model.prior)
-    return bounds_of(p, float(model.costs.min()), model.base, model.most_answers)
+    return entropy_bounds(p, float(model.costs.min()), model.base, model.most_answers)
 
 
 @dataclass(frozen=True, eq=False)

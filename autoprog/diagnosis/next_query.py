@@ -22,7 +22,7 @@ from scipy.special import entr
 from autoprog.diagnosis.choice import tie_keys
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.responses import Responses
-from autoprog.diagnosis.splitting import Splitter, splitter_of
+from autoprog.diagnosis.splitting import Splitter, make_splitter
 
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ class Elimination:
         """Objects by target, so that a node's rows are read one after another: which, their model, what divides it."""
         model = self.model
         if model.stop == "object":
-            return None, model, splitter_of(model)
+            return None, model, make_splitter(model)
         order, keys = np.argsort(model.target_of, kind="stable"), tie_keys(model)
         arranged = dataclasses.replace(
             model,
@@ -116,7 +116,7 @@ class Elimination:
             group_of=model.group_of[order],
             weights=model.weights[order],
         )
-        return order, arranged, splitter_of(arranged, None if keys is None else keys[order])
+        return order, arranged, make_splitter(arranged, None if keys is None else keys[order])
 
     def next_query(self, objects: _Ints, barred: tuple[int, ...] = ()) -> NextQuery | None:
         """What to ask when these objects are left.

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from autoprog.diagnosis.folding import MOST_NODES, caption, folded
+from autoprog.diagnosis.folding import MAX_NODES, caption, folded
 from autoprog.diagnosis.tree import Tree
 
 
-def tree_text(tree: Tree, node: int = 0, depth: int | None = None, most: int = MOST_NODES) -> str:
+def tree_text(tree: Tree, node: int = 0, depth: int | None = None, most: int = MAX_NODES) -> str:
     """Write a tree as indented text.
 
     Parameters

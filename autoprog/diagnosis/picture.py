@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.sax.saxutils import escape
 
-from autoprog.diagnosis.folding import MOST_NODES, Folded, caption, folded
+from autoprog.diagnosis.folding import MAX_NODES, Folded, caption, folded
 from autoprog.diagnosis.tree import Tree
 
 _COLUMN, _ROW, _MARGIN = 190, 26, 16
@@ -21,7 +21,7 @@ _STYLE = (
 )
 
 
-def tree_svg(tree: Tree, node: int = 0, depth: int | None = None, most: int = MOST_NODES) -> str:
+def tree_svg(tree: Tree, node: int = 0, depth: int | None = None, most: int = MAX_NODES) -> str:
     """Draw a tree.
 
     Parameters

@@ -85,7 +85,7 @@ class Criterion(Protocol):
         """Scores and gains, both of shape (n, N); those of a query that does not split a node mean nothing."""
 
 
-def criterion_of(model: DiagnosisModel) -> Criterion:
+def make_criterion(model: DiagnosisModel) -> Criterion:
     """The criterion that a model's algorithm and base ask for.
 
     Parameters

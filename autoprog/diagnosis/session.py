@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.messages import near_names
 from autoprog.diagnosis.batch import MAX_BATCH, Batch, choose_batch
-from autoprog.diagnosis.contradiction import Contradiction, contradiction_of
+from autoprog.diagnosis.contradiction import Contradiction, find_contradiction
 from autoprog.diagnosis.grouped_sums import sums_by_code
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.next_query import Elimination, NextQuery
@@ -225,7 +225,7 @@ class Sessions:
         barred = tuple(sorted(q for q, a in given if a is None))
         posterior = self._posterior(told)
         if not posterior.any():
-            found = contradiction_of(self.model, given)
+            found = find_contradiction(self.model, given)
             return Session(self.model, tuple(answers), certainty, "contradictory", None, posterior, found)
         status, following = self._following(posterior, told, barred, certainty)
         return Session(self.model, tuple(answers), certainty, status, following, posterior)

@@ -67,7 +67,7 @@ class Splitter(Protocol):
         """
 
 
-def splitter_of(model: DiagnosisModel, keys: NDArray[np.uint64] | None = None) -> Splitter:
+def make_splitter(model: DiagnosisModel, keys: NDArray[np.uint64] | None = None) -> Splitter:
     """The quickest splitter that there is for a model, with the keys of other random ties than the model's, if any."""
     return CompiledSplitter(model, keys) if serves(model) else RowSplitter(model, keys)
 

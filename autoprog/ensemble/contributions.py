@@ -41,11 +41,11 @@ from scipy.special import softmax
 from autoprog.cohort import Cohort
 from autoprog.ensemble.log_scores import count_rarer, probabilities_of_outcome
 from autoprog.ensemble.pseudo_bma import prior_weights, temperature
-from autoprog.evaluation import Evaluation, FoldResult, History, Plan, outcomes_of
+from autoprog.evaluation import Evaluation, FoldResult, History, Plan, get_outcomes
 
 # Pipelines with the best scores whose contributions are computed: the others have none worth telling apart.
 _MOST = 100
-_LEAST_SLOPE = 0.1
+_MIN_SLOPE = 0.1
 # Means of scores that differ by less are equal up to rounding.
 _ROUNDING = 1e-12
 
@@ -122,7 +122,7 @@ class Contributions:
 
     @cached_property
     def _log_w(self) -> _Floats:
-        y = outcomes_of(self.cohort)
+        y = get_outcomes(self.cohort)
         e = np.log(probabilities_of_outcome(self._r, y, self.plan.times)).sum(axis=1)
         before = np.array([evaluation.number < self.chosen_before for evaluation in self._best])
         with np.errstate(divide="ignore"):  # of what has no prior weight
@@ -155,7 +155,7 @@ class Contributions:
         g, h = g - g.mean(), h - h.mean()
         if np.abs(g).max() <= _ROUNDING:
             return 1.0
-        return float(np.clip((g * h).sum() / (g * g).sum(), _LEAST_SLOPE, 1.0))
+        return float(np.clip((g * h).sum() / (g * g).sum(), _MIN_SLOPE, 1.0))
 
     @cached_property
     def _c(self) -> _Floats:
@@ -166,7 +166,7 @@ class Contributions:
 
     def _scored(self, number: int, risks: NDArray[np.floating[Any]]) -> float:
         test = self.plan.fold(self.cohort, number).test
-        return self.plan.metric_for(self.cohort).score(outcomes_of(self.cohort)[test], risks)
+        return self.plan.metric_for(self.cohort).score(get_outcomes(self.cohort)[test], risks)
 
 
 def contributions(history: History, cohort: Cohort, plan: Plan, chosen_before: int = 0) -> Contributions | None:

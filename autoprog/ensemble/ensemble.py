@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from autoprog.evaluation import History, logit_of
+from autoprog.evaluation import History, compute_logit
 from autoprog.space import Configuration
 
 Scale = Literal["risk", "log_odds"]
@@ -36,7 +36,7 @@ def average(weights: NDArray[np.float64], p: NDArray[np.floating], scale: Scale)
     """
     if scale == "risk":
         return np.asarray(np.tensordot(weights, p, axes=1))
-    return np.asarray(expit(np.tensordot(weights, logit_of(p), axes=1)))
+    return np.asarray(expit(np.tensordot(weights, compute_logit(p), axes=1)))
 
 
 @dataclass(frozen=True, slots=True)

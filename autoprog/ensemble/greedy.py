@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 BAGS, SHARE, STEPS = 20, 0.5, 50
 
 # A loss must fall by more than rounding to count as better.
-_LEAST_GAIN = 1e-12
+_MIN_GAIN = 1e-12
 
 
 def greedy_weights(
@@ -88,6 +88,6 @@ def select(G: NDArray[np.float64], h: NDArray[np.float64], allowed: NDArray[np.b
         linear += h[taken]
         Gm += G[taken]
         m[rows, taken] += 1
-        better = loss[rows, taken] < least - _LEAST_GAIN
+        better = loss[rows, taken] < least - _MIN_GAIN
         least[better], shares[better] = loss[rows, taken][better], m[better] / k
     return shares

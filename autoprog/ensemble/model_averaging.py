@@ -26,8 +26,8 @@ from numpy.typing import NDArray
 
 from autoprog.optimizer import Posterior
 
-MOST_MEMBERS = 20
-LEAST_WEIGHT = 1e-3
+MAX_MEMBERS = 20
+MIN_WEIGHT = 1e-3
 
 _DRAWS = 20_000
 # Of the weights that are computed hundreds of times, whose errors then average out.
@@ -73,10 +73,10 @@ def _deviations(covariance: NDArray[np.float64], draws: int, rng: np.random.Gene
     return np.asarray(rng.standard_normal((draws, len(covariance))) @ root, dtype=np.float64)
 
 
-def thinned(weights: NDArray[np.float64], most: int = MOST_MEMBERS) -> NDArray[np.float64]:
-    """Weights without those below `LEAST_WEIGHT` and those beyond the `most` largest, normalised; same shape."""
+def thinned(weights: NDArray[np.float64], most: int = MAX_MEMBERS) -> NDArray[np.float64]:
+    """Weights without those below `MIN_WEIGHT` and those beyond the `most` largest, normalised; same shape."""
     kept = np.argsort(-weights, kind="stable")[:most]
-    kept = kept[weights[kept] >= min(LEAST_WEIGHT, weights.max())]
+    kept = kept[weights[kept] >= min(MIN_WEIGHT, weights.max())]
     left = np.zeros(len(weights))
     left[kept] = weights[kept] / weights[kept].sum()
     return left
@@ -98,7 +98,7 @@ class RevisedWeights:
     """
 
     def __init__(
-        self, posterior: Posterior, rng: np.random.Generator, most: int = MOST_MEMBERS, draws: int = _DRAWS_REVISED
+        self, posterior: Posterior, rng: np.random.Generator, most: int = MAX_MEMBERS, draws: int = _DRAWS_REVISED
     ) -> None:
         self._posterior = posterior
         self._most = most

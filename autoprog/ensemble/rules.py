@@ -21,7 +21,7 @@ from autoprog.ensemble.log_scores import count_rarer, probabilities_of_outcome
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities, thinned
 from autoprog.ensemble.pseudo_bma import PseudoBma, temperature
 from autoprog.ensemble.stacking import stacked_weights
-from autoprog.evaluation import FollowUp, History, logit_of
+from autoprog.evaluation import History, ScoringContext, compute_logit
 from autoprog.optimizer import Posterior
 from autoprog.survival import ipcw_weights
 
@@ -72,7 +72,7 @@ class Candidates:
         Of its succeeded evaluations; None for a rule that does not ask for it.
     y : ndarray, shape = (n,)
         Outcomes of the patients that they were evaluated on: 0 and 1, or of dtype `EVENT_TIMES`.
-    follow_up : FollowUp or None
+    follow_up : ScoringContext or None
         Of a cohort with event times.
     chosen_before : int
         Number of first evaluations that were chosen before any score was seen. They are not there by luck.
@@ -81,7 +81,7 @@ class Candidates:
     history: History
     posterior: Posterior | None
     y: NDArray[Any]
-    follow_up: FollowUp | None = None
+    follow_up: ScoringContext | None = None
     chosen_before: int = 0
 
     @property
@@ -157,7 +157,7 @@ class WeighingRule(Protocol):
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
         """The ensemble that is delivered."""
 
-    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
+    def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
         """What the rule would have chosen, had the patients counted otherwise."""
 
 
@@ -172,7 +172,7 @@ class ModelAveraging:
         posterior = candidates.known_posterior
         return candidates.ensemble(thinned(best_probabilities(posterior.means, posterior.covariances, rng)), "risk")
 
-    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
+    def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
         """Eq. 9 again, kernel and decompositions held."""
         revised = RevisedWeights(candidates.known_posterior, rng)
         return lambda _, gains: revised(gains)
@@ -188,7 +188,7 @@ class Best:
         """All weight to one."""
         return candidates.ensemble(_one(candidates.known_posterior.means.mean(axis=0)), "risk")
 
-    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
+    def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
         """The largest mean by other gains."""
         return lambda _, gains: np.array([_one(m) for m in candidates.known_posterior.means_given(gains).mean(axis=1)])
 
@@ -203,7 +203,7 @@ class PseudoBmaWeights:
         """By all patients."""
         return candidates.ensemble(thinned(_pseudo_bma(candidates, rng)(np.ones(len(candidates.y)))), "risk")
 
-    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
+    def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
         """The same law by the patients drawn."""
         weigh = _pseudo_bma(candidates, rng)
         return lambda c, _: np.array([thinned(weigh(counts.astype(np.float64))) for counts in c.T])
@@ -220,7 +220,7 @@ class LinearPool:
         everybody = np.ones(len(candidates.y))
         return candidates.ensemble(self._weights(candidates.probabilities, everybody), "risk")
 
-    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
+    def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
         """The likeliest by the patients drawn."""
         return lambda c, _: np.array(
             [self._weights(candidates.probabilities, counts.astype(np.float64)) for counts in c.T]
@@ -242,12 +242,12 @@ class Blend:
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
         """By all patients."""
-        (weights,) = self.revise(candidates, rng)(np.ones((len(candidates.y), 1), dtype=np.float32), np.empty((1, 0)))
+        (weights,) = self.reweigh(candidates, rng)(np.ones((len(candidates.y), 1), dtype=np.float32), np.empty((1, 0)))
         return candidates.ensemble(weights, "risk")
 
-    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
+    def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
         """Both by the patients drawn."""
-        steady, sharp = PseudoBmaWeights().revise(candidates, rng), LinearPool().revise(candidates, rng)
+        steady, sharp = PseudoBmaWeights().reweigh(candidates, rng), LinearPool().reweigh(candidates, rng)
         share = candidates.rarer / (candidates.rarer + _POOLED_HALF)
         return lambda c, gains: np.array(
             [
@@ -268,7 +268,7 @@ class Greedy:
         everybody = np.ones(len(candidates.y), dtype=np.float32)
         return candidates.ensemble(self._weights(candidates, everybody, candidates.gains, rng), "risk")
 
-    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
+    def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
         """The same selection by the patients drawn."""
         return lambda c, gains: np.array(
             [self._weights(candidates, counts, g, rng) for counts, g in zip(c.T, gains, strict=True)]
@@ -292,12 +292,12 @@ class Stacking:
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
         """By all patients."""
         everybody = np.ones(len(candidates.y), dtype=np.float32)
-        x = logit_of(candidates.known.p)
+        x = compute_logit(candidates.known.p)
         return candidates.ensemble(self._weights(x, candidates.known, everybody, candidates.gains), "log_odds")
 
-    def revise(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
+    def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
         """The same fit to the patients drawn."""
-        x = logit_of(candidates.known.p)
+        x = compute_logit(candidates.known.p)
         return lambda c, gains: np.array(
             [self._weights(x, candidates.known, counts, g) for counts, g in zip(c.T, gains, strict=True)]
         )

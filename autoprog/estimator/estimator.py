@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from autoprog.cohort import Cohort
 from autoprog.estimator.follow_up import Survival
 from autoprog.estimator.search import search
-from autoprog.estimator.tables import binary_cohort, frame_of, matrix_of, survival_cohort
+from autoprog.estimator.tables import binary_cohort, survival_cohort, to_frame, to_matrix
 from autoprog.model import PrognosticModel
 from autoprog.search.settings import SearchSettings
 from autoprog.survival import censoring_survival, uno_c, wolbers_c
@@ -205,7 +205,7 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self, "model_")
         model: PrognosticModel = self.model_
-        return model.risks(matrix_of(model, self._table(X, reset=False)))
+        return model.risks(to_matrix(model, self._table(X, reset=False)))
 
     def score(self, X: ArrayLike, y: ArrayLike | Survival, sample_weight: ArrayLike | None = None) -> float:
         """Accuracy; with mode `survival` Uno's concordance until the last horizon, of competing risks Wolbers's.
@@ -274,12 +274,12 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The features by name, checked as scikit-learn does."""
         if isinstance(X, pd.DataFrame):
             validate_data(self, X, skip_check_array=True, reset=reset)
-            return frame_of(X)
+            return to_frame(X)
         how = {"dtype": "numeric", "ensure_all_finite": "allow-nan", "reset": reset}
         if isinstance(y, str):
-            return frame_of(validate_data(self, X, **how))
+            return to_frame(validate_data(self, X, **how))
         checked, _ = validate_data(self, X, y, ensure_min_samples=2, **how)
-        return frame_of(checked)
+        return to_frame(checked)
 
     def _settings(self) -> SearchSettings:
         asked = dict(self.settings or {})

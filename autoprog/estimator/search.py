@@ -35,11 +35,11 @@ from autoprog.storage.stored_files import store_file
 _engines: dict[tuple[int, int], DaskEngine] = {}
 _making = threading.Lock()
 
-LEAST_TIME_S = 1.0
+MIN_TIME_S = 1.0
 """Of a search, whatever the start of the engine took."""
 
 
-class Found(NamedTuple):
+class SearchResult(NamedTuple):
     """What a search delivered.
 
     Attributes
@@ -61,7 +61,7 @@ class Found(NamedTuple):
     warnings: tuple[str, ...]
 
 
-def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None, began: float) -> Found:
+def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None, began: float) -> SearchResult:
     """Search a model.
 
     Parameters
@@ -77,7 +77,7 @@ def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None, began: 
 
     Returns
     -------
-    Found
+    SearchResult
         The model and its documents.
 
     Raises
@@ -93,7 +93,7 @@ def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None, began: 
     planned, warnings = plan_search(settings, cohort)
     engine = _engine(_slots(n_jobs))
     budget = planned.budget
-    left_s = max(LEAST_TIME_S, budget.time_s - (time.monotonic() - began))
+    left_s = max(MIN_TIME_S, budget.time_s - (time.monotonic() - began))
     planned = planned.model_copy(update={"budget": budget.model_copy(update={"time_s": left_s})})
     with tempfile.TemporaryDirectory(prefix="autoprog-") as name:
         folder = Path(name)
@@ -147,13 +147,13 @@ def _queued(database: Database, files: Files, cohort: Cohort, settings: SearchSe
         return owner, SearchRepository(session).add(owner, stored.id, settings=document).id
 
 
-def _found(database: Database, files: Files, owner: str, search_id: str) -> Found:
+def _found(database: Database, files: Files, owner: str, search_id: str) -> SearchResult:
     with database.session(read_only=True) as session:
         row = SearchRepository(session).get(owner, search_id)
         if row.model_id is None:
             raise SearchFailedError(row.error["detail"] if row.error else f"the search {row.status}")
         sha256 = ModelRepository(session).get(owner, row.model_id).sha256
-        return Found(
+        return SearchResult(
             PrognosticModel.from_bytes(files.get("models", sha256)),
             dict(row.ensemble or {}),
             dict(row.rules or {}),
@@ -164,7 +164,7 @@ def _found(database: Database, files: Files, owner: str, search_id: str) -> Foun
 
 def _leaderboard(repository: EvaluationRepository, owner: str, search_id: str) -> pd.DataFrame:
     items: list[dict[str, Any]] = []
-    for row in repository.all_of(owner, search_id, sort="score"):
+    for row in repository.list_all(owner, search_id, sort="score"):
         steps = {stage: step["algorithm"] for stage, step in row.configuration.items()}
         parameters = {stage: step["parameters"] for stage, step in row.configuration.items()}
         scores = {"status": row.status, "score": row.score, "duration_s": row.duration_s}

@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, encode_patients, parse_spec, read_cohort, read_patients
-from autoprog.cohort.canonical import number_of
+from autoprog.cohort.canonical import parse_number
 from autoprog.cohort.cells import NUMERIC_MISSING_TOKENS
 from autoprog.estimator.follow_up import Survival
 from autoprog.model import PrognosticModel
@@ -22,7 +22,7 @@ from autoprog.model import PrognosticModel
 _CALLER_OF_FIT = 5
 
 
-def frame_of(X: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:
+def to_frame(X: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:
     """A table with named columns: those of an array are called x0, x1 and so on.
 
     Parameters
@@ -113,7 +113,7 @@ def survival_cohort(
     )
 
 
-def matrix_of(model: PrognosticModel, frame: pd.DataFrame) -> NDArray[np.float64]:
+def to_matrix(model: PrognosticModel, frame: pd.DataFrame) -> NDArray[np.float64]:
     """New patients as the model takes them, shape = (n_patients, n_features of the model)."""
     if not model.inputs:
         return np.empty((len(frame), 0))
@@ -143,7 +143,7 @@ def _mixed_columns(table: pd.DataFrame) -> list[str]:
     for name in table.select_dtypes(include=["object", "string"]):
         texts = table[name].dropna().astype(str).str.strip().unique()
         known = [text for text in texts if text.lower() not in NUMERIC_MISSING_TOKENS]
-        if 0 < sum(math.isfinite(number_of(text)) for text in known) < len(known):
+        if 0 < sum(math.isfinite(parse_number(text)) for text in known) < len(known):
             found.append(str(name))
     return found
 

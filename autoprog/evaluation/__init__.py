@@ -14,27 +14,27 @@ from autoprog.evaluation.evaluation import Evaluation, History, Status
 from autoprog.evaluation.event_metrics import (
     EVENT_METRICS,
     Direction,
-    FollowUp,
-    direction_of,
-    event_metric_of,
+    ScoringContext,
+    make_event_metric,
     measured_name,
+    metric_direction,
 )
-from autoprog.evaluation.fitting import fit_pipeline, has_path, is_out_of_bag, outcomes_of, risks_of
+from autoprog.evaluation.fitting import fit_pipeline, get_outcomes, has_path, is_out_of_bag, predict_risks
 from autoprog.evaluation.folds import Fold, make_folds
 from autoprog.evaluation.grouped_folds import grouped_splits
-from autoprog.evaluation.log_odds import EPSILON, logit_of
-from autoprog.evaluation.metrics import METRICS, THRESHOLDS, Metric, metric_of
+from autoprog.evaluation.log_odds import EPSILON, compute_logit
+from autoprog.evaluation.metrics import METRICS, THRESHOLDS, Metric, make_metric
 from autoprog.evaluation.notes import summarise
 from autoprog.evaluation.plan import Plan
 from autoprog.evaluation.prefixes import PrefixMemory
-from autoprog.evaluation.racing import LEAST_FOLDS, Race, residual_variance
+from autoprog.evaluation.racing import MIN_FOLDS, Race, residual_variance
 from autoprog.evaluation.redaction import without_values
 
 __all__ = [
     "EPSILON",
     "EVENT_METRICS",
-    "LEAST_FOLDS",
     "METRICS",
+    "MIN_FOLDS",
     "THRESHOLDS",
     "CrossValidation",
     "Direction",
@@ -43,35 +43,35 @@ __all__ = [
     "Fold",
     "FoldPath",
     "FoldResult",
-    "FollowUp",
     "History",
     "Metric",
     "Plan",
     "PrefixMemory",
     "Race",
+    "ScoringContext",
     "Setting",
     "Status",
     "at_common_setting",
     "benefit",
+    "compute_logit",
     "cross_validate",
-    "direction_of",
     "evaluate_fold",
     "evaluate_out_of_bag",
-    "event_metric_of",
     "fit_pipeline",
+    "get_outcomes",
     "grouped_splits",
     "harm",
     "has_path",
     "is_out_of_bag",
-    "logit_of",
+    "make_event_metric",
     "make_folds",
+    "make_metric",
     "measured_name",
-    "metric_of",
+    "metric_direction",
     "net_benefit",
     "net_benefit_of_all",
-    "outcomes_of",
+    "predict_risks",
     "residual_variance",
-    "risks_of",
     "summarise",
     "without_values",
 ]

@@ -126,7 +126,7 @@ def common_place(paths: Sequence[FoldPath]) -> int:
     return int(np.argmin(np.mean([path.losses[:m] for path in paths], axis=0)))
 
 
-def settings_of(paths: Sequence[FoldPath]) -> tuple[Setting, ...]:
+def list_settings(paths: Sequence[FoldPath]) -> tuple[Setting, ...]:
     """Scores of every value that all folds have, ascending."""
     m = min(len(path.values) for path in paths)
     return tuple(Setting(paths[0].values[j], tuple(float(path.scores[j]) for path in paths)) for j in range(m))

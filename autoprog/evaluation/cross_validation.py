@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation.along import FoldPath, Setting, common_place, settings_of
+from autoprog.evaluation.along import FoldPath, Setting, common_place, list_settings
 from autoprog.evaluation.fitting import (
     fit_along,
     fit_pipeline,
+    get_outcomes,
     has_path,
     is_out_of_bag,
     out_of_bag_risks,
-    outcomes_of,
-    risks_of,
+    predict_risks,
 )
 from autoprog.evaluation.folds import Fold
 from autoprog.evaluation.notes import notes_on_causes, notes_on_columns, notes_on_sizes, recorded_warnings, summarise
@@ -133,7 +133,7 @@ class CrossValidation:
             Complete.
         """
         paths = [r.path for r in results if r.path is not None]
-        settings = settings_of(paths) if paths else ()
+        settings = list_settings(paths) if paths else ()
         chosen = settings[common_place(paths)] if paths else None
         results = at_common_setting(results)
         tests = [plan.fold(cohort, number).test for number in range(plan.folds)]
@@ -271,7 +271,7 @@ def evaluate_fold(
         pipeline = fit_pipeline(configuration, cohort, fold.train, plan, plan.fold_seed(number), memory)
         told = _predicted(pipeline, cohort.X[fold.test], plan)
         risks = _checked(told[:, 0] if plan.times else told, has_times=bool(plan.times))
-        score = _finite(metric.score(outcomes_of(cohort)[fold.test], risks), metric.name)
+        score = _finite(metric.score(get_outcomes(cohort)[fold.test], risks), metric.name)
     scaled = notes_on_causes(told) if cohort.n_causes > 1 else []
     notes = [*notes_on_sizes(configuration, shape), *notes_on_columns(cohort, fold, pipeline), *scaled, *warned]
     return FoldResult(score, risks.astype(np.float32), tuple(notes), competing=_competing(told, cohort, plan))
@@ -285,7 +285,7 @@ def _evaluate_along(
     memory: Any,  # noqa: ANN401  joblib's interface, which has no type
 ) -> FoldResult:
     """The same of a configuration whose fit says of many settings."""
-    fold, metric, y = plan.fold(cohort, number), plan.metric_for(cohort), outcomes_of(cohort)
+    fold, metric, y = plan.fold(cohort, number), plan.metric_for(cohort), get_outcomes(cohort)
     with recorded_warnings() as warned:
         along = fit_along(configuration, cohort, fold, plan, plan.fold_seed(number), memory)
         of_interest = along.risks[:, :, 0] if plan.times else along.risks
@@ -302,7 +302,7 @@ def _evaluate_along(
 def _predicted(pipeline: BaseEstimator, X: NDArray[np.float64], plan: Plan) -> NDArray[np.float64]:
     """Risks, shape = (n,), or those of every cause, (n, n_causes, n_times)."""
     if not plan.times:
-        return risks_of(pipeline, X)
+        return predict_risks(pipeline, X)
     F: NDArray[np.float64] = pipeline.cumulative_incidence(X, np.array(plan.times))
     return F
 
@@ -317,7 +317,7 @@ def _competing(F: NDArray[np.float64], cohort: Cohort, plan: Plan) -> NDArray[np
 
 def _losses(risks: NDArray[np.float64], cohort: Cohort, fold: Fold, plan: Plan) -> NDArray[np.float64]:
     """What the setting is chosen by: it sees ranking and calibration, whatever the search optimises."""
-    loss, y = plan.loss_for(cohort), outcomes_of(cohort)[fold.test]
+    loss, y = plan.loss_for(cohort), get_outcomes(cohort)[fold.test]
     return np.array([loss.score(y, p) for p in risks])
 
 

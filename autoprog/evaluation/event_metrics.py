@@ -42,7 +42,7 @@ _Floats = NDArray[np.floating]
 
 
 @dataclass(frozen=True, eq=False)
-class FollowUp:
+class ScoringContext:
     """What measures of curves depend on, beside the patients that they are taken of.
 
     Attributes
@@ -63,7 +63,7 @@ class FollowUp:
     censoring: StepFunction
 
     @classmethod
-    def of(cls, cohort: Cohort, times: tuple[float, ...]) -> FollowUp:
+    def of(cls, cohort: Cohort, times: tuple[float, ...]) -> ScoringContext:
         """Of a cohort with event times.
 
         Parameters
@@ -75,7 +75,7 @@ class FollowUp:
 
         Returns
         -------
-        FollowUp
+        ScoringContext
             For the measures.
 
         Raises
@@ -95,21 +95,21 @@ class FollowUp:
         return [self.times.index(horizon) for horizon in self.horizons]
 
 
-def _uno_c(y: NDArray[np.void], F: _Floats, follow_up: FollowUp) -> float:
+def _uno_c(y: NDArray[np.void], F: _Floats, follow_up: ScoringContext) -> float:
     tau, measure = follow_up.times[-1], uno_c if follow_up.n_causes == 1 else wolbers_c
     return measure(y["time"], y["event"], _double(F[:, -1]), tau, follow_up.censoring).index
 
 
-def _c_index(y: NDArray[np.void], F: _Floats, _follow_up: FollowUp) -> float:
+def _c_index(y: NDArray[np.void], F: _Floats, _follow_up: ScoringContext) -> float:
     return cause_specific_c(y["time"], y["event"], _double(F[:, -1])).index
 
 
-def _auc(y: NDArray[np.void], F: _Floats, follow_up: FollowUp) -> float:
+def _auc(y: NDArray[np.void], F: _Floats, follow_up: ScoringContext) -> float:
     risks, horizons = _double(F[:, follow_up.at_horizons]), np.array(follow_up.horizons)
     return float(cumulative_dynamic_auc(y["time"], y["event"], risks, horizons, follow_up.censoring).mean())
 
 
-def _integrated_brier(y: NDArray[np.void], F: _Floats, follow_up: FollowUp) -> float:
+def _integrated_brier(y: NDArray[np.void], F: _Floats, follow_up: ScoringContext) -> float:
     measure = brier_score if len(follow_up.times) == 1 else integrated_brier
     score = measure(y["time"], y["event"], _double(F), np.array(follow_up.times), follow_up.censoring)
     return float(np.mean(score))
@@ -119,7 +119,7 @@ def _double(F: _Floats) -> NDArray[np.float64]:
     return np.asarray(F, dtype=np.float64)
 
 
-_SCORES: dict[str, tuple[Callable[[NDArray[np.void], _Floats, FollowUp], float], bool, str]] = {
+_SCORES: dict[str, tuple[Callable[[NDArray[np.void], _Floats, ScoringContext], float], bool, str]] = {
     "uno_c": (_uno_c, True, "Uno et al. 2011, Stat Med 30:1105; competing risks: Wolbers et al. 2014, Biostat 15:526"),
     "c_index": (_c_index, True, "Harrell et al. 1982, JAMA 247:2543"),
     "time_dependent_auc": (_auc, True, "Blanche, Dartigues & Jacqmin-Gadda 2013, Stat Med 32:5381"),
@@ -130,14 +130,14 @@ EVENT_METRICS = tuple(_SCORES)
 """Names of the measures of curves, the default first."""
 
 
-def measured_name(name: str, follow_up: FollowUp) -> str:
+def measured_name(name: str, follow_up: ScoringContext) -> str:
     """What a metric of event times is, by name: with competing causes the concordance is Wolbers's.
 
     Parameters
     ----------
     name : str
         One of `EVENT_METRICS`.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the cohort that is measured.
 
     Returns
@@ -148,14 +148,14 @@ def measured_name(name: str, follow_up: FollowUp) -> str:
     return "wolbers_c" if name == "uno_c" and follow_up.n_causes > 1 else name
 
 
-def event_metric_of(name: str, follow_up: FollowUp) -> Metric:
+def make_event_metric(name: str, follow_up: ScoringContext) -> Metric:
     """The metric that a search with event times was asked for.
 
     Parameters
     ----------
     name : str
         One of `EVENT_METRICS`.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
 
     Returns
@@ -197,6 +197,6 @@ class Direction:
         return score if self.greater_is_better else -score
 
 
-def direction_of(name: str) -> Direction:
+def metric_direction(name: str) -> Direction:
     """The direction of any measure that a search can optimise; raises KeyError for another name."""
     return Direction(METRICS[name].greater_is_better if name in METRICS else _SCORES[name][1])

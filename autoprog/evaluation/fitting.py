@@ -27,12 +27,14 @@ from autoprog.space import (
 )
 
 
-def outcomes_of(cohort: Cohort) -> NDArray[Any]:
+def get_outcomes(cohort: Cohort) -> NDArray[Any]:
     """What pipelines are fitted to and scored against: 0 and 1, or events with their times (`EVENT_TIMES`)."""
     return cohort.y if cohort.time is None else event_times(cohort.y, cohort.time)
 
 
-def risks_of(pipeline: BaseEstimator, X: NDArray[np.float64], times: tuple[float, ...] = ()) -> NDArray[np.float64]:
+def predict_risks(
+    pipeline: BaseEstimator, X: NDArray[np.float64], times: tuple[float, ...] = ()
+) -> NDArray[np.float64]:
     """Risks of the outcome, or of the event of interest until each of some times.
 
     Parameters
@@ -93,7 +95,7 @@ def fit_pipeline(
         Where the pipeline cannot be fitted.
     """
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), seed, memory=memory)
-    X, y = cohort.X[rows], outcomes_of(cohort)[rows]
+    X, y = cohort.X[rows], get_outcomes(cohort)[rows]
     together = _together(cohort, rows)
     if together is None or not isinstance(pipeline, CalibratedRisk | CalibratedIncidence):
         return pipeline.fit(X, y)
@@ -147,7 +149,7 @@ def has_path(configuration: Configuration, cohort: Cohort) -> bool:
     bool
         Whether `fit_along` takes it.
     """
-    return Space.full(cohort.n_causes).path_of(configuration) is not None
+    return Space.full(cohort.n_causes).find_path(configuration) is not None
 
 
 def fit_along(
@@ -186,7 +188,7 @@ def fit_along(
         Where the pipeline cannot be fitted.
     """
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), seed, memory=memory)
-    y = outcomes_of(cohort)
+    y = get_outcomes(cohort)
     learnt, others = y[fold.train], y[fold.test]
     if isinstance(pipeline, IncidencePipeline):
         curves = pipeline.fit_path(cohort.X[fold.train], learnt, cohort.X[fold.test], others, np.array(plan.times))

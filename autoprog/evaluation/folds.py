@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from autoprog.cohort import Cohort
+from autoprog.evaluation.cache import cached_per_cohort
 from autoprog.evaluation.grouped_folds import grouped_splits
-from autoprog.evaluation.kept import kept_with_cohort
 from autoprog.evaluation.strata import outcome_strata
 
 
@@ -28,7 +28,7 @@ class Fold:
     test: NDArray[np.intp]
 
 
-@kept_with_cohort
+@cached_per_cohort
 def make_folds(cohort: Cohort, folds: int, repeats: int, seed: int) -> tuple[tuple[Fold, ...], ...]:
     """Split the patients into folds stratified by outcome, of event times by when it came; groups are never split.
 

@@ -125,7 +125,7 @@ METRICS: dict[str, Metric] = {
 }
 
 
-def metric_of(name: str, thresholds: tuple[float, float] | None = None) -> Metric:
+def make_metric(name: str, thresholds: tuple[float, float] | None = None) -> Metric:
     """The metric that a search was asked for.
 
     Parameters

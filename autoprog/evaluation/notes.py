@@ -159,7 +159,7 @@ def notes_on_sizes(configuration: Configuration, shape: TableShape) -> list[str]
         One note an algorithm.
     """
     notes = []
-    for algorithm in Space.full(shape.n_causes).kind_of(configuration):
+    for algorithm in Space.full(shape.n_causes).find_kind(configuration):
         is_reduced = algorithm.stage == "prediction" and not algorithm.takes_times
         table = shape.of_classifier() if is_reduced else shape
         most, rows = algorithm.max_patients, "patients" if table.n_patients == shape.n_patients else "intervals"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from autoprog.cohort import Cohort, windowed
-from autoprog.evaluation.event_metrics import FollowUp, event_metric_of
+from autoprog.evaluation.cache import cached_per_cohort
+from autoprog.evaluation.event_metrics import ScoringContext, make_event_metric
 from autoprog.evaluation.folds import Fold, make_folds
-from autoprog.evaluation.kept import kept_with_cohort
-from autoprog.evaluation.metrics import METRICS, Metric, metric_of
+from autoprog.evaluation.metrics import METRICS, Metric, make_metric
 from autoprog.evaluation.strata import outcome_strata, stratified_sample
 from autoprog.space import Configuration, Reduction, TableShape, stratified_rows
 
@@ -61,7 +61,7 @@ class Plan:
         """The metric, as it is measured among the patients of this cohort."""
         if cohort.has_times:
             return _event_metric(cohort, self.metric, self.times)
-        return metric_of(self.metric, self.thresholds)
+        return make_metric(self.metric, self.thresholds)
 
     def loss_for(self, cohort: Cohort) -> Metric:
         """What settings along a path are compared by, less is better: the log loss, of event times the Brier score."""
@@ -134,17 +134,17 @@ class Plan:
         return replace(shape, n_patients=n_patients, n_periods=n_periods, n_minority=min(holders))
 
 
-@kept_with_cohort
+@cached_per_cohort
 def _event_metric(cohort: Cohort, name: str, times: tuple[float, ...]) -> Metric:
-    return event_metric_of(name, FollowUp.of(cohort, times))
+    return make_event_metric(name, ScoringContext.of(cohort, times))
 
 
-@kept_with_cohort
+@cached_per_cohort
 def _windowed(cohort: Cohort, window: int) -> Cohort:
     return windowed(cohort, window)
 
 
-@kept_with_cohort
+@cached_per_cohort
 def _sample(cohort: Cohort, size: int, folds: int, seed: int) -> Cohort:
     rng = np.random.default_rng([seed, size])
     if cohort.has_times:

@@ -25,10 +25,10 @@ import joblib
 _log = logging.getLogger(__name__)
 
 # Of all stages that are kept, and of one of them.
-_MOST_BYTES = 512 << 20
-_MOST_BYTES_EACH = 64 << 20
+_MAX_BYTES = 512 << 20
+_MAX_BYTES_EACH = 64 << 20
 # What takes less than this is not worth a file: digesting, writing and reading take some milliseconds.
-_LEAST_S = 0.03
+_MIN_S = 0.03
 # Nor is it worth looking for: what a kind of stage took when this process last fitted it to a table of about this size.
 _last_s: dict[tuple[type, int, int], float] = {}
 
@@ -46,7 +46,7 @@ class PrefixMemory:
     """
 
     folder: Path
-    most_bytes: int = _MOST_BYTES
+    most_bytes: int = _MAX_BYTES
 
     def cache(self, function: Callable[..., Any], ignore: object = None) -> Callable[..., Any]:  # noqa: ARG002
         """The function that fits one stage, `(transformer, X, y, ...) -> (X, transformer)`, with a memory."""
@@ -54,8 +54,8 @@ class PrefixMemory:
         def remembering(transformer: Any, X: Any, y: Any = None, **others: Any) -> Any:  # noqa: ANN401  scikit-learn's signature
             rows, columns = X.shape
             of_this_kind = (type(transformer), rows.bit_length(), columns)
-            is_large = getattr(X, "nbytes", _MOST_BYTES_EACH) >= _MOST_BYTES_EACH
-            if is_large or _last_s.get(of_this_kind, _LEAST_S) < _LEAST_S / 2:
+            is_large = getattr(X, "nbytes", _MAX_BYTES_EACH) >= _MAX_BYTES_EACH
+            if is_large or _last_s.get(of_this_kind, _MIN_S) < _MIN_S / 2:
                 return function(transformer, X, y, **others)
             path = self.folder / joblib.hash([transformer, X, y])
             kept = self._read(path)
@@ -66,7 +66,7 @@ class PrefixMemory:
                     result = function(transformer, X, y, **others)
                 kept = (result, [(w.category, str(w.message)) for w in caught])
                 _last_s[of_this_kind] = time.perf_counter() - start
-                if _last_s[of_this_kind] > _LEAST_S:
+                if _last_s[of_this_kind] > _MIN_S:
                     self._write(path, kept)
             result, messages = kept
             for category, message in messages:
@@ -87,7 +87,7 @@ class PrefixMemory:
         """Keep a stage, or say why not: a fit must not fail because a folder is full."""
         try:
             content = pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
-            if len(content) > _MOST_BYTES_EACH:
+            if len(content) > _MAX_BYTES_EACH:
                 return
             self._make_room(len(content))
             with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:

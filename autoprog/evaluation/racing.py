@@ -31,9 +31,9 @@ from scipy.stats import t as student_t
 from autoprog.evaluation.evaluation import History
 
 CHANCE = 0.05
-LEAST_FOLDS = 2
+MIN_FOLDS = 2
 # Complete evaluations before the residual variance is worth a decision.
-_LEAST_EVALUATIONS = 5
+_MIN_EVALUATIONS = 5
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Race:
         """
         complete = history.succeeded
         best = history.best()
-        if len(complete) < _LEAST_EVALUATIONS or best is None or len(best.fold_scores) <= LEAST_FOLDS:
+        if len(complete) < _MIN_EVALUATIONS or best is None or len(best.fold_scores) <= MIN_FOLDS:
             return None
         variance, df = residual_variance([e.fold_scores for e in complete])
         gains = tuple(history.metric.gain(score) for score in best.fold_scores)
@@ -93,7 +93,7 @@ class Race:
             Never true before the second fold or after the last.
         """
         k = len(gains)
-        if k < LEAST_FOLDS or k >= len(self.incumbent):
+        if k < MIN_FOLDS or k >= len(self.incumbent):
             return False
         difference = float(np.mean(np.array(gains) - np.array(self.incumbent[:k])))
         sd = float(np.sqrt(2 * self.variance * (1 / k + 1 / (self.folds - 1))))

@@ -8,7 +8,7 @@ _QUOTED = re.compile(r"(?<!\w)(['\"]).*?(?:\1(?!\w)|\Z)", re.DOTALL)
 _BRACKETED = re.compile(r"\[.*\]|\[.*", re.DOTALL)
 _NUMBER = re.compile(r"-?[\d.,]*\.\d+(?:e[+-]?\d+)?|\b\d+e[+-]?\d+\b", re.IGNORECASE)
 # Enough for what is shown, and little enough for patterns that look for a closing mark.
-_MOST_READ = 5_000
+_MAX_READ = 5_000
 
 
 def without_values(text: str) -> str:
@@ -24,5 +24,5 @@ def without_values(text: str) -> str:
     str
         With dots in their places. Whole numbers stay, since most are counts.
     """
-    text = _BRACKETED.sub("[...]", _QUOTED.sub("'...'", text[:_MOST_READ]))
+    text = _BRACKETED.sub("[...]", _QUOTED.sub("'...'", text[:_MAX_READ]))
     return _NUMBER.sub("...", text)

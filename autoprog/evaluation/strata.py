@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.space import strata_of
+from autoprog.space import event_strata
 
 # Of event times: the event of interest by the first horizon and by the last, of whom is followed beyond the last those
 # who have the event then and all others; after these whoever was lost before, then the competing causes.
@@ -34,7 +34,7 @@ def outcome_strata(cohort: Cohort, least: int) -> NDArray[np.int64]:
         Codes.
     """
     if cohort.time is None:
-        return strata_of(cohort.y, least)
+        return event_strata(cohort.y, least)
     first, last = cohort.horizons[0], cohort.horizons[-1]
     strata = np.where(cohort.y == 0, _LOST, _LOST + cohort.y.astype(np.int64) - 1)
     strata[cohort.time > last] = _BEYOND
@@ -43,7 +43,7 @@ def outcome_strata(cohort: Cohort, least: int) -> NDArray[np.int64]:
     for small, into in ((_EARLY, _BY_LAST), (_LATE, _BEYOND), (_BEYOND, _LATE)):
         if (strata == small).sum() < least:
             strata[strata == small] = into
-    return strata_of(strata, least)
+    return event_strata(strata, least)
 
 
 def stratified_sample(strata: NDArray[np.int64], size: int, least: int, rng: np.random.Generator) -> NDArray[np.intp]:

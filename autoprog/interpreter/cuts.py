@@ -13,7 +13,7 @@ from math import ceil, floor, log10
 import numpy as np
 from numpy.typing import NDArray
 
-_MOST_DIGITS = 17  # of a float64
+_MAX_DIGITS = 17  # of a float64
 _LARGEST_EXPONENT = 308
 
 
@@ -62,7 +62,7 @@ def readable_cut(below: float, above: float) -> float:
     """
     middle = below / 2 + above / 2
     coarsest = min(ceil(log10(max(abs(below), abs(above)))), _LARGEST_EXPONENT)
-    for exponent in range(coarsest, coarsest - _MOST_DIGITS, -1):
+    for exponent in range(coarsest, coarsest - _MAX_DIGITS, -1):
         step = 10.0**exponent
         if step == 0.0:
             break

@@ -56,7 +56,7 @@ def strata_by_rules(
     return placed
 
 
-def fidelity_of(
+def compute_fidelity(
     r: NDArray[np.integer], s: NDArray[np.integer], strata: Sequence[Stratum], default: int, clusters: Clusters
 ) -> Fidelity:
     """Agreement of the strata by rules with those by the model.

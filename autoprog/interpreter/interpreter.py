@@ -19,7 +19,7 @@ from autoprog.interpreter.association import STRENGTH, posterior
 from autoprog.interpreter.candidates import Candidates
 from autoprog.interpreter.clusters import Clusters
 from autoprog.interpreter.conditions import all_satisfied
-from autoprog.interpreter.fidelity import fidelity_of, strata_by_rules
+from autoprog.interpreter.fidelity import compute_fidelity, strata_by_rules
 from autoprog.interpreter.held_out import FALSE_DISCOVERY_RATE, adjusted, hold_out, p_values
 from autoprog.interpreter.observed import BinaryOutcome, ObservedOutcome
 from autoprog.interpreter.prior_rules import PriorRule
@@ -293,4 +293,4 @@ def _fidelity(
     rest = mined & ~matches.any(axis=0)
     default = int(np.bincount(r[rest if rest.any() else mined], minlength=len(strata)).argmax())
     placed = strata_by_rules(rules, matches, strata, default)
-    return fidelity_of(r[held_out], placed[held_out], strata, default, clusters.take(held_out))
+    return compute_fidelity(r[held_out], placed[held_out], strata, default, clusters.take(held_out))

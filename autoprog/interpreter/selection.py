@@ -40,7 +40,7 @@ MIN_ODDS_RATIO = 2.0  # a weaker rule may be certain in a large cohort and still
 _MIN_GAIN = log(20)  # in V, of every rule of the set over the set without it
 _REFINED = 5  # conjunctions that each further rule begins as
 _PURITIES = (MIN_ODDS_RATIO, 3.0, 4.5, 7.0)  # least odds ratios of the rules that an ascent is first held to
-_MOST_SWEEPS = 10
+_MAX_SWEEPS = 10
 _ROUNDING = 1e-9
 
 
@@ -181,7 +181,7 @@ class _Ascent:
 
     def _revise(self) -> None:
         """Refine each rule given the others, the latest first, and leave out what does not pay any more."""
-        for _ in range(_MOST_SWEEPS):
+        for _ in range(_MAX_SWEEPS):
             before = list(self.rules)
             for k in reversed(range(len(self.rules))):
                 C = self._covered(k)

@@ -12,7 +12,7 @@ from autoprog.errors import JobFailedError
 from autoprog.jobs import JobKind
 from autoprog.jobs.ports import Job, JobClaim, JobResult, JobStore, Work
 from autoprog.search.calls import run_calls
-from autoprog.search.carrying import MOST_LOSSES, carry_out
+from autoprog.search.leasing import MAX_LOST_LEASES, run_leased
 from autoprog.search.polling import poll
 from autoprog.search.ports import Call, CallOutcome, CallStatus, Dispatcher
 from autoprog.search.signals import Signals
@@ -82,7 +82,7 @@ class JobRunner:
         signals = Signals(self._shutdown)
         log = _log.bind(job_id=claim.job_id, token=claim.token)
         work = partial(self._work_on, claim, signals, log)
-        return carry_out("job", work, self._store, claim, signals=signals, lease_s=self._lease_s, log=log)
+        return run_leased("job", work, self._store, claim, signals=signals, lease_s=self._lease_s, log=log)
 
     def _work_on(self, claim: JobClaim, signals: Signals, log: structlog.stdlib.BoundLogger) -> None:
         try:
@@ -92,7 +92,7 @@ class JobRunner:
             log.info("failed", reason=str(error))
 
     def _result(self, claim: JobClaim, signals: Signals) -> JobResult:
-        if claim.losses >= MOST_LOSSES:
+        if claim.losses >= MAX_LOST_LEASES:
             raise JobFailedError(f"given up: {claim.losses} runners in a row ended while they worked on it")
         job = self._store.load(claim)
         outcome = self._call(job, claim, signals)

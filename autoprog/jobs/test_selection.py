@@ -114,13 +114,13 @@ def trace_test_frontier(job: Job) -> JobResult:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # as when the search evaluated the pipeline
         frontier = trace_frontier(
-            cohort, tests, plan_of(asked["plan"]), Configuration.from_json(asked["configuration"])
+            cohort, tests, build_plan(asked["plan"]), Configuration.from_json(asked["configuration"])
         )
     document: dict[str, Any] = asdict(frontier)
     return JobResult({name: _finite(value) for name, value in document.items()})
 
 
-def plan_of(document: Mapping[str, Any]) -> Plan:
+def build_plan(document: Mapping[str, Any]) -> Plan:
     """A search's plan out of JSON."""
     low, high = document["thresholds"]
     return Plan(**{**document, "thresholds": (low, high), "times": tuple(document["times"])})

@@ -1,6 +1,5 @@
 """What earlier cohorts teach a search."""
 
-from autoprog.metalearning.calibration import learn_statistics
 from autoprog.metalearning.cohort_statistics import AlgorithmGain, CohortStatistics, TriedConfiguration
 from autoprog.metalearning.meta_features import (
     META_FEATURES,
@@ -8,13 +7,14 @@ from autoprog.metalearning.meta_features import (
     MetaFeatures,
     Recognition,
     clinical_groups,
+    describe_cohort,
     group_notes,
     meta_features,
-    notes_of,
 )
 from autoprog.metalearning.outlook import Expectation, NearCohort, Outlook, outlook
 from autoprog.metalearning.portfolio import greedy_portfolio
 from autoprog.metalearning.prior import CalibratedPrior, calibrated_prior, comparable_statistics
+from autoprog.metalearning.search_statistics import learn_statistics
 from autoprog.metalearning.shipped import (
     OpenCohort,
     open_cohorts,
@@ -42,11 +42,11 @@ __all__ = [
     "calibrated_prior",
     "clinical_groups",
     "comparable_statistics",
+    "describe_cohort",
     "greedy_portfolio",
     "group_notes",
     "learn_statistics",
     "meta_features",
-    "notes_of",
     "open_cohorts",
     "outlook",
     "plain_names",

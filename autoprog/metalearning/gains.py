@@ -15,10 +15,10 @@ from autoprog.metalearning.cohort_statistics import AlgorithmGain, TriedConfigur
 from autoprog.space import Configuration
 
 if TYPE_CHECKING:
-    from autoprog.optimizer.belief import Belief
     from autoprog.optimizer.observations import Observations
+    from autoprog.optimizer.surrogate_state import SurrogateState
 
-MOST_BEST = 10
+MAX_BEST = 10
 """Configurations that are kept: so many of all, and of so many prediction algorithms one."""
 
 
@@ -48,7 +48,7 @@ class Gains(NamedTuple):
 
 def gains_over(
     simple: Configuration,
-    belief: Belief,
+    belief: SurrogateState,
     history: History,
     references: Mapping[str, Configuration],
     check: Callable[[], None],
@@ -59,7 +59,7 @@ def gains_over(
     ----------
     simple : Configuration
         The simple pipeline, which was observed.
-    belief : Belief
+    belief : SurrogateState
         With effects in its kernel, sampled decompositions, and the best observations among its own.
     history : History
         All evaluations, which are counted.
@@ -74,7 +74,7 @@ def gains_over(
         In units of the score, more is better.
     """
     counts = Counter(e.configuration.prediction.algorithm for e in history.succeeded)
-    scale = _unit_of(belief.observations)
+    scale = _compute_unit(belief.observations)
     algorithms, best = _gains(belief, scale, simple, counts)
     check()
     elsewhere = _gains_elsewhere(belief, scale, simple, references)
@@ -82,7 +82,7 @@ def gains_over(
     return Gains(scale, _offsets(belief, scale, simple), algorithms, best, elsewhere)
 
 
-def _unit_of(observations: Observations) -> float:
+def _compute_unit(observations: Observations) -> float:
     """Units of the score that 1 of y is; 1 where all gains are equal."""
     gains = observations.gains[observations.succeeded]
     best, middle = int(np.argmax(gains)), int(np.argsort(gains, kind="stable")[len(gains) // 2])
@@ -92,7 +92,7 @@ def _unit_of(observations: Observations) -> float:
 
 
 def _gains(
-    belief: Belief, scale: float, simple: Configuration, counts: Mapping[str, int]
+    belief: SurrogateState, scale: float, simple: Configuration, counts: Mapping[str, int]
 ) -> tuple[tuple[AlgorithmGain, ...], tuple[TriedConfiguration, ...]]:
     """By prediction algorithm, with how many were tried, and of the best pipeline of each, against the simple one."""
     succeeded = belief.observations.succeeded
@@ -105,14 +105,14 @@ def _gains(
         top = int(rows[np.argmax(mean[rows])])
         algorithms.append(AlgorithmGain(name, scale * float(mean[top]), scale * float(sd[top]), counts[name]))
         best.append(TriedConfiguration(configurations[top], scale * float(mean[top])))
-    of_algorithms = sorted(best, key=lambda tried: -tried.gain)[:MOST_BEST]
-    of_all = [TriedConfiguration(configurations[i], scale * float(mean[i])) for i in np.argsort(-mean)[:MOST_BEST]]
+    of_algorithms = sorted(best, key=lambda tried: -tried.gain)[:MAX_BEST]
+    of_all = [TriedConfiguration(configurations[i], scale * float(mean[i])) for i in np.argsort(-mean)[:MAX_BEST]]
     kept = dict.fromkeys([*of_algorithms, *of_all])
     return tuple(algorithms), tuple(sorted(kept, key=lambda tried: -tried.gain))
 
 
 def _gains_elsewhere(
-    belief: Belief, scale: float, simple: Configuration, references: Mapping[str, Configuration]
+    belief: SurrogateState, scale: float, simple: Configuration, references: Mapping[str, Configuration]
 ) -> dict[str, float]:
     """Of pipelines that did well on other cohorts, against the simple pipeline."""
     if not references:
@@ -123,7 +123,7 @@ def _gains_elsewhere(
 
 
 def _posterior_gains(
-    belief: Belief, configurations: Sequence[Configuration], simple: Configuration
+    belief: SurrogateState, configurations: Sequence[Configuration], simple: Configuration
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Mean and sd of true standardised gains, less the simple pipeline's, over the sampled decompositions."""
     points = belief.encoding.encode([*configurations, simple])
@@ -137,7 +137,7 @@ def _posterior_gains(
     return np.mean(means, axis=0), np.sqrt(spread)
 
 
-def _offsets(belief: Belief, scale: float, simple: Configuration) -> dict[str, float]:
+def _offsets(belief: SurrogateState, scale: float, simple: Configuration) -> dict[str, float]:
     """Main effects of every algorithm that was observed; their own against that of the simple pipeline in its stage."""
     from autoprog.optimizer.main_effects import main_effects, term_names  # noqa: PLC0415  see `calibration.py`
 

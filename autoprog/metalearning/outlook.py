@@ -42,10 +42,10 @@ from autoprog.metalearning.similarity import similarity, similarity_weights
 LEVEL = 0.8
 """Of the interval."""
 
-LEAST_SIMILAR = 5
+MIN_SIMILAR = 5
 """Similar cohorts below which nothing is said."""
 
-MOST_SHOWN = 10
+MAX_SHOWN = 10
 
 # Share of the weight that cohorts which tried an algorithm must have for it to be a candidate.
 _TRIED = 0.5
@@ -141,12 +141,12 @@ def outlook(target: MetaFeatures, statistics: Sequence[CohortStatistics], *, mod
     gains = np.full(len(comparable), np.nan)
     weights = np.zeros(len(comparable))
     expectation = None
-    if len(similar) >= LEAST_SIMILAR:
+    if len(similar) >= MIN_SIMILAR:
         names, x = _table([comparable[j] for j in similar])
         w = similarity_weights(like.distances[similar])
         weights[similar], gains[similar] = w, held_out_gains(x, w)
         expectation = _expect(names, x, w, gains[similar])
-    order = np.argsort(like.distances, kind="stable")[:MOST_SHOWN]
+    order = np.argsort(like.distances, kind="stable")[:MAX_SHOWN]
     nearest = tuple(
         NearCohort(
             comparable[j].cohort_id,
@@ -196,7 +196,7 @@ def _expect(
 ) -> Expectation | None:
     known = ~np.isnan(g)
     means = _means(x, w)
-    if known.sum() < LEAST_SIMILAR or np.isnan(means).all():
+    if known.sum() < MIN_SIMILAR or np.isnan(means).all():
         return None
     w, g = w[known] / w[known].sum(), g[known]
     n = float(1.0 / (w**2).sum())

@@ -33,7 +33,7 @@ from scipy.special import gammaln, logsumexp
 from autoprog.optimizer.decomposition import DecompositionPrior
 
 if TYPE_CHECKING:
-    from autoprog.optimizer.belief import Belief
+    from autoprog.optimizer.surrogate_state import SurrogateState
 
 SUBSPACES = tuple(range(2, 15))
 """The grid of M; its mean is the optimizer's default, 8."""
@@ -42,15 +42,15 @@ CONCENTRATIONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """The grid of gamma; its mean logarithm is that of the default, 1."""
 
 # Sweeps before draws count; draws, fewer of a long history, which costs more.
-_BURN_IN, _MOST_DRAWS, _LEAST_DRAWS, _DRAWN_EVALUATIONS = 5, 15, 5, 1_500
+_BURN_IN, _MAX_DRAWS, _MIN_DRAWS, _DRAWN_EVALUATIONS = 5, 15, 5, 1_500
 
 
-def learn_partition_prior(belief: Belief, rng: np.random.Generator) -> tuple[float, float]:
+def learn_partition_prior(belief: SurrogateState, rng: np.random.Generator) -> tuple[float, float]:
     """Posterior means of M and log gamma.
 
     Parameters
     ----------
-    belief : Belief
+    belief : SurrogateState
         Observations and a fitted kernel, which stays.
     rng : numpy.random.Generator
         Of the chain.
@@ -65,7 +65,7 @@ def learn_partition_prior(belief: Belief, rng: np.random.Generator) -> tuple[flo
     from autoprog.optimizer.gibbs import GibbsChain, LabelLikelihood  # noqa: PLC0415  imports as in calibration.py
 
     labels = compact(belief.chain.best)
-    draws = int(np.clip(_DRAWN_EVALUATIONS // len(belief.points), _LEAST_DRAWS, _MOST_DRAWS))
+    draws = int(np.clip(_DRAWN_EVALUATIONS // len(belief.points), _MIN_DRAWS, _MAX_DRAWS))
     means = np.zeros(2)
     for step in range(_BURN_IN + draws):
         p = grid_posterior(labels)

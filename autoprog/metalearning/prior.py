@@ -36,7 +36,7 @@ from autoprog.metalearning.meta_features.vector import MetaFeatures
 from autoprog.metalearning.similarity import Similarity, WeightForm, similarity
 from autoprog.optimizer.options import OptimizerOptions
 
-LEAST_SUBSPACES = 2
+MIN_SUBSPACES = 2
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def calibrated_prior(
 
     order = np.argsort(-like.weights, kind="stable")
     return CalibratedPrior(
-        subspaces=max(round(averaged([s.subspaces for s in usable], options.subspaces)), LEAST_SUBSPACES),
+        subspaces=max(round(averaged([s.subspaces for s in usable], options.subspaces)), MIN_SUBSPACES),
         concentration=_exp(averaged([s.log_concentration for s in usable], np.log(options.concentration))),
         length=_exp(averaged([s.log_length for s in usable], np.log(options.length))),
         variance=_exp(averaged([s.log_variance for s in usable], np.log(options.variance))),

@@ -118,7 +118,7 @@ def similarity(target: MetaFeatures, earlier: Sequence[MetaFeatures], form: Weig
         In the order of `earlier`.
     """
     u = np.array([_comparable(m) for m in earlier]).reshape(len(earlier), len(META_FEATURES))
-    s = spread_of(u)
+    s = compute_spread(u)
     distances = np.abs(u - _comparable(target)) @ (1.0 / s)
     return Similarity(distances, similarity_weights(distances, form), _reach(u / s))
 
@@ -149,7 +149,7 @@ def similarity_weights(distances: NDArray[np.float64], form: WeightForm = "softm
     return weights
 
 
-def spread_of(comparable: NDArray[np.float64]) -> NDArray[np.float64]:
+def compute_spread(comparable: NDArray[np.float64]) -> NDArray[np.float64]:
     """The scale on which each meta-feature is compared.
 
     Parameters

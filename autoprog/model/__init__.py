@@ -4,11 +4,11 @@ from autoprog.model.external_validation import external_validation
 from autoprog.model.members import Member, ModelMetadata
 from autoprog.model.model import PrognosticModel
 from autoprog.model.patient_risk import HorizonRisk, PatientRisk
-from autoprog.model.recalibrating import LEAST_EVENTS, RecalibrationMethod, recalibrated
 from autoprog.model.serialization import allowed_types, dump_estimator, load_estimator
+from autoprog.model.updating import MIN_EVENTS, RecalibrationMethod, update_model
 
 __all__ = [
-    "LEAST_EVENTS",
+    "MIN_EVENTS",
     "HorizonRisk",
     "Member",
     "ModelMetadata",
@@ -19,5 +19,5 @@ __all__ = [
     "dump_estimator",
     "external_validation",
     "load_estimator",
-    "recalibrated",
+    "update_model",
 ]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Feature
 from autoprog.ensemble import average
-from autoprog.evaluation import logit_of, risks_of
+from autoprog.evaluation import compute_logit, predict_risks
 from autoprog.validation import mixture_bounds, shares_of_variance, with_competing
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _REACH = 10.0
 Table = NDArray[np.float64] | Mapping[int, NDArray[np.float64]]
 """Patients as a model takes them; of visits, what each length of window shows."""
 
-Reach = tuple[NDArray[np.float64], NDArray[np.float64]]
+ClipBounds = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 N_DRAWS = 32
 """Of the missing values of a patient."""
@@ -35,7 +35,7 @@ _ROWS_AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, eq=False)
-class Answer:
+class EnsemblePrediction:
     """What the members say of some patients.
 
     Attributes
@@ -60,9 +60,9 @@ class Answer:
     widening: NDArray[np.float64] | None = None
 
 
-def answer_of(
+def build_prediction(
     model: PrognosticModel, X: Table, times: Sequence[float] | None = None, *, bounds: bool = False
-) -> Answer:
+) -> EnsemblePrediction:
     """Ask the members of a model about patients.
 
     Parameters
@@ -79,11 +79,11 @@ def answer_of(
 
     Returns
     -------
-    Answer
+    EnsemblePrediction
         Patients in order.
     """
     tables = X if isinstance(X, Mapping) else {0: X}
-    tables = {w: np.clip(x, *model.reach) for w, x in tables.items()}
+    tables = {w: np.clip(x, *model.clip_bounds) for w, x in tables.items()}
     longest = tables[max(tables)]
     bounds = bounds and bool(model.intervals)
     gaps = np.isnan(longest).any(axis=1)
@@ -116,7 +116,9 @@ def _told(
     rows = [tables.get(m.window or 0, longest) for m in model.members]
     if not model.horizons:
         # XGBoost answers in float32.
-        p = np.array([risks_of(m.estimator, x) for m, x in zip(model.members, rows, strict=True)], dtype=np.float64)
+        p = np.array(
+            [predict_risks(m.estimator, x) for m, x in zip(model.members, rows, strict=True)], dtype=np.float64
+        )
         averaged = np.clip(average(model.weights, p, model.scale), 0.0, 1.0)
         causes, risks = None, model.recalibration.apply(averaged)
     else:
@@ -139,7 +141,7 @@ def _told(
             ]
         )
     # Centred where the risk is: what is cut of the average serves the spread alone.
-    return _Told(risks, causes, logit_of(risks), found)
+    return _Told(risks, causes, compute_logit(risks), found)
 
 
 def _answer_as_they_are(
@@ -149,13 +151,13 @@ def _answer_as_they_are(
     times: Sequence[float] | None,
     *,
     bounds: bool,
-) -> Answer:
+) -> EnsemblePrediction:
     """Missing values, if any, are left to the members' imputations."""
     told = _told(model, tables, times, spread=bounds)
     if told.centre is None or told.spread is None:
-        return Answer(longest, told.risks, told.causes)
+        return EnsemblePrediction(longest, told.risks, told.causes)
     ends = mixture_bounds(told.centre[None], told.spread[None])
-    return Answer(longest, told.risks, told.causes, _around(ends, told.risks), np.zeros_like(longest))
+    return EnsemblePrediction(longest, told.risks, told.causes, _around(ends, told.risks), np.zeros_like(longest))
 
 
 def _answer_over_draws(
@@ -165,7 +167,7 @@ def _answer_over_draws(
     times: Sequence[float] | None,
     *,
     bounds: bool,
-) -> Answer:
+) -> EnsemblePrediction:
     """The mean over what missing values may be; a shorter window lacks what its visits do not show."""
     assert model.distribution is not None  # noqa: S101  asked for with one alone
     drawn = model.distribution.completed(longest, N_DRAWS)
@@ -179,10 +181,10 @@ def _answer_over_draws(
     mean = risks.mean(axis=0)
     of_causes = None if causes is None else causes.mean(axis=0)
     if centre is None or spread is None:
-        return Answer(longest, mean, of_causes)
+        return EnsemblePrediction(longest, mean, of_causes)
     last = (centre, spread) if centre.ndim == 2 else (centre[:, :, -1], spread[:, :, -1])
     shares = np.where(unknown, shares_of_variance(drawn, *last), 0.0)
-    return Answer(longest, mean, of_causes, _around(mixture_bounds(centre, spread), mean), shares)
+    return EnsemblePrediction(longest, mean, of_causes, _around(mixture_bounds(centre, spread), mean), shares)
 
 
 def _around(ends: NDArray[np.float64], risks: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -190,7 +192,9 @@ def _around(ends: NDArray[np.float64], risks: NDArray[np.float64]) -> NDArray[np
     return np.stack([np.minimum(ends[..., 0], risks), np.maximum(ends[..., 1], risks)], axis=-1)
 
 
-def _in_order(parts: Sequence[tuple[NDArray[np.intp], Answer]], longest: NDArray[np.float64]) -> Answer:
+def _in_order(
+    parts: Sequence[tuple[NDArray[np.intp], EnsemblePrediction]], longest: NDArray[np.float64]
+) -> EnsemblePrediction:
     """The answers about some patients each, as one."""
 
     def whole(name: str) -> NDArray[np.float64] | None:
@@ -204,10 +208,10 @@ def _in_order(parts: Sequence[tuple[NDArray[np.intp], Answer]], longest: NDArray
 
     risks = whole("risks")
     assert risks is not None  # noqa: S101  always told
-    return Answer(longest, risks, whole("causes"), whole("bounds"), whole("widening"))
+    return EnsemblePrediction(longest, risks, whole("causes"), whole("bounds"), whole("widening"))
 
 
-def reach_of(features: Sequence[Feature]) -> Reach:
+def compute_clip_bounds(features: Sequence[Feature]) -> ClipBounds:
     """Between which values every feature is taken as it is.
 
     Parameters

@@ -17,17 +17,25 @@ import numpy as np
 
 from autoprog.cohort import Cohort
 from autoprog.errors import Fault
-from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of, measured_name, metric_of, outcomes_of
+from autoprog.evaluation import (
+    EVENT_METRICS,
+    ScoringContext,
+    get_outcomes,
+    make_event_metric,
+    make_metric,
+    measured_name,
+)
+from autoprog.model.external_cohort import ExternalCohort, check_outcome, horizon_faults, other_patients
 from autoprog.model.feature_shift import FeatureShift
 from autoprog.model.model import PrognosticModel
-from autoprog.model.other_patients import OtherPatients, check_outcome, horizon_faults, other_patients
 from autoprog.space import time_grid
 from autoprog.validation import (
     FollowedPatients,
     calibration_curve,
     calibration_document,
-    calibration_of,
     cause_documents,
+    compute_calibration,
+    compute_performance,
     decision_curve,
     distribution_document,
     estimate_event_score,
@@ -36,13 +44,12 @@ from autoprog.validation import (
     measure_event_subgroups,
     measure_subgroups,
     overall_performance,
-    performance_of,
     risk_distribution,
     usual_subgroups,
 )
 
 _SCORES = ("auc_roc", "auc_prc", "brier", "log_loss", "net_benefit")
-_LEAST_OF_EACH = 2
+_MIN_OF_EACH = 2
 
 
 def external_validation(
@@ -102,19 +109,20 @@ def external_validation(
 
 
 def _of_outcomes(
-    model: PrognosticModel, others: OtherPatients, thresholds: tuple[float, float], names: Sequence[str]
+    model: PrognosticModel, others: ExternalCohort, thresholds: tuple[float, float], names: Sequence[str]
 ) -> dict[str, Any]:
     y, groups, p = others.cohort.y, others.cohort.groups, model.risks(others.table)
     scores = {
-        name: estimate_score(metric_of(name, thresholds), y, p, groups, out_of_fold=False).to_json() for name in _SCORES
+        name: estimate_score(make_metric(name, thresholds), y, p, groups, out_of_fold=False).to_json()
+        for name in _SCORES
     }
     curve = calibration_curve(y, p, groups=groups)
     return {
         "n_events": int(y.sum()),
         "expected_events": float(p.sum()),
         "scores": scores,
-        "performance": performance_of(y, p, thresholds, groups).to_json(),
-        "calibration": calibration_of(y, p, groups).to_json(),
+        "performance": compute_performance(y, p, thresholds, groups).to_json(),
+        "calibration": compute_calibration(y, p, groups).to_json(),
         "net_benefit": decision_curve(y, p, None, thresholds, groups).to_json(),
         "calibration_curve": None if curve is None else curve.to_json(),
         "risk_distribution": risk_distribution(y, p).to_json(),
@@ -123,15 +131,15 @@ def _of_outcomes(
 
 
 def _of_event_times(
-    model: PrognosticModel, others: OtherPatients, thresholds: tuple[float, float], names: Sequence[str], seed: int
+    model: PrognosticModel, others: ExternalCohort, thresholds: tuple[float, float], names: Sequence[str], seed: int
 ) -> dict[str, Any]:
     cohort = others.cohort
-    follow_up, y = FollowUp.of(cohort, time_grid(cohort)), outcomes_of(cohort)
+    follow_up, y = ScoringContext.of(cohort, time_grid(cohort)), get_outcomes(cohort)
     F = model.risks_until(others.table, follow_up.times)
     patients = FollowedPatients(y, follow_up, cohort.groups)
     scores = {
         measured_name(name, follow_up): estimate_event_score(
-            event_metric_of(name, follow_up), patients, F, np.random.default_rng(seed), out_of_fold=False
+            make_event_metric(name, follow_up), patients, F, np.random.default_rng(seed), out_of_fold=False
         ).to_json()
         for name in EVENT_METRICS
     }
@@ -158,9 +166,9 @@ def _of_event_times(
 
 def _outcome_faults(cohort: Cohort) -> list[Fault]:
     events = int(cohort.y.sum())
-    if min(events, cohort.n_rows - events) >= _LEAST_OF_EACH:
+    if min(events, cohort.n_rows - events) >= _MIN_OF_EACH:
         return []
-    wanted = f"at least {_LEAST_OF_EACH} must have it, and {_LEAST_OF_EACH} not"
+    wanted = f"at least {_MIN_OF_EACH} must have it, and {_MIN_OF_EACH} not"
     of = "patients" if cohort.visits is None else "visits"
     return [Fault("/cohort_id", f"of {cohort.n_rows} {of} {events} have the outcome; {wanted}")]
 

@@ -13,13 +13,13 @@ from autoprog.model.archive import pack, unpack
 from autoprog.model.manifest import (
     FORMAT,
     MANIFEST,
-    distribution_of,
-    features_of,
-    intervals_of,
     member_name,
-    members_of,
+    read_distribution,
+    read_features,
+    read_intervals,
     read_manifest,
-    windows_of,
+    read_members,
+    read_windows,
 )
 from autoprog.model.members import ModelMetadata
 from autoprog.validation import Recalibration
@@ -62,19 +62,19 @@ def read_model(kind: type[Model], content: bytes) -> Model:
     manifest = read_manifest(files)
     try:
         model = kind(
-            features_of(manifest["features"]),
+            read_features(manifest["features"]),
             outcome_from_json(manifest["outcome"]),
-            members_of(manifest, files),
+            read_members(manifest, files),
             rule_sets_from(manifest["rules"]),
             ModelMetadata(**manifest["metadata"]),
             Recalibration(**manifest["recalibration"]),
             # What the formats before did not have.
             manifest.get("scale", "risk"),
-            intervals_of(manifest),
+            read_intervals(manifest),
             manifest.get("interval_method", BEFORE_INTERVALS),
-            windows_of(manifest),
+            read_windows(manifest),
             tuple(Recalibration(**each) for each in manifest.get("competing", ())),
-            distribution_of(manifest),
+            read_distribution(manifest),
         )
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"the model's file is incomplete or damaged: {error}") from error

@@ -29,12 +29,12 @@ def read_manifest(files: Mapping[str, bytes]) -> Mapping[str, Any]:
     return manifest
 
 
-def features_of(documents: Sequence[Mapping[str, Any]]) -> tuple[Feature, ...]:
+def read_features(documents: Sequence[Mapping[str, Any]]) -> tuple[Feature, ...]:
     """The features that `dataclasses.asdict` made documents of."""
     return tuple(Feature(**{**f, "levels": tuple(f["levels"])}) for f in documents)
 
 
-def members_of(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> tuple[Member, ...]:
+def read_members(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> tuple[Member, ...]:
     """Members with their weights and windows; raises KeyError where a file is absent."""
     weights = manifest["weights"]
     windows = manifest.get("member_windows", [None] * len(weights))
@@ -42,18 +42,18 @@ def members_of(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> tuple
     return tuple(Member(weight, files[member_name(i)], window) for i, (weight, window) in rows)
 
 
-def windows_of(manifest: Mapping[str, Any]) -> WindowSchema | None:
+def read_windows(manifest: Mapping[str, Any]) -> WindowSchema | None:
     """The schema of a model of visits; None for any other."""
     document = manifest.get("windows")
-    return document and WindowSchema(features_of(document["features"]), tuple(document["varying"]))
+    return document and WindowSchema(read_features(document["features"]), tuple(document["varying"]))
 
 
-def intervals_of(manifest: Mapping[str, Any]) -> tuple[PatientIntervals, ...]:
+def read_intervals(manifest: Mapping[str, Any]) -> tuple[PatientIntervals, ...]:
     """The intervals of every horizon, or of the one outcome."""
     return tuple(PatientIntervals.from_json(each) for each in manifest.get("intervals", ()))
 
 
-def distribution_of(manifest: Mapping[str, Any]) -> FeatureDistribution | None:
+def read_distribution(manifest: Mapping[str, Any]) -> FeatureDistribution | None:
     """What missing values may be; None where the file does not say."""
     document = manifest.get("distribution")
     return None if document is None else FeatureDistribution.from_json(document)

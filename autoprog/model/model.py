@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from autoprog.cohort import Feature, Outcome, TimeToEvent, Visits, WindowSchema
 from autoprog.ensemble import Scale
 from autoprog.interpreter import RuleSet
-from autoprog.model.answer import Reach, Table, answer_of, reach_of
+from autoprog.model.answer import ClipBounds, Table, build_prediction, compute_clip_bounds
 from autoprog.model.file import BEFORE_INTERVALS, read_model, write_model
 from autoprog.model.members import Member, ModelMetadata
 from autoprog.model.patient_risk import PatientRisk
@@ -97,9 +97,9 @@ class PrognosticModel:
         return np.array([member.weight for member in self.members])
 
     @cached_property
-    def reach(self) -> Reach:
+    def clip_bounds(self) -> ClipBounds:
         """Between which values every feature is taken as it is."""
-        return reach_of(self.features)
+        return compute_clip_bounds(self.features)
 
     def risks(self, X: Table) -> NDArray[np.float64]:
         """Probability of the outcome, or of the event of interest until each horizon.
@@ -117,7 +117,7 @@ class PrognosticModel:
             Recalibrated weighted mean of the members' risks, in [0, 1]; of a patient with missing values its mean over
             what they may be, given the known ones.
         """
-        return answer_of(self, X).risks
+        return build_prediction(self, X).risks
 
     def risks_until(self, X: Table, times: Sequence[float]) -> NDArray[np.float64]:
         """Probability of the event of interest until each of some times.
@@ -142,7 +142,7 @@ class PrognosticModel:
         if not self.horizons:
             msg = "the outcome has no time"
             raise ValueError(msg)
-        return answer_of(self, X, times).risks
+        return build_prediction(self, X, times).risks
 
     def causes(self, X: Table) -> NDArray[np.float64]:
         """Probability of each cause until each horizon.
@@ -162,7 +162,7 @@ class PrognosticModel:
         ValueError
             If the outcome has no time.
         """
-        causes = answer_of(self, X).causes
+        causes = build_prediction(self, X).causes
         if causes is None:
             msg = "the outcome has no time, and no causes"
             raise ValueError(msg)
@@ -183,7 +183,7 @@ class PrognosticModel:
         intervals : ndarray, shape = (n_patients, 2) or (n_patients, n_horizons, 2), or None
             Lower and upper end, of level `INTERVAL_LEVEL`; None where the model has none.
         """
-        answer = answer_of(self, X, bounds=True)
+        answer = build_prediction(self, X, bounds=True)
         return answer.risks, answer.bounds
 
     @property

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Visits, encode_patients, encode_visits
 from autoprog.interpreter import matching, stratum_indices
-from autoprog.model.answer import Answer, Table, answer_of
+from autoprog.model.answer import EnsemblePrediction, Table, build_prediction
 from autoprog.model.patient_risk import HorizonRisk, PatientRisk, WideningValue
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 def predictions(model: PrognosticModel, patients: Sequence[Mapping[str, object]]) -> list[PatientRisk]:
     """What `PrognosticModel.predict` says of patients; raises InvalidInputError with all faults of all of them."""
     X, warnings = _encoded(model, patients)
-    answer = answer_of(model, X, bounds=True)
+    answer = build_prediction(model, X, bounds=True)
     bounds = answer.bounds
     rules, widest = _matching(model, answer.X), _widening(model, answer)
     if not model.horizons:
@@ -53,7 +53,7 @@ def _matching(model: PrognosticModel, X: NDArray[np.float64]) -> list[tuple[int,
     return [tuple(k for k, matched in enumerate(matches) if matched[i]) for i in range(len(X))]
 
 
-def _widening(model: PrognosticModel, answer: Answer) -> list[WideningValue | None]:
+def _widening(model: PrognosticModel, answer: EnsemblePrediction) -> list[WideningValue | None]:
     """Of every patient the missing value that knowing would help most; of visits the feature that it is of."""
     if answer.widening is None:
         return [None] * len(answer.X)
@@ -79,7 +79,7 @@ def _strata(model: PrognosticModel, k: int, risks: NDArray[np.float64]) -> list[
 def _at_horizons(
     model: PrognosticModel,
     i: int,
-    answer: Answer,
+    answer: EnsemblePrediction,
     strata: Sequence[Sequence[str]],
     bounds: NDArray[np.float64] | None,
 ) -> tuple[HorizonRisk, ...]:

@@ -36,8 +36,8 @@ from numpy.typing import NDArray
 
 from autoprog.optimizer.candidates import Pool
 from autoprog.optimizer.encoding import UNSELECTED, Encoding, Points
+from autoprog.optimizer.prior_mean import PriorMean
 from autoprog.optimizer.surrogate import Surrogate
-from autoprog.optimizer.trend import Trend
 from autoprog.space import STAGES, Configuration, Step
 
 # Rows of one covariance block; keeps the memory of a large subspace bounded.
@@ -86,7 +86,7 @@ class PipelineBounds:
         of those that have one.
     beta : float
         Exploration weight, at least 0.
-    trend : Trend or None
+    trend : PriorMean or None
         The prior mean; None for 0.
     ascent : bool
         Whether the best candidate of every active set is moved to a maximum.
@@ -105,7 +105,7 @@ class PipelineBounds:
         pools: Sequence[Pool],
         beta: float,
         *,
-        trend: Trend | None = None,
+        trend: PriorMean | None = None,
         ascent: bool = False,
     ) -> None:
         self.kinds = kinds
@@ -226,7 +226,7 @@ class _Components:
     """The bounds of active sets, at their candidates and above."""
 
     def __init__(
-        self, surrogate: Surrogate, encoding: Encoding, pools: Sequence[Pool], beta: float, trend: Trend | None
+        self, surrogate: Surrogate, encoding: Encoding, pools: Sequence[Pool], beta: float, trend: PriorMean | None
     ) -> None:
         self._surrogate, self._encoding, self._pools = surrogate, encoding, pools
         self._beta, self._trend = beta, trend

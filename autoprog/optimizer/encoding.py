@@ -71,7 +71,7 @@ class Encoding:
         column = {key: a for a, key in enumerate(self.keys)}
         self._index = tuple({a.name: column[a.key] for a in stage} for stage in space.stages)
         # Most candidates share most of their steps with a pipeline that was encoded just before.
-        self.units_of = lru_cache(_RECENT_STEPS)(self._units_of)
+        self.units_of = lru_cache(_RECENT_STEPS)(self._encode_units)
 
     @property
     def n_algorithms(self) -> int:
@@ -82,7 +82,7 @@ class Encoding:
         """The columns of a kind's four algorithms."""
         return tuple([index[a.name] for index, a in zip(self._index, kind, strict=True)])
 
-    def algorithms_of(self, configuration: Configuration) -> tuple[int, ...]:
+    def list_algorithms(self, configuration: Configuration) -> tuple[int, ...]:
         """The columns of a configuration's four algorithms."""
         named = [(index, step.algorithm) for index, step in zip(self._index, configuration.steps, strict=True)]
         try:
@@ -91,7 +91,7 @@ class Encoding:
             places = zip(STAGES, named, strict=True)
             raise KeyError(*[f"{stage}/{name}" for stage, (index, name) in places if name not in index]) from None
 
-    def _units_of(self, algorithm: int, step: Step) -> NDArray[np.float64]:
+    def _encode_units(self, algorithm: int, step: Step) -> NDArray[np.float64]:
         """Where a step lies on the axes of its algorithm, shape = (n_hyper of it,); read-only."""
         parameters = dict(step.parameters)
         axes = self.algorithms[algorithm].hyperparameters
@@ -119,7 +119,7 @@ class Encoding:
         """
         used = np.zeros((len(configurations), self.n_algorithms), dtype=bool)
         units = np.full((len(configurations), len(self.owner)), UNSELECTED)
-        algorithms = [self.algorithms_of(configuration) for configuration in configurations]
+        algorithms = [self.list_algorithms(configuration) for configuration in configurations]
         for i, (configuration, of_stages) in enumerate(zip(configurations, algorithms, strict=True)):
             for a, step in zip(of_stages, configuration.steps, strict=True):
                 if self.algorithms[a].hyperparameters:

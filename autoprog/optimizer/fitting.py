@@ -28,7 +28,7 @@ _EFFECT_CENTRES, _EFFECT_SD = (0.05, 0.2, 0.3, 0.05), 1.0
 
 NOISE_FLOOR = 1e-4
 # The noise is optimised as its excess over the floor, which starts at no less than this share of the floor.
-_LEAST_EXCESS = 0.1
+_MIN_EXCESS = 0.1
 _ITERATIONS = 15
 # Bounds of log s2, log ell, log (noise - floor) and log e: beyond them a Cholesky factor may need jitter.
 _LOG_BOUNDS = ((-5.0, 5.0), (-4.0, 4.0), (-12.0, 3.0))
@@ -126,7 +126,7 @@ def fit_parameters(model: MarginalLikelihood, start: KernelParameters) -> Kernel
     KernelParameters
         After at most 15 iterations.
     """
-    excess = max(start.noise - NOISE_FLOOR, NOISE_FLOOR * _LEAST_EXCESS)
+    excess = max(start.noise - NOISE_FLOOR, NOISE_FLOOR * _MIN_EXCESS)
 
     def objective(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         model.set_raw(x)

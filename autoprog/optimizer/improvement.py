@@ -80,7 +80,7 @@ def improving_batch(
     def score(candidates: Sequence[Configuration]) -> NDArray[np.float64]:
         mean, sd = mixture.marginal(encoding.encode(candidates))
         values = log_expected_improvement(mean, sd, best) - [_AGAIN * uses[c.prediction.algorithm] for c in candidates]
-        return values - [prices[encoding.space.kind_of(c)] for c in candidates] if prices else values
+        return values - [prices[encoding.space.find_kind(c)] for c in candidates] if prices else values
 
     while len(batch) < size:
         taken = {*seen, *batch}
@@ -98,7 +98,7 @@ def improving_batch(
     return tuple(batch)
 
 
-def young_prices(
+def early_cost_penalty(
     kinds: Sequence[PipelineKind], shape: TableShape, n_evaluations: int
 ) -> dict[PipelineKind, float] | None:
     """Prices that make a young search prefer quick pipelines; None for an old one.

@@ -122,7 +122,7 @@ def stratified_design(
             break
         design.append(following)
         taken.add(following)
-        uses[list(encoding.algorithms_of(following))] += 1
+        uses[list(encoding.list_algorithms(following))] += 1
     return tuple(design)
 
 

@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import softmax
 
-from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.encoding import Points
 from autoprog.optimizer.surrogate import Surrogate, cholesky
+from autoprog.optimizer.surrogate_state import SurrogateState
 from autoprog.space import Configuration
 
 
@@ -35,7 +35,7 @@ class Mixture:
 
     Parameters
     ----------
-    belief : Belief
+    belief : SurrogateState
         Observations and numbers.
     samples : sequence of ndarray of int, at least 1
         Decompositions, shape = (n_alg,) each.
@@ -44,13 +44,15 @@ class Mixture:
 
     Attributes
     ----------
-    belief : Belief
+    belief : SurrogateState
         As given.
     surrogates : list of Surrogate
         One a distinct decomposition.
     """
 
-    def __init__(self, belief: Belief, samples: Sequence[NDArray[np.int64]], *, by_likelihood: bool = False) -> None:
+    def __init__(
+        self, belief: SurrogateState, samples: Sequence[NDArray[np.int64]], *, by_likelihood: bool = False
+    ) -> None:
         distinct, counts = np.unique(np.array(samples), axis=0, return_counts=True)
         self.belief = belief
         self._labels = distinct

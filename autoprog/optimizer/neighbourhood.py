@@ -118,7 +118,7 @@ class Neighbourhood:
         return changed
 
     def _change(self, configuration: Configuration, rng: np.random.Generator) -> Configuration:
-        kind = self._space.kind_of(configuration)
+        kind = self._space.find_kind(configuration)
         tunable = [place for place, algorithm in enumerate(kind) if algorithm.hyperparameters]
         swaps = self._swaps(kind)
         if swaps and (not tunable or rng.random() < _OTHER_ALGORITHM):

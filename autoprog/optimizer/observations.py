@@ -34,10 +34,10 @@ from autoprog.optimizer.options import Outputs
 from autoprog.optimizer.start import Start
 
 # Gibbs sampling costs O(n^2) to O(n^3) a sweep; beyond this many the poorest and oldest evaluations are left out.
-MOST_OBSERVATIONS = 256
+MAX_OBSERVATIONS = 256
 
 # Paths whose ends are learnt from: each adds two observations.
-_MOST_PATHS = 40
+_MAX_PATHS = 40
 
 _CLIP = 1.5
 # Observations that the expected scale counts for, fully trusted.
@@ -91,7 +91,7 @@ class Observations:
         -------
         ndarray, shape = (b, n)
             Clipped and standardised anew. One that was raced out stays where it was about their mean. The clip is that
-            of these t, which in a history of more than `MOST_OBSERVATIONS` are not all.
+            of these t, which in a history of more than `MAX_OBSERVATIONS` are not all.
         """
         raced_out = ~self.succeeded & ~np.isnan(self.gains)
         about_mean = self.gains[raced_out] - self.gains[self.succeeded].mean()
@@ -104,7 +104,7 @@ class Observations:
 
 
 def observe(
-    history: History, outputs: Outputs = "clipped", most: int = MOST_OBSERVATIONS, start: Start | None = None
+    history: History, outputs: Outputs = "clipped", most: int = MAX_OBSERVATIONS, start: Start | None = None
 ) -> Observations | None:
     """Turn a history into what the surrogate is fitted to.
 
@@ -158,7 +158,7 @@ def with_paths(history: History) -> History:
         The evaluations, and behind them the lowest and the highest setting of the latest paths, without risks and under
         numbers of their own.
     """
-    latest = [e for e in history.succeeded if e.path is not None][-_MOST_PATHS:]
+    latest = [e for e in history.succeeded if e.path is not None][-_MAX_PATHS:]
     number = max((e.number for e in history), default=-1)
     ends: list[Evaluation] = []
     for e in latest:

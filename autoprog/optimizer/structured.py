@@ -24,11 +24,10 @@ from autoprog.errors import SearchFailedError
 from autoprog.evaluation import History
 from autoprog.optimizer.acquisition import PipelineBounds, n_active_sets
 from autoprog.optimizer.batch import select_batch
-from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.candidates import draw_pools
 from autoprog.optimizer.decomposition import Decomposition
 from autoprog.optimizer.encoding import Encoding
-from autoprog.optimizer.improvement import improving_batch, young_prices
+from autoprog.optimizer.improvement import early_cost_penalty, improving_batch
 from autoprog.optimizer.initial import cheaper_half, simple_configuration, stratified_design
 from autoprog.optimizer.mixture import Mixture
 from autoprog.optimizer.neighbourhood import Neighbourhood
@@ -38,17 +37,18 @@ from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.proposal import Proposal
 from autoprog.optimizer.start import Start
 from autoprog.optimizer.stopping import has_found
+from autoprog.optimizer.surrogate_state import SurrogateState
 from autoprog.optimizer.threads import one_thread
 from autoprog.space import STAGES, Configuration, Space, Step, TableShape
 
 # Evaluations before the surrogate takes over, where earlier cohorts tell nothing.
 _FIRST_DESIGN = 10
 # The chain goes on from batch to batch, so that a few sweeps a batch suffice; long histories afford one.
-_MOST_SWEEPS, _SWEEP_EVALUATIONS = 4, 200
+_MAX_SWEEPS, _SWEEP_EVALUATIONS = 4, 200
 # Of the chain behind the posterior.
 _BURN_IN, _DRAWS = 10, 20
 # Candidates over all active sets, and the bounds of one set's.
-_CANDIDATES, _LEAST_CANDIDATES, _MOST_CANDIDATES = 20_000, 8, 128
+_CANDIDATES, _MIN_CANDIDATES, _MAX_CANDIDATES = 20_000, 8, 128
 # Draws by marginal likelihood for one that would count like the others.
 _WEIGHTED_DRAWS = 4
 # Best observed pipelines whose hyperparameters are mutated.
@@ -101,9 +101,9 @@ class StructuredOptimizer:
             return Proposal(batch, self._design(size, seen, rng), state=dict(state))
         options = self._options
         with one_thread():
-            belief = Belief.learn(self._encoding, options, observations, state, rng, self._start.offsets)
+            belief = SurrogateState.learn(self._encoding, options, observations, state, rng, self._start.offsets)
             if options.decompositions == "learnt":
-                belief.sweep(int(np.clip(_SWEEP_EVALUATIONS // len(belief.points), 1, _MOST_SWEEPS)), options.averaged)
+                belief.sweep(int(np.clip(_SWEEP_EVALUATIONS // len(belief.points), 1, _MAX_SWEEPS)), options.averaged)
             mixture = self._mixture(belief, rng)
             # Apart, so that a search which does not stop proposes what it would without the rule.
             apart = rng.spawn(1)[0]
@@ -119,7 +119,7 @@ class StructuredOptimizer:
                     seen,
                     rng,
                     pending=pending,
-                    prices=young_prices(self._kinds, self._shape, len(history)) if options.cost_aware else None,
+                    prices=early_cost_penalty(self._kinds, self._shape, len(history)) if options.cost_aware else None,
                     is_local=options.local_after is not None and len(history) >= options.local_after,
                 )
         return Proposal(batch, configurations, state=belief.state)
@@ -131,7 +131,7 @@ class StructuredOptimizer:
             raise SearchFailedError(f"none of {len(history)} evaluations succeeded")
         keys = self._encoding.keys
         with one_thread():
-            belief = Belief.learn(self._encoding, self._options, observations, state, rng)
+            belief = SurrogateState.learn(self._encoding, self._options, observations, state, rng)
             if self._options.decompositions == "learnt":
                 belief.sweep(_BURN_IN + _DRAWS, _DRAWS)
                 drawn = belief.samples
@@ -163,7 +163,7 @@ class StructuredOptimizer:
         rest = stratified_design(self._encoding, self._kinds, size - len(design), {*seen, *design}, rng)
         return (*design, *rest)
 
-    def _mixture(self, belief: Belief, rng: np.random.Generator, averaged: int | None = None) -> Mixture:
+    def _mixture(self, belief: SurrogateState, rng: np.random.Generator, averaged: int | None = None) -> Mixture:
         """The surrogate averaged over decompositions: the latest of the chain, or draws from the prior."""
         options = self._options
         n_draws = options.averaged if averaged is None else averaged
@@ -186,7 +186,7 @@ class StructuredOptimizer:
         is_learnt = self._options.decompositions == "learnt"
         labels = belief.chain.best if is_learnt else mixture.resampled(1, rng)[0]
         per_set = _CANDIDATES // n_active_sets(self._kind_table, labels)
-        per_set = int(np.clip(per_set, _LEAST_CANDIDATES, _MOST_CANDIDATES))
+        per_set = int(np.clip(per_set, _MIN_CANDIDATES, _MAX_CANDIDATES))
         pools = draw_pools(self._encoding, per_set, self._anchors(belief.observations), rng)
         mixture = Mixture(belief, [labels])
         mixture.believe(self._encoding.encode(pending))
@@ -210,7 +210,7 @@ class StructuredOptimizer:
             if not observations.succeeded[i]:
                 continue
             configuration = observations.evaluations[i].configuration
-            for stage, a in zip(STAGES, self._encoding.algorithms_of(configuration), strict=True):
+            for stage, a in zip(STAGES, self._encoding.list_algorithms(configuration), strict=True):
                 if len(anchors[a]) < _ANCHORS:
                     anchors[a].append(configuration.step(stage))
         return anchors

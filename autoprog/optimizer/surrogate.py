@@ -39,7 +39,7 @@ _Block = tuple[NDArray[np.intp], ...]
 
 _JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)
 # Keeps the slope of a standard deviation finite where nothing is left of it.
-_LEAST_VARIANCE = 1e-12
+_MIN_VARIANCE = 1e-12
 
 
 def cholesky(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -287,7 +287,7 @@ class Surrogate:
         r2, variance = self._distances(points, m), self.parameters.variance
         cross = variance * self.parameters.correlate(r2) * self._scale(m)
         solved = cho_solve((self._factor, True), cross.T).T
-        sd = np.sqrt(np.maximum(variance - np.einsum("ij,ij->i", cross, solved), _LEAST_VARIANCE))
+        sd = np.sqrt(np.maximum(variance - np.einsum("ij,ij->i", cross, solved), _MIN_VARIANCE))
         by_cross = self._weights - np.sqrt(beta) * solved / sd[:, None]
         by_r2 = by_cross * variance * self.parameters.slope(r2) * self._scale(m)
         units, observed = points.units, self._points.units

@@ -23,16 +23,16 @@ from autoprog.validation import (
     Weighing,
     brier_skill,
     calibration_curve,
-    calibration_of,
+    compute_calibration,
+    compute_gains,
+    compute_performance,
     corrected_score,
     cross_fitted,
     decision_curve,
     delivered_slope,
     estimate_score,
-    gains_of,
     measure_subgroups,
     never,
-    performance_of,
     risk_distribution,
     shrunk_recalibration,
     usual_subgroups,
@@ -103,10 +103,10 @@ def ensemble_document(
     simple_risks = None if simple is None else cross_fitted(y, simple, np.random.default_rng(seed), groups)
 
     def measured(p: _Risks, recalibrated: _Risks) -> dict[str, Any]:
-        performance = performance_of(y, recalibrated, thresholds, groups, ranked=p)
-        return {"performance": _with_slope(performance, slope_of(p)).to_json()}
+        performance = compute_performance(y, recalibrated, thresholds, groups, ranked=p)
+        return {"performance": _with_slope(performance, estimate_slope(p)).to_json()}
 
-    def slope_of(p: _Risks) -> Coefficient | None:
+    def estimate_slope(p: _Risks) -> Coefficient | None:
         return delivered_slope(y, p, shrunk_recalibration(y, p), groups)
 
     def score(p: _Risks) -> ScoreEstimate:
@@ -116,7 +116,7 @@ def ensemble_document(
     curve = calibration_curve(y, risks, groups=groups)
     gains = None
     if simple is not None and simple_risks is not None:
-        found = gains_of(y, (averaged, risks), (simple, simple_risks), thresholds, groups)
+        found = compute_gains(y, (averaged, risks), (simple, simple_risks), thresholds, groups)
         gains = {name: gain.to_json() for name, gain in found.items()}
     return {
         **chosen_document(corrected_score, ensemble, patients, scored, candidates, choice, seed=seed, stop=stop),
@@ -124,8 +124,8 @@ def ensemble_document(
         "baseline": baseline_document(history, simple_risks, score, measured),
         "gain_over_baseline": gains,
         "calibration": {
-            **replace(calibration_of(y, risks, groups), slope=slope_of(averaged)).to_json(),
-            "raw": calibration_of(y, averaged, groups).to_json(),
+            **replace(compute_calibration(y, risks, groups), slope=estimate_slope(averaged)).to_json(),
+            "raw": compute_calibration(y, averaged, groups).to_json(),
         },
         "calibration_curve": None if curve is None else curve.to_json(),
         "risk_distribution": risk_distribution(y, risks).to_json(),
@@ -270,7 +270,7 @@ def chosen_document(
     weights = {m.number: m.weight for m in ensemble.members}
     w = np.array([weights.get(number, 0.0) for number in candidates.numbers])
     rng = np.random.default_rng(seed)
-    choose = _without(np.isin(candidates.numbers, list(choice.lost)), w, choice.rule.revise(candidates, rng))
+    choose = _without(np.isin(candidates.numbers, list(choice.lost)), w, choice.rule.reweigh(candidates, rng))
     corrected = score(
         candidates.history.metric,
         patients,

@@ -29,7 +29,7 @@ from collections.abc import Sequence
 
 from autoprog.evaluation import EVENT_METRICS, Evaluation, History
 from autoprog.space import registered
-from autoprog.validation import LEAST_REFITS, n_event_resamples, n_resamples
+from autoprog.validation import MIN_REFITS, n_event_resamples, n_resamples
 
 _POSTERIOR_S, _POSTERIOR_S_EACH, _POSTERIOR_MOST = 0.5, 0.012, 256
 _MEMBERS = 20
@@ -51,10 +51,10 @@ _ASIDE = 0.25
 # To learn from the refits.
 _LEARNING_S = 0.5
 
-MOST_FINALISTS = 8
+MAX_FINALISTS = 8
 """Configurations that are evaluated on all patients where a sample was explored, the simple pipeline among them."""
 
-MOST_REFITS = 10
+MAX_REFITS = 10
 """Refits of the ensemble that the intervals of patients' risks are estimated from, where there is time."""
 
 MORE_REFITS = 100
@@ -88,7 +88,7 @@ class Clock:
     ) -> None:
         self._budget_s = budget_s
         self._validation_most = 1.0 if delivers_alone else _VALIDATION_MOST
-        self.most_refits = MORE_REFITS if delivers_alone else MOST_REFITS
+        self.most_refits = MORE_REFITS if delivers_alone else MAX_REFITS
         self._end = time.monotonic() + budget_s - elapsed_s
         self._slots = max(1, slots)
         self._n_patients = n_patients
@@ -260,7 +260,7 @@ class Clock:
 
     def _refits_s(self, history: History) -> list[float]:
         """Seconds of one fit to all patients of each of the likely members; of a sample's history, the finalists."""
-        most = MOST_FINALISTS if any(map(self._is_sampled, history.succeeded)) else _MEMBERS
+        most = MAX_FINALISTS if any(map(self._is_sampled, history.succeeded)) else _MEMBERS
         return [self._of_all_patients_s(refit_s(e), e) for e in self.finalists(history, most)]
 
     def _of_all_patients_s(self, seconds: float, evaluation: Evaluation) -> float:
@@ -272,10 +272,10 @@ class Clock:
             return 0.0
         whole, most = sum(refits_s) / self._slots, _INTERVALS_KEPT * self._budget_s - _LEARNING_S
         # The dearest may be left out.
-        least = LEAST_REFITS * sum(sorted(refits_s)[: -(-len(refits_s) // 4)]) / self._slots
+        least = MIN_REFITS * sum(sorted(refits_s)[: -(-len(refits_s) // 4)]) / self._slots
         if least > _INTERVALS_AT_LEAST * self._budget_s:
             return 0.0
-        return _LEARNING_S + max(least, min(MOST_REFITS * whole, most))
+        return _LEARNING_S + max(least, min(MAX_REFITS * whole, most))
 
 
 def posterior_s(n_evaluations: int) -> float:

@@ -12,14 +12,13 @@ import numpy as np
 from autoprog.cohort import Cohort, WindowSchema
 from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble
 from autoprog.errors import SearchFailedError
-from autoprog.evaluation import FollowUp, History, Plan, Status, outcomes_of
+from autoprog.evaluation import History, Plan, ScoringContext, Status, get_outcomes
 from autoprog.interpreter import rules_document
 from autoprog.model import Member, ModelMetadata, PrognosticModel
 from autoprog.optimizer import Posterior
 from autoprog.search.assessment import Choice
 from autoprog.search.calls import run_calls
 from autoprog.search.clock import Clock, posterior_s, refit_s
-from autoprog.search.judgement import Judgement, Means, Weighed, judge, judge_events
 from autoprog.search.loop import Exploration
 from autoprog.search.ports import (
     Call,
@@ -34,6 +33,7 @@ from autoprog.search.ports import (
 )
 from autoprog.search.result import SearchResult
 from autoprog.search.signals import Signals
+from autoprog.search.summary import DeliveryContext, FittedEnsemble, Judgement, judge_events, summarise_model
 from autoprog.search.work import fit
 
 # Apart from the numbers of batches, which seed the proposals.
@@ -97,11 +97,11 @@ def deliver(
         members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
         lost = {m.number for m in weighed.ensemble.members} - {m.number for m in ensemble.members}
         weighed = replace(weighed, ensemble=ensemble, choice=weighed.choice._replace(lost=frozenset(lost)))
-        means = Means(
+        means = DeliveryContext(
             dispatcher, state, exploration.clock, signals, lambda phase: store.record_phase(claim, phase), aside
         )
-        told = (judge_events if weighed.cohort.has_times else judge)(weighed, means)
-        model = _model_of(weighed, members, told, None if cohort.visits is None else WindowSchema.of(cohort))
+        told = (judge_events if weighed.cohort.has_times else summarise_model)(weighed, means)
+        model = _build_model(weighed, members, told, None if cohort.visits is None else WindowSchema.of(cohort))
         told.document["interval"] = model.interval_document
         warnings = [*warnings, *too_late, *left_out, *told.warnings, *_losses(exploration.history)]
         rules = rules_document(told.rule_sets, model.horizons)
@@ -111,18 +111,18 @@ def deliver(
         return SearchResult(model, told.document, rules, decomposition, tuple(warnings))
 
 
-def _weighed(exploration: Exploration, history: History, plan: Plan) -> Weighed:
+def _weighed(exploration: Exploration, history: History, plan: Plan) -> FittedEnsemble:
     """The ensemble of a history."""
     settings = exploration.state.settings
     cohort = plan.sample(exploration.cohort)
     rule = WEIGHING_RULES[settings.ensemble]
     rng = np.random.default_rng([settings.seed, _ENSEMBLE_STREAM])
     posterior = exploration.posterior(history, rng) if rule.asks_for_posterior else None
-    follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
+    follow_up = ScoringContext.of(cohort, plan.times) if cohort.has_times else None
     candidates = Candidates(
-        history, posterior, outcomes_of(cohort), follow_up, chosen_before=exploration.opening_in(history)
+        history, posterior, get_outcomes(cohort), follow_up, chosen_before=exploration.opening_in(history)
     )
-    return Weighed(rule.weigh(candidates, rng), candidates, Choice(rule), cohort, plan)
+    return FittedEnsemble(rule.weigh(candidates, rng), candidates, Choice(rule), cohort, plan)
 
 
 def _concluded(exploration: Exploration) -> Posterior:
@@ -131,8 +131,8 @@ def _concluded(exploration: Exploration) -> Posterior:
     return exploration.posterior(exploration.explored, rng)
 
 
-def _model_of(
-    weighed: Weighed, members: Sequence[Member], told: Judgement, windows: WindowSchema | None
+def _build_model(
+    weighed: FittedEnsemble, members: Sequence[Member], told: Judgement, windows: WindowSchema | None
 ) -> PrognosticModel:
     """The model of refitted members and of what is told of them."""
     if windows is not None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation import (
-    LEAST_FOLDS,
+    MIN_FOLDS,
     CrossValidation,
     EvaluatedPath,
     Evaluation,
@@ -27,7 +27,7 @@ from autoprog.evaluation import (
     is_out_of_bag,
     summarise,
 )
-from autoprog.evaluation.along import common_place, settings_of
+from autoprog.evaluation.along import common_place, list_settings
 from autoprog.search.ports import Call, CallLimits, CallOutcome, CallQueue, CallStatus, CohortRef, Dispatcher
 from autoprog.search.work import evaluate_folds
 from autoprog.space import Configuration, Space
@@ -45,9 +45,9 @@ _CALL_S = 0.1
 # Folds are alike: an evaluation whose first ones would take so much longer than its limit, were all like them, has
 # timed out (the very first one also loads the cohort); and a call may take so many times its folds' share of the
 # limit, or so many seconds.
-_PROJECTION, _PROJECTION_OF_ONE, _SHARES, _LEAST_CALL_S = 1.25, 2.0, 2.0, 2.0
+_PROJECTION, _PROJECTION_OF_ONE, _SHARES, _MIN_CALL_S = 1.25, 2.0, 2.0, 2.0
 # What the folds must have computed to tell a pace.
-_LEAST_SAYING_S = 0.1
+_MIN_SAYING_S = 0.1
 # A call without a limit of its own.
 _DAY_S = 86_400.0
 
@@ -98,7 +98,7 @@ class _Progress:
     batch: int
     configuration: Configuration
     race: Race | None
-    judge: Judge
+    summarise_model: Judge
     results: dict[int, FoldResult] = field(default_factory=dict)
     failure: tuple[int, CallOutcome] | None = None
     pending: dict[str, tuple[int, ...]] = field(default_factory=dict)
@@ -141,7 +141,7 @@ class EvaluationStream:
         configurations: Mapping[int, Configuration],
         race: Race | None,
         limits: Mapping[int, float] | None = None,
-        judge: Judge | None = None,
+        summarise_model: Judge | None = None,
     ) -> None:
         """Evaluate a batch after those that were added before; while `run` is read, too.
 
@@ -165,7 +165,7 @@ class EvaluationStream:
                 batch,
                 configuration,
                 race,
-                judge or _score,
+                summarise_model or _score,
                 waiting=list(range(self._plan.n_folds)),
                 out_of_bag=is_out_of_bag(configuration, self._cohort),
                 limit_s=(limits or {}).get(number),
@@ -183,7 +183,7 @@ class EvaluationStream:
     @property
     def pace(self) -> float:
         """Seconds of the clock for one that the folds computed; 1 before they say anything."""
-        return self._seconds / self._processor_s if self._processor_s > _LEAST_SAYING_S else 1.0
+        return self._seconds / self._processor_s if self._processor_s > _MIN_SAYING_S else 1.0
 
     def is_complete(self, batch: int) -> bool:
         """Whether every configuration of this batch and of those before it is decided."""
@@ -248,7 +248,7 @@ class EvaluationStream:
     def _is_ahead(self, progress: _Progress) -> bool:
         """Whether the next fold would be begun before it is known to be needed."""
         asked = len(progress.results) + sum(map(len, progress.pending.values()))
-        return progress.race is not None and bool(progress.pending) and asked >= LEAST_FOLDS
+        return progress.race is not None and bool(progress.pending) and asked >= MIN_FOLDS
 
     def _ask(self, queue: CallQueue, progress: _Progress) -> None:
         size = self._plan.n_folds if progress.out_of_bag else 1
@@ -256,15 +256,15 @@ class EvaluationStream:
             size = max(1, int(_CALL_S / max(progress.seconds / len(progress.results), 1e-6)))
         folds, progress.waiting = tuple(progress.waiting[:size]), progress.waiting[size:]
         key = f"{progress.number}/{folds[0]}"
-        limit_s = self._limit_of(progress)
+        limit_s = self._evaluation_limit(progress)
         share_s = limit_s * len(folds) / self._plan.n_folds
-        time_s = min(max(_SHARES * share_s, _LEAST_CALL_S), max(limit_s - progress.processor_s, 0.1), _DAY_S)
+        time_s = min(max(_SHARES * share_s, _MIN_CALL_S), max(limit_s - progress.processor_s, 0.1), _DAY_S)
         limits = CallLimits(time_s, self._limits.memory_mb)
         queue.submit(Call(key, evaluate_folds, (self._ref, progress.configuration, self._plan, folds)), limits)
         progress.pending[key] = folds
         self._owner[key] = progress
 
-    def _limit_of(self, progress: _Progress) -> float:
+    def _evaluation_limit(self, progress: _Progress) -> float:
         return self._limits.time_s if progress.limit_s is None else progress.limit_s
 
     def _learn(self, progress: _Progress, outcome: CallOutcome) -> None:
@@ -295,7 +295,7 @@ class EvaluationStream:
                 break
             results.append(progress.results[number])
             if progress.race is not None and progress.race.is_lost(
-                [self._gain(progress.judge(fold, r)) for fold, r in enumerate(at_common_setting(results))]
+                [self._gain(progress.summarise_model(fold, r)) for fold, r in enumerate(at_common_setting(results))]
             ):
                 reason = f"no chance against the best one after {len(results)} of {self._plan.n_folds} folds"
                 return self._evaluation(progress, Status.RACED_OUT, tuple(results), reason)
@@ -304,7 +304,7 @@ class EvaluationStream:
         return self._timeout(progress)
 
     def _timeout(self, progress: _Progress) -> Evaluation | None:
-        limit_s, n_folds = self._limit_of(progress), self._plan.n_folds
+        limit_s, n_folds = self._evaluation_limit(progress), self._plan.n_folds
         reason = f"took longer than its {limit_s:g} s"
         if progress.processor_s <= limit_s:
             done = len(progress.results)
@@ -342,10 +342,10 @@ class EvaluationStream:
     ) -> tuple[Configuration, EvaluatedPath | None]:
         """The configuration at the setting that its folds share, and what they say of the others."""
         paths = [r.path for r in results if r.path is not None]
-        axis = Space.full(self._cohort.n_causes).path_of(configuration) if paths else None
+        axis = Space.full(self._cohort.n_causes).find_path(configuration) if paths else None
         if axis is None:
             return configuration, None
-        settings = settings_of(paths)
+        settings = list_settings(paths)
         bound = dict(configuration.prediction.parameters)[axis.name]
         chosen = configuration.at("prediction", axis.name, settings[common_place(paths)].value)
         return chosen, EvaluatedPath(axis.name, bound, settings)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
 from autoprog.ensemble import Candidates, Ensemble
-from autoprog.evaluation import FollowUp, event_metric_of
+from autoprog.evaluation import ScoringContext, make_event_metric
 from autoprog.search.assessment import Choice, baseline_document, chosen_document, scored_risks
 from autoprog.validation import (
     CausesOfPatients,
@@ -136,14 +136,14 @@ def event_subgroup_documents(
     return [subgroup.to_json() for subgroup in found]
 
 
-def simple_warnings(candidates: Candidates, follow_up: FollowUp) -> list[str]:
+def simple_warnings(candidates: Candidates, follow_up: ScoringContext) -> list[str]:
     """Whether a search by ranking has picked a configuration whose risks are further off than the simple pipeline's.
 
     Parameters
     ----------
     candidates : Candidates
         Of the search.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of its cohort.
 
     Returns
@@ -155,7 +155,7 @@ def simple_warnings(candidates: Candidates, follow_up: FollowUp) -> list[str]:
     best, simple = history.best(), history.evaluations[0]
     if not history.metric.ranks_only or best is None or best.risks is None or simple.risks is None:
         return []
-    loss = event_metric_of("integrated_brier", follow_up)
+    loss = make_event_metric("integrated_brier", follow_up)
     of_best, of_simple = loss.score(candidates.y, best.risks), loss.score(candidates.y, simple.risks)
     if of_best <= of_simple:
         return []

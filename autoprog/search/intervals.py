@@ -27,7 +27,7 @@ from autoprog.search.ports import Call, CallLimits, CallStatus, Dispatcher, Sear
 from autoprog.search.signals import Signals
 from autoprog.search.work import refit_on_resample
 from autoprog.validation import (
-    LEAST_REFITS,
+    MIN_REFITS,
     PRIOR_PRECISION,
     TESTED_COVERAGE,
     CurveOf,
@@ -35,21 +35,21 @@ from autoprog.validation import (
     PatientIntervals,
     Recalibration,
     Refit,
+    compute_instability,
     fit_patient_intervals,
     frequency_curves,
     incidence_curves,
-    instability_of,
     recalibration_covariance,
 )
 
 # Who is asked about: what is learnt from them is a function of four numbers.
-_MOST_PATIENTS = 2_000
+_MAX_PATIENTS = 2_000
 _PATIENTS_STREAM = 2**31 + 1
 
 # A fit to a sample takes longer than a fold's did, as it is sent to its process and back.
 _MARGIN = 1.3
 # Members that take too long are left out of the refits, but no more than hold this share of the weight.
-_LEAST_WEIGHT = 0.2
+_MIN_WEIGHT = 0.2
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def estimate_intervals(
     Returns
     -------
     IntervalEstimate
-        Without intervals where fewer than `LEAST_REFITS` refits ended, or the search was cancelled.
+        Without intervals where fewer than `MIN_REFITS` refits ended, or the search was cancelled.
 
     Raises
     ------
@@ -142,7 +142,7 @@ def estimate_intervals(
     if number:
         found = _refit(dispatcher, state, delivered, np.flatnonzero(kept), number, rows, clock=clock, signals=signals)
         refits = complete_refits(kept, found)
-    if len(refits.risks) < LEAST_REFITS:
+    if len(refits.risks) < MIN_REFITS:
         return IntervalEstimate((), _why_none(len(refits.risks), number, available))
     return _estimate(delivered, refits, rows)
 
@@ -167,17 +167,17 @@ def affordable_refits(
     -------
     kept : ndarray, shape = (t,)
         The weights, 0 for the members that are dearest for their weight as far as there are otherwise fewer than
-        `LEAST_REFITS` refits.
+        `MIN_REFITS` refits.
     number : int
-        At most `most`; 0 where a fifth of the weight does not allow for `LEAST_REFITS`.
+        At most `most`; 0 where a fifth of the weight does not allow for `MIN_REFITS`.
     """
     kept = w.copy()
     for dearest in np.argsort(-seconds / np.maximum(w, 1e-9), kind="stable"):
         number = int(available_s / max(float(seconds[kept > 0].sum()), 1e-9))
-        if number >= LEAST_REFITS:
+        if number >= MIN_REFITS:
             return kept, min(number, most)
         kept[dearest] = 0.0
-        if kept.sum() < _LEAST_WEIGHT * w.sum():
+        if kept.sum() < _MIN_WEIGHT * w.sum():
             break
     return kept, 0
 
@@ -202,15 +202,15 @@ def complete_refits(kept: NDArray[np.float64], found: Mapping[tuple[int, int], N
     Returns
     -------
     Refits
-        Of the members that were fitted to half of the samples, and to `LEAST_REFITS` where there are as many: the last
+        Of the members that were fitted to half of the samples, and to `MIN_REFITS` where there are as many: the last
         sample counts by those that the time sufficed for. None where they hold less than a fifth of the weight.
     """
     samples = sorted({b for b, _ in found})
     ended = Counter(k for _, k in found)
-    least = max(len(samples) / 2, min(LEAST_REFITS, len(samples)))
+    least = max(len(samples) / 2, min(MIN_REFITS, len(samples)))
     order = [k for k in np.flatnonzero(kept).tolist() if ended[k] >= least]
     left = np.where(np.isin(np.arange(len(kept)), order), kept, 0.0)
-    if left.sum() < _LEAST_WEIGHT:
+    if left.sum() < _MIN_WEIGHT:
         return Refits(left, [])
     whole = [np.array([found[b, k] for k in order]) for b in samples if all((b, k) in found for k in order)]
     return Refits(left, whole)
@@ -218,10 +218,10 @@ def complete_refits(kept: NDArray[np.float64], found: Mapping[tuple[int, int], N
 
 def _asked(delivered: Delivered) -> NDArray[np.intp]:
     n = len(delivered.cohort.y)
-    if n <= _MOST_PATIENTS:
+    if n <= _MAX_PATIENTS:
         return np.arange(n)
     rng = np.random.default_rng([delivered.plan.seed, _PATIENTS_STREAM])
-    return np.sort(rng.choice(n, size=_MOST_PATIENTS, replace=False))
+    return np.sort(rng.choice(n, size=_MAX_PATIENTS, replace=False))
 
 
 def _refit(
@@ -259,10 +259,10 @@ def _refit(
 
 def _why_none(ended: int, asked: int, available_s: float) -> str:
     if asked:
-        return f"none was estimated, as {ended} of {asked} refits ended and {LEAST_REFITS} are needed"
+        return f"none was estimated, as {ended} of {asked} refits ended and {MIN_REFITS} are needed"
     return (
         f"none was estimated, as the {available_s:.1f} s that the time budget left for it do not suffice for "
-        f"{LEAST_REFITS} refits"
+        f"{MIN_REFITS} refits"
     )
 
 
@@ -322,7 +322,7 @@ def _instability(
     # What is not a number stays so.
     star = [np.where(np.isnan(risks), np.nan, recalibrated(np.nan_to_num(risks))) for risks in refitted]
     rng = np.random.default_rng([delivered.plan.seed, _PATIENTS_STREAM])
-    return instability_of(recalibrated(own), star, curve, rng).to_json()
+    return compute_instability(recalibrated(own), star, curve, rng).to_json()
 
 
 def _method(delivered: Delivered, n_refits: int, kept: NDArray[np.float64]) -> str:

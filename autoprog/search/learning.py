@@ -16,7 +16,7 @@ from autoprog.search.plans import space_for
 _LEARNING_STREAM = 2**32 - 2
 
 
-def statistics_of(
+def collect_statistics(
     exploration: Exploration, teachers: Sequence[CohortStatistics], check: Callable[[], None]
 ) -> CohortStatistics | None:
     """Learn from a finished exploration.

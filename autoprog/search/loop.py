@@ -26,9 +26,9 @@ from autoprog.cohort import Cohort
 from autoprog.ensemble import Contributions, contributions
 from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.optimizer import Optimizer, Posterior, Proposal, simple_algorithm
-from autoprog.search.clock import MOST_FINALISTS, Clock
+from autoprog.search.clock import MAX_FINALISTS, Clock
 from autoprog.search.evaluation_stream import EvaluationStream, Judge
-from autoprog.search.explored import exploration_plan_of, opening_of, optimizer_of, plan_of
+from autoprog.search.explored import build_exploration_plan, build_opening, build_optimizer, build_plan
 from autoprog.search.ports import CallLimits, Claim, Dispatcher, Phase, SearchState, Store
 from autoprog.search.signals import Signals
 from autoprog.search.warm_start import with_start
@@ -85,9 +85,9 @@ class Exploration:
         self.cohort = cohort
         self._proposals = list(state.proposals)
         self._evaluations = {e.number: e for e in state.evaluations}
-        self.plan = plan_of(state, cohort)
-        self.exploration_plan = exploration_plan_of(state, cohort)
-        self._opening = opening_of(state, cohort)
+        self.plan = build_plan(state, cohort)
+        self.exploration_plan = build_exploration_plan(state, cohort)
+        self._opening = build_opening(state, cohort)
         self.clock = Clock(
             state.settings.budget.time_s,
             state.elapsed_s + time.monotonic() - state.loaded_at,
@@ -102,7 +102,7 @@ class Exploration:
     def optimizer(self) -> Optimizer:
         """What proposes after the opening; where it begins is settled when it is asked for first."""
         self.state = with_start(self._store, self._claim, self.state, self.cohort)
-        return optimizer_of(self.state, self.cohort)
+        return build_optimizer(self.state, self.cohort)
 
     def posterior(self, history: History, rng: np.random.Generator) -> Posterior:
         """What is believed of explored pipelines; after an opening alone, by an optimizer without a start.
@@ -120,7 +120,7 @@ class Exploration:
             Over decompositions and the gains of the succeeded evaluations.
         """
         asked = "optimizer" in self.__dict__
-        optimizer = self.optimizer if asked else optimizer_of(self.state, self.cohort)
+        optimizer = self.optimizer if asked else build_optimizer(self.state, self.cohort)
         return optimizer.posterior(history, rng, self.optimizer_state)
 
     @property
@@ -239,8 +239,8 @@ class Exploration:
             # What stands first in a space without the simple model may never end.
             if self._opening[0].prediction.algorithm == simple_algorithm(self.cohort.mode):
                 limits[0] = math.inf
-        race, judge = self._race(proposal.batch)
-        stream.add(proposal.batch, self._missing(proposal), race, limits, judge)
+        race, summarise_model = self._race(proposal.batch)
+        stream.add(proposal.batch, self._missing(proposal), race, limits, summarise_model)
 
     def _evaluate_finalists(self) -> None:
         stream = self._stream(self.plan, self.state.settings.evaluation_s)
@@ -279,13 +279,13 @@ class Exploration:
         return self._stop() or self._finals_are_due(_EXPLORATION_SHARE, _EXPLORATION_MARGIN)
 
     def _finals_are_due(self, share: float, margin: float) -> bool:
-        return self._is_sampled and self.clock.finals_are_due(self.explored, MOST_FINALISTS, share=share, margin=margin)
+        return self._is_sampled and self.clock.finals_are_due(self.explored, MAX_FINALISTS, share=share, margin=margin)
 
     def _propose(self) -> Proposal | None:
         """The next batch, written down; None when nothing is left to evaluate."""
         settings = self.state.settings
         proposed = sum(len(p.configurations) for p in self._proposals)
-        finalists = min(MOST_FINALISTS, settings.budget.evaluations // 2) if self._is_sampled else 0
+        finalists = min(MAX_FINALISTS, settings.budget.evaluations // 2) if self._is_sampled else 0
         size = min(settings.batch_size, settings.budget.evaluations - finalists - proposed)
         if size <= 0:
             return None
@@ -338,7 +338,7 @@ class Exploration:
     def _finalists(self) -> tuple[Configuration, ...]:
         """The simple pipeline and the best of the explored configurations; none before anything was explored."""
         history = self.explored
-        most = min(MOST_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
+        most = min(MAX_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
         best_first = self.clock.finalists(history, max(0, most))
         chosen = dict.fromkeys(_on_all_patients(e) for e in (*history.evaluations[:1], *best_first))
         known = {e.proposed for e in self.final}

@@ -107,7 +107,7 @@ def opening_for(kinds: Sequence[PipelineKind], shape: TableShape, n_patients: in
         Distinct; the simple pipeline first.
     """
     entries, by_names = entries_for(shape, n_patients), kinds_by_names(kinds)
-    listed = (configuration_of(entries[name], by_names) for name in names_for(shape, n_patients) if name in entries)
+    listed = (build_configuration(entries[name], by_names) for name in names_for(shape, n_patients) if name in entries)
     simple = simple_configuration(kinds, shape.mode)
     return tuple(dict.fromkeys((simple, *(configuration for configuration in listed if configuration is not None))))
 
@@ -139,7 +139,7 @@ def kinds_by_names(kinds: Sequence[PipelineKind]) -> dict[tuple[str, ...], Pipel
     return {tuple(a.name for a in kind): kind for kind in kinds}
 
 
-def configuration_of(entry: Entry, by_names: Mapping[tuple[str, ...], PipelineKind]) -> Configuration | None:
+def build_configuration(entry: Entry, by_names: Mapping[tuple[str, ...], PipelineKind]) -> Configuration | None:
     """The pipeline of an entry.
 
     Parameters
@@ -154,7 +154,7 @@ def configuration_of(entry: Entry, by_names: Mapping[tuple[str, ...], PipelineKi
     Configuration or None
         None if no valid kind has the entry's algorithms.
     """
-    kind = next((by_names[names] for names in _kinds_of(entry) if names in by_names), None)
+    kind = next((by_names[names] for names in _iterate_kinds(entry) if names in by_names), None)
     if kind is None:
         return None
     imputation, features, predictor, calibration = kind
@@ -163,7 +163,7 @@ def configuration_of(entry: Entry, by_names: Mapping[tuple[str, ...], PipelineKi
     return Configuration(imputation.default_step(), features.default_step(), step, calibration.default_step())
 
 
-def _kinds_of(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
+def _iterate_kinds(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
     """Where no cell is missing one imputation stands for all: whichever it is."""
     for imputation in (entry.imputation, "none", "median", "most_frequent", "mean"):
         yield imputation, "none", entry.algorithm, entry.calibration

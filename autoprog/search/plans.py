@@ -8,7 +8,7 @@ from autoprog.cohort import Cohort
 from autoprog.evaluation import Plan
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Space, TableShape, time_grid
-from autoprog.space.calibration import LEAST_FOR_ISOTONIC
+from autoprog.space.calibration import MIN_FOR_ISOTONIC
 
 # A cohort of more patients is explored on a sample whose training folds hold so many, or on so many more that it holds
 # this many patients of the rarer outcome; but no more than so many, unless these would not hold a few of the rarer
@@ -38,7 +38,7 @@ def space_for(settings: SearchSettings, cohort: Cohort) -> Space:
         Where a name is unknown or a stage is left empty.
     """
     space = Space.subset(settings.space, cohort.n_causes)
-    if "calibration" not in settings.space and cohort.n_rows < LEAST_FOR_ISOTONIC:
+    if "calibration" not in settings.space and cohort.n_rows < MIN_FOR_ISOTONIC:
         space = space.without("calibration", "isotonic")
     return space if cohort.visits is None else space.with_windows(settings.windows)
 

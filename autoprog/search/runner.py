@@ -8,9 +8,9 @@ from functools import partial
 import structlog
 
 from autoprog.errors import SearchFailedError
-from autoprog.search.carrying import MOST_LOSSES, carry_out
 from autoprog.search.delivery import deliver
-from autoprog.search.learning import statistics_of
+from autoprog.search.learning import collect_statistics
+from autoprog.search.leasing import MAX_LOST_LEASES, run_leased
 from autoprog.search.loop import Exploration
 from autoprog.search.polling import poll
 from autoprog.search.ports import Claim, Dispatcher, Store
@@ -83,7 +83,7 @@ class Runner:
         signals = Signals(self._shutdown)
         log = _log.bind(search_id=claim.search_id, token=claim.token)
         work = partial(self._work_on, claim, signals, log)
-        return carry_out("search", work, self._store, claim, signals=signals, lease_s=self._lease_s, log=log)
+        return run_leased("search", work, self._store, claim, signals=signals, lease_s=self._lease_s, log=log)
 
     def _work_on(self, claim: Claim, signals: Signals, log: structlog.stdlib.BoundLogger) -> None:
         try:
@@ -96,7 +96,7 @@ class Runner:
                 self._learn(claim, exploration, log)
 
     def _run(self, claim: Claim, signals: Signals) -> Exploration:
-        if claim.losses >= MOST_LOSSES:
+        if claim.losses >= MAX_LOST_LEASES:
             raise SearchFailedError(f"given up: {claim.losses} runners in a row ended while they worked on it")
         state = self._store.load(claim)
         cohort = load_cohort(state.cohort)
@@ -114,7 +114,7 @@ class Runner:
         try:
             metric, cohort = exploration.state.settings.metric_identity, exploration.cohort
             teachers = teaching_statistics(self._store, claim.search_id, metric, cohort)
-            if (statistics := statistics_of(exploration, teachers, Signals(self._shutdown).check)) is not None:
+            if (statistics := collect_statistics(exploration, teachers, Signals(self._shutdown).check)) is not None:
                 self._store.record_statistics(claim.search_id, statistics)
         except ShutdownError:
             log.info("statistics_left")

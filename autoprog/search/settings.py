@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
 from autoprog.ensemble import EnsembleName
-from autoprog.evaluation import METRICS, THRESHOLDS, metric_of
+from autoprog.evaluation import METRICS, THRESHOLDS, make_metric
 from autoprog.interpreter import Condition, Operator, Prior, PriorRule
 from autoprog.optimizer import Acquisition, Aim, Counts, Decompositions, OptimizerOptions, Outputs, Preset, Start, Stop
 from autoprog.space import STAGES, Reduction, Space, StageName
@@ -42,7 +42,7 @@ def _in_order(thresholds: tuple[float, float]) -> tuple[float, float]:
 Thresholds = Annotated[tuple[Threshold, Threshold], AfterValidator(_in_order)]
 
 
-def _algorithms_of(space: object) -> object:
+def _read_algorithms(space: object) -> object:
     """The names that `table_1` stands for, by stage; anything else as it is."""
     if space != "table_1":
         return space
@@ -58,15 +58,15 @@ _NAMES_BY_STAGE = {
 }
 NamedAlgorithms = Annotated[
     dict[StageName, list[Text]],
-    BeforeValidator(_algorithms_of),
+    BeforeValidator(_read_algorithms),
     WithJsonSchema({"anyOf": [{"const": "table_1"}, _NAMES_BY_STAGE]}, mode="validation"),
 ]
 
 
-MOST_EVALUATIONS = 10_000
+MAX_EVALUATIONS = 10_000
 """Of one search, with those of the searches that it continues."""
 
-MOST_EVALUATION_S = 60.0
+MAX_EVALUATION_S = 60.0
 """Of one evaluation while configurations are looked for, where the client says nothing."""
 
 
@@ -75,7 +75,7 @@ class Budget(BaseModel):
 
     model_config = _FROZEN
 
-    evaluations: Annotated[int, Field(ge=1, le=MOST_EVALUATIONS, description="configurations, failed ones too")] = 100
+    evaluations: Annotated[int, Field(ge=1, le=MAX_EVALUATIONS, description="configurations, failed ones too")] = 100
     time_s: Annotated[
         float, Field(ge=1, le=7 * 86_400, description="seconds to the delivered model, with what delivering it takes")
     ] = 600.0
@@ -213,22 +213,22 @@ class SearchSettings(BaseModel):
     @property
     def evaluation_s(self) -> float:
         """Limit of an evaluation on all patients, and of a refit."""
-        return self.limits.evaluation_s or max(MOST_EVALUATION_S, self.budget.time_s / 4)
+        return self.limits.evaluation_s or max(MAX_EVALUATION_S, self.budget.time_s / 4)
 
     @property
     def exploration_s(self) -> float:
         """Limit of an evaluation while configurations are looked for."""
-        return self.limits.evaluation_s or min(max(self.budget.time_s / 10, 1.0), MOST_EVALUATION_S)
+        return self.limits.evaluation_s or min(max(self.budget.time_s / 10, 1.0), MAX_EVALUATION_S)
 
     @property
     def metric_identity(self) -> str:
         """What is optimised, told apart from whatever does not compare with it; see `Metric.identity`."""
-        return metric_of(self.metric, self.thresholds).identity if self.metric in METRICS else self.metric
+        return make_metric(self.metric, self.thresholds).identity if self.metric in METRICS else self.metric
 
     @property
     def named_algorithms(self) -> Mapping[StageName, Sequence[str]]:
         """The algorithms that the client named one by one, by stage."""
-        return {} if self.space == _algorithms_of("table_1") else self.space
+        return {} if self.space == _read_algorithms("table_1") else self.space
 
     @property
     def windows(self) -> tuple[int, ...]:

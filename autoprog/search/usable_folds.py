@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
 from autoprog.errors import Fault
-from autoprog.evaluation import FollowUp, Plan, make_folds, outcomes_of
+from autoprog.evaluation import Plan, ScoringContext, get_outcomes, make_folds
 from autoprog.search.plans import explored_patients, plan_for
 from autoprog.search.settings import SearchSettings
 from autoprog.validation import can_be_scored
 
-DEFAULT_FOLDS, LEAST_FOLDS = 5, 2
+DEFAULT_FOLDS, MIN_FOLDS = 5, 2
 # Of more rows one half teaches as much as four fifths do.
 _TWO_FOLDS_FROM = 50_000
 
@@ -40,16 +40,16 @@ def usable_folds(settings: SearchSettings, cohort: Cohort) -> tuple[int, tuple[s
         More folds were asked for than the cohort bears, or it bears not even two.
     """
     most, what = _most_folds(cohort, settings.metric)
-    default = DEFAULT_FOLDS if cohort.n_rows <= _TWO_FOLDS_FROM else LEAST_FOLDS
+    default = DEFAULT_FOLDS if cohort.n_rows <= _TWO_FOLDS_FROM else MIN_FOLDS
     folds = settings.folds or min(default, most)
-    if most < LEAST_FOLDS:
-        fault = Fault("/folds", f"cross-validation takes at least {LEAST_FOLDS} folds, more than {what}")
-        return LEAST_FOLDS, (), [fault]
+    if most < MIN_FOLDS:
+        fault = Fault("/folds", f"cross-validation takes at least {MIN_FOLDS} folds, more than {what}")
+        return MIN_FOLDS, (), [fault]
     if folds > most:
         return most, (), [Fault("/folds", f"{folds} folds are more than {what}")]
     usable = _largest(cohort, folds, settings)
     if usable is None or (settings.folds and usable < folds):
-        return LEAST_FOLDS, (), [Fault("/folds", _unsplit(cohort, folds))]
+        return MIN_FOLDS, (), [Fault("/folds", _unsplit(cohort, folds))]
     if usable < folds:
         what = _too_many(cohort)
     if settings.folds is None and usable < default:
@@ -89,7 +89,7 @@ def _largest(cohort: Cohort, folds: int, settings: SearchSettings) -> int | None
     """The largest number up to `folds` whose parts can all be learnt from and scored; None if there is none."""
     if cohort.groups is None and not cohort.has_times:
         return folds  # stratified folds always do
-    return next((n for n in range(folds, LEAST_FOLDS - 1, -1) if _all_have_a_score(cohort, n, settings)), None)
+    return next((n for n in range(folds, MIN_FOLDS - 1, -1) if _all_have_a_score(cohort, n, settings)), None)
 
 
 def _all_have_a_score(cohort: Cohort, folds: int, settings: SearchSettings) -> bool:
@@ -106,7 +106,7 @@ def _all_have_a_score(cohort: Cohort, folds: int, settings: SearchSettings) -> b
 def _scorable(patients: Cohort, plan: Plan) -> Callable[[NDArray[np.intp]], bool]:
     if not patients.has_times:
         return lambda part: bool(0 < patients.y[part].mean() < 1)
-    asked = can_be_scored(plan.metric, outcomes_of(patients), FollowUp.of(patients, plan.times))
+    asked = can_be_scored(plan.metric, get_outcomes(patients), ScoringContext.of(patients, plan.times))
 
     def among(part: NDArray[np.intp]) -> bool:
         rows = np.zeros(patients.n_rows, dtype=np.bool_)

@@ -13,7 +13,7 @@ from autoprog.metalearning import (
     warm_start,
 )
 from autoprog.optimizer import Start
-from autoprog.search.explored import exploration_plan_of, explored_space
+from autoprog.search.explored import build_exploration_plan, explored_space
 from autoprog.search.ports import Claim, Phase, SearchState, Store
 from autoprog.space import predicted_seconds
 
@@ -48,19 +48,19 @@ def with_start(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -
     if state.start is not None or not state.settings.warm_start:
         return state
     store.record_phase(claim, Phase.META_FEATURES)
-    start = _start_of(store, claim, state, cohort)
+    start = _load_start(store, claim, state, cohort)
     store.record_start(claim, start)
     store.record_phase(claim, Phase.SEARCH)
     return replace(state, start=start)
 
 
-def _start_of(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -> Start:
+def _load_start(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -> Start:
     settings = state.settings
     statistics = teaching_statistics(store, claim.search_id, settings.metric_identity, cohort)
     if not statistics:
         return Start()
     space, shape = explored_space(state, cohort)
-    fits = settings.exploration_s / exploration_plan_of(state, cohort).n_folds
+    fits = settings.exploration_s / build_exploration_plan(state, cohort).n_folds
     kinds = [kind for kind in space.valid_kinds(shape) if predicted_seconds(kind, shape) <= fits]
     return warm_start(
         meta_features(cohort),

@@ -21,7 +21,7 @@ from autoprog.evaluation import (
     evaluate_out_of_bag,
     fit_pipeline,
     is_out_of_bag,
-    risks_of,
+    predict_risks,
 )
 from autoprog.model import dump_estimator
 from autoprog.search.ports import CohortRef
@@ -175,5 +175,5 @@ def refit_on_resample(
         warnings.simplefilter("ignore")  # recorded when it was evaluated
         pipeline = fit_pipeline(configuration, cohort, drawn, plan, plan.seed)
         if left_out.any():
-            risks[left_out] = risks_of(pipeline, cohort.X[rows[left_out]], horizons)
+            risks[left_out] = predict_risks(pipeline, cohort.X[rows[left_out]], horizons)
     return risks

@@ -4,22 +4,22 @@ from autoprog.space._base import Algorithm, Cost, Input, Reduction, TableShape
 from autoprog.space.adaptation import adapted
 from autoprog.space.calibration import CalibratedRisk
 from autoprog.space.configuration import STAGES, Configuration, StageName, Step
-from autoprog.space.description import cost_text, guards_of, hyperparameter_text, inputs_of
+from autoprog.space.description import cost_text, describe_guards, describe_inputs, hyperparameter_text
 from autoprog.space.design_matrix import MAX_DUMMIES
 from autoprog.space.event_times import (
     EVENT_TIMES,
     CalibratedIncidence,
     IncidencePipeline,
+    event_strata,
     event_times,
     scaled_to_leave_room,
-    strata_of,
     time_grid,
 )
 from autoprog.space.hyperparameters import Choice, Float, Hyperparameter, Integer, Parameter
 from autoprog.space.independent_columns import IndependentColumns
 from autoprog.space.path import HeldOut
 from autoprog.space.pipeline import build_pipeline
-from autoprog.space.registry import algorithms_of, register, registered
+from autoprog.space.registry import list_algorithms, register, registered
 from autoprog.space.space import PipelineKind, Space, predicted_seconds
 from autoprog.space.subsample import stratified_rows
 
@@ -48,18 +48,18 @@ __all__ = [
     "Step",
     "TableShape",
     "adapted",
-    "algorithms_of",
     "build_pipeline",
     "cost_text",
+    "describe_guards",
+    "describe_inputs",
+    "event_strata",
     "event_times",
-    "guards_of",
     "hyperparameter_text",
-    "inputs_of",
+    "list_algorithms",
     "predicted_seconds",
     "register",
     "registered",
     "scaled_to_leave_room",
-    "strata_of",
     "stratified_rows",
     "time_grid",
 ]

@@ -250,6 +250,6 @@ BEYOND_TABLE_1: tuple[Algorithm, ...] = (
 )
 """Maps with one parameter and with three, which some hundred patients determine."""
 
-LEAST_FOR_ISOTONIC = 1_000
+MIN_FOR_ISOTONIC = 1_000
 """Patients below which a search leaves the isotonic map out unless it is named: its steps cost more than they gain (the
 CalArena study, 31 tabular sets: with 1,000 rows and fewer the log loss more than doubles)."""

@@ -30,13 +30,13 @@ def hyperparameter_text(axis: Hyperparameter) -> str:
     return f"{values} ({_value(axis.default)})"
 
 
-def inputs_of(algorithm: Algorithm) -> list[Input]:
+def describe_inputs(algorithm: Algorithm) -> list[Input]:
     """What an algorithm takes, in the order of `Input`."""
     inputs: tuple[Input, ...] = get_args(Input)
     return [name for name in inputs if name in algorithm.takes]
 
 
-def guards_of(algorithm: Algorithm) -> list[str]:
+def describe_guards(algorithm: Algorithm) -> list[str]:
     """How wide and how large a table an algorithm accepts, and how many patients it uses of a long one.
 
     Parameters

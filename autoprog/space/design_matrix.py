@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from autoprog.cohort import Feature
 
 MAX_DUMMIES = 50
-_LEAST_RANGE = 2.0**-7
+_MIN_RANGE = 2.0**-7
 _LARGEST_POWER = 1023  # 2 to a larger one is no number
 
 
@@ -136,7 +136,7 @@ class DesignMatrix(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 def _scale(column: NDArray[np.float64]) -> float:
     observed = column[~np.isnan(column)]
     spread = float(np.ptp(observed)) if len(observed) else 0.0
-    if not 0 < spread < _LEAST_RANGE:
+    if not 0 < spread < _MIN_RANGE:
         return 1.0
     return float(2.0 ** min(-np.floor(np.log2(spread)), _LARGEST_POWER))
 

@@ -108,7 +108,7 @@ def grid_up_to(low: float, bound: float, steps_a_doubling: float = 6.0) -> tuple
     return (*values, bound)
 
 
-def log_loss_of(p: NDArray[np.float64], y: NDArray[np.integer], weight: NDArray[np.float64] | None) -> float:
+def compute_log_loss(p: NDArray[np.float64], y: NDArray[np.integer], weight: NDArray[np.float64] | None) -> float:
     """Mean log loss of risks, those of 0 and 1 as of 1e-6 and 1 - 1e-6; by weight where there are weights."""
     q = np.clip(p, 1e-6, 1 - 1e-6)
     return float(np.average(-np.where(y == 1, np.log(q), np.log1p(-q)), weights=weight))

@@ -55,7 +55,7 @@ def build_pipeline(
         Takes the cohort's matrix `X` (numbers and codes, NaN for missing) in `fit(X, y)` and `predict_proba(X)`; for a
         shape with times, `y` of dtype `EVENT_TIMES` and `cumulative_incidence(X, times)`.
     """
-    kind = Space.full(shape.n_causes).kind_of(configuration)
+    kind = Space.full(shape.n_causes).find_kind(configuration)
     codes = _takes_codes(kind)
     if codes:
         shape = _with_codes(shape, features)

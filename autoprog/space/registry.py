@@ -46,7 +46,7 @@ def register(algorithm: Algorithm) -> None:
     _table[algorithm.key] = replace(algorithm, table_1=False)
 
 
-def algorithms_of(stage: StageName, n_causes: int = 1) -> tuple[Algorithm, ...]:
+def list_algorithms(stage: StageName, n_causes: int = 1) -> tuple[Algorithm, ...]:
     """The algorithms of a stage, built-in ones first; those for competing risks alone where there are such."""
     return tuple(a for a in _table.values() if a.stage == stage and a.least_causes <= n_causes)
 

@@ -14,7 +14,7 @@ from autoprog.errors import Fault, InvalidInputError
 from autoprog.space._base import Algorithm, TableShape
 from autoprog.space.configuration import STAGES, WINDOW, Configuration, StageName
 from autoprog.space.hyperparameters import Choice, Hyperparameter
-from autoprog.space.registry import algorithms_of
+from autoprog.space.registry import list_algorithms
 
 PipelineKind = tuple[Algorithm, Algorithm, Algorithm, Algorithm]
 
@@ -34,12 +34,12 @@ class Space:
     @classmethod
     def full(cls, n_causes: int = 1) -> Space:
         """Every registered algorithm; of those for competing risks alone, what serves so many causes."""
-        return cls(tuple(algorithms_of(stage, n_causes) for stage in STAGES))
+        return cls(tuple(list_algorithms(stage, n_causes) for stage in STAGES))
 
     @classmethod
     def table_1(cls) -> Space:
         """The source's space: 41 algorithms, 4,800 pipelines, 106 dimensions."""
-        return cls(tuple(tuple(a for a in algorithms_of(stage) if a.table_1) for stage in STAGES))
+        return cls(tuple(tuple(a for a in list_algorithms(stage) if a.table_1) for stage in STAGES))
 
     @classmethod
     def subset(cls, names: Mapping[StageName, Sequence[str] | None], n_causes: int = 1) -> Space:
@@ -65,7 +65,7 @@ class Space:
         faults: list[Fault] = []
         stages: list[tuple[Algorithm, ...]] = []
         for stage in STAGES:
-            known = algorithms_of(stage, n_causes)
+            known = list_algorithms(stage, n_causes)
             wanted = names.get(stage)
             if wanted is None:
                 stages.append(known)
@@ -157,13 +157,13 @@ class Space:
         except KeyError:
             raise KeyError(f"{stage}/{name}") from None
 
-    def kind_of(self, configuration: Configuration) -> PipelineKind:
+    def find_kind(self, configuration: Configuration) -> PipelineKind:
         """The four algorithms that a configuration uses."""
         named = zip(STAGES, configuration.steps, strict=True)
         imputation, features, prediction, calibration = [self.algorithm(stage, step.algorithm) for stage, step in named]
         return imputation, features, prediction, calibration
 
-    def path_of(self, configuration: Configuration) -> Hyperparameter | None:
+    def find_path(self, configuration: Configuration) -> Hyperparameter | None:
         """The hyperparameter of which one fit of a configuration gives every smaller value.
 
         Parameters
@@ -183,7 +183,7 @@ class Space:
 
     def whole_path(self, configuration: Configuration) -> Configuration:
         """The configuration that asks for all values of its path, so that none better is left out."""
-        axis = self.path_of(configuration)
+        axis = self.find_path(configuration)
         if axis is None or isinstance(axis, Choice):
             return configuration
         return configuration.at("prediction", axis.name, axis.high)
@@ -233,13 +233,13 @@ class Space:
         faults = []
         for name, stage in zip(STAGES, self.stages, strict=True):
             if all(algorithm in unfit for algorithm in stage):
-                others = [a.name for a in algorithms_of(name, shape.n_causes) if not _why_unfit(a, shape)]
+                others = [a.name for a in list_algorithms(name, shape.n_causes) if not _why_unfit(a, shape)]
                 reasons = "; ".join(f"{a.name} {unfit[a]}" for a in stage)
                 advice = f"; add one of {', '.join(others)}" if others else ""
                 faults.append(Fault(f"/space/{name}", reasons + advice))
         if faults:
             return faults
-        predictors = algorithms_of("prediction", shape.n_causes)
+        predictors = list_algorithms("prediction", shape.n_causes)
         takers = [a.name for a in predictors if "missing" in a.takes and not _why_unfit(a, shape)]
         detail = (
             "no combination of the chosen algorithms fits this cohort: it has missing cells, so add an imputation, or "
@@ -277,7 +277,7 @@ class Space:
 
 
 # Inner folds must all hold both outcomes.
-_LEAST_MINORITY = 2
+_MIN_MINORITY = 2
 # Where there is nothing to impute, the imputation only serves new patients.
 _PREFERRED = ("median", "most_frequent", "mean")
 
@@ -333,7 +333,7 @@ def _why_unfit(algorithm: Algorithm, shape: TableShape) -> str | None:
         return reason
     if algorithm.max_columns is not None and shape.n_columns > algorithm.max_columns:
         return f"takes at most {algorithm.max_columns} columns, and there are {shape.n_columns}"
-    if algorithm.refits > 1 and shape.n_minority < _LEAST_MINORITY:
+    if algorithm.refits > 1 and shape.n_minority < _MIN_MINORITY:
         return "takes two patients, or groups, of each outcome in every training fold"
     table = shape if algorithm.takes_times or algorithm.stage != "prediction" else shape.of_classifier()
     n_cells = table.n_patients * table.n_columns

@@ -83,25 +83,25 @@ def connect_writers(url: str, connections: int) -> Engine:
 def connect_migration(url: str) -> Engine:
     """Make an engine that changes tables, which may take any time; nothing of it stays open."""
     # Rebuilding a table, as SQLite needs it for most changes, drops the old one and its children with it.
-    return _engine(make_url(url), _network_of(make_url(url)), migrates=True, poolclass=NullPool)
+    return _engine(make_url(url), _network_arguments(make_url(url)), migrates=True, poolclass=NullPool)
 
 
 def _connect(url: URL, patience: Patience, most: int) -> Engine:
     if url.get_backend_name() == "sqlite":
         return _engine(url, {}, pool_size=_KEPT_OPEN, max_overflow=_SQLITE_CONNECTIONS - _KEPT_OPEN)
-    arguments = {**_network_of(url), "options": _options_of(url, patience)}
+    arguments = {**_network_arguments(url), "options": _connection_options(url, patience)}
     kept = min(_KEPT_OPEN, most)
     return _engine(url, arguments, pool_size=kept, max_overflow=most - kept, pool_timeout=patience.lock_s)
 
 
-def _network_of(url: URL) -> dict[str, Any]:
+def _network_arguments(url: URL) -> dict[str, Any]:
     """What the URL does not say itself."""
     if url.get_backend_name() != "postgresql":
         return {}
     return {name: value for name, value in _NETWORK.items() if name not in url.query}
 
 
-def _options_of(url: URL, patience: Patience) -> str:
+def _connection_options(url: URL, patience: Patience) -> str:
     """Settings of the server for a session; those of the URL come last, and count."""
     limits = {
         "lock_timeout": patience.lock_s * 1000,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from autoprog.errors import StorageFullError
 
-LEAST_FREE = 64 * 2**20
+MIN_FREE = 64 * 2**20
 """Bytes below which a disk counts as full: what is running must be able to end."""
 
 _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -17,7 +17,7 @@ _FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 def has_room(place: Path) -> bool:
     """Whether something can be stored at a place of this machine, which need not be there yet."""
     there = next(each for each in (place, *place.absolute().parents) if each.exists())
-    return shutil.disk_usage(there).free >= LEAST_FREE
+    return shutil.disk_usage(there).free >= MIN_FREE
 
 
 def is_full(error: BaseException) -> bool:

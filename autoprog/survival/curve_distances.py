@@ -10,7 +10,7 @@ from scipy.special import chdtri
 
 from autoprog.survival.estimates import Interval
 
-_DRAWS, _MOST_POINTS = 400, 2000
+_DRAWS, _MAX_POINTS = 400, 2000
 
 _Floats = NDArray[np.float64]
 
@@ -53,7 +53,7 @@ def curve_distances(
     found = _summaries(np.abs(p - inverse_link(Z @ beta)))
     rng = np.random.default_rng(0)
     # Of many patients an even part of them stands for all, and their luck is small beside the curve's.
-    part = np.argsort(p, kind="stable")[np.unique(np.linspace(0, len(p) - 1, _MOST_POINTS).astype(np.intp))]
+    part = np.argsort(p, kind="stable")[np.unique(np.linspace(0, len(p) - 1, _MAX_POINTS).astype(np.intp))]
     again = np.empty((_DRAWS, 3))
     for b, drawn in enumerate(beta + rng.standard_normal((_DRAWS, len(beta))) @ _root(covariance)):
         rows = part if len(part) < len(p) else part[rng.integers(len(part), size=len(part))]

@@ -33,8 +33,8 @@ from autoprog.survival.step import StepFunction
 
 _Floats = NDArray[np.float64]
 
-_MOST_STEPS = 50
-_MOST_HALVINGS = 30
+_MAX_STEPS = 50
+_MAX_HALVINGS = 30
 _DECREMENT = 1e-14  # squared distance from the maximum, in standard errors
 _STEP = 1e-4  # of a standardised coefficient
 _ROUNDING = 1e-12  # relative; a likelihood that falls by less has not fallen
@@ -202,7 +202,7 @@ def _maximise(likelihood: PartialLikelihood, ridge: float) -> tuple[_Floats, int
     d = likelihood.X.shape[1]
     b = np.zeros(d)
     log_L, state = likelihood.at(b)
-    for count in range(1, _MOST_STEPS + 1):
+    for count in range(1, _MAX_STEPS + 1):
         gradient, information = likelihood.derivatives(state)
         gradient -= ridge * b
         information += ridge * np.eye(d)
@@ -211,7 +211,7 @@ def _maximise(likelihood: PartialLikelihood, ridge: float) -> tuple[_Floats, int
         step = _solve(information, gradient)
         decrement = float(gradient @ step)
         target = log_L - ridge / 2 * float(b @ b)
-        for _ in range(_MOST_HALVINGS):
+        for _ in range(_MAX_HALVINGS):
             log_L, state = likelihood.at(b + step)
             reached = log_L - ridge / 2 * float((b + step) @ (b + step))
             if np.isfinite(reached) and reached >= target - _ROUNDING * abs(target):
@@ -225,7 +225,7 @@ def _maximise(likelihood: PartialLikelihood, ridge: float) -> tuple[_Floats, int
             return b, count
     worst = int(np.abs(step).argmax())
     msg = (
-        f"the regression has no finite estimate: after {_MOST_STEPS} steps the coefficient of column {worst} still "
+        f"the regression has no finite estimate: after {_MAX_STEPS} steps the coefficient of column {worst} still "
         "grows, as it separates those with the event from the others"
     )
     raise ConvergenceError(msg, worst)

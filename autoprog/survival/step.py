@@ -40,12 +40,12 @@ class StepFunction:
 
     def __call__(self, t: ArrayLike) -> NDArray[np.float64]:
         """f(t), jumps at t included; the shape of t."""
-        return self._value_of(np.searchsorted(self.times, t, side="right"))
+        return self._compute_value(np.searchsorted(self.times, t, side="right"))
 
     def left(self, t: ArrayLike) -> NDArray[np.float64]:
         """f(t-), jumps at t excluded; the shape of t."""
-        return self._value_of(np.searchsorted(self.times, t, side="left"))
+        return self._compute_value(np.searchsorted(self.times, t, side="left"))
 
-    def _value_of(self, count: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _compute_value(self, count: NDArray[np.intp]) -> NDArray[np.float64]:
         """Value after so many jumps."""
         return np.asarray(np.concatenate([[self.before], self.values])[count])

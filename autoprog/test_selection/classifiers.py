@@ -19,7 +19,7 @@ from autoprog.model import dump_estimator, load_estimator
 from autoprog.model.archive import pack, unpack
 from autoprog.space import Configuration
 from autoprog.test_selection.arms import Arms, DiagnosticTest, arms_from_json, arms_to_json
-from autoprog.test_selection.groups import SIMPLE, feature_faults, features_of, restricted
+from autoprog.test_selection.groups import SIMPLE, feature_faults, read_features, restricted
 
 FOLDS = 10
 THRESHOLD = 0.5
@@ -288,7 +288,7 @@ def train_arms(
     risks = np.empty((cohort.n_patients, len(arms)), dtype=np.float32)
     notes: dict[str, None] = {}
     for index, arm in enumerate(arms):
-        seen = restricted(cohort, features_of(arms.tests, arm.tests))
+        seen = restricted(cohort, read_features(arms.tests, arm.tests))
         validation = evaluate(configuration, seen, plan)
         risks[:, index] = validation.risks
         fitted = fit_pipeline(configuration, seen, np.arange(seen.n_patients), plan, seed)

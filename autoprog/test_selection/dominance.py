@@ -90,11 +90,11 @@ def weak_dominance(arms: Arms, gamma: _Floats, p: _Floats) -> WeakDominance:
         Of these errors and disagreements, which are taken as true.
     """
     best = optimal_arm(arms.C, gamma)
-    margins = margins_of(arms, best, p[best])
+    margins = compute_margins(arms, best, p[best])
     return WeakDominance(best, float(margins.min(initial=np.inf)))
 
 
-def margins_of(arms: Arms, arm: int, p: _Floats) -> _Floats:
+def compute_margins(arms: Arms, arm: int, p: _Floats) -> _Floats:
     """C_j - C_i - p_ij of the arms j after an arm i.
 
     Parameters

@@ -26,10 +26,10 @@ import numpy as np
 
 from autoprog.cohort import Cohort
 from autoprog.errors import InvalidInputError
-from autoprog.evaluation import CrossValidation, Metric, Plan, cross_validate, metric_of
+from autoprog.evaluation import CrossValidation, Metric, Plan, cross_validate, make_metric
 from autoprog.space import Configuration
 from autoprog.test_selection.arms import MAX_SUBSET_TESTS, DiagnosticTest, total_cost
-from autoprog.test_selection.groups import SIMPLE, check_tests, features_of, restricted
+from autoprog.test_selection.groups import SIMPLE, check_tests, read_features, restricted
 
 Subset = tuple[int, ...]
 EvaluateMany = Callable[[Configuration, Sequence[Cohort], Plan], Iterable[CrossValidation | str]]
@@ -158,7 +158,7 @@ def trace_frontier(
     """
     if faults := check_tests(cohort, tests):
         raise InvalidInputError(faults)
-    metric = metric_of(plan.metric, plan.thresholds)
+    metric = make_metric(plan.metric, plan.thresholds)
     search = _Search(cohort, tests, plan, configuration, evaluate, metric)
     everything = tuple(range(len(tests)))
     greedy = len(tests) > MAX_SUBSET_TESTS
@@ -197,7 +197,7 @@ class _Search:
 
     def score(self, subsets: Sequence[Subset]) -> None:
         new = [subset for subset in subsets if subset not in self.points]
-        cohorts = [restricted(self._cohort, features_of(self._tests, subset)) for subset in new]
+        cohorts = [restricted(self._cohort, read_features(self._tests, subset)) for subset in new]
         results = self._evaluate(self._configuration, cohorts, self._plan)
         for subset, result in zip(new, results, strict=True):
             names = tuple(self._tests[k].name for k in subset)

@@ -13,7 +13,7 @@ SIMPLE = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_reg
 """Median imputation and a logistic regression, nothing else."""
 
 
-def features_of(tests: Sequence[DiagnosticTest], subset: Iterable[int]) -> frozenset[str]:
+def read_features(tests: Sequence[DiagnosticTest], subset: Iterable[int]) -> frozenset[str]:
     """Names of the features that some tests measure."""
     return frozenset(feature for k in subset for feature in tests[k].features)
 

@@ -32,7 +32,7 @@ from autoprog.test_selection.groups import check_tests
 _Floats = NDArray[np.float64]
 Risk = Callable[[_Floats], _Floats]
 
-_LEAST_DONORS = 30
+_MIN_DONORS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def missing_tests(
         With every fault of tests and patient.
     """
     x = _checked(cohort, tests, patient, donors)
-    k = donors if donors is not None else max(_LEAST_DONORS, round(np.sqrt(cohort.n_patients)))
+    k = donors if donors is not None else max(_MIN_DONORS, round(np.sqrt(cohort.n_patients)))
     place = {feature.name: j for j, feature in enumerate(cohort.features)}
     distance = gower_distances(cohort, x)
     now = float(risk(x[None])[0])
@@ -109,7 +109,7 @@ def missing_tests(
     for test in tests:
         T = np.array([place[name] for name in test.features if np.isnan(x[place[name]])], dtype=np.intp)
         if len(T):
-            found.append(_value_of(test, T, x=x, X=cohort.X, distance=distance, k=k, risk=risk, now=now))
+            found.append(_compute_value(test, T, x=x, X=cohort.X, distance=distance, k=k, risk=risk, now=now))
     return tuple(sorted(found, key=lambda v: (v.change_per_cost, v.expected_change), reverse=True))
 
 
@@ -144,7 +144,7 @@ def gower_distances(cohort: Cohort, x: _Floats) -> _Floats:
     return np.where(shared > 0, total / np.maximum(shared, 1), 1.0)
 
 
-def _value_of(
+def _compute_value(
     test: DiagnosticTest,
     T: NDArray[np.intp],
     *,

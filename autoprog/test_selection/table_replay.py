@@ -35,7 +35,7 @@ LEVEL = 0.95
 POINTS = 200
 
 # Beyond so many pairs looking at all of them costs more than one repetition after another.
-_MOST_PAIRS = 500
+_MAX_PAIRS = 500
 _CHUNK = 256
 
 _Rows = Callable[[int], NDArray[np.intp]]
@@ -220,7 +220,7 @@ def _run(
             return rng.integers(len(Y), size=(T, size))
         return np.repeat(np.arange(T)[:, None], size, axis=1)
 
-    if problem.arms.n_pairs <= _MOST_PAIRS:
+    if problem.arms.n_pairs <= _MAX_PAIRS:
         parts = [_side_by_side(problem, Y, rows, T, min(_CHUNK, R - start), rng) for start in range(0, R, _CHUNK)]
     else:
         parts = [_one_by_one(problem, Y, rows(1)[:, 0], rng) for _ in range(R)]

@@ -1,7 +1,7 @@
 """The honest score of a model: its interval, its calibration and what decisions by it are worth."""
 
 from autoprog.validation.bootstrap import bootstrap_rows
-from autoprog.validation.calibration import Calibration, Coefficient, calibration_of
+from autoprog.validation.calibration import Calibration, Coefficient, compute_calibration
 from autoprog.validation.estimate import Estimate
 from autoprog.validation.event_times import (
     CausesOfPatients,
@@ -23,11 +23,18 @@ from autoprog.validation.event_times import (
     with_competing,
 )
 from autoprog.validation.feature_distribution import FeatureDistribution
-from autoprog.validation.instability import CurveOf, Instability, frequency_curves, incidence_curves, instability_of
+from autoprog.validation.instability import (
+    CurveOf,
+    Instability,
+    compute_instability,
+    frequency_curves,
+    incidence_curves,
+)
 from autoprog.validation.measures import MEASURES, Measure
+from autoprog.validation.optimism import Patients, Stop, Weighing, corrected_score, n_resamples, never
 from autoprog.validation.patient_intervals import (
     INTERVAL_LEVEL,
-    LEAST_REFITS,
+    MIN_REFITS,
     TESTED_COVERAGE,
     PatientIntervals,
     Refit,
@@ -39,9 +46,9 @@ from autoprog.validation.performance import (
     DecisionCurve,
     Performance,
     brier_skill,
+    compute_gains,
+    compute_performance,
     decision_curve,
-    gains_of,
-    performance_of,
 )
 from autoprog.validation.recalibration import (
     IDENTITY,
@@ -55,7 +62,6 @@ from autoprog.validation.recalibration import (
 )
 from autoprog.validation.risk_distribution import RiskDistribution, risk_distribution
 from autoprog.validation.score import ScoreEstimate, estimate_score
-from autoprog.validation.selection import Patients, Stop, Weighing, corrected_score, n_resamples, never
 from autoprog.validation.smooth_calibration import (
     CalibrationCurve,
     SmoothCalibration,
@@ -67,8 +73,8 @@ from autoprog.validation.subgroups import Subgroup, measure_subgroups, usual_sub
 __all__ = [
     "IDENTITY",
     "INTERVAL_LEVEL",
-    "LEAST_REFITS",
     "MEASURES",
+    "MIN_REFITS",
     "PRIOR_PRECISION",
     "TESTED_COVERAGE",
     "Calibration",
@@ -97,9 +103,12 @@ __all__ = [
     "brier_skill",
     "calibration_curve",
     "calibration_document",
-    "calibration_of",
     "can_be_scored",
     "cause_documents",
+    "compute_calibration",
+    "compute_gains",
+    "compute_instability",
+    "compute_performance",
     "corrected_event_score",
     "corrected_score",
     "cross_fitted",
@@ -115,10 +124,8 @@ __all__ = [
     "fit_patient_intervals",
     "fit_recalibration",
     "frequency_curves",
-    "gains_of",
     "horizon_documents",
     "incidence_curves",
-    "instability_of",
     "measure_event_subgroups",
     "measure_subgroups",
     "mixture_bounds",
@@ -126,7 +133,6 @@ __all__ = [
     "n_resamples",
     "never",
     "overall_performance",
-    "performance_of",
     "recalibration_covariance",
     "risk_distribution",
     "shares_of_variance",

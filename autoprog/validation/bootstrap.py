@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-_LEAST_OF_EACH = 2
+_MIN_OF_EACH = 2
 
 
 def bootstrap_rows(
@@ -35,5 +35,5 @@ def bootstrap_rows(
         drawn = rng.integers(len(distinct), size=len(distinct))
         rows = drawn if groups is None else np.concatenate([members[unit] for unit in drawn])
         events = int(np.count_nonzero(y[rows] == 1))
-        if min(events, len(rows) - events) >= _LEAST_OF_EACH:
+        if min(events, len(rows) - events) >= _MIN_OF_EACH:
             return rows

@@ -22,8 +22,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
-from autoprog.evaluation import logit_of
-from autoprog.validation.estimate import LEVEL, Estimate, estimate_of, n_rarer
+from autoprog.evaluation import compute_logit
+from autoprog.validation.estimate import LEVEL, Estimate, make_estimate, n_rarer
 from autoprog.validation.influence import of_expected_observed, standard_error
 from autoprog.validation.logistic import fit_logistic, overlap
 
@@ -74,7 +74,7 @@ class Calibration:
         return {**document, "expected_observed_interval": {"lower": ratio.lower, "upper": ratio.upper}}
 
 
-def calibration_of(
+def compute_calibration(
     y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
 ) -> Calibration:
     """Calibration of risks against outcomes.
@@ -94,7 +94,7 @@ def calibration_of(
         Slope, intercept, expected over observed.
     """
     p = np.asarray(p, dtype=np.float64)
-    x = logit_of(p)
+    x = compute_logit(p)
     ones = np.ones((len(x), 1))
     intercept = _last_coefficient(y, ones, x, groups)
     slope = None
@@ -106,9 +106,9 @@ def calibration_of(
 def expected_observed(
     y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
 ) -> Estimate:
-    """Expected over observed events, with its interval; arguments as of `calibration_of`."""
+    """Expected over observed events, with its interval; arguments as of `compute_calibration`."""
     ratio, error = float(p.sum() / y.sum()), standard_error(of_expected_observed(y, p), groups)
-    return estimate_of("expected_observed", ratio, error, n_rarer(y, groups), grouped=groups is not None)
+    return make_estimate("expected_observed", ratio, error, n_rarer(y, groups), grouped=groups is not None)
 
 
 def _last_coefficient(

@@ -56,7 +56,7 @@ class Estimate:
         return asdict(self)
 
 
-def estimate_of(
+def make_estimate(
     name: str, estimate: float, error: float, rarer: int, most: float = math.inf, *, grouped: bool = False
 ) -> Estimate:
     """A measure with its interval.

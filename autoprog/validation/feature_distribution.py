@@ -43,13 +43,13 @@ from autoprog.cohort import Feature
 
 _Floats = NDArray[np.float64]
 
-_MOST_STEPS = 101
-_MOST_LEVELS = 20
-_MOST_FACTORS = 20
-_MOST_LEARNT_FROM = 20_000
+_MAX_STEPS = 101
+_MAX_LEVELS = 20
+_MAX_FACTORS = 20
+_MAX_LEARNT_FROM = 20_000
 # So many patients at whom two columns are not related are added, at most: a regression on d columns takes off as much.
-_MOST_UNRELATED = 20
-_LEAST_UNIQUENESS = 0.01
+_MAX_UNRELATED = 20
+_MIN_UNIQUENESS = 0.01
 _CELLS_AT_ONCE = 4_000_000
 _SEED = 20_071
 _NOMINAL = frozenset({"binary", "categorical"})
@@ -66,9 +66,9 @@ class _Number:
     @classmethod
     def of(cls, x: _Floats) -> Self:
         values, counts = np.unique(x, return_counts=True)
-        if len(values) <= _MOST_STEPS:
+        if len(values) <= _MAX_STEPS:
             return cls(values, np.cumsum(counts) / len(x), between=False)
-        shares = np.linspace(0, 1, _MOST_STEPS)
+        shares = np.linspace(0, 1, _MAX_STEPS)
         whole = bool((values == np.round(values)).all())
         steps = np.quantile(x, shares, method="inverted_cdf" if whole else "linear")
         return cls(steps, shares, between=not whole)
@@ -113,7 +113,7 @@ class _Levels:
     @classmethod
     def of(cls, x: _Floats, n_levels: int) -> Self:
         counts = np.bincount(x.astype(np.intp), minlength=n_levels).astype(np.float64)
-        codes = np.sort(np.argsort(-counts, kind="stable")[:_MOST_LEVELS])
+        codes = np.sort(np.argsort(-counts, kind="stable")[:_MAX_LEVELS])
         return cls(codes, counts / max(counts.sum(), 1.0))
 
     def columns(self, x: _Floats) -> _Floats:
@@ -177,7 +177,7 @@ class FeatureDistribution:
         FeatureDistribution
             Of at most 20 factors.
         """
-        X = X[:: -(-len(X) // _MOST_LEARNT_FROM)]
+        X = X[:: -(-len(X) // _MAX_LEARNT_FROM)]
         margins = tuple(_margin(feature, x) for feature, x in zip(features, X.T, strict=True))
         columns = _columns(margins, X)
         known = ~np.isnan(columns)
@@ -249,7 +249,7 @@ class FeatureDistribution:
 
     def _uniqueness(self) -> _Floats:
         """psi, so that every column has variance 1."""
-        return np.asarray(np.maximum(1.0 - (self.loadings**2).sum(axis=1), _LEAST_UNIQUENESS))
+        return np.asarray(np.maximum(1.0 - (self.loadings**2).sum(axis=1), _MIN_UNIQUENESS))
 
     def to_json(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -305,10 +305,10 @@ def _loadings(Z: _Floats, known: NDArray[np.bool_]) -> _Floats:
     if not d:
         return np.empty((0, 0))
     pairs = known.astype(np.float64)
-    C = Z.T @ Z / (pairs.T @ pairs + min(d, _MOST_UNRELATED))
+    C = Z.T @ Z / (pairs.T @ pairs + min(d, _MAX_UNRELATED))
     np.fill_diagonal(C, 1.0)
-    r = min(_MOST_FACTORS, max(1, d - 1))
+    r = min(_MAX_FACTORS, max(1, d - 1))
     l, U = eigh(C, subset_by_index=[d - r, d - 1])  # noqa: E741  eigenvalues
     # What the axes that are left out hold on average is noise of every column.
-    noise = max((d - float(l.sum())) / (d - r), _LEAST_UNIQUENESS) if d > r else _LEAST_UNIQUENESS
+    noise = max((d - float(l.sum())) / (d - r), _MIN_UNIQUENESS) if d > r else _MIN_UNIQUENESS
     return np.asarray(U * np.sqrt(np.maximum(l - noise, 0.0)), dtype=np.float64)

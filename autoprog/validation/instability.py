@@ -125,7 +125,7 @@ def incidence_curves(time: _Floats, event: NDArray[np.integer], horizon: float) 
     return curve
 
 
-def instability_of(
+def compute_instability(
     q: _Floats,
     refitted: Sequence[NDArray[np.floating]],
     curve: CurveOf,

@@ -23,8 +23,8 @@ from autoprog.cohort import Feature
 _Floats = NDArray[np.float64]
 
 _RIDGE = 0.01
-_MOST_DIRECTIONS = 20
-_MOST_LEVELS = 20  # those of a categorical feature that are told apart
+_MAX_DIRECTIONS = 20
+_MAX_LEVELS = 20  # those of a categorical feature that are told apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +62,7 @@ class Leverage:
         Leverage
             Of at most 20 directions, those in which the patients differ most.
         """
-        levels = tuple(min(len(f.levels), _MOST_LEVELS) if f.kind == "categorical" else 0 for f in features)
+        levels = tuple(min(len(f.levels), _MAX_LEVELS) if f.kind == "categorical" else 0 for f in features)
         columns = _columns(levels, X)
         known = ~np.isnan(columns)
         count = np.maximum(known.sum(axis=0), 1)
@@ -73,7 +73,7 @@ class Leverage:
         Z = deviations / scale
         l, U = np.linalg.eigh(Z.T @ Z / len(Z) + _RIDGE * np.eye(Z.shape[1]))  # noqa: E741  the table's symbol
         # Rounding may leave less than was added.
-        directions = (U / np.sqrt(np.maximum(l, _RIDGE))).T[::-1][:_MOST_DIRECTIONS]
+        directions = (U / np.sqrt(np.maximum(l, _RIDGE))).T[::-1][:_MAX_DIRECTIONS]
         return cls(levels, centre, scale, directions)
 
     def __call__(self, X: _Floats) -> _Floats:

@@ -44,14 +44,14 @@ from scipy.special import expit, ndtr, ndtri
 from sklearn.linear_model import GammaRegressor
 
 from autoprog.cohort import Feature
-from autoprog.evaluation import logit_of
+from autoprog.evaluation import compute_logit
 from autoprog.validation.leverage import Leverage
 from autoprog.validation.recalibration import Recalibration
 
 INTERVAL_LEVEL = 0.9
 """Of the interval of a patient's risk."""
 
-LEAST_REFITS = 5
+MIN_REFITS = 5
 """Refits of the ensemble that an interval is estimated from."""
 
 WIDENING = 1.7
@@ -67,7 +67,7 @@ _Floats = NDArray[np.float64]
 
 _V_B_FLOOR = 1e-3
 _SHRINKAGE = 0.01
-_LEAST_VARIANCE = 1e-8  # a gamma regression takes none of 0
+_MIN_VARIANCE = 1e-8  # a gamma regression takes none of 0
 _LEVERAGE = 3
 # Of models from before version 0.2, without tau: kappa, and what counts of v_b.
 _FORMER_WIDENING, _FORMER_DISAGREEMENT = 1.5, 1.0
@@ -159,7 +159,7 @@ class PatientIntervals:
             Above 0.
         """
         q = np.clip(np.asarray(averaged, dtype=np.float64), self.cut, 1 - self.cut)
-        x, v_b = logit_of(q), _between(p, w, q)
+        x, v_b = compute_logit(q), _between(p, w, q)
         A = (_covariates(x, v_b, self.leverage(X)) - self.centre) / self.scale
         u = np.exp(self.intercept + np.clip(A, self.lower, self.upper) @ self.coefficients)
         ones = np.column_stack([np.ones(len(x)), x])
@@ -245,7 +245,7 @@ def fit_patient_intervals(
         The members' weights, summing to 1.
     averaged : ndarray, shape = (n,)
         Their out-of-fold risks by the ensemble, before recalibration.
-    refits : sequence of Refit, at least `LEAST_REFITS`
+    refits : sequence of Refit, at least `MIN_REFITS`
         The ensemble, each time fitted to another bootstrap sample.
     folds : int
         F, of the out-of-fold risks.
@@ -262,13 +262,13 @@ def fit_patient_intervals(
     ValueError
         If there are too few refits.
     """
-    if len(refits) < LEAST_REFITS:
-        msg = f"{len(refits)} refits are fewer than {LEAST_REFITS}"
+    if len(refits) < MIN_REFITS:
+        msg = f"{len(refits)} refits are fewer than {MIN_REFITS}"
         raise ValueError(msg)
     cut = 1 / (2 * len(X))
     q = np.clip(np.asarray(averaged, dtype=np.float64), cut, 1 - cut)
     leverage = Leverage.fit(features, X)
-    raw = _covariates(logit_of(q), _between(p, w, q), leverage(X))
+    raw = _covariates(compute_logit(q), _between(p, w, q), leverage(X))
     centre, scale = raw.mean(axis=0), raw.std(axis=0)
     scale[scale == 0] = 1.0
     A = (raw - centre) / scale
@@ -356,7 +356,7 @@ def _variance(q: _Floats, refits: Sequence[Refit], folds: int) -> tuple[_Floats,
     counts = (~np.isnan(d)).sum(axis=0).astype(np.float64)
     inflation = 1 + 1 / (folds - 1)
     u = np.nansum(d**2, axis=0) / np.maximum(counts, 1.0) / inflation
-    return np.maximum(u, _LEAST_VARIANCE), counts
+    return np.maximum(u, _MIN_VARIANCE), counts
 
 
 def _variance_function(A: _Floats, v: _Floats, counts: _Floats) -> tuple[float, _Floats]:

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import METRICS, metric_of, net_benefit, net_benefit_of_all
-from autoprog.validation.calibration import Coefficient, calibration_of
-from autoprog.validation.estimate import Estimate, estimate_of, n_rarer
+from autoprog.evaluation import METRICS, make_metric, net_benefit, net_benefit_of_all
+from autoprog.validation.calibration import Coefficient, compute_calibration
+from autoprog.validation.estimate import Estimate, make_estimate, n_rarer
 from autoprog.validation.influence import of_brier_skill, of_mean, standard_error
 from autoprog.validation.measures import MEASURES
-from autoprog.validation.score import influence_on, score_of
+from autoprog.validation.score import estimate_score_interval, influence_on
 from autoprog.validation.smooth_calibration import smooth_calibration
 
 # A curve is drawn at every hundredth, and at so many thresholds of the range that was asked for, however narrow.
@@ -33,7 +33,7 @@ class Performance:
     auc_roc, auc_prc, brier, brier_skill, log_loss : float
         Of ranking and of the whole.
     slope, intercept, expected_observed : float or None
-        Of calibration; see `calibration_of`.
+        Of calibration; see `compute_calibration`.
     ici, e50, e90 : float or None
         Of calibration; see `smooth_calibration`.
     net_benefit : float
@@ -68,7 +68,7 @@ class Performance:
         return {**asdict(self), "thresholds": list(self.thresholds), "intervals": ends}
 
 
-def performance_of(
+def compute_performance(
     y: NDArray[np.integer],
     p: NDArray[np.floating],
     thresholds: tuple[float, float],
@@ -99,12 +99,12 @@ def performance_of(
     """
     p = np.asarray(p, dtype=np.float64)
     of_ranks = p if ranked is None else np.asarray(ranked, dtype=np.float64)
-    calibration, smooth, m = calibration_of(y, p, groups), smooth_calibration(y, p, groups), n_rarer(y, groups)
+    calibration, smooth, m = compute_calibration(y, p, groups), smooth_calibration(y, p, groups), n_rarer(y, groups)
     scored = {
-        metric.name: score_of(metric, y, of_ranks if metric.ranks_only else p, groups)
-        for metric in (*map(METRICS.__getitem__, _SCORED), metric_of("net_benefit", thresholds))
+        metric.name: estimate_score_interval(metric, y, of_ranks if metric.ranks_only else p, groups)
+        for metric in (*map(METRICS.__getitem__, _SCORED), make_metric("net_benefit", thresholds))
     }
-    skill = estimate_of(
+    skill = make_estimate(
         "brier_skill", brier_skill(y, p), standard_error(of_brier_skill(y, p), groups), m, MEASURES["brier_skill"].upper
     )
     intervals = {
@@ -128,7 +128,7 @@ def _as_estimate(coefficient: Coefficient) -> Estimate:
     return Estimate(coefficient.estimate, coefficient.lower, coefficient.upper)
 
 
-def gains_of(
+def compute_gains(
     y: NDArray[np.integer],
     model: tuple[NDArray[np.floating], NDArray[np.floating]],
     baseline: tuple[NDArray[np.floating], NDArray[np.floating]],
@@ -154,14 +154,14 @@ def gains_of(
         Of `auc_roc`, `brier` and `net_benefit`: the model's less the baseline's, in the measure's own direction.
     """
     found: dict[str, Estimate] = {}
-    for metric in (METRICS["auc_roc"], METRICS["brier"], metric_of("net_benefit", thresholds)):
+    for metric in (METRICS["auc_roc"], METRICS["brier"], make_metric("net_benefit", thresholds)):
         mine, its = (
             np.asarray(ranked if metric.ranks_only else valued, dtype=np.float64)
             for ranked, valued in (model, baseline)
         )
         difference = metric.score(y, mine) - metric.score(y, its)
         error = standard_error(influence_on(metric, y, mine) - influence_on(metric, y, its), groups)
-        found[metric.name] = estimate_of("difference", difference, error, n_rarer(y, groups))
+        found[metric.name] = make_estimate("difference", difference, error, n_rarer(y, groups))
     return found
 
 
@@ -271,7 +271,7 @@ def decision_curve(
         for threshold in t:
             gained = _decided(y, p, threshold) - (0.0 if other is None else _decided(y, other, threshold))
             error = standard_error(of_mean(gained), groups)
-            found = estimate_of("net_benefit", float(gained.mean()), error, m)
+            found = make_estimate("net_benefit", float(gained.mean()), error, m)
             ends.append((found.lower, found.upper))
         lower, upper = zip(*ends, strict=True)
         return lower, upper

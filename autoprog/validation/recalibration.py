@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from scipy.special import expit, ndtri, stdtrit
 from sklearn.model_selection import StratifiedKFold
 
-from autoprog.evaluation import EPSILON, grouped_splits, logit_of
+from autoprog.evaluation import EPSILON, compute_logit, grouped_splits
 from autoprog.validation.calibration import Coefficient
 from autoprog.validation.estimate import LEVEL, n_rarer
 from autoprog.validation.logistic import fit_logistic, information, maximum_likelihood, overlap
@@ -83,7 +83,7 @@ class Recalibration:
 
     def apply(self, p: NDArray[np.floating]) -> NDArray[np.float64]:
         """Recalibrated risks, in [1e-6, 1 - 1e-6]; same shape as `p`."""
-        risks: NDArray[np.float64] = expit(self.intercept + self.slope * logit_of(p))
+        risks: NDArray[np.float64] = expit(self.intercept + self.slope * compute_logit(p))
         return np.clip(risks, EPSILON, 1 - EPSILON)
 
     def then(self, step: Recalibration) -> Recalibration:
@@ -123,7 +123,7 @@ def fit_recalibration(
         With slope 1 where the slope has no finite estimate or is not above 0: such risks do not rank the patients, and
         turning them around would be worse.
     """
-    x = logit_of(p)
+    x = compute_logit(p)
     if overlap(y, x):
         near = np.array([start.intercept, start.slope])
         a, b = maximum_likelihood(y, np.column_stack([np.ones(len(x)), x]), np.zeros(len(x)), near, weights)
@@ -153,7 +153,7 @@ def shrunk_recalibration(
     Recalibration
         The mode of the posterior; with slope 1 where that of the slope is not above 0.
     """
-    x = logit_of(p)
+    x = compute_logit(p)
     near = np.array([start.intercept, start.slope - 1.0])
     a, b = maximum_likelihood(y, np.column_stack([np.ones(len(x)), x]), x, near, weights, precision)
     if b > -1.0:
@@ -168,7 +168,7 @@ def fit_intercept(
     weights: NDArray[np.float64] | None = None,
 ) -> Recalibration:
     """Estimate the intercept alone; see `fit_recalibration`."""
-    x = logit_of(p)
+    x = compute_logit(p)
     (a,) = maximum_likelihood(y, np.ones((len(x), 1)), x, weights=weights)
     return Recalibration(float(a), 1.0)
 
@@ -192,7 +192,7 @@ def recalibration_covariance(
     ndarray, shape = (2, 2)
         Covariance of intercept and slope: the inverse of the information at them. Of a slope that was not estimated 0.
     """
-    x = logit_of(p)
+    x = compute_logit(p)
     beta = np.array([recalibration.intercept, recalibration.slope])
     of_both = information(beta, np.column_stack([np.ones(len(x)), x]), np.zeros(len(x)))
     of_both = of_both + precision * np.eye(2)
@@ -237,7 +237,7 @@ def delivered_slope(
     ----------
     Cordeiro & McCullagh 1991, JRSS B 53:629 (the bias of logistic coefficients).
     """
-    x, b = logit_of(p), recalibration.slope
+    x, b = compute_logit(p), recalibration.slope
     if not overlap(y, x):
         return None
     Z, nothing = np.column_stack([np.ones(len(x)), x]), np.zeros(len(x))

@@ -49,9 +49,9 @@ def resampled_scores(metric: Metric, y: NDArray[np.integer], p: NDArray[np.float
     """
     if metric.thresholds is not None:
         thresholds = metric.thresholds
-        return _mean_of(np.array([net_benefits(y, risks, thresholds) for risks in _double(p)]))
+        return _compute_mean(np.array([net_benefits(y, risks, thresholds) for risks in _double(p)]))
     if metric.name in _LOSSES:
-        return _mean_of(np.array([_LOSSES[metric.name](y, risks) for risks in _double(p)]))
+        return _compute_mean(np.array([_LOSSES[metric.name](y, risks) for risks in _double(p)]))
     if metric.name in _OF_RANKS:
         of_ranks = _OF_RANKS[metric.name]
         return _each([_Ranks.of(y, risks) for risks in p], of_ranks)
@@ -65,7 +65,7 @@ def _double(p: NDArray[np.floating]) -> list[_Floats]:
 _LOSSES = {"brier": brier_losses, "log_loss": log_losses}
 
 
-def _mean_of(l: _Floats) -> ResampledScores:  # noqa: E741  the table's symbol
+def _compute_mean(l: _Floats) -> ResampledScores:  # noqa: E741  the table's symbol
     def scores(c: _Counts) -> _Floats:
         means: _Floats = (c.T @ l.T) / c.sum(axis=0, dtype=np.float64)[:, None]
         return means

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.evaluation import Metric
-from autoprog.validation.estimate import LEVEL, Estimate, estimate_of, n_rarer
+from autoprog.validation.estimate import LEVEL, Estimate, make_estimate, n_rarer
 from autoprog.validation.influence import (
     brier_losses,
     log_losses,
@@ -94,19 +94,19 @@ def estimate_score(
     ScoreEstimate
         Of level `LEVEL`.
     """
-    found = score_of(metric, y, p, groups)
+    found = estimate_score_interval(metric, y, p, groups)
     how = INTERVAL if groups is None else f"{INTERVAL}, by groups of patients"
     whose = f"of out-of-fold risks; {how}; {NOT_CHOSEN}" if out_of_fold else f"of other patients; {how}"
-    return ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, f"{title_of(metric)} {whose}")
+    return ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, f"{metric_title(metric)} {whose}")
 
 
-def score_of(
+def estimate_score_interval(
     metric: Metric, y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
 ) -> Estimate:
     """The figures of `estimate_score` alone."""
     risks: _Floats = np.asarray(p, dtype=np.float64)
     error = standard_error(influence_on(metric, y, risks), groups)
-    return estimate_of(
+    return make_estimate(
         metric.name, metric.score(y, risks), error, n_rarer(y, groups), metric.upper, grouped=groups is not None
     )
 
@@ -141,7 +141,7 @@ _INFLUENCES: dict[str, Callable[[NDArray[np.integer], _Floats], _Floats]] = {
 }
 
 
-def title_of(metric: Metric) -> str:
+def metric_title(metric: Metric) -> str:
     """The metric's name, with its range of thresholds where it has one."""
     over = "" if metric.thresholds is None else " for thresholds from {:g} to {:g}".format(*metric.thresholds)
     return metric.name + over

@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
-from autoprog.evaluation import logit_of
+from autoprog.evaluation import compute_logit
 from autoprog.survival import curve_distances, spline_columns, spline_knots
 from autoprog.validation.estimate import LEVEL, Estimate
 from autoprog.validation.logistic import fit_logistic, overlap
@@ -96,7 +96,7 @@ def smooth_calibration(
     5,000 about 0.01. Compare models on the same patients, not with 0.
     """
     risks = np.asarray(p, dtype=np.float64)
-    x = logit_of(risks)
+    x = compute_logit(risks)
     if np.ptp(x) > 0 and not overlap(y, x):
         return None
     t = _knots(y, x)
@@ -162,14 +162,14 @@ def calibration_curve(
     CalibrationCurve or None
         None where the risks separate the outcomes, so that no curve has a finite estimate.
     """
-    x = logit_of(p)
+    x = compute_logit(p)
     if np.ptp(x) > 0 and not overlap(y, x):
         return None
     t = _knots(y, x)
     Z = _design(x, t)
     beta, covariance = fit_logistic(y, Z, np.zeros(len(x)), groups)
     risks = np.unique(np.quantile(p, _PERCENTILES).round(_DECIMALS)) if at is None else at
-    points = _columns(logit_of(risks), t)[:, : Z.shape[1]]
+    points = _columns(compute_logit(risks), t)[:, : Z.shape[1]]
     eta = points @ beta
     error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", points, covariance, points), 0.0))
     reach = float(ndtri((1 + _LEVEL) / 2)) * error

@@ -23,11 +23,11 @@ from autoprog.cohort import Cohort, Feature
 from autoprog.evaluation import METRICS
 from autoprog.validation.calibration import expected_observed
 from autoprog.validation.estimate import Estimate, n_rarer
-from autoprog.validation.score import score_of
+from autoprog.validation.score import estimate_score_interval
 
-LEAST_COUNTED = 10  # patients; fewer could be known by their count
-LEAST_OF_EACH = 10  # patients with and without the outcome that a measure takes
-LEAST_GROUPS = 2  # of patients, with and without the outcome, where they come in groups
+MIN_COUNTED = 10  # patients; fewer could be known by their count
+MIN_OF_EACH = 10  # patients with and without the outcome that a measure takes
+MIN_GROUPS = 2  # of patients, with and without the outcome, where they come in groups
 
 _SEX, _AGE = {"sex", "gender", "male", "female"}, {"age", "age_years", "age_at_baseline"}
 _BANDS = (40.0, 65.0, 80.0)
@@ -42,10 +42,10 @@ class Subgroup:
     feature, label : str
         What they have in common.
     n, events : int or None
-        Patients, and those of them with the outcome; None for both where there are fewer than `LEAST_COUNTED` patients.
+        Patients, and those of them with the outcome; None for both where there are fewer than `MIN_COUNTED` patients.
     auc_roc, auc, brier, expected_observed : Estimate or None
         Areas of an outcome without a time, and of one with until the last horizon, of which the others are too. None
-        where there are fewer than `LEAST_OF_EACH` patients with, or without, the outcome, or fewer than 2 groups
+        where there are fewer than `MIN_OF_EACH` patients with, or without, the outcome, or fewer than 2 groups
         of patients.
     """
 
@@ -89,13 +89,13 @@ def measure_subgroups(cohort: Cohort, p: NDArray[np.floating], names: Sequence[s
     columns = {feature.name: j for j, feature in enumerate(cohort.features)}
     found = []
     for name in names:
-        for label, rows in parts_of(cohort.features[columns[name]], cohort.X[:, columns[name]]):
+        for label, rows in split_by_feature(cohort.features[columns[name]], cohort.X[:, columns[name]]):
             groups = None if cohort.groups is None else cohort.groups[rows]
             found.append(_measured(name, label, cohort.y[rows], np.asarray(p, dtype=np.float64)[rows], groups))
     return tuple(found)
 
 
-def parts_of(feature: Feature, x: NDArray[np.float64]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+def split_by_feature(feature: Feature, x: NDArray[np.float64]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
     """The subgroups of a feature.
 
     Parameters
@@ -134,11 +134,11 @@ def _measured(
     feature: str, label: str, y: NDArray[np.integer], p: NDArray[np.float64], groups: NDArray[np.integer] | None
 ) -> Subgroup:
     n, events = len(y), int(y.sum())
-    if n < LEAST_COUNTED:
+    if n < MIN_COUNTED:
         return Subgroup(feature, label, None, None)
-    if min(events, n - events) < LEAST_OF_EACH or n_rarer(y, groups) < LEAST_GROUPS:
+    if min(events, n - events) < MIN_OF_EACH or n_rarer(y, groups) < MIN_GROUPS:
         return Subgroup(feature, label, n, events)
-    auc, brier = (score_of(METRICS[name], y, p, groups) for name in ("auc_roc", "brier"))
+    auc, brier = (estimate_score_interval(METRICS[name], y, p, groups) for name in ("auc_roc", "brier"))
     return Subgroup(
         feature, label, n, events, auc_roc=auc, brier=brier, expected_observed=expected_observed(y, p, groups)
     )

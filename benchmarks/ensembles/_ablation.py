@@ -37,7 +37,16 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedKFold
 
 from autoprog.cohort import Cohort, to_parquet
-from autoprog.evaluation import METRICS, Evaluation, FollowUp, Plan, Status, event_metric_of, outcomes_of, risks_of
+from autoprog.evaluation import (
+    METRICS,
+    Evaluation,
+    Plan,
+    ScoringContext,
+    Status,
+    get_outcomes,
+    make_event_metric,
+    predict_risks,
+)
 from autoprog.model import load_estimator
 from autoprog.optimizer import Start
 from autoprog.search.evaluation_stream import EvaluationStream
@@ -58,7 +67,7 @@ COHORTS = (
 )  # fmt: skip
 EVENT_COHORTS = ("actg320", "colon", "lung", "veteran")
 ROWS = ("vanilla", "ensemble", "meta_learning", "full", "simple", "flaml", "tpe_each", "framingham_score")
-FOLDS, TIME_S, MOST_PATIENTS = 3, 20.0, 5_000
+FOLDS, TIME_S, MAX_PATIENTS = 3, 20.0, 5_000
 
 _FIT = CallLimits(60, 4096)
 _EVALUATION = CallLimits(8, 4096)
@@ -78,11 +87,11 @@ def run(asked: list[Shard], data: Path, path: Path, time_s: float, slots: int) -
 
 
 def load(name: str, data: Path) -> Cohort:
-    """A cohort; of a large one `MOST_PATIENTS`."""
+    """A cohort; of a large one `MAX_PATIENTS`."""
     if name in EVENT_COHORTS:
         return load_events(name, data)
     cohort, _ = whole(name, data)
-    return Plan("auc_roc", FOLDS, 1, 0, patients=min(cohort.n_patients, MOST_PATIENTS)).sample(cohort)
+    return Plan("auc_roc", FOLDS, 1, 0, patients=min(cohort.n_patients, MAX_PATIENTS)).sample(cohort)
 
 
 def measure(lab: Laboratory, shard: Shard, cohort: Cohort, time_s: float, slots: int) -> dict[str, Any]:
@@ -125,8 +134,8 @@ def _score(cohort: Cohort, test: NDArray[np.intp], risks: _Floats | None) -> flo
         return None
     if not cohort.has_times:
         return round(float(METRICS["auc_roc"].score(cohort.y[test], risks)), 6)
-    metric = event_metric_of("uno_c", FollowUp.of(cohort, cohort.horizons))
-    return round(metric.score(outcomes_of(cohort)[test], risks), 6)
+    metric = make_event_metric("uno_c", ScoringContext.of(cohort, cohort.horizons))
+    return round(metric.score(get_outcomes(cohort)[test], risks), 6)
 
 
 def _delivered(search: Search, X: _Floats) -> _Floats:
@@ -148,7 +157,7 @@ def _of_configuration(
         return None
     fitted = load_estimator(outcome.value)
     if inner.has_times:
-        return np.asarray(risks_of(fitted, X, inner.horizons), dtype=np.float64)
+        return np.asarray(predict_risks(fitted, X, inner.horizons), dtype=np.float64)
     return np.asarray(fitted.predict_proba(X)[:, 1], dtype=np.float64)
 
 

@@ -32,7 +32,15 @@ from sksurv.linear_model import CoxPHSurvivalAnalysis
 from sksurv.util import Surv
 
 from autoprog.cohort import Cohort, parse_spec, read_cohort
-from autoprog.evaluation import FollowUp, Metric, Plan, event_metric_of, fit_pipeline, outcomes_of, risks_of
+from autoprog.evaluation import (
+    Metric,
+    Plan,
+    ScoringContext,
+    fit_pipeline,
+    get_outcomes,
+    make_event_metric,
+    predict_risks,
+)
 from autoprog.space import Configuration, Step
 from autoprog.space.design_matrix import DesignMatrix
 from autoprog.survival import NoPairError
@@ -80,7 +88,7 @@ def measure(lab: Laboratory, cohort: Cohort, fold: int, time_s: float) -> dict[s
     inner = cohort.take(train)
     search = lab.search(inner, {"budget": {"time_s": time_s, "evaluations": 10_000}, "seed": fold})
     risks = {"delivered": search.result.model.risks(cohort.X[test]), **dict(_rivals(inner, cohort.X[test], fold))}
-    follow_up, y = FollowUp.of(cohort, cohort.horizons), outcomes_of(cohort)[test]
+    follow_up, y = ScoringContext.of(cohort, cohort.horizons), get_outcomes(cohort)[test]
     score = search.result.ensemble["score"]
     return {
         "cohort": cohort.name,
@@ -93,7 +101,7 @@ def measure(lab: Laboratory, cohort: Cohort, fold: int, time_s: float) -> dict[s
         "members": len(search.result.ensemble["members"]),
         "score": {name: score[name] for name in ("estimate", "lower", "upper")},
         "scores": {
-            name: {measure: _score(event_metric_of(measure, follow_up), y, F) for measure in MEASURES}
+            name: {measure: _score(make_event_metric(measure, follow_up), y, F) for measure in MEASURES}
             for name, F in risks.items()
         },
     }
@@ -121,7 +129,7 @@ def _rivals(inner: Cohort, X: _Floats, seed: int) -> Iterator[tuple[str, _Floats
                     plan,
                     seed,
                 )
-                yield name, risks_of(pipeline, X, inner.horizons)
+                yield name, predict_risks(pipeline, X, inner.horizons)
             return
         prepare = make_pipeline(
             DesignMatrix.for_features(inner.features), SimpleImputer(strategy="median"), StandardScaler()

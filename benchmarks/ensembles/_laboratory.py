@@ -17,7 +17,7 @@ import numpy as np
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.ensemble import Candidates
-from autoprog.evaluation import FollowUp, History, Plan, outcomes_of
+from autoprog.evaluation import History, Plan, ScoringContext, get_outcomes
 from autoprog.optimizer import Start
 from autoprog.search.calls import run_calls
 from autoprog.search.delivery import deliver
@@ -113,8 +113,8 @@ class Laboratory:
         history, plan, _ = exploration.outcome()
         posterior = exploration.posterior(history, np.random.default_rng(state.settings.seed))
         cohort = plan.sample(cohort)
-        follow_up = FollowUp.of(cohort, plan.times) if cohort.has_times else None
-        candidates = Candidates(history, posterior, outcomes_of(cohort), follow_up)
+        follow_up = ScoringContext.of(cohort, plan.times) if cohort.has_times else None
+        candidates = Candidates(history, posterior, get_outcomes(cohort), follow_up)
         validation_s = store.began[Phase.RULES] - store.began[Phase.VALIDATION]
         return Search(result, history, plan, candidates, exploration.state.start, total_s, validation_s)
 

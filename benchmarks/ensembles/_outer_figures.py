@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.stats import norm, t
 from sklearn.metrics import roc_auc_score
 
-from autoprog.validation import calibration_of, smooth_calibration
+from autoprog.validation import compute_calibration, smooth_calibration
 
 OTHERS = ("simple", "lightgbm", "best_single")
 
@@ -151,7 +151,7 @@ def _repeats(found: list[Shard]) -> list[list[Shard]]:
 def _calibration(part: list[Shard], method: str) -> tuple[float, float]:
     y = np.concatenate([s["y"] for s in part]).astype(int)
     q = np.concatenate([s["risks"][method] for s in part])
-    smooth, slope = smooth_calibration(y, q), calibration_of(y, q).slope
+    smooth, slope = smooth_calibration(y, q), compute_calibration(y, q).slope
     return (
         float("nan") if smooth is None else smooth.ici,
         float("nan") if slope is None else abs(slope.estimate - 1),

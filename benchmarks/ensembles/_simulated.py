@@ -26,7 +26,7 @@ SIZES = (200, 350, 600, 1_100, 2_000)
 _NUMBERS, _SIGNS, _LATENT, _LEVELS = 5, 3, 3, ("a", "b", "c")
 _RATES = {"rare": 0.08}
 _RATE = 0.35
-_LEAST_OF_EACH = 10
+_MIN_OF_EACH = 10
 _MANY = 50_000
 
 _Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ class Nature:
             X = self.patients(n, rng)
             p = self.risks(X)
             y = (rng.random(n) < p).astype(np.int8)
-            if min(y.sum(), n - y.sum()) >= _LEAST_OF_EACH:
+            if min(y.sum(), n - y.sum()) >= _MIN_OF_EACH:
                 return Cohort(f"{self.truth} {n}", Binary("outcome", "1", "0"), _features(X), X, y), p
 
     def _unshifted(self, X: _Floats) -> _Floats:

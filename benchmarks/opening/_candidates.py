@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from autoprog.search.opening import Entry, configuration_of, entries_for, kinds_by_names
+from autoprog.search.opening import Entry, build_configuration, entries_for, kinds_by_names
 from autoprog.space import Configuration, PipelineKind, TableShape
 
 
@@ -29,7 +29,7 @@ def candidates_for(kinds: Sequence[PipelineKind], shape: TableShape, n_patients:
     for name, entry in _others(n_patients).items():
         entries.setdefault(name, entry)
     by_names = kinds_by_names(kinds)
-    configurations = {name: configuration_of(entry, by_names) for name, entry in entries.items()}
+    configurations = {name: build_configuration(entry, by_names) for name, entry in entries.items()}
     return {name: configuration for name, configuration in configurations.items() if configuration is not None}
 
 

@@ -20,13 +20,13 @@ from sklearn.preprocessing import StandardScaler
 
 from autoprog.cohort import Cohort
 from autoprog.estimator.tables import binary_cohort
-from autoprog.evaluation import Plan, cross_validate, fit_pipeline, risks_of
+from autoprog.evaluation import Plan, cross_validate, fit_pipeline, predict_risks
 from autoprog.search.planning import plan_search
 from autoprog.search.plans import plan_for
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Configuration, Space
 
-TEST_SHARE, MOST_PATIENTS = 0.3, 12_000
+TEST_SHARE, MAX_PATIENTS = 0.3, 12_000
 
 _Risks = NDArray[np.float32]
 
@@ -90,8 +90,8 @@ def table(name: str, data: Path) -> tuple[pd.DataFrame, NDArray[np.int8]]:
 def measure(name: str, seed: int, data: Path, kept: Split | None = None) -> Split:
     """Fit every candidate; those of an earlier run are not fitted again."""
     frame, y = table(name, data)
-    if len(frame) > MOST_PATIENTS:
-        rows, _ = train_test_split(np.arange(len(y)), train_size=MOST_PATIENTS, random_state=0, stratify=y)
+    if len(frame) > MAX_PATIENTS:
+        rows, _ = train_test_split(np.arange(len(y)), train_size=MAX_PATIENTS, random_state=0, stratify=y)
         frame, y = frame.iloc[rows], y[rows]
     frame = frame.reset_index(drop=True)
     cohort = binary_cohort(frame, y == 1, None, all_numeric=False)
@@ -129,11 +129,11 @@ def _fitted(
         validated = cross_validate(configuration, cohort, plan)
         seconds = time.process_time() - start
         space = Space.full()
-        path = space.path_of(configuration)
+        path = space.find_path(configuration)
         if path is not None and validated.chosen is not None:
             configuration = configuration.at("prediction", path.name, validated.chosen.value)
         pipeline = fit_pipeline(configuration, cohort, np.arange(cohort.n_rows), plan, plan.seed)
-        return validated.risks, risks_of(pipeline, others.X).astype(np.float32), seconds
+        return validated.risks, predict_risks(pipeline, others.X).astype(np.float32), seconds
     except (ValueError, ArithmeticError, np.linalg.LinAlgError) as error:
         print(f"{configuration.prediction.algorithm}: {error}")
         return None

@@ -32,7 +32,7 @@ from torch import Tensor
 Array = NDArray[np.float64]
 
 _DTYPE = torch.float64
-_STEPS, _LEAST_NOISE = 60, 1e-4
+_STEPS, _MIN_NOISE = 60, 1e-4
 _JITTERS = (1e-6, 1e-5, 1e-4, 1e-3)
 
 
@@ -148,7 +148,7 @@ class Process:
             self._weights = torch.cholesky_solve(target[:, None], self._factor(self._free))[:, 0]
 
     def _factor(self, free: dict[str, Tensor]) -> Tensor:
-        noise = _exp(free["noise"]) + _LEAST_NOISE
+        noise = _exp(free["noise"]) + _MIN_NOISE
         K = self._kernel(free, self._X, self._X)
         variance, eye = torch.diagonal(K).mean(), torch.eye(len(K), dtype=_DTYPE)
         for jitter in _JITTERS:

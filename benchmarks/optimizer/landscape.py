@@ -41,7 +41,7 @@ from training.prior.cache import kept
 from training.prior.pools import Pool
 
 SURROGATES = ("trees", "gp")
-LEAST_CORRELATION = 0.6
+MIN_CORRELATION = 0.6
 # Change it with anything that changes what a surrogate answers.
 VERSION = 1
 
@@ -105,7 +105,7 @@ class Landscape:
     @property
     def is_faithful(self) -> bool:
         """Whether the surrogate ranks unseen pipelines well enough to stand for evaluations."""
-        return self.correlation >= LEAST_CORRELATION
+        return self.correlation >= MIN_CORRELATION
 
     def truth(self, configurations: Sequence[Configuration]) -> Array:
         """f, shape = (n,); NaN for a configuration that fails."""

@@ -33,7 +33,7 @@ from benchmarks.optimizer.landscape import SURROGATES, landscape
 from benchmarks.optimizer.problem import Problem
 from benchmarks.optimizer.transfer import learnt
 from training.prior.cohorts import family_of
-from training.prior.learning import others_of, statistics_of
+from training.prior.learning import collect_statistics, others_of
 from training.prior.pools import Pool, all_names, names, read
 
 _FORMS: tuple[WeightForm, WeightForm] = ("softmin", "printed")
@@ -130,7 +130,7 @@ def _outlooks(folder: Path) -> dict[str, Any]:
 
 
 def _outlook(name: str, folder: Path) -> dict[str, Any] | None:
-    own = statistics_of(name, folder)
+    own = collect_statistics(name, folder)
     if own is None:
         return None
     mode = read(name, folder).shape.mode

@@ -36,7 +36,7 @@ from training.prior.pools import LIMIT_S, MEMORY_MB, SLOTS
 
 OUTER = (25, 50)
 
-_OUTER_SHARE, _MOST_OUTER = 0.25, 5_000
+_OUTER_SHARE, _MAX_OUTER = 0.25, 5_000
 
 
 @dataclass(frozen=True)
@@ -150,8 +150,8 @@ def _divided(cohort: Cohort, size: int, seed: list[int]) -> tuple[Cohort, Cohort
     n = cohort.n_patients
     rows = stratified_rows(cohort.y, n, min(size, round((1 - _OUTER_SHARE) * n)), rng)
     rest = np.setdiff1d(np.arange(n), rows)
-    if len(rest) > _MOST_OUTER:
-        rest = rest[stratified_rows(cohort.y[rest], len(rest), _MOST_OUTER, rng)]
+    if len(rest) > _MAX_OUTER:
+        rest = rest[stratified_rows(cohort.y[rest], len(rest), _MAX_OUTER, rng)]
     return _of(cohort, rows), _of(cohort, rest)
 
 

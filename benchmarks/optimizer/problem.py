@@ -78,7 +78,7 @@ class Problem:
             return Configuration(
                 *(s if s.algorithm == a.name else _start(a, rng) for s, a in zip(steps, kind, strict=True))
             )
-        kind = self.space.kind_of(configuration)
+        kind = self.space.find_kind(configuration)
         return Configuration(*(_moved(a, configuration.step(s), rng) for a, s in zip(kind, STAGES, strict=True)))
 
     def _swapped(self, configuration: Configuration, rng: np.random.Generator) -> PipelineKind | None:

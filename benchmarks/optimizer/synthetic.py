@@ -53,7 +53,7 @@ def _record(
 ) -> dict[str, Any]:
     total, seconds = 0.5, 0.2
     failed = False
-    for algorithm, stage in zip(space.kind_of(configuration), STAGES, strict=True):
+    for algorithm, stage in zip(space.find_kind(configuration), STAGES, strict=True):
         units = np.array(units_of(algorithm, configuration.step(stage)))
         total += float(effect[algorithm.key] @ np.array([1.0, *(1.0 - 4.0 * (units - 0.6) ** 2)]))
         seconds *= 1.5 ** units.sum()

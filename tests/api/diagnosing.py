@@ -47,7 +47,7 @@ def make_model(client: TestClient, **changes: Any) -> dict[str, Any]:
     return made(client.post(MODELS, json=toy(**changes)))
 
 
-def faults_of(response: Response) -> dict[str, str]:
+def find_faults(response: Response) -> dict[str, str]:
     """What is wrong with a request, by pointer; each place is told once."""
     assert response.status_code == 422, response.text
     errors = response.json()["errors"]

@@ -23,7 +23,7 @@ from autoprog.space import Configuration, Step, TableShape, build_pipeline
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.store import DatabaseStore
-from autoprog.validation import calibration_of, decision_curve, estimate_score, performance_of
+from autoprog.validation import compute_calibration, compute_performance, decision_curve, estimate_score
 from tests.cohorts import cleveland_cohort
 
 LEASE_S = 60.0
@@ -90,7 +90,7 @@ def simple_result() -> tuple[SearchResult, CrossValidation]:
     member = Member(1.0, dump_estimator(pipeline))
     model = PrognosticModel(cohort.features, cohort.outcome, (member,), (rules,), ModelMetadata.of(cohort))
     score = estimate_score(METRICS["auc_roc"], cohort.y, risks).to_json()
-    performance = performance_of(cohort.y, risks, THRESHOLDS).to_json()
+    performance = compute_performance(cohort.y, risks, THRESHOLDS).to_json()
     ensemble = {
         "rule": "model_averaging",
         "subgroups": [],
@@ -98,7 +98,7 @@ def simple_result() -> tuple[SearchResult, CrossValidation]:
         "members": [{"weight": 1.0, "configuration": SIMPLE.to_json(), "score": cv.score}],
         "score": score,
         "baseline": {"configuration": SIMPLE.to_json(), "score": score, "performance": performance},
-        "calibration": calibration_of(cohort.y, risks).to_json(),
+        "calibration": compute_calibration(cohort.y, risks).to_json(),
         "performance": performance,
         "net_benefit": decision_curve(cohort.y, risks, risks, THRESHOLDS).to_json(),
     }

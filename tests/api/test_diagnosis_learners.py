@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from autoprog.diagnosis import ResponseLearner
 from tests.api.conftest import MakeClient
-from tests.api.diagnosing import MODELS, faults_of, made, open_session
+from tests.api.diagnosing import MODELS, find_faults, made, open_session
 
 LEARNERS = "/v1/diagnosis/learners"
 LEARNER: dict[str, Any] = {
@@ -24,7 +24,7 @@ def make_learner(client: TestClient, **changes: Any) -> dict[str, Any]:
     return made(client.post(LEARNERS, json={**LEARNER, **changes}))
 
 
-def cases_of(n: int, seed: int = 0) -> list[dict[str, Any]]:
+def read_cases(n: int, seed: int = 0) -> list[dict[str, Any]]:
     """Gallstones hurt in nine of ten, hepatitis in one; bilirubin above 5 tells as much the other way round."""
     rng = np.random.default_rng(seed)
     cases = []
@@ -53,7 +53,7 @@ def test_a_learner_is_made_shown_listed_and_deleted(client: TestClient) -> None:
 def test_it_learns_from_labelled_cases_and_becomes_a_model(client: TestClient) -> None:
     learner = make_learner(client)
     url = f"{LEARNERS}/{learner['id']}"
-    cases = cases_of(600)
+    cases = read_cases(600)
     studied = made(client.post(f"{url}/cases", json={"cases": cases[:400]}), 200)
     assert (studied["n_cases"], len(studied["items"])) == (400, 400)
     later = made(client.post(f"{url}/cases", json={"cases": cases[400:], "most": 2}), 200)
@@ -80,7 +80,7 @@ def test_it_learns_from_labelled_cases_and_becomes_a_model(client: TestClient) -
 
 
 def test_it_learns_alike_in_one_request_and_in_two_of_the_same_cases(client: TestClient) -> None:
-    cases = cases_of(40)
+    cases = read_cases(40)
     answers = []
     for _ in range(2):
         url = f"{LEARNERS}/{make_learner(client)['id']}/cases"
@@ -99,7 +99,7 @@ def test_it_learns_alike_in_one_request_and_in_two_of_the_same_cases(client: Tes
     ],
 )
 def test_what_cannot_be_a_learner(client: TestClient, changes: dict[str, Any], pointers: set[str]) -> None:
-    assert set(faults_of(client.post(LEARNERS, json={**LEARNER, **changes}))) == pointers
+    assert set(find_faults(client.post(LEARNERS, json={**LEARNER, **changes}))) == pointers
 
 
 def test_a_learner_that_would_remember_too_much(client: TestClient) -> None:
@@ -111,14 +111,14 @@ def test_a_learner_that_would_remember_too_much(client: TestClient) -> None:
 def test_faulty_cases_teach_nothing(client: TestClient) -> None:
     learner = make_learner(client)
     cases = [
-        *cases_of(1),
+        *read_cases(1),
         {"values": {"pain": 0.5, "age/years": 3}, "label": "flu"},
         {"values": {"bilirubin": None, "pain": None}, "label": "gallstone"},
     ]
     response = client.post(f"{LEARNERS}/{learner['id']}/cases", json={"cases": cases, "certainty": 0.9})
-    assert set(faults_of(response)) == {"/cases/1/values/pain", "/cases/1/values/age~1years", "/cases/1/label"}
+    assert set(find_faults(response)) == {"/cases/1/values/pain", "/cases/1/values/age~1years", "/cases/1/label"}
     refused = client.post(f"{LEARNERS}/{learner['id']}/cases", json={"cases": [], "certainty": 2, "most": 0})
-    assert set(faults_of(refused)) == {"/cases", "/certainty", "/most"}
+    assert set(find_faults(refused)) == {"/cases", "/certainty", "/most"}
     assert made(client.get(f"{LEARNERS}/{learner['id']}"), 200) == learner
 
 
@@ -133,7 +133,7 @@ def test_of_two_lessons_at_once_one_counts(client: TestClient, monkeypatch: pyte
         return study(*arguments, **named)
 
     codes: list[int] = []
-    body = {"cases": cases_of(1)}
+    body = {"cases": read_cases(1)}
     with monkeypatch.context() as patch:
         patch.setattr(ResponseLearner, "study", slow)
         first = threading.Thread(target=lambda: codes.append(client.post(f"{url}/cases", json=body).status_code))
@@ -154,7 +154,7 @@ def test_a_learner_is_its_owners(client_of: MakeClient) -> None:
     asked = [
         bob.get(url),
         bob.delete(url),
-        bob.post(f"{url}/cases", json={"cases": cases_of(1)}),
+        bob.post(f"{url}/cases", json={"cases": read_cases(1)}),
         bob.post(f"{url}/models", json={"name": "mine"}),
     ]
     assert {response.status_code for response in asked} == {404}
@@ -164,12 +164,12 @@ def test_a_learner_is_its_owners(client_of: MakeClient) -> None:
 def test_what_cannot_be_the_model_of_a_learner(client: TestClient) -> None:
     url = f"{LEARNERS}/{make_learner(client)['id']}/models"
     response = client.post(url, json={"name": "", "ties": "any", "exponential_cost_base": 0})
-    assert set(faults_of(response)) == {"/name", "/ties", "/exponential_cost_base"}
+    assert set(find_faults(response)) == {"/name", "/ties", "/exponential_cost_base"}
 
 
 def test_what_was_learnt_has_a_tree_where_few_answers_are_wrong(client: TestClient) -> None:
     learner = make_learner(client)
     url = f"{LEARNERS}/{learner['id']}"
-    made(client.post(f"{url}/cases", json={"cases": cases_of(100)}), 200)
+    made(client.post(f"{url}/cases", json={"cases": read_cases(100)}), 200)
     model = made(client.post(f"{url}/models", json={"name": "few", "max_errors": 1}))
     assert (model["n_objects"], model["n_groups"], model["tree"]["status"]) == (8, 2, "succeeded")

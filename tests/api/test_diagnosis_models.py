@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from autoprog.errors import ArtifactError
 from autoprog.storage.files import Files
 from tests.api.conftest import MakeClient
-from tests.api.diagnosing import MODELS, RESPONSES, faults_of, made, make_model, open_session, toy, without_groups
+from tests.api.diagnosing import MODELS, RESPONSES, find_faults, made, make_model, open_session, toy, without_groups
 from tests.api.searching import make_cohort
 
 
@@ -90,7 +90,7 @@ def test_every_fault_is_named_in_one_answer(client: TestClient) -> None:
         "ties": "any",
         "seed": -1,
     }
-    assert set(faults_of(client.post(MODELS, json=body))) == {
+    assert set(find_faults(client.post(MODELS, json=body))) == {
         "/name",
         "/objects/0/prior",
         "/objects/1/name",
@@ -136,7 +136,7 @@ def test_every_fault_is_named_in_one_answer(client: TestClient) -> None:
 def test_what_cannot_be_a_model(client: TestClient, changes: dict[str, Any], pointers: set[str]) -> None:
     # Spelt with escapes, as half a surrogate pair could not be sent otherwise.
     content, headers = json.dumps(toy(**changes)), {"Content-Type": "application/json"}
-    assert set(faults_of(client.post(MODELS, content=content, headers=headers))) == pointers
+    assert set(find_faults(client.post(MODELS, content=content, headers=headers))) == pointers
 
 
 def test_a_base_beyond_all_numbers_is_infinite(client: TestClient) -> None:
@@ -145,7 +145,7 @@ def test_a_base_beyond_all_numbers_is_infinite(client: TestClient) -> None:
 
 def test_a_body_that_is_no_json(client: TestClient) -> None:
     response = client.post(MODELS, content=b"{", headers={"Content-Type": "application/json"})
-    assert set(faults_of(response)) == {""}
+    assert set(find_faults(response)) == {""}
     assert client.post(MODELS, content=b"a,b\n", headers={"Content-Type": "text/csv"}).status_code == 415
 
 
@@ -172,7 +172,7 @@ def test_the_same_request_twice_makes_one_model(client: TestClient) -> None:
     assert again.headers["location"] == first.headers["location"]
     assert len(made(client.get(MODELS), 200)["items"]) == 1
     other = client.post(MODELS, json=toy(name="other"), headers=key)
-    assert set(faults_of(other)) == {"/headers/idempotency-key"}
+    assert set(find_faults(other)) == {"/headers/idempotency-key"}
 
 
 def test_models_are_listed_page_by_page(client: TestClient) -> None:
@@ -181,7 +181,7 @@ def test_models_are_listed_page_by_page(client: TestClient) -> None:
     second = made(client.get(MODELS, params={"limit": 2, "cursor": first["next_cursor"]}), 200)
     assert [item["id"] for item in first["items"] + second["items"]] == ids
     assert second["next_cursor"] is None
-    assert set(faults_of(client.get(MODELS, params={"cursor": "x"}))) == {"/cursor"}
+    assert set(find_faults(client.get(MODELS, params={"cursor": "x"}))) == {"/cursor"}
 
 
 def test_a_model_is_its_owners(client_of: MakeClient) -> None:
@@ -257,7 +257,7 @@ class TestOfACohort:
             "seed": -1,
             "exponential_cost_base": 0,
         }
-        assert set(faults_of(client.post(MODELS, json=asked))) == {
+        assert set(find_faults(client.post(MODELS, json=asked))) == {
             "/name",
             "/seed",
             "/exponential_cost_base",
@@ -287,8 +287,8 @@ class TestOfACohort:
 def test_many_that_are_alike_are_counted_and_the_first_named(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("api.diagnosis.models.service._MOST_NAMES", 3)
-    monkeypatch.setattr("api.diagnosis.models.service._MOST_IN_A_SET", 2)
+    monkeypatch.setattr("api.diagnosis.models.service._MAX_NAMES", 3)
+    monkeypatch.setattr("api.diagnosis.models.service._MAX_IN_A_SET", 2)
     objects = [{"name": f"o{i}", "group": f"g{i}"} for i in range(9)]
     model = make_model(client, objects=objects, queries=[{"name": "a"}, {"name": "b"}], responses=[
         [0, 0], [0, 0], [0, 0], [0, 1], [0, 1], [1, 0], [1, 0], [1, 1], [1, 1]])  # fmt: skip
@@ -368,7 +368,10 @@ def test_expansions_that_cannot_be(client: TestClient, changes: dict[str, Any], 
 
 
 def test_both_expansions_are_told_of_at_once(client: TestClient) -> None:
-    assert set(faults_of(client.post(MODELS, json=toy(max_objects=0, max_errors=1)))) == {"/max_objects", "/max_errors"}
+    assert set(find_faults(client.post(MODELS, json=toy(max_objects=0, max_errors=1)))) == {
+        "/max_objects",
+        "/max_errors",
+    }
 
 
 def test_a_cohort_is_expanded_too(client: TestClient) -> None:

@@ -22,7 +22,7 @@ from tests.api.diagnosing import (
     MODELS,
     RESPONSES,
     SESSIONS,
-    faults_of,
+    find_faults,
     give,
     made,
     make_model,
@@ -126,14 +126,14 @@ class TestAnAnswer:
 
     def test_to_a_query_that_was_not_asked(self, client: TestClient) -> None:
         session = open_session(client, by_object(client)["id"])
-        assert set(faults_of(give(client, session, True, "q3"))) == {"/query"}
-        assert "no such query" in faults_of(give(client, session, True, "q9"))["/query"]
+        assert set(find_faults(give(client, session, True, "q3"))) == {"/query"}
+        assert "no such query" in find_faults(give(client, session, True, "q9"))["/query"]
         assert look(client, session) == session
 
     def test_to_a_query_that_was_answered_before(self, client: TestClient) -> None:
         session = open_session(client, by_object(client)["id"])
         after = made(give(client, session, True), 200)
-        assert "answered before" in faults_of(give(client, after, False, "q1"))["/query"]
+        assert "answered before" in find_faults(give(client, after, False, "q1"))["/query"]
 
     def test_after_the_end(self, client: TestClient) -> None:
         session = run_session(client, make_model(client)["id"], lambda _: True)
@@ -152,7 +152,7 @@ class TestAnAnswer:
         session = open_session(client, by_object(client)["id"])
         url, content = f"{SESSIONS}/{session['id']}/answers", json.dumps(body)
         response = client.post(url, content=content, headers={"Content-Type": "application/json"})
-        assert set(faults_of(response)) == pointers
+        assert set(find_faults(response)) == pointers
 
     def test_sent_twice_with_a_key_counts_once(self, client: TestClient) -> None:
         session = open_session(client, by_object(client)["id"])
@@ -227,14 +227,14 @@ class TestOpening:
         known = [{"query": "q1", "answer": True}, {"query": "q1", "answer": True}, {"query": "?", "answer": None}]
         url = f"{MODELS}/{by_object(client)['id']}/sessions"
         response = client.post(url, json={"certainty": 0, "known": known})
-        assert set(faults_of(response)) == {"/certainty", "/known/1/query", "/known/2/query"}
-        assert set(faults_of(client.post(url, json={"sure": 1}))) == {"/sure"}
+        assert set(find_faults(response)) == {"/certainty", "/known/1/query", "/known/2/query"}
+        assert set(find_faults(client.post(url, json={"sure": 1}))) == {"/sure"}
 
     def test_lists_as_many_candidates_as_are_wanted(self, client: TestClient) -> None:
         url = f"{MODELS}/{by_object(client)['id']}/sessions"
         session = made(client.post(url, params={"remaining": 1}))
         assert (len(session["remaining"]), session["n_remaining"]) == (1, 4)
-        assert set(faults_of(client.post(url, params={"remaining": -1}))) == {"/remaining"}
+        assert set(find_faults(client.post(url, params={"remaining": -1}))) == {"/remaining"}
 
     def test_where_there_is_nothing_to_ask(self, client: TestClient) -> None:
         model = make_model(client, objects=[{"name": "o1"}], responses=[[0, 1, 1]])

@@ -15,7 +15,7 @@ from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
 from tests.api.conftest import MakeClient
-from tests.api.diagnosing import MODELS, faults_of, made, make_model, real, toy, upload
+from tests.api.diagnosing import MODELS, find_faults, made, make_model, real, toy, upload
 from tests.search.inline import InlineDispatcher
 
 JOBS = "/v1/jobs"
@@ -74,15 +74,15 @@ def test_an_answer_holds_so_many_nodes_and_no_more(
     assert 1 < len(tree["nodes"]) <= 8
     assert not tree["complete"]
     response = client.get(f"{MODELS}/{zoo['id']}/tree", params={"depth": 50})
-    assert set(faults_of(response)) == {"/depth"}
+    assert set(find_faults(response)) == {"/depth"}
 
 
 def test_nodes_that_are_not_there(client: TestClient) -> None:
     url = f"{MODELS}/{make_model(client)['id']}/tree"
-    assert set(faults_of(client.get(url, params={"node": 3}))) == {"/node"}
-    assert set(faults_of(client.get(url, params={"node": -1, "depth": -1}))) == {"/node", "/depth"}
-    assert set(faults_of(client.get(url, params={"node": 3, "format": "svg"}))) == {"/node"}
-    assert set(faults_of(client.get(url, params={"format": "png"}))) == {"/format"}
+    assert set(find_faults(client.get(url, params={"node": 3}))) == {"/node"}
+    assert set(find_faults(client.get(url, params={"node": -1, "depth": -1}))) == {"/node", "/depth"}
+    assert set(find_faults(client.get(url, params={"node": 3, "format": "svg"}))) == {"/node"}
+    assert set(find_faults(client.get(url, params={"format": "png"}))) == {"/format"}
 
 
 def test_a_leaf_of_what_nothing_tells_apart_is_ambiguous(client: TestClient) -> None:
@@ -240,7 +240,7 @@ class TestTheOptimum:
         url = f"{MODELS}/{make_model(client)['id']}/optimum"
         worst = made(client.get(url, params={"objective": "worst_case"}), 200)
         assert (worst["objective"], worst["cost"], worst["grown_cost"]) == ("worst_case", 1, 1)
-        assert set(faults_of(client.get(url, params={"objective": "exponential"}))) == {"/objective"}
+        assert set(find_faults(client.get(url, params={"objective": "exponential"}))) == {"/objective"}
 
     def test_of_a_large_model_is_refused(self, client: TestClient, zoo: dict[str, Any]) -> None:
         assert client.get(f"{MODELS}/{zoo['id']}/optimum").status_code == 413

@@ -13,7 +13,18 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.diagnosis import matrix_file
-from tests.api.diagnosing import MODELS, RESPONSES, TOY, faults_of, made, make_model, open_session, packed, toy, upload
+from tests.api.diagnosing import (
+    MODELS,
+    RESPONSES,
+    TOY,
+    find_faults,
+    made,
+    make_model,
+    open_session,
+    packed,
+    toy,
+    upload,
+)
 
 NAMES = [each["name"] for each in TOY["objects"]]
 GROUPS = [each["group"] for each in TOY["objects"]]
@@ -114,7 +125,7 @@ def test_an_empty_cell_is_unknown_where_answers_may_be_wrong(client: TestClient)
 
 def test_every_fault_of_file_and_spec_is_named_in_one_answer(client: TestClient) -> None:
     content = b"object,group,q1,q2\nx,g,0,7\ny,g,1,\nz,g,0,1,1\nx,h,maybe,0\n,h,1,2\n"
-    faults = faults_of(post(client, content, name="", algorithm="best", exponential_cost_base=0, seed=1.5))
+    faults = find_faults(post(client, content, name="", algorithm="best", exponential_cost_base=0, seed=1.5))
     assert set(faults) == {
         "/spec/name",
         "/spec/algorithm",
@@ -157,7 +168,7 @@ def test_every_fault_of_file_and_spec_is_named_in_one_answer(client: TestClient)
 def test_files_that_cannot_be_used(
     client: TestClient, content: bytes, spec: dict[str, Any], pointers: set[str]
 ) -> None:
-    assert set(faults_of(post(client, content, **spec))) == pointers
+    assert set(find_faults(post(client, content, **spec))) == pointers
 
 
 @pytest.mark.parametrize(
@@ -175,7 +186,7 @@ def test_nothing_in_an_array_is_unpickled(client: TestClient) -> None:
 
 def test_a_missing_part_and_an_unknown_one(client: TestClient) -> None:
     parts = [("spec", (None, '{"name": 7', "application/json")), ("model", (None, "{}", "application/json"))]
-    assert set(faults_of(client.post(MODELS, files=parts))) == {"/file", "/spec", "/model"}
+    assert set(find_faults(client.post(MODELS, files=parts))) == {"/file", "/spec", "/model"}
 
 
 @pytest.mark.parametrize("name", ["csv", "parquet", "gzip"])
@@ -218,11 +229,11 @@ def test_a_body_of_json_is_taken_as_before(client: TestClient) -> None:
 
 def test_a_name_that_comes_twice_is_told_by_its_place(client: TestClient) -> None:
     response = post(client, b"object,q1,q2\nAnn Smith,0,1\nAnn Smith,1,1\n")
-    assert faults_of(response) == {"/file/objects/1/name": "is the name of object 0 already"}
+    assert find_faults(response) == {"/file/objects/1/name": "is the name of object 0 already"}
 
 
 def test_expansions_of_an_upload_are_judged_where_they_stand(client: TestClient) -> None:
     spec = {"objects": TOY["objects"], "queries": TOY["queries"]}
-    faults = faults_of(post(client, packed(RESPONSES), **spec, max_objects=0, max_errors=1))
+    faults = find_faults(post(client, packed(RESPONSES), **spec, max_objects=0, max_errors=1))
     assert set(faults) == {"/spec/max_objects", "/spec/max_errors"}
     assert made(post(client, packed(RESPONSES), **spec, max_objects=2))["n_objects"] == 10

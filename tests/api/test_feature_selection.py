@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from autoprog.test_selection.online import Family, FeatureGroup, FeatureStream, StreamOptions
 from tests.api.conftest import MakeClient
-from tests.api.diagnosing import faults_of, made
+from tests.api.diagnosing import find_faults, made
 
 STREAMS = "/v1/feature-selection/streams"
 FEATURES = ["age", "glucose", "insulin", "bmi", "noise"]
@@ -92,28 +92,28 @@ def test_all_that_is_wrong_is_told(client: TestClient) -> None:
         "name": "", "features": ["a", "a", ""], "subset_size": 9, "algorithm": "tom", "classifier": [], "step": 0,
         "epsilon": "x", "cap": -1, "truncate": 2, "prior": [1], "seed": 1.5, "standardisation": {"mean": [1], "sd": 2},
     }  # fmt: skip
-    assert set(faults_of(client.post(STREAMS, json=bad))) >= {
+    assert set(find_faults(client.post(STREAMS, json=bad))) >= {
         "/name", "/features/2", "/subset_size", "/algorithm", "/classifier", "/step", "/epsilon", "/cap", "/truncate",
         "/prior", "/seed", "/standardisation/sd",
     }  # fmt: skip
-    assert set(faults_of(client.post(STREAMS, json={"features": ["a", "a"]}))) == {"/features/1"}
-    assert set(faults_of(client.post(STREAMS, json={"features": []}))) == {"/features"}
+    assert set(find_faults(client.post(STREAMS, json={"features": ["a", "a"]}))) == {"/features/1"}
+    assert set(find_faults(client.post(STREAMS, json={"features": []}))) == {"/features"}
     twice = {"features": ["a", "a"], "step": -1, "standardisation": "x", "zz": 1}
-    assert set(faults_of(client.post(STREAMS, json=twice))) == {"/features/1", "/step", "/standardisation", "/zz"}
+    assert set(find_faults(client.post(STREAMS, json=twice))) == {"/features/1", "/step", "/standardisation", "/zz"}
     none = {"features": "x", "step": -1, "subset_size": 0, "algorithm": "z"}
-    assert set(faults_of(client.post(STREAMS, json=none))) == {"/features", "/step", "/subset_size", "/algorithm"}
+    assert set(find_faults(client.post(STREAMS, json=none))) == {"/features", "/step", "/subset_size", "/algorithm"}
     stream = make_stream(client)
     selection = select(client, stream)
     chosen, other = selection["features"], next(name for name in FEATURES if name not in selection["features"])
     url = f"{STREAMS}/{stream['id']}/observations"
     wrong = {"selection_id": selection["id"], "values": {chosen[0]: 1, other: 2}, "label": 2}
-    assert set(faults_of(client.post(url, json=wrong))) == {f"/values/{chosen[1]}", f"/values/{other}", "/label"}
+    assert set(find_faults(client.post(url, json=wrong))) == {f"/values/{chosen[1]}", f"/values/{other}", "/label"}
     wrong["values"] = {chosen[0]: True, chosen[1]: 1e200}
-    assert set(faults_of(client.post(url, json=wrong))) == {"/label"} | {f"/values/{name}" for name in chosen}
+    assert set(find_faults(client.post(url, json=wrong))) == {"/label"} | {f"/values/{name}" for name in chosen}
     words = {**wrong, "values": {chosen[0]: "x", "a/b": 1}, "label": 7, "zz": 1}
     expected = {f"/values/{chosen[0]}", f"/values/{chosen[1]}", "/values/a~1b", "/label", "/zz"}
-    assert set(faults_of(client.post(url, json=words))) == expected
-    assert set(faults_of(client.post(url, json={**wrong, "values": []}))) == {"/values", "/label"}
+    assert set(find_faults(client.post(url, json=words))) == expected
+    assert set(find_faults(client.post(url, json={**wrong, "values": []}))) == {"/values", "/label"}
     assert client.post(url, json={**wrong, "selection_id": "0" * 32}).status_code == 404
     assert made(client.get(f"{STREAMS}/{stream['id']}"), 200)["n_observations"] == 0
 
@@ -201,22 +201,22 @@ def test_all_that_is_wrong_with_a_family_and_a_reward_is_told(client: TestClient
         **STREAM, "budget": "x", "trade_off": [], "subsets": [["age"], 3, ["", "bmi"]], "likelihood": 3, "noise": "z",
         "groups": [{"name": "", "features": 1, "zz": 2}, 7, {"name": "g", "features": ["age"], "cost": "dear"}],
     }  # fmt: skip
-    assert set(faults_of(client.post(STREAMS, json=bad))) == {
+    assert set(find_faults(client.post(STREAMS, json=bad))) == {
         "/budget", "/trade_off", "/subsets/1", "/subsets/2/0", "/likelihood", "/noise", "/groups/0/name",
         "/groups/0/features", "/groups/0/zz", "/groups/1", "/groups/2/cost",
     }  # fmt: skip
     split = {**STREAM, "groups": GROUPS, "subsets": [["glucose"], ["age", "x"]]}
-    assert set(faults_of(client.post(STREAMS, json=split))) == {"/subsets/0", "/subsets/1/1"}
+    assert set(find_faults(client.post(STREAMS, json=split))) == {"/subsets/0", "/subsets/1/1"}
     dear = [{"name": n, "features": [n], "cost": 2} for n in FEATURES]
     none = {**STREAM, "algorithm": "random", "groups": dear, "budget": 1}
-    assert set(faults_of(client.post(STREAMS, json=none))) == {"/algorithm", "/budget"}
+    assert set(find_faults(client.post(STREAMS, json=none))) == {"/algorithm", "/budget"}
     many = {**STREAM, "subsets": [FEATURES] * 4001}
     assert client.post(STREAMS, json=many).status_code == 413
     stream = make_stream(client)
     selection = select(client, stream)
     url, body = f"{STREAMS}/{stream['id']}/observations", body_of(selection, data(1)[0][0], 1)
     for reward in (1.5, "much", True, []):
-        assert set(faults_of(client.post(url, json={**body, "reward": reward}))) == {"/reward"}
+        assert set(find_faults(client.post(url, json={**body, "reward": reward}))) == {"/reward"}
     made(client.post(url, json={**body, "reward": 1}), 200)
     assert made(client.post(url, json={**body, "reward": 1.0}), 200)
     assert client.post(url, json={**body, "reward": 0.5}).status_code == 409

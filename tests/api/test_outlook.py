@@ -14,7 +14,7 @@ from autoprog.storage.tables import CohortRow
 from tests.api.conftest import MakeClient
 from tests.api.searching import SPEC, make_cohort, multipart
 from tests.cohorts import cleveland_cohort
-from tests.metalearning.repositories import copies_count, statistics_of
+from tests.metalearning.repositories import collect_statistics, copies_count
 
 __all__ = ["copies_count"]
 
@@ -37,7 +37,7 @@ def teach(
         ids.append(response.json()["id"])
         with database.session() as session:
             cohort = session.get_one(CohortRow, ids[-1])
-            CohortStatisticsRepository(session).keep(cohort, statistics_of("", m, [gain], metric=metric))
+            CohortStatisticsRepository(session).keep(cohort, collect_statistics("", m, [gain], metric=metric))
     return ids
 
 

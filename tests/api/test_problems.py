@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from structlog.testing import capture_logs
 
 from api import create_app
-from api.problems import PROBLEM_TYPES, faults_of_validation, pointer_of, problem_of
+from api.problems import PROBLEM_TYPES, build_problem, faults_of_validation, to_pointer
 from autoprog import errors
 from autoprog.errors import AutoprogError, Fault
 from autoprog.settings import Settings
@@ -86,13 +86,13 @@ def _all_errors(root: type[AutoprogError]) -> list[type[AutoprogError]]:
 def test_every_error_that_a_caller_can_act_on_has_its_problem_type(error: type[AutoprogError]) -> None:
     raised = error([Fault("/x", "y")]) if error is errors.InvalidInputError else error("z")
     internal = {"internal", "lease-lost"}  # the second one never leaves a runner
-    assert (problem_of(raised).type == "/problems/internal") == (error.code in internal)
+    assert (build_problem(raised).type == "/problems/internal") == (error.code in internal)
 
 
 def test_pointers_are_escaped_and_values_are_not_repeated() -> None:
     found = [{"type": "x", "loc": ("features", "a/b~c", "[key]"), "msg": "is wrong", "input": SECRET}]
     assert faults_of_validation(found, "/spec") == (Fault("/spec/features/a~1b~0c", "is wrong"),)
-    assert pointer_of(("values", "[key]")) == "/values/[key]"
+    assert to_pointer(("values", "[key]")) == "/values/[key]"
 
 
 def test_answers_carry_headers_against_misuse(client: TestClient) -> None:

@@ -9,7 +9,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from api.space.service import space_document
-from autoprog.space import STAGES, Space, TableShape, algorithms_of, predicted_seconds
+from autoprog.space import STAGES, Space, TableShape, list_algorithms, predicted_seconds
 from autoprog.space.calibration import CALIBRATION
 from autoprog.space.features import FEATURES
 from autoprog.space.imputation import IMPUTATION
@@ -43,7 +43,7 @@ def test_the_space_is_told_stage_by_stage(answer: Json) -> None:
     assert [stage["name"] for stage in answer["stages"]] == list(STAGES)
     for stage, built_in in zip(answer["stages"], TABLE_1.stages, strict=True):
         names = [algorithm["name"] for algorithm in stage["algorithms"]]
-        assert names == [algorithm.name for algorithm in algorithms_of(stage["name"])]
+        assert names == [algorithm.name for algorithm in list_algorithms(stage["name"])]
         assert names[: len(built_in)] == [algorithm.name for algorithm in built_in]
     axes = [axis for stage in answer["stages"] for a in stage["algorithms"] for axis in a["hyperparameters"]]
     assert answer["pipelines"] == prod(len(stage["algorithms"]) for stage in answer["stages"])

@@ -16,7 +16,7 @@ from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.test_selection.groups import restricted
 from tests.api.conftest import MakeClient
-from tests.api.diagnosing import faults_of, made
+from tests.api.diagnosing import find_faults, made
 from tests.api.searching import SIMPLE, Driver, make_search, patient
 from tests.api.selecting import CLEVELAND_TESTS
 from tests.cohorts import cleveland_cohort
@@ -68,7 +68,7 @@ def test_a_frontier_is_what_separate_fits_on_these_tests_score(
     assert blood["change_per_cost"] == pytest.approx(blood["expected_change"] / costs["blood"])
     assert math.isfinite(blood["lower"])
     bad = client.post(f"{url}/{frontier['id']}/missing-tests", json={"patient": {"age": "old", "weight": 1}})
-    assert set(faults_of(bad)) == {"/patient/age", "/patient/weight"}
+    assert set(find_faults(bad)) == {"/patient/age", "/patient/weight"}
     assert client.delete(f"{url}/{frontier['id']}").status_code == 204
     assert client.get(f"{url}/{frontier['id']}").status_code == 404
 
@@ -80,11 +80,11 @@ def test_what_cannot_be_traced(client: TestClient, driver: Driver, runner: JobRu
     assert (early.status_code, early.json()["type"]) == (409, "/problems/conflict")
     driver.run(Status.SUCCEEDED)
     tests = [{"name": "a", "cost": -1, "features": ["age"]}, {"name": "a", "cost": "x", "features": ["age", "height"]}]
-    found = faults_of(client.post(url, json={"tests": tests}))
+    found = find_faults(client.post(url, json={"tests": tests}))
     assert set(found) == {
         "/tests/0/cost", "/tests/1/name", "/tests/1/cost", "/tests/1/features/0", "/tests/1/features/1",
     }  # fmt: skip
-    assert set(faults_of(client.post(url, json={"tests": []}))) == {"/tests"}
+    assert set(find_faults(client.post(url, json={"tests": []}))) == {"/tests"}
     made(client.post(url, json={"tests": CLEVELAND_TESTS[:1]}), 202)
     assert client.delete(f"/v1/searches/{search['id']}").status_code == 204
     assert made(client.get("/v1/jobs"), 200)["items"] == []

@@ -13,7 +13,7 @@ from autoprog.storage.database import Database
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.test_selection import DiagnosticTest, make_arms, train_arms
-from tests.api.diagnosing import faults_of, made
+from tests.api.diagnosing import find_faults, made
 from tests.api.searching import make_cohort, patient
 from tests.api.selecting import CLEVELAND_TESTS, PROBLEMS, give, open_round
 from tests.cohorts import cleveland_cohort
@@ -98,12 +98,12 @@ def test_classifiers_are_trained_by_a_job(client: TestClient, runner: JobRunner)
 
     # What cannot be measured.
     opened = open_round(client, problem)
-    found = faults_of(give(client, opened, measurements={"age": "old", "weight": 3, "sex": [1]}))
+    found = find_faults(give(client, opened, measurements={"age": "old", "weight": 3, "sex": [1]}))
     assert set(found) == {"/measurements/sex"}
-    assert set(faults_of(give(client, opened, measurements={"age": "old", "weight": 3}))) == {
+    assert set(find_faults(give(client, opened, measurements={"age": "old", "weight": 3}))) == {
         "/measurements/age", "/measurements/weight",
     }  # fmt: skip
-    assert set(faults_of(give(client, opened, predictions={"1": 0}))) == {"/predictions", "/measurements"}
+    assert set(find_faults(give(client, opened, predictions={"1": 0}))) == {"/predictions", "/measurements"}
     assert client.delete(url).status_code == 204
 
 

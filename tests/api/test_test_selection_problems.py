@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from autoprog.test_selection import Counts, dominance_evidence, make_arms, problem_from_json, record_play
 from tests.api.conftest import MakeClient
-from tests.api.diagnosing import faults_of, made
+from tests.api.diagnosing import find_faults, made
 from tests.api.searching import make_cohort
 from tests.api.selecting import CLEVELAND_TESTS, PIMA, PROBLEMS, give, make_problem, open_round, outputs, patients, send
 from tests.test_selection.naive import NaiveUCB, cascade
@@ -117,7 +117,7 @@ BAD: list[tuple[dict[str, Any], dict[str, str]]] = [
 
 @pytest.mark.parametrize(("changes", "expected"), BAD)
 def test_one_answer_names_every_fault(client: TestClient, changes: dict[str, Any], expected: dict[str, str]) -> None:
-    found = faults_of(send(client, PROBLEMS, {**PIMA, **changes}))
+    found = find_faults(send(client, PROBLEMS, {**PIMA, **changes}))
     assert set(found) == set(expected)
     for pointer, text in expected.items():
         assert text in found[pointer]
@@ -127,7 +127,7 @@ def test_one_answer_names_every_fault(client: TestClient, changes: dict[str, Any
 def test_a_cost_that_is_not_finite(client: TestClient, cost: str) -> None:
     body = '{"name": "p", "structure": "cascade", "tests": [{"name": "a", "cost": COST}]}'.replace("COST", cost)
     response = client.post(PROBLEMS, content=body, headers={"Content-Type": "application/json"})
-    assert set(faults_of(response)) == {"/tests/0/cost"}
+    assert set(find_faults(response)) == {"/tests/0/cost"}
 
 
 def test_tests_of_a_cohort_are_checked_against_it(client: TestClient) -> None:
@@ -147,7 +147,7 @@ def test_tests_of_a_cohort_are_checked_against_it(client: TestClient) -> None:
             "oven": {},
         },
     }
-    assert set(faults_of(client.post(PROBLEMS, json=bad))) == {
+    assert set(find_faults(client.post(PROBLEMS, json=bad))) == {
         "/tests/0/cost", "/tests/0/features/1", "/tests/1/features/0", "/tests/2/features", "/folds", "/threshold",
         "/configuration/prediction/parameters/n_trees", "/configuration/imputation/algorithm", "/configuration/oven",
     }  # fmt: skip
@@ -193,7 +193,7 @@ def test_disagreements_come_in_pages(client: TestClient) -> None:
             break
     assert found == problem["disagreements"]
     assert len(found) == problem["n_pairs"] == 21
-    assert set(faults_of(client.get(url, params={"cursor": "x"}))) == {"/cursor"}
+    assert set(find_faults(client.get(url, params={"cursor": "x"}))) == {"/cursor"}
 
 
 def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient) -> None:

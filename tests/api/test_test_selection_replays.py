@@ -12,7 +12,7 @@ from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.test_selection import problem_from_json, replay
-from tests.api.diagnosing import faults_of, made
+from tests.api.diagnosing import find_faults, made
 from tests.api.selecting import PROBLEMS, make_problem, patients
 from tests.search.inline import InlineDispatcher
 
@@ -93,7 +93,7 @@ def test_a_long_one_takes_a_job(client: TestClient, runner: JobRunner, monkeypat
 def test_what_cannot_be_replayed(client: TestClient, changes: dict[str, Any], expected: set[str]) -> None:
     problem = make_problem(client)
     response = client.post(f"{PROBLEMS}/{problem['id']}/replays", json={**BODY, **changes})
-    assert set(faults_of(response)) == expected
+    assert set(find_faults(response)) == expected
 
 
 def test_more_than_can_ever_be_run(client: TestClient) -> None:

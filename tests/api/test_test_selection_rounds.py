@@ -12,7 +12,7 @@ from autoprog.storage.database import Database
 from autoprog.storage.test_selection_tables import SelectionFeedbackRow, SelectionSnapshotRow
 from autoprog.test_selection import SelectionProblem, problem_from_json
 from tests.api.conftest import MakeClient
-from tests.api.diagnosing import faults_of, made
+from tests.api.diagnosing import find_faults, made
 from tests.api.selecting import PIMA, PROBLEMS, give, make_problem, open_round, outputs, patients, rounds_of
 
 
@@ -68,12 +68,12 @@ def test_feedback_that_comes_twice_is_counted_once(client: TestClient, database:
 def test_bad_feedback_is_told_in_one_answer_and_changes_nothing(client: TestClient) -> None:
     problem = make_problem(client, algorithm="ucb1")
     opened = open_round(client, problem)
-    found = faults_of(give(client, opened, predictions={"1": 2, "4": 1, "\ud800": 0}))
+    found = find_faults(give(client, opened, predictions={"1": 2, "4": 1, "\ud800": 0}))
     assert set(found) == {"/predictions/1", "/predictions/2", "/predictions/3", "/predictions/4", "/predictions/?"}
-    assert set(faults_of(give(client, opened, predictions={"1": 1}))) == {"/predictions/2", "/predictions/3"}
-    assert set(faults_of(give(client, opened, predictions=[0, 1, 1]))) == {"/predictions"}
-    assert set(faults_of(give(client, opened))) == {"/predictions"}
-    assert set(faults_of(give(client, opened, predictions={}, measurements={"age": 3}))) == {"/measurements"}
+    assert set(find_faults(give(client, opened, predictions={"1": 1}))) == {"/predictions/2", "/predictions/3"}
+    assert set(find_faults(give(client, opened, predictions=[0, 1, 1]))) == {"/predictions"}
+    assert set(find_faults(give(client, opened))) == {"/predictions"}
+    assert set(find_faults(give(client, opened, predictions={}, measurements={"age": 3}))) == {"/measurements"}
     shown = made(client.get(f"{rounds_of(problem)}/{opened['id']}"), 200)
     assert (shown["status"], shown["prediction"]) == ("open", None)
 
@@ -86,7 +86,7 @@ def test_arms_that_could_not_be_seen_are_no_feedback(client: TestClient) -> None
             break
         made(give(client, opened, predictions=outputs(opened, row)), 200)
     assert opened["arm"] == "1"
-    assert set(faults_of(give(client, opened, predictions={"1": 1, "2": 0}))) == {"/predictions/2"}
+    assert set(find_faults(give(client, opened, predictions={"1": 1, "2": 0}))) == {"/predictions/2"}
 
 
 @pytest.mark.parametrize("round_id", ["0" * 32, "x", "%00"])

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from autoprog.discretization import BanditOptions, CutFeature, CutLearner, CutOptions, candidate_thresholds
 from tests.api.conftest import MakeClient
-from tests.api.diagnosing import faults_of, made
+from tests.api.diagnosing import find_faults, made
 from tests.api.selecting import send
 from tests.cohorts import real_cohort
 
@@ -165,15 +165,15 @@ def test_all_that_is_wrong_is_told(client: TestClient) -> None:
             {"name": "v", "thresholds": [1], "sample": [1, 2], "yy": 2}, {"name": "u", "thresholds": []},
         ],
     }  # fmt: skip
-    assert set(faults_of(send(client, LEARNERS, bad))) == {
+    assert set(find_faults(send(client, LEARNERS, bad))) == {
         "/name", "/labels/1", "/labels/2", "/updates", "/choice", "/form", "/rate", "/queries", "/mixing", "/floor",
         "/prior", "/seed", "/zz", "/features/0/thresholds", "/features/1/name", "/features/1/sample",
         "/features/2/name", "/features/2/thresholds/0", "/features/3/thresholds", "/features/4/n_thresholds",
         "/features/5", "/features/6/sample", "/features/6/yy", "/features/7/thresholds",
     }  # fmt: skip
-    assert set(faults_of(client.post(LEARNERS, json={"features": [], "labels": ["a"]}))) == {"/features", "/labels"}
-    assert set(faults_of(client.post(LEARNERS, json={"features": 1, "labels": 2}))) == {"/features", "/labels"}
-    assert set(faults_of(client.post(LEARNERS, json={}))) >= {"/features", "/labels"}
+    assert set(find_faults(client.post(LEARNERS, json={"features": [], "labels": ["a"]}))) == {"/features", "/labels"}
+    assert set(find_faults(client.post(LEARNERS, json={"features": 1, "labels": 2}))) == {"/features", "/labels"}
+    assert set(find_faults(client.post(LEARNERS, json={}))) >= {"/features", "/labels"}
     large = {**LEARNER, "features": [{"name": "x", "thresholds": list(range(6000))}]}
     assert client.post(LEARNERS, json=large).status_code == 413
     learner = make_learner(client)
@@ -184,14 +184,14 @@ def test_all_that_is_wrong_is_told(client: TestClient) -> None:
     ]  # fmt: skip
     body = '{"cases": [{"values": {"noise": 1e999}, "label": "ill"}]}'
     headers = {"Content-Type": "application/json"}
-    assert set(faults_of(client.post(url, content=body, headers=headers))) == {"/cases/0/values/noise"}
+    assert set(find_faults(client.post(url, content=body, headers=headers))) == {"/cases/0/values/noise"}
     wrong[3]["values"] = {"noise": True}  # type: ignore[index]
-    assert set(faults_of(client.post(url, json={"cases": wrong}))) == {
+    assert set(find_faults(client.post(url, json={"cases": wrong}))) == {
         "/cases/0/values/glucose", "/cases/0/values/bmi", "/cases/0/label", "/cases/1", "/cases/2/values",
         "/cases/3/values/noise", "/cases/3/when",
     }  # fmt: skip
-    assert set(faults_of(client.post(url, json={"cases": []}))) == {"/cases"}
-    assert set(faults_of(client.post(url, json={"zz": 1}))) >= {"/cases", "/zz"}
+    assert set(find_faults(client.post(url, json={"cases": []}))) == {"/cases"}
+    assert set(find_faults(client.post(url, json={"zz": 1}))) >= {"/cases", "/zz"}
     assert client.post(url, json={"cases": [{}] * 10_001}).status_code == 413
     assert made(client.get(f"{LEARNERS}/{learner['id']}"), 200)["n_cases"] == 0
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from autoprog.cohort import CohortSpec, Intake, parse_spec, read_cohort
+from autoprog.cohort import CohortReadResult, CohortSpec, parse_spec, read_cohort
 from autoprog.errors import Fault, InvalidInputError
 
 
@@ -31,12 +31,12 @@ def twenty(**columns: Sequence[object]) -> dict[str, Sequence[object]]:
     return {"died": [0, 1] * 10, "age": [40.5, 50, 60, 70.5, 80] * 4, **columns}
 
 
-def read(columns: Mapping[str, Sequence[object]], **spec: object) -> Intake:
+def read(columns: Mapping[str, Sequence[object]], **spec: object) -> CohortReadResult:
     """Read these columns as a CSV file."""
     return read_cohort(csv_of(columns), spec_of(**spec))
 
 
-def faults_of(source: bytes | Mapping[str, Sequence[object]], **spec: object) -> tuple[Fault, ...]:
+def find_faults(source: bytes | Mapping[str, Sequence[object]], **spec: object) -> tuple[Fault, ...]:
     """The faults that reading this file raises."""
     content = source if isinstance(source, bytes) else csv_of(source)
     with pytest.raises(InvalidInputError) as caught:
@@ -46,6 +46,6 @@ def faults_of(source: bytes | Mapping[str, Sequence[object]], **spec: object) ->
 
 def the_fault(source: bytes | Mapping[str, Sequence[object]], pointer: str, **spec: object) -> str:
     """The text of the one fault that reading this file raises."""
-    faults = faults_of(source, **spec)
+    faults = find_faults(source, **spec)
     assert [fault.pointer for fault in faults] == [pointer], faults
     return faults[0].detail

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoprog.cohort.canonical import canonical_text, number_of, numbers_of, short
+from autoprog.cohort.canonical import canonical_text, parse_number, parse_numbers, short
 
 NUMBER_LIKE = st.text(alphabet="0123456789+-.eExX_, infa", max_size=12).map(str.strip)
 
@@ -48,17 +48,17 @@ def test_a_number_survives_its_canonical_text(number: float) -> None:
 
 @given(st.lists(NUMBER_LIKE, max_size=6))
 def test_numbers_of_many_texts_are_the_numbers_of_each(texts: list[str]) -> None:
-    one_by_one = [numbers_of(pa.array([text], pa.large_string()))[0] for text in texts]
-    np.testing.assert_array_equal(numbers_of(pa.array(texts, pa.large_string())), one_by_one)
-    np.testing.assert_array_equal([number_of(text) for text in texts], one_by_one)
+    one_by_one = [parse_numbers(pa.array([text], pa.large_string()))[0] for text in texts]
+    np.testing.assert_array_equal(parse_numbers(pa.array(texts, pa.large_string())), one_by_one)
+    np.testing.assert_array_equal([parse_number(text) for text in texts], one_by_one)
 
 
 def test_infinite_texts_and_words() -> None:
-    assert number_of("-Infinity") == -math.inf
-    assert number_of("1e999") == math.inf
-    assert math.isnan(number_of("nan"))
-    assert math.isnan(number_of("12 mg"))
-    assert math.isnan(number_of("\N{FULLWIDTH DIGIT ONE}"))
+    assert parse_number("-Infinity") == -math.inf
+    assert parse_number("1e999") == math.inf
+    assert math.isnan(parse_number("nan"))
+    assert math.isnan(parse_number("12 mg"))
+    assert math.isnan(parse_number("\N{FULLWIDTH DIGIT ONE}"))
 
 
 def test_a_quoted_text_is_cut_and_printable() -> None:

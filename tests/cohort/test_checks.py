@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score
 
-from autoprog.cohort import Feature, Intake, cleveland, read_cohort
+from autoprog.cohort import CohortReadResult, Feature, cleveland, read_cohort
 from autoprog.cohort.checks import _separation
 from tests.cohort.tables import read, twenty
 
 
-def warning_of(intake: Intake, name: str) -> str:
+def warning_of(intake: CohortReadResult, name: str) -> str:
     (warning,) = (text for text in intake.warnings if repr(name) in text)
     return warning
 
 
-def names_of(intake: Intake) -> list[str]:
+def names_of(intake: CohortReadResult) -> list[str]:
     return [feature.name for feature in intake.cohort.features]
 
 

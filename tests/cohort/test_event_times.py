@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from autoprog.cohort import Cohort, Intake, TimeToEvent
-from tests.cohort.tables import faults_of, read, the_fault
+from autoprog.cohort import Cohort, CohortReadResult, TimeToEvent
+from tests.cohort.tables import find_faults, read, the_fault
 from tests.cohorts import EVENT_SPECS, event_cohort
 
 N = 40
@@ -23,7 +23,7 @@ def survival(**outcome: Any) -> dict[str, Any]:
     return {"mode": "survival", "outcome": {"time": "days", "event": "status", **outcome}}
 
 
-def intake(columns: dict[str, Sequence[object]], **outcome: Any) -> Intake:
+def intake(columns: dict[str, Sequence[object]], **outcome: Any) -> CohortReadResult:
     return read(columns, **survival(**outcome))
 
 
@@ -101,12 +101,12 @@ def test_events_that_nobody_has_explained_are_named_with_their_counts() -> None:
 @pytest.mark.parametrize("outcome", [{}, {"competing": ["1"]}, {"censored": "1"}])
 def test_the_event_of_interest_has_a_default_only_where_the_codes_are_plain(outcome: dict[str, Any]) -> None:
     columns = times(status=[1, 2] * 20)
-    (fault,) = faults_of(columns, **survival(**outcome))
+    (fault,) = find_faults(columns, **survival(**outcome))
     assert (fault.pointer, fault.detail[:13]) == ("/spec/outcome/event_of_interest", "must be given")
 
 
 def test_causes_that_no_row_has_are_faults() -> None:
-    faults = faults_of(times(), **survival(event_of_interest="died", competing=[3]))
+    faults = find_faults(times(), **survival(event_of_interest="died", competing=[3]))
     assert {fault.pointer for fault in faults} == {
         "/spec/outcome/event_of_interest",
         "/spec/outcome/competing/0",
@@ -126,7 +126,7 @@ def test_too_few_events_of_interest_are_a_fault() -> None:
 
 
 def test_horizons_that_the_follow_up_does_not_bear_are_faults_with_the_bound() -> None:
-    faults = faults_of(times(), **survival(horizons=[8.9, 9, 35, 36, 400]))
+    faults = find_faults(times(), **survival(horizons=[8.9, 9, 35, 36, 400]))
     assert {fault.pointer: fault.detail for fault in faults} == {
         "/spec/outcome/horizons/0": (
             "8.9 is too early: 4 patients with the event of interest by then, at least 5 are needed; a horizon must be "
@@ -165,7 +165,7 @@ def test_doubtful_follow_up_is_warned_of() -> None:
 
 
 def test_a_column_of_the_outcome_has_one_part_to_play() -> None:
-    faults = faults_of(times(), **survival(), ignore=["days"], groups="status", features={"days": {}})
+    faults = find_faults(times(), **survival(), ignore=["days"], groups="status", features={"days": {}})
     assert {fault.pointer: fault.detail for fault in faults} == {
         "/spec/ignore": "'days' is the outcome's time and cannot be ignored",
         "/spec/groups": "'status' is the outcome's event and cannot be the groups",
@@ -175,12 +175,12 @@ def test_a_column_of_the_outcome_has_one_part_to_play() -> None:
 
 def test_columns_that_are_not_there_and_bad_cells_come_at_once() -> None:
     columns = times(age=["old", *range(39)])
-    faults = faults_of(columns, mode="survival", outcome={"time": "dyas", "event": "stats"})
+    faults = find_faults(columns, mode="survival", outcome={"time": "dyas", "event": "stats"})
     assert {fault.pointer: fault.detail for fault in faults}.items() >= {
         "/spec/outcome/time": "the file has no column 'dyas'; did you mean 'days'?",
         "/spec/outcome/event": "the file has no column 'stats'; did you mean 'status'?",
     }.items()
-    faults = faults_of(times(days=[-1, *range(2, N + 1)], status=[0, 2] * 20, age=["old", *range(39)]), **survival())
+    faults = find_faults(times(days=[-1, *range(2, N + 1)], status=[0, 2] * 20, age=["old", *range(39)]), **survival())
     assert {fault.pointer for fault in faults} == {
         "/file/columns/days",
         "/spec/outcome/event_of_interest",

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from autoprog.cohort import Feature, Intake
-from tests.cohort.tables import faults_of, read, the_fault, twenty
+from autoprog.cohort import CohortReadResult, Feature
+from tests.cohort.tables import find_faults, read, the_fault, twenty
 
 
-def feature_of(intake: Intake, name: str) -> Feature:
+def feature_of(intake: CohortReadResult, name: str) -> Feature:
     return next(feature for feature in intake.cohort.features if feature.name == name)
 
 
-def column_of(intake: Intake, name: str) -> list[float]:
+def column_of(intake: CohortReadResult, name: str) -> list[float]:
     names = [feature.name for feature in intake.cohort.features]
     column: list[float] = intake.cohort.X[:, names.index(name)].tolist()
     return column
@@ -121,7 +121,7 @@ def test_thousands_of_words_are_counted() -> None:
 def test_words_and_infinite_numbers_come_at_once() -> None:
     values: list[object] = [1.5 * i for i in range(20)]
     values[3], values[4], values[5], values[6] = "bad", "inf", "-Infinity", "-2e155"
-    details = [fault.detail for fault in faults_of(twenty(x=values))]
+    details = [fault.detail for fault in find_faults(twenty(x=values))]
     assert len(details) == 2
     assert details[1] == "3 cells are infinite or beyond 1e+100: rows 6, 7, 8"
 

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from autoprog.cohort.messages import (
-    MOST_FAULTS,
+    MAX_FAULTS,
     absent_columns,
     capped,
     capped_warnings,
@@ -32,19 +32,19 @@ def test_near_names_ignore_capitals() -> None:
 
 
 def test_absent_columns_are_named_and_the_rest_counted() -> None:
-    wanted = [(f"/w/{i}", f"w{i}") for i in range(MOST_FAULTS + 3)]
+    wanted = [(f"/w/{i}", f"w{i}") for i in range(MAX_FAULTS + 3)]
     faults = absent_columns("/w", wanted, ["w0", "other"])
-    assert [fault.pointer for fault in faults] == [f"/w/{i}" for i in range(1, MOST_FAULTS + 1)] + ["/w"]
+    assert [fault.pointer for fault in faults] == [f"/w/{i}" for i in range(1, MAX_FAULTS + 1)] + ["/w"]
     assert faults[-1].detail.startswith("2 more columns")
 
 
 def test_faults_are_capped() -> None:
-    faults = [Fault("/file", str(i)) for i in range(MOST_FAULTS + 7)]
-    assert capped(faults[:MOST_FAULTS], "/file") == tuple(faults[:MOST_FAULTS])
-    assert capped(faults, "/file")[MOST_FAULTS:] == (Fault("/file", "7 more faults of these kinds"),)
+    faults = [Fault("/file", str(i)) for i in range(MAX_FAULTS + 7)]
+    assert capped(faults[:MAX_FAULTS], "/file") == tuple(faults[:MAX_FAULTS])
+    assert capped(faults, "/file")[MAX_FAULTS:] == (Fault("/file", "7 more faults of these kinds"),)
 
 
 def test_warnings_are_capped() -> None:
-    warnings = [str(i) for i in range(MOST_FAULTS + 1)]
+    warnings = [str(i) for i in range(MAX_FAULTS + 1)]
     assert capped_warnings(warnings[:-1]) == tuple(warnings[:-1])
     assert capped_warnings(warnings) == (*warnings[:-1], "1 more warning of these kinds")

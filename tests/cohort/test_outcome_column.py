@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from autoprog.cohort import Binary
-from tests.cohort.tables import faults_of, read, the_fault, twenty
+from tests.cohort.tables import find_faults, read, the_fault, twenty
 
 COLUMN = "/file/columns/died"
 
@@ -42,7 +42,7 @@ def test_the_positive_value_is_coded_one(values: tuple[object, object], positive
     ],
 )
 def test_what_is_no_binary_outcome_is_a_fault(values: Sequence[object], words: str) -> None:
-    faults = faults_of({**twenty(), "died": values})
+    faults = find_faults({**twenty(), "died": values})
     assert faults[0].pointer == COLUMN
     assert words in faults[0].detail
 

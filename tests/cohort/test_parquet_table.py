@@ -14,7 +14,7 @@ from autoprog.cohort import read_cohort
 from autoprog.cohort.parquet_table import parse_parquet
 from autoprog.cohort.table import ReadLimits
 from autoprog.errors import TooLargeError
-from tests.cohort.tables import faults_of, spec_of, twenty
+from tests.cohort.tables import find_faults, spec_of, twenty
 
 LIMITS = ReadLimits()
 
@@ -72,7 +72,7 @@ def test_parquet_and_csv_of_the_same_patients_are_the_same_cohort() -> None:
 def test_structural_and_content_faults_come_at_once() -> None:
     columns = [*(pa.array(values) for values in twenty(bmi=[1.5] * 19 + [np.inf]).values()), pa.array([[1]] * 20)]
     table = pa.Table.from_arrays([*columns, columns[1]], names=["died", "age", "bmi", "list", "age"])
-    faults = {fault.pointer: fault.detail for fault in faults_of(parquet_of(table))}
+    faults = {fault.pointer: fault.detail for fault in find_faults(parquet_of(table))}
     assert faults.keys() == {"/file", "/file/columns/list", "/file/columns/bmi"}
     assert "repeated are 'age' (2 times)" in faults["/file"]
     assert "list<" in faults["/file/columns/list"]

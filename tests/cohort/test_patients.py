@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from autoprog.cohort import Cohort, Feature, cleveland, encode_patients, read_cohort, read_patients
-from autoprog.cohort.messages import MOST_FAULTS
+from autoprog.cohort.messages import MAX_FAULTS
 from autoprog.errors import InvalidInputError
 
 FEATURES = (
@@ -29,7 +29,7 @@ def cohort() -> Cohort:
     return read_cohort(*cleveland()).cohort
 
 
-def faults_of(*patients: Mapping[str, object]) -> dict[str, str]:
+def find_faults(*patients: Mapping[str, object]) -> dict[str, str]:
     with pytest.raises(InvalidInputError) as caught:
         encode_patients(FEATURES, patients)
     return {fault.pointer: fault.detail for fault in caught.value.faults}
@@ -98,24 +98,24 @@ def test_what_is_unusual_is_warned_of(changes: dict[str, object], warnings: tupl
     ],
 )
 def test_values_that_cannot_be_are_faults(name: str, value: object, words: str) -> None:
-    assert faults_of(PATIENT, {**PATIENT, name: value}) == {f"/patients/1/{name}": words}
+    assert find_faults(PATIENT, {**PATIENT, name: value}) == {f"/patients/1/{name}": words}
 
 
 def test_all_faults_of_all_patients_come_at_once() -> None:
     without_age = {name: value for name, value in PATIENT.items() if name != "age"}
-    assert faults_of(PATIENT, {**without_age, "aeg": 60}, {**PATIENT, "chol": "high", "a/b": 1}) == {
+    assert find_faults(PATIENT, {**without_age, "aeg": 60}, {**PATIENT, "chol": "high", "a/b": 1}) == {
         "/patients/1/age": "missing; send null when it is not known",
         "/patients/1/aeg": "the model has no feature of this name; did you mean 'age'?",
         "/patients/2/chol": "expected a number or null, got a text that is no number",
         "/patients/2/a~1b": "the model has no feature of this name",
     }
-    assert faults_of() == {"/patients": "send at least one patient"}
+    assert find_faults() == {"/patients": "send at least one patient"}
 
 
 def test_thousands_of_faults_are_counted() -> None:
-    faults = faults_of(*[{}] * 1_000)
-    assert len(faults) == MOST_FAULTS + 1
-    assert faults["/patients"] == f"{5_000 - MOST_FAULTS:,} more faults of these kinds"
+    faults = find_faults(*[{}] * 1_000)
+    assert len(faults) == MAX_FAULTS + 1
+    assert faults["/patients"] == f"{5_000 - MAX_FAULTS:,} more faults of these kinds"
 
 
 def test_the_training_file_encodes_to_the_training_matrix(cohort: Cohort) -> None:

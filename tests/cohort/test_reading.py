@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from autoprog.cohort import ReadLimits, cleveland, read_cohort
 from autoprog.errors import AutoprogError, InvalidInputError
-from tests.cohort.tables import csv_of, faults_of, read, spec_of, the_fault, twenty
+from tests.cohort.tables import csv_of, find_faults, read, spec_of, the_fault, twenty
 
 
 def test_rows_without_an_outcome_are_dropped_counted_and_warned_of() -> None:
@@ -32,7 +32,7 @@ def test_faults_after_dropped_rows_and_blank_lines_name_the_lines_of_the_file() 
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows)
     content = out.getvalue()
-    (fault,) = faults_of(content.encode())
+    (fault,) = find_faults(content.encode())
     line = content[: content.index("bad")].count("\n")  # the row starts one line above the end of its note
     assert fault.detail.startswith(f"1 cell is no number: row {line};")
 
@@ -53,7 +53,7 @@ def test_groups_that_cannot_be_kept_together_are_faults(values: list[object], wo
 
 
 def test_columns_that_are_not_there_are_named_with_near_ones() -> None:
-    faults = faults_of(
+    faults = find_faults(
         twenty(),
         outcome={"column": "dead", "positive": 1},
         features={"Age ": {"kind": "numeric"}, "xyz": {}},
@@ -70,7 +70,7 @@ def test_columns_that_are_not_there_are_named_with_near_ones() -> None:
 
 
 def test_a_column_has_one_part_to_play() -> None:
-    faults = faults_of(
+    faults = find_faults(
         twenty(site=["a", "b"] * 10),
         groups="died",
         ignore=["died", "site"],
@@ -95,7 +95,7 @@ def test_all_faults_of_file_and_spec_come_at_once() -> None:
     columns = twenty(x=values, kind=["a", "b", "c", "d"] * 5)
     columns["died"] = [0, 1, 2, 0] * 5
     content = csv_of(columns) + b"1,2\n\xff,1,2,b\n"
-    faults = faults_of(content, features={"kind": {"kind": "binary"}, "kidn": {}}, groups="grp")
+    faults = find_faults(content, features={"kind": {"kind": "binary"}, "kidn": {}}, groups="grp")
     assert {fault.pointer for fault in faults} == {
         "/file",
         "/file/columns/died",
@@ -110,7 +110,7 @@ def test_all_faults_of_file_and_spec_come_at_once() -> None:
 def test_faults_in_thousands_of_columns_are_counted() -> None:
     columns: dict[str, list[object]] = {"died": [0, 1] * 10}
     columns |= {f"x{i}": [*range(19), "bad"] for i in range(1_000)}
-    faults = faults_of(dict(columns))
+    faults = find_faults(dict(columns))
     assert len(faults) == 101
     assert faults[-1].detail == "900 more faults of these kinds"
 

@@ -42,7 +42,7 @@ def visit_of(cohort: Cohort, row: int) -> dict[str, object]:
     return cells
 
 
-def faults_of(*patients: Any) -> dict[str, str]:
+def find_faults(*patients: Any) -> dict[str, str]:
     with pytest.raises(InvalidInputError) as caught:
         encode_visits(SCHEMA, "day", patients, 3)
     return {fault.pointer: fault.detail for fault in caught.value.faults}
@@ -116,17 +116,17 @@ def test_what_never_changes_is_carried_forward_from_any_visit() -> None:
     ],
 )
 def test_visits_that_cannot_be_read_are_faults(patient: Any, pointer: str, words: str) -> None:
-    faults = faults_of(patient)
+    faults = find_faults(patient)
     assert list(faults) == [pointer]
     assert words in faults[pointer]
 
 
 def test_all_faults_of_all_patients_come_at_once() -> None:
-    faults = faults_of({"visits": [{**VISIT, "day": None, "bili": "x"}]}, {}, {"visits": [{**VISIT, "stage": [1]}]})
+    faults = find_faults({"visits": [{**VISIT, "day": None, "bili": "x"}]}, {}, {"visits": [{**VISIT, "stage": [1]}]})
     assert faults.keys() == {
         "/patients/0/visits/0/day",
         "/patients/0/visits/0/bili",
         "/patients/1/visits",
         "/patients/2/visits/0/stage",
     }
-    assert faults_of() == {"/patients": "send at least one patient"}
+    assert find_faults() == {"/patients": "send at least one patient"}

@@ -52,7 +52,7 @@ def environment(installed: Path) -> dict[str, str]:
     return {**inherited, "PYTHONPATH": path, "AUTOPROG_WORKERS": "1"}
 
 
-def files_of(*folders: str) -> set[str]:
+def list_files(*folders: str) -> set[str]:
     """Every file of some folders of the source tree, without what Python compiled."""
     files = (path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file())
     return {str(path.relative_to(ROOT)) for path in files if "__pycache__" not in path.parts}
@@ -64,9 +64,9 @@ def test_content_is_the_packages_and_the_migrations(wheel: Path) -> None:
         (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
         described = archive.read(metadata).decode()
         licences = [name for name in archive.namelist() if name.endswith(".dist-info/licenses/LICENSE")]
-    migrations = {f"autoprog/_{name}" for name in files_of("migrations")}
+    migrations = {f"autoprog/_{name}" for name in list_files("migrations")}
     library = str(LIBRARY.relative_to(ROOT))
-    assert names - {library} == (files_of("autoprog", "api") - {library}) | migrations
+    assert names - {library} == (list_files("autoprog", "api") - {library}) | migrations
     assert (library in names) == (shutil.which("cc") is not None) == ("-py3-none-any" not in wheel.name)
     assert "License-Expression: GPL-3.0-or-later" in described.splitlines()
     assert len(licences) == 1

@@ -15,7 +15,7 @@ from autoprog.diagnosis import DiagnosisModel, ModelOptions, Tree, build_model
 DATA = Path(__file__).parent.parent / "data"
 
 
-def matrix_of(name: str, **options: Any) -> DiagnosisModel:
+def to_matrix(name: str, **options: Any) -> DiagnosisModel:
     """One of the real matrices."""
     table = pd.read_csv(DATA / f"{name}.csv.gz")
     findings = table.drop(columns="group")

@@ -24,7 +24,7 @@ from autoprog.diagnosis import (
 )
 from autoprog.diagnosis.compiled import CompiledSplitter, compiled_run_sums, library, serves
 from autoprog.diagnosis.growth import grown_by
-from autoprog.diagnosis.splitting import RowSplitter, splitter_of
+from autoprog.diagnosis.splitting import RowSplitter, make_splitter
 from tests.diagnosis.models import random_model
 
 ROOT = Path(__file__).parents[2]
@@ -151,7 +151,7 @@ def test_groups_at_an_infinite_base_are_left_to_the_definition() -> None:
     options = ModelOptions("group_lambda_gbs", "inf")
     model = random_model(np.random.default_rng(5), 30, 10, K=4, options=options)
     assert not serves(model)
-    assert isinstance(splitter_of(model), RowSplitter)
+    assert isinstance(make_splitter(model), RowSplitter)
 
 
 def test_without_the_library_sessions_and_trees_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,11 +160,11 @@ def test_without_the_library_sessions_and_trees_are_the_same(monkeypatch: pytest
     noisy = build_model(
         model.responses.matrix(), groups=["a", "b"] * 30, false_positive_rates=rates, false_negative_rates=rates
     )
-    assert isinstance(splitter_of(model), CompiledSplitter)
+    assert isinstance(make_splitter(model), CompiledSplitter)
     tree, first = grow_tree(model), [Sessions(m).open().next_query for m in (model, noisy)]
     monkeypatch.setattr(compiled, "LIBRARY", Path("nowhere"))
     library.cache_clear()
-    assert isinstance(splitter_of(model), RowSplitter)
+    assert isinstance(make_splitter(model), RowSplitter)
     assert same(grow_tree(model), tree)
     for m, before in zip((model, noisy), first, strict=True):
         now = Sessions(m).open().next_query

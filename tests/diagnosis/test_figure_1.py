@@ -19,7 +19,7 @@ from autoprog.diagnosis import (
     worst_case_cost,
 )
 from autoprog.diagnosis.nodes import RowNodes
-from autoprog.diagnosis.scores import criterion_of
+from autoprog.diagnosis.scores import make_criterion
 
 MATRIX = np.array([[0, 1, 0, 1], [1, 1, 1, 0], [1, 0, 0, 0]]).T
 GROUPS = ["1", "1", "1", "2"]
@@ -54,7 +54,7 @@ def test_runs(
     assert exponential_cost(tree, 2.0) == pytest.approx(costs[1], abs=1e-12)
     assert worst_case_cost(tree) == costs[2]
     nodes = RowNodes(model.responses, np.arange(4), np.array([0]), model.target_of, model.weights, exact=True)
-    assert criterion_of(model)(nodes).score[0] == pytest.approx(scores, abs=5e-7)
+    assert make_criterion(model)(nodes).score[0] == pytest.approx(scores, abs=5e-7)
 
 
 def test_group_stop_of_gbs_asks_q2_on_the_branch_of_2_and_4() -> None:

@@ -22,7 +22,7 @@ from autoprog.diagnosis import (
     with_options,
     worst_case_cost,
 )
-from autoprog.diagnosis.entropy import log_diversity, order_of, renyi_entropy, shannon_entropy
+from autoprog.diagnosis.entropy import entropy_order, log_diversity, renyi_entropy, shannon_entropy
 from autoprog.diagnosis.identities import expected_cost_identity, exponential_cost_identity
 from tests.diagnosis.models import diversity, random_model, random_tree, scored
 
@@ -69,7 +69,7 @@ def test_the_sums_are_those_of_the_theorems() -> None:
         model = random_model(rng, 14, 10, K=K)
         tree = random_tree(model, rng, early=0.1)
         base = 3.0
-        alpha = order_of(base)
+        alpha = entropy_order(base)
         first = second = 0.0
         for a in tree.internal:
             objects, query = tree.objects_of(int(a)), int(tree.query[a])
@@ -153,7 +153,7 @@ def test_entropies_against_scipy_and_their_limits() -> None:
     assert renyi_entropy(p, 1 - 1e-7) == pytest.approx(shannon_entropy(p), abs=1e-5)
     assert renyi_entropy(p, 0.0) == pytest.approx(math.log2(30), rel=1e-12)
     for base in (1.5, 2.0, 50.0):
-        alpha = order_of(base)
+        alpha = entropy_order(base)
         # lambda^H_alpha = (sum P^alpha)^(1 / alpha)
         assert renyi_entropy(p, alpha) * math.log(base) == pytest.approx(log_diversity(p, alpha), rel=1e-12)
     with pytest.raises(ValueError, match="at least 1"):

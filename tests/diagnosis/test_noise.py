@@ -12,7 +12,7 @@ from autoprog.diagnosis import Answer, DiagnosisModel, ModelOptions, Sessions, b
 from autoprog.diagnosis.entropy import shannon_entropy
 from autoprog.diagnosis.noise import expected_information, likelihood, log_posterior
 from autoprog.diagnosis.responses import Responses
-from tests.diagnosis.models import matrix_of
+from tests.diagnosis.models import to_matrix
 
 
 def _noisy(rng: np.random.Generator, M: int, N: int, *, grouped: bool = True, empty: float = 0.1) -> DiagnosisModel:
@@ -83,7 +83,7 @@ def test_certainty_is_kept_exactly_over_all_patients_and_answers() -> None:
 
 
 def test_sessions_with_flipped_answers_are_right_as_often_as_they_say() -> None:
-    exact = matrix_of("disease_symptom")
+    exact = to_matrix("disease_symptom")
     N = exact.n_queries
     model = build_model(
         exact.responses,

@@ -10,7 +10,7 @@ import pytest
 
 from autoprog.diagnosis import build_model, grow_tree, tree_svg, tree_text
 from autoprog.diagnosis.folding import folded
-from tests.diagnosis.models import matrix_of, random_model
+from tests.diagnosis.models import random_model, to_matrix
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -36,7 +36,7 @@ def test_every_node_is_drawn_once() -> None:
 
 @pytest.mark.parametrize("most", [1, 2, 3, 30, 127])
 def test_a_long_tree_folds_and_counts_what_it_hides(most: int) -> None:
-    tree = grow_tree(matrix_of("disease_symptom"))
+    tree = grow_tree(to_matrix("disease_symptom"))
     lines = tree_text(tree, most=most).splitlines()
     assert len(lines) <= max(most, 1)
     hidden = sum(int(line.split("… ")[1].split(" more")[0].replace(",", "")) for line in lines if "… " in line)
@@ -46,7 +46,7 @@ def test_a_long_tree_folds_and_counts_what_it_hides(most: int) -> None:
 
 
 def test_depth_and_root_of_a_part() -> None:
-    tree = grow_tree(matrix_of("zoo"))
+    tree = grow_tree(to_matrix("zoo"))
     part = folded(tree, 0, depth=2)
     assert {int(tree.depth[node]) for node in part.unfolded} == {0, 1}
     below = int(tree.yes[0])

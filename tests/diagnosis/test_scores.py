@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from autoprog.diagnosis import DiagnosisModel, ModelOptions, build_model, grow_tree, with_options
 from autoprog.diagnosis.choice import Chooser
 from autoprog.diagnosis.nodes import RowNodes
-from autoprog.diagnosis.scores import criterion_of
+from autoprog.diagnosis.scores import make_criterion
 from tests.diagnosis.models import by_target, diversity, random_model, scored
 
 ALGORITHMS: tuple[tuple[str, float], ...] = (
@@ -55,7 +55,7 @@ def test_scores_are_those_of_their_definitions(algorithm: str, base: float, unif
             assert model.responses.sparse is None
         objects = rng.permutation(M)
         sets = (np.sort(objects[:15]), np.sort(objects[15:35]), objects[35:36])
-        score = criterion_of(model)(_nodes(model, *sets)).score
+        score = make_criterion(model)(_nodes(model, *sets)).score
         for a, members in enumerate(sets):
             for q in range(model.n_queries):
                 expected = scored(model, members, q, algorithm, base)
@@ -68,11 +68,11 @@ def test_many_segments_give_what_few_give(algorithm: str, base: float | str, mon
     rng = np.random.default_rng(3)
     model = random_model(rng, 300, 70, K=5, uniform=True, options=_options(algorithm, base))
     objects = np.sort(rng.choice(300, size=120, replace=False))
-    first = criterion_of(model)(_nodes(model, objects))
+    first = make_criterion(model)(_nodes(model, objects))
     # a segment at a time, rows in small chunks
     monkeypatch.setattr("autoprog.diagnosis.nodes._SEGMENT_CELLS", 1)
     monkeypatch.setattr("autoprog.diagnosis.responses.CHUNK_CELLS", 70 * 8)
-    second = criterion_of(model)(_nodes(model, objects))
+    second = make_criterion(model)(_nodes(model, objects))
     assert np.allclose(first.score, second.score, rtol=0, atol=1e-12)
     assert np.allclose(first.gain, second.gain, rtol=0, atol=1e-12)
 
@@ -82,7 +82,7 @@ def test_gains_are_what_they_are_said_to_be() -> None:
     for _ in range(20):
         model = random_model(rng, 14, 12, K=3, options=_options("group_lambda_gbs", 5.0))
         objects, alpha = np.arange(14), 1 / (1 + math.log2(5.0))
-        gain = criterion_of(model)(_nodes(model, objects)).gain[0]
+        gain = make_criterion(model)(_nodes(model, objects)).gain[0]
         for q in range(12):
             score = scored(model, objects, q, "group_lambda_gbs", 5.0)
             if score is not None:
@@ -167,7 +167,7 @@ def test_large_bases_do_not_overflow() -> None:
     for base in (1e8, 1e100, 1e300):
         model = random_model(rng, 60, 20, K=6, options=_options("group_lambda_gbs", base))
         nodes = _nodes(model, np.arange(60))
-        found = criterion_of(model)(nodes)
+        found = make_criterion(model)(nodes)
         splits = (nodes.right > 0) & (nodes.left > 0)
         assert np.isfinite(found.score[splits]).all()
         assert np.all(found.tolerance < 1e-8)

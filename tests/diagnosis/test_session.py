@@ -19,7 +19,7 @@ from autoprog.diagnosis import (
     with_options,
 )
 from autoprog.errors import ConflictError, InvalidInputError
-from tests.diagnosis.models import h, matrix_of, random_model
+from tests.diagnosis.models import h, random_model, to_matrix
 
 
 def _told(sessions: Sessions, patient: int) -> Session:
@@ -47,11 +47,11 @@ def _follows_the_tree(model: DiagnosisModel) -> None:
 @pytest.mark.parametrize("ties", ["first", "random"])
 def test_every_object_of_a_real_matrix_ends_where_the_tree_says(name: str, algorithm: str, ties: str) -> None:
     base = 3.0 if "lambda" in algorithm else 1.0
-    _follows_the_tree(matrix_of(name, algorithm=algorithm, exponential_cost_base=base, ties=ties, seed=11))
+    _follows_the_tree(to_matrix(name, algorithm=algorithm, exponential_cost_base=base, ties=ties, seed=11))
 
 
 def test_the_unidentifiable_objects_of_dermatology() -> None:
-    model = matrix_of("dermatology_binary")
+    model = to_matrix("dermatology_binary")
     assert len(model.unidentifiable) == 1
     pair = model.unidentifiable[0]
     sessions = Sessions(model)

@@ -6,7 +6,7 @@ from scipy.integrate import quad
 from scipy.stats import multivariate_normal, norm
 
 from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, RevisedWeights, best_probabilities
-from autoprog.ensemble.model_averaging import LEAST_WEIGHT, MOST_MEMBERS, thinned
+from autoprog.ensemble.model_averaging import MAX_MEMBERS, MIN_WEIGHT, thinned
 from autoprog.evaluation import History
 from autoprog.optimizer import Decomposition, OptimizerOptions, Posterior, make_optimizer
 from autoprog.optimizer.observations import Observations
@@ -85,14 +85,14 @@ def test_the_largest_members_are_kept() -> None:
     posterior = posterior_of(np.linspace(0.0, 1.0, 30)[None], np.eye(30)[None], tuple(range(30)))
     ensemble = average_models(scored, posterior, np.random.default_rng(0))
     w = best_probabilities(posterior.means, posterior.covariances, np.random.default_rng(0))
-    assert [m.number for m in ensemble.members] == np.argsort(-w, kind="stable")[:MOST_MEMBERS].tolist()
+    assert [m.number for m in ensemble.members] == np.argsort(-w, kind="stable")[:MAX_MEMBERS].tolist()
     weights = [m.weight for m in ensemble.members]
     assert weights == sorted(weights, reverse=True)
     assert sum(weights) == pytest.approx(1.0, abs=1e-12)
     everything, five = thinned(w, most=30), thinned(w, most=5)
     assert np.flatnonzero(five).tolist() == sorted(np.argsort(-w, kind="stable")[:5].tolist())
     assert five.sum() == pytest.approx(1.0, abs=1e-12)
-    assert everything[everything > 0].min() >= LEAST_WEIGHT
+    assert everything[everything > 0].min() >= MIN_WEIGHT
 
 
 def test_the_members_are_the_probabilities_thinned_the_heaviest_and_among_equals_the_earliest_first() -> None:
@@ -100,8 +100,8 @@ def test_the_members_are_the_probabilities_thinned_the_heaviest_and_among_equals
     scored, posterior = learnt([None if i % 5 == 3 else 0.6 + 0.02 * (i % 3) for i in range(40)])
     ensemble = average_models(scored, posterior, np.random.default_rng(5))
     w = best_probabilities(posterior.means, posterior.covariances, np.random.default_rng(5))
-    order = sorted(range(len(w)), key=lambda i: (-w[i], i))[:MOST_MEMBERS]
-    kept = [i for i in order if w[i] >= LEAST_WEIGHT]
+    order = sorted(range(len(w)), key=lambda i: (-w[i], i))[:MAX_MEMBERS]
+    kept = [i for i in order if w[i] >= MIN_WEIGHT]
     assert 2 <= len(kept) < len(w)
     evaluations = [scored.evaluations[posterior.numbers[i]] for i in kept]
     assert [(m.number, m.configuration, m.score) for m in ensemble.members] == [
@@ -184,9 +184,9 @@ def test_revised_weights_follow_the_gains_and_keep_few_members() -> None:
     _, posterior = learnt([0.7 + 0.001 * i for i in range(12)])
     gains = np.full((2, 12), 0.5)
     gains[0, 3], gains[1, 8] = 0.9, 0.9
-    revise = RevisedWeights(posterior, np.random.default_rng(0), most=4)
-    weights = revise(gains)
+    reweigh = RevisedWeights(posterior, np.random.default_rng(0), most=4)
+    weights = reweigh(gains)
     assert weights.argmax(axis=1).tolist() == [3, 8]
     assert (np.count_nonzero(weights, axis=1) <= 4).all()
-    np.testing.assert_array_equal(revise(gains), weights)
-    np.testing.assert_array_equal(revise(gains[1:]), weights[1:])
+    np.testing.assert_array_equal(reweigh(gains), weights)
+    np.testing.assert_array_equal(reweigh(gains[1:]), weights[1:])

@@ -14,7 +14,7 @@ from autoprog.ensemble import WEIGHING_RULES, Candidates, average
 from autoprog.ensemble import greedy as greedy_module
 from autoprog.ensemble.greedy import greedy_weights, select
 from autoprog.ensemble.stacking import KAPPA, stacked_weights
-from autoprog.evaluation import METRICS, Evaluation, History, Status, logit_of
+from autoprog.evaluation import METRICS, Evaluation, History, Status, compute_logit
 from autoprog.optimizer import OptimizerOptions, make_optimizer
 from tests.optimizer.toys import SHAPE, draw, toy_space
 
@@ -64,7 +64,7 @@ def test_with_every_patient_drawn_once_the_rule_chooses_as_it_did(name: str, can
     ensemble = rule.weigh(candidates, np.random.default_rng(0))
     weights = {m.number: m.weight for m in ensemble.members}
     everybody = np.ones((N, 2), dtype=np.float32)
-    revised = rule.revise(candidates, np.random.default_rng(0))(everybody, np.tile(candidates.gains, (2, 1)))
+    revised = rule.reweigh(candidates, np.random.default_rng(0))(everybody, np.tile(candidates.gains, (2, 1)))
     assert revised.shape == (2, T)
     expected = [weights.get(number, 0.0) for number in candidates.posterior.numbers]
     # Averaging draws 2,000 times and greedy selection draws its bags: standard errors of about .01 and .05.
@@ -79,7 +79,7 @@ def test_who_was_not_drawn_has_no_say(name: str, candidates: Candidates) -> None
     y[: N // 2] = 1 - y[: N // 2]
     other = Candidates(candidates.history, candidates.posterior, y)
     rule, gains = WEIGHING_RULES[name], candidates.gains[None]  # type: ignore[index]
-    found = [rule.revise(each, np.random.default_rng(0))(c, gains) for each in (candidates, other)]
+    found = [rule.reweigh(each, np.random.default_rng(0))(c, gains) for each in (candidates, other)]
     np.testing.assert_array_equal(*found)
 
 
@@ -112,7 +112,7 @@ def test_greedy_selection_comes_near_the_best_average(monkeypatch: pytest.Monkey
 def test_stacking_is_the_penalised_maximum_likelihood() -> None:
     """Against another optimizer on coefficients that are squares, so that it needs no bounds."""
     y, p = patients(150, 4, seed=6)
-    x, c = logit_of(p), np.ones(150)
+    x, c = compute_logit(p), np.ones(150)
     weights = stacked_weights(x, y, c)
 
     def loss(u: np.ndarray) -> float:

@@ -17,7 +17,7 @@ from sklearn.exceptions import NotFittedError
 import autoprog
 from autoprog import AutoPrognosis, Survival
 from autoprog.estimator.search import close_engines
-from autoprog.estimator.tables import binary_cohort, frame_of
+from autoprog.estimator.tables import binary_cohort, to_frame
 from autoprog.survival import censoring_survival, wolbers_c
 from tests.cohorts import event_file
 
@@ -87,7 +87,7 @@ def test_the_model_goes_through_pickle_and_the_settings_through_clone(fitted: Au
 def test_the_same_seed_gives_the_same_model(fitted: AutoPrognosis, monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = patients()
     # Nobody would learn from it: the database is gone when it ends.
-    monkeypatch.setattr("autoprog.search.runner.statistics_of", lambda *_: pytest.fail("a search has taught"))
+    monkeypatch.setattr("autoprog.search.runner.collect_statistics", lambda *_: pytest.fail("a search has taught"))
     again = clone(fitted).fit(X, y)
     np.testing.assert_array_equal(again.predict_proba(X), fitted.predict_proba(X))
 
@@ -126,7 +126,7 @@ def test_a_column_of_text_with_numbers_in_it_is_of_categories() -> None:
     rng = np.random.default_rng(0)
     codes = rng.choice(["250.01", "428", "V27", "?", "E909"], 120)
     X = pd.DataFrame({"age": rng.normal(60, 10, 120), "diagnosis": codes})
-    cohort = binary_cohort(frame_of(X), rng.random(120) < 0.4, None, all_numeric=False)
+    cohort = binary_cohort(to_frame(X), rng.random(120) < 0.4, None, all_numeric=False)
     (_, diagnosis) = cohort.features
     assert diagnosis.kind == "categorical"
     assert set(diagnosis.levels) == {"250.01", "428", "V27", "E909"}

@@ -18,8 +18,8 @@ from autoprog.evaluation import (
     has_path,
     is_out_of_bag,
 )
-from autoprog.evaluation.along import common_place, settings_of
-from autoprog.evaluation.fitting import fit_pipeline, out_of_bag_risks, risks_of
+from autoprog.evaluation.along import common_place, list_settings
+from autoprog.evaluation.fitting import fit_pipeline, out_of_bag_risks, predict_risks
 from autoprog.space import Configuration, Space, Step
 from tests.cohorts import cleveland_cohort, mixed_cohort
 
@@ -32,7 +32,7 @@ def configuration(name: str, calibration: str = "none", imputation: str = "media
     return Configuration(Step.of(imputation), Step.of("none"), step, Step.of(calibration))
 
 
-def path_of(losses: list[float], scores: list[float]) -> FoldPath:
+def find_path(losses: list[float], scores: list[float]) -> FoldPath:
     m = len(losses)
     risks = np.arange(m, dtype=np.float32)[:, None] / m * np.ones((1, 3), dtype=np.float32)
     return FoldPath(tuple(range(1, m + 1)), np.array(scores), np.array(losses), risks)
@@ -40,12 +40,12 @@ def path_of(losses: list[float], scores: list[float]) -> FoldPath:
 
 def test_folds_share_the_value_of_the_least_mean_loss_that_all_of_them_have() -> None:
     """Alone the folds would take the third and the first; the fourth, which is best, the second has not reached."""
-    paths = [path_of([0.9, 0.5, 0.3, 0.0], [0.1, 0.2, 0.3, 0.4]), path_of([0.2, 0.3, 0.9], [0.5, 0.6, 0.7])]
+    paths = [find_path([0.9, 0.5, 0.3, 0.0], [0.1, 0.2, 0.3, 0.4]), find_path([0.2, 0.3, 0.9], [0.5, 0.6, 0.7])]
     assert common_place(paths) == 1
     results = at_common_setting([FoldResult(0.0, p.risks[0], path=p) for p in paths])
     assert [r.score for r in results] == [0.2, 0.6]
     np.testing.assert_array_equal(results[1].risks, paths[1].risks[1])
-    assert settings_of(paths) == (Setting(1, (0.1, 0.5)), Setting(2, (0.2, 0.6)), Setting(3, (0.3, 0.7)))
+    assert list_settings(paths) == (Setting(1, (0.1, 0.5)), Setting(2, (0.2, 0.6)), Setting(3, (0.3, 0.7)))
 
 
 def test_results_without_a_path_stay() -> None:
@@ -64,13 +64,13 @@ def test_the_risks_are_those_of_the_setting_that_is_chosen(name: str) -> None:
     asked = SPACE.whole_path(configuration(name, imputation="none"))
     found = cross_validate(asked, cohort, plan)
     assert found.chosen in found.settings
-    axis = SPACE.path_of(asked)
+    axis = SPACE.find_path(asked)
     assert axis is not None
     chosen = asked.at("prediction", axis.name, found.chosen.value)
     for number in range(3):
         fold = plan.fold(cohort, number)
         pipeline = fit_pipeline(chosen, cohort, fold.train, plan, plan.fold_seed(number))
-        np.testing.assert_allclose(found.risks[fold.test], risks_of(pipeline, cohort.X[fold.test]), atol=1e-4)
+        np.testing.assert_allclose(found.risks[fold.test], predict_risks(pipeline, cohort.X[fold.test]), atol=1e-4)
     assert found.score == pytest.approx(found.chosen.score)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoprog.evaluation import METRICS, THRESHOLDS, Plan, cross_validate, make_folds, metric_of, net_benefit
+from autoprog.evaluation import METRICS, THRESHOLDS, Plan, cross_validate, make_folds, make_metric, net_benefit
 from autoprog.space import Configuration, Step
 from tests.cohorts import cleveland_cohort
 
@@ -20,7 +20,7 @@ EXTREMES = {
 @pytest.mark.parametrize("name", METRICS)
 @pytest.mark.parametrize("thresholds", [None, (0.01, 0.9), (0.5, 0.5)])
 def test_extremes_stay_in_the_range(name: str, thresholds: tuple[float, float] | None) -> None:
-    metric = metric_of(name, thresholds)
+    metric = make_metric(name, thresholds)
     assert metric.lower < metric.upper
     assert metric.reference
     for y, p in EXTREMES.values():
@@ -45,10 +45,10 @@ def test_ranks_only_says_whether_a_metric_sees_more_than_the_order(name: str) ->
 def test_net_benefit_is_over_the_thresholds_that_were_asked_for() -> None:
     rng = np.random.default_rng(1)
     y, p = (rng.random(200) < 0.3).astype(int), rng.random(200)
-    single = metric_of("net_benefit", (0.4, 0.4))
+    single = make_metric("net_benefit", (0.4, 0.4))
     assert single.score(y, p) == pytest.approx(net_benefit(y, p, np.array([0.4]))[0], abs=1e-15)
-    assert metric_of("net_benefit").thresholds == THRESHOLDS
-    assert metric_of("net_benefit", (0.1, 0.3)).score(y, p) != METRICS["net_benefit"].score(y, p)
+    assert make_metric("net_benefit").thresholds == THRESHOLDS
+    assert make_metric("net_benefit", (0.1, 0.3)).score(y, p) != METRICS["net_benefit"].score(y, p)
 
 
 def test_cross_validation_scores_over_the_plans_thresholds() -> None:
@@ -62,15 +62,15 @@ def test_cross_validation_scores_over_the_plans_thresholds() -> None:
 
 
 def test_the_other_metrics_ignore_thresholds() -> None:
-    assert metric_of("brier", (0.1, 0.3)) is METRICS["brier"]
+    assert make_metric("brier", (0.1, 0.3)) is METRICS["brier"]
 
 
 @pytest.mark.parametrize("thresholds", [(0.0, 0.2), (0.3, 0.2), (0.2, 1.0), (float("nan"), 0.2)])
 def test_a_range_that_is_none_is_refused(thresholds: tuple[float, float]) -> None:
     with pytest.raises(ValueError, match="0 < low <= high < 1"):
-        metric_of("net_benefit", thresholds)
+        make_metric("net_benefit", thresholds)
 
 
 def test_an_unknown_metric_is_refused() -> None:
     with pytest.raises(KeyError, match="accuracy"):
-        metric_of("accuracy")
+        make_metric("accuracy")

@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from autoprog.interpreter import Clusters, Condition, EventRate, Rule, Stratum, StratumProbability
-from autoprog.interpreter.fidelity import fidelity_of, strata_by_rules
+from autoprog.interpreter.fidelity import compute_fidelity, strata_by_rules
 
 STRATA = (Stratum("high", 0.6, 1.0, 0.3), Stratum("medium", 0.3, 0.6, 0.4), Stratum("low", 0.0, 0.3, 0.3))
 
@@ -32,17 +32,17 @@ def _pair(rng: np.random.Generator, n: int) -> tuple[np.ndarray, np.ndarray]:
 
 def test_kappa_is_that_of_scikit_learn() -> None:
     r, s = _pair(np.random.default_rng(0), 150)
-    found = fidelity_of(r, s, STRATA, 1, Clusters())
+    found = compute_fidelity(r, s, STRATA, 1, Clusters())
     assert found.kappa == pytest.approx(cohen_kappa_score(r, s))
     assert (found.agreement, found.n, found.default) == (np.mean(r == s), 150, "medium")
-    same = fidelity_of(r, r, STRATA, 0, Clusters())
+    same = compute_fidelity(r, r, STRATA, 0, Clusters())
     assert (same.kappa, same.lower, same.upper) == pytest.approx((1.0, 1.0, 1.0))
 
 
 def test_the_variance_is_fleiss_cohen_and_everitts() -> None:
     r, s = _pair(np.random.default_rng(1), 90)
     P = np.array([[np.mean((r == i) & (s == j)) for j in range(3)] for i in range(3)])
-    by_model, by_rules, found = P.sum(axis=1), P.sum(axis=0), fidelity_of(r, s, STRATA, 1, Clusters())
+    by_model, by_rules, found = P.sum(axis=1), P.sum(axis=0), compute_fidelity(r, s, STRATA, 1, Clusters())
     kappa, p_e = found.kappa, by_model @ by_rules
     variance = -((kappa - p_e * (1 - kappa)) ** 2)
     for i in range(3):
@@ -55,8 +55,8 @@ def test_the_variance_is_fleiss_cohen_and_everitts() -> None:
 def test_visits_that_repeat_a_patient_tell_no_more_than_he_does() -> None:
     r, s = _pair(np.random.default_rng(2), 80)
     patient = np.repeat(np.arange(80), 5)
-    once = fidelity_of(r, s, STRATA, 1, Clusters())
-    found = fidelity_of(r[patient], s[patient], STRATA, 1, Clusters(patient, patient))
+    once = compute_fidelity(r, s, STRATA, 1, Clusters())
+    found = compute_fidelity(r[patient], s[patient], STRATA, 1, Clusters(patient, patient))
     assert (found.kappa, found.lower, found.upper, found.n) == pytest.approx((once.kappa, once.lower, once.upper, 80))
 
 
@@ -64,10 +64,10 @@ def test_the_interval_covers_as_often_as_it_says() -> None:
     # Coverage 0.9 in 600 samples of 400: outside 0.85 to 0.95 with probability below 1e-4 if it holds.
     rng = np.random.default_rng(5)
     truth = cohen_kappa_score(*_pair(rng, 1_000_000))
-    found = [fidelity_of(*_pair(rng, 400), STRATA, 0, Clusters()) for _ in range(600)]
+    found = [compute_fidelity(*_pair(rng, 400), STRATA, 0, Clusters()) for _ in range(600)]
     assert 0.85 <= np.mean([f.lower <= truth <= f.upper for f in found]) <= 0.95
 
 
 def test_rules_that_place_all_alike_agree_by_chance() -> None:
     r = np.array([0, 1, 2] * 20)
-    assert fidelity_of(r, np.ones_like(r), STRATA, 1, Clusters()).kappa == pytest.approx(0.0)
+    assert compute_fidelity(r, np.ones_like(r), STRATA, 1, Clusters()).kappa == pytest.approx(0.0)

@@ -32,7 +32,7 @@ def centre(rng: np.random.Generator) -> NDArray[np.float64]:
     return np.where(COUNTS, rng.uniform(2.0, 6.0, len(COUNTS)), rng.uniform(0.2, 0.8, len(COUNTS)))
 
 
-def statistics_of(
+def collect_statistics(
     name: str,
     m: MetaFeatures,
     gains: Sequence[float] = (),

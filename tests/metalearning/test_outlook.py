@@ -9,7 +9,7 @@ from scipy import stats
 
 from autoprog.metalearning import CohortStatistics, outlook
 from autoprog.metalearning.outlook import held_out_gains
-from tests.metalearning.repositories import COUNTS, SPREAD, centre, copies_count, meta_features_at, statistics_of
+from tests.metalearning.repositories import COUNTS, SPREAD, centre, collect_statistics, copies_count, meta_features_at
 
 __all__ = ["copies_count"]
 pytestmark = pytest.mark.usefixtures("copies_count")
@@ -22,7 +22,10 @@ N_ALGORITHMS = 18
 def test_identical_cohorts_give_student_s_prediction_interval() -> None:
     gains = [0.01, 0.03, 0.02, 0.05, 0.00, 0.04]
     found = outlook(
-        HERE, [statistics_of(f"c{j}", HERE, [g]) for j, g in enumerate(gains)], mode="classification", metric="auc_roc"
+        HERE,
+        [collect_statistics(f"c{j}", HERE, [g]) for j, g in enumerate(gains)],
+        mode="classification",
+        metric="auc_roc",
     ).expectation
     assert found is not None
     m, unit = np.mean(gains), np.std(gains, ddof=1) * np.sqrt(1 + 1 / 6)
@@ -34,8 +37,8 @@ def test_identical_cohorts_give_student_s_prediction_interval() -> None:
 
 def test_fewer_than_five_similar_cohorts_are_too_few() -> None:
     away = meta_features_at(U + np.where(COUNTS, 30.0, 0.0))
-    near = [statistics_of(f"c{j}", HERE, [0.01 * j]) for j in range(4)]
-    far = [statistics_of(f"f{j}", away, [0.5]) for j in range(9)]
+    near = [collect_statistics(f"c{j}", HERE, [0.01 * j]) for j in range(4)]
+    far = [collect_statistics(f"f{j}", away, [0.5]) for j in range(9)]
     found = outlook(HERE, near, mode="classification", metric="auc_roc")
     assert (found.expectation, found.n_similar, found.n_comparable) == (None, 4, 4)
     found = outlook(away, near + far[:4], mode="classification", metric="auc_roc")
@@ -44,13 +47,15 @@ def test_fewer_than_five_similar_cohorts_are_too_few() -> None:
 
 
 def test_other_metrics_are_no_evidence() -> None:
-    others = [statistics_of(f"c{j}", HERE, [0.01 * j], metric="brier") for j in range(9)]
+    others = [collect_statistics(f"c{j}", HERE, [0.01 * j], metric="brier") for j in range(9)]
     assert outlook(HERE, others, mode="classification", metric="auc_roc").n_comparable == 0
 
 
 def test_the_nearest_are_named_with_what_they_gained() -> None:
     steps = np.linspace(0.02, 0.4, 12)
-    cohorts = [statistics_of(f"c{j}", meta_features_at(U + np.where(COUNTS, s, 0)), [s]) for j, s in enumerate(steps)]
+    cohorts = [
+        collect_statistics(f"c{j}", meta_features_at(U + np.where(COUNTS, s, 0)), [s]) for j, s in enumerate(steps)
+    ]
     found = outlook(HERE, cohorts[::-1], mode="classification", metric="auc_roc")
     assert [near.cohort_id for near in found.nearest] == [f"c{j}" for j in range(10)]
     assert [near.gain for near in found.nearest] == pytest.approx(steps[:10].tolist())
@@ -79,7 +84,9 @@ def family(rng: np.random.Generator, n_cohorts: int) -> tuple[CohortStatistics, 
 
     def cohort(name: str) -> CohortStatistics:
         gains: NDArray[np.float64] = of_algorithm + rng.normal(0.0, of_cohorts) + rng.normal(0.0, 0.01, N_ALGORITHMS)
-        return statistics_of(name, meta_features_at(u + 0.3 * SPREAD * rng.standard_normal(len(u))), gains.tolist())
+        return collect_statistics(
+            name, meta_features_at(u + 0.3 * SPREAD * rng.standard_normal(len(u))), gains.tolist()
+        )
 
     return cohort("new"), [cohort(f"c{j}") for j in range(n_cohorts)]
 

@@ -11,7 +11,7 @@ import pytest
 from autoprog.metalearning import META_FEATURES, MetaFeatures, calibrated_prior
 from autoprog.metalearning.prior import independent_statistics
 from autoprog.optimizer import OptimizerOptions
-from tests.metalearning.repositories import COUNTS, centre, meta_features_at, statistics_of
+from tests.metalearning.repositories import COUNTS, centre, collect_statistics, meta_features_at
 
 U = centre(np.random.default_rng(0))
 HERE = meta_features_at(U)
@@ -26,7 +26,9 @@ def test_without_an_earlier_cohort_the_prior_is_the_optimizer_s_own() -> None:
 
 def test_identical_cohorts_are_averaged_and_the_agnostic_prior_counts_as_one() -> None:
     earlier = [
-        statistics_of(f"c{j}", HERE, [0.0], subspaces=2, log_concentration=math.log(4), log_length=0.0, offsets=[0.02])
+        collect_statistics(
+            f"c{j}", HERE, [0.0], subspaces=2, log_concentration=math.log(4), log_length=0.0, offsets=[0.02]
+        )
         for j in range(5)
     ]
     prior = calibrated_prior(HERE, earlier, mode="classification", metric="auc_roc")
@@ -44,7 +46,7 @@ def test_identical_cohorts_are_averaged_and_the_agnostic_prior_counts_as_one() -
 
 def test_the_nearer_cohort_counts_more() -> None:
     near, far = (meta_features_at(U + np.where(COUNTS, step, 0.0)) for step in (0.1, 1.0))
-    earlier = [statistics_of("far", far, log_variance=-3.0), statistics_of("near", near, log_variance=3.0)]
+    earlier = [collect_statistics("far", far, log_variance=-3.0), collect_statistics("near", near, log_variance=3.0)]
     prior = calibrated_prior(HERE, earlier, mode="classification", metric="auc_roc")
     assert prior.cohorts[0][0] == "near"
     assert prior.variance > 1
@@ -54,26 +56,26 @@ def test_the_nearer_cohort_counts_more() -> None:
 
 def test_far_cohorts_leave_the_agnostic_prior() -> None:
     away = meta_features_at(U + np.where(COUNTS, 30.0, 0.0))
-    earlier = [statistics_of(f"c{j}", away, [0.0], subspaces=14, offsets=[0.5]) for j in range(20)]
+    earlier = [collect_statistics(f"c{j}", away, [0.0], subspaces=14, offsets=[0.5]) for j in range(20)]
     prior = calibrated_prior(HERE, earlier, mode="classification", metric="auc_roc")
     assert prior.trust < 0.1
     assert prior.subspaces == 8
 
 
 def test_an_algorithm_that_few_tried_is_believed_less() -> None:
-    both = statistics_of("both", HERE, [0.0, 0.0], offsets=[0.02, 0.02])
-    one = statistics_of("one", HERE, [0.0], offsets=[0.02])
+    both = collect_statistics("both", HERE, [0.0, 0.0], offsets=[0.02, 0.02])
+    one = collect_statistics("one", HERE, [0.0], offsets=[0.02])
     prior = calibrated_prior(HERE, [both, one], mode="classification", metric="auc_roc")
     assert prior.offsets["prediction/a01"] == pytest.approx(prior.offsets["prediction/a00"] / 2)
 
 
 def test_there_are_at_least_two_subspaces() -> None:
-    earlier = [statistics_of(f"c{j}", HERE, subspaces=0.0) for j in range(50)]
+    earlier = [collect_statistics(f"c{j}", HERE, subspaces=0.0) for j in range(50)]
     assert calibrated_prior(HERE, earlier, mode="classification", metric="auc_roc").subspaces == 2
 
 
 def test_other_modes_and_metrics_are_passed_over() -> None:
-    other = statistics_of("other", HERE, metric="brier")
+    other = collect_statistics("other", HERE, metric="brier")
     assert calibrated_prior(HERE, [other], mode="classification", metric="auc_roc").cohorts == ()
     assert calibrated_prior(HERE, [other], mode="survival", metric="brier").cohorts == ()
     assert len(calibrated_prior(HERE, [other], mode="classification", metric="brier").cohorts) == 1
@@ -82,9 +84,9 @@ def test_other_modes_and_metrics_are_passed_over() -> None:
 def test_a_cohort_counts_once_under_whatever_name_and_never_for_itself() -> None:
     u = centre(np.random.default_rng(7))
     here, there = meta_features_at(u), meta_features_at(u + 0.2)
-    few, more = (replace(statistics_of(n, there), n_evaluations=k) for n, k in (("few", 10), ("more", 90)))
-    another = statistics_of("another", meta_features_at(u + 0.4))
-    copy = statistics_of("copy", here)
+    few, more = (replace(collect_statistics(n, there), n_evaluations=k) for n, k in (("few", 10), ("more", 90)))
+    another = collect_statistics("another", meta_features_at(u + 0.4))
+    copy = collect_statistics("copy", here)
     given = [few, copy, another, more]
     found = independent_statistics(here, given, "classification", "auc_roc")
     assert [s.cohort_id for s in found] == ["more", "another"]

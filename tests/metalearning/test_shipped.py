@@ -21,7 +21,7 @@ from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.main_effects import term_names
 from autoprog.space import Space, TableShape
 from tests.cohorts import cleveland_cohort
-from tests.metalearning.repositories import centre, meta_features_at, statistics_of
+from tests.metalearning.repositories import centre, collect_statistics, meta_features_at
 
 LEAST = 24
 SHAPES = {
@@ -84,9 +84,9 @@ def test_shared_names_make_one_study(monkeypatch: pytest.MonkeyPatch, names: lis
     m = meta_features_at(centre(np.random.default_rng(0)))
     ward = plain_names(["age", "sex", "sodium", "lactate mmol/l", "pH", "crp", "weight", "height", "aki"])
     there = [
-        OpenCohort("ward", ward, statistics_of("ward", m)),
-        OpenCohort("ward", plain_names(["other", "names"]), statistics_of("later", m)),
-        OpenCohort("clinic", plain_names(["bmi", "age"]), statistics_of("clinic", m)),
+        OpenCohort("ward", ward, collect_statistics("ward", m)),
+        OpenCohort("ward", plain_names(["other", "names"]), collect_statistics("later", m)),
+        OpenCohort("clinic", plain_names(["bmi", "age"]), collect_statistics("clinic", m)),
     ]
     monkeypatch.setattr("autoprog.metalearning.shipped.open_cohorts", lambda: tuple(there))
     found = [s.cohort_id for s in shipped_statistics(names)]
@@ -95,7 +95,9 @@ def test_shared_names_make_one_study(monkeypatch: pytest.MonkeyPatch, names: lis
 
 def test_what_is_written_is_read_again_and_the_same_every_time() -> None:
     m = meta_features_at(centre(np.random.default_rng(1)))
-    cohorts = [OpenCohort("ward", frozenset({"age", "sex"}), replace(statistics_of("ward", m, [0.1]), shared=True))]
+    cohorts = [
+        OpenCohort("ward", frozenset({"age", "sex"}), replace(collect_statistics("ward", m, [0.1]), shared=True))
+    ]
     content = write_open_cohorts(cohorts)
     assert content == write_open_cohorts(cohorts)
     assert read_open_cohorts(content) == tuple(cohorts)

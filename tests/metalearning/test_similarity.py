@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autoprog.metalearning import META_FEATURES, similarity
-from autoprog.metalearning.similarity import SPREAD_COHORTS, similarity_weights, spread_of
+from autoprog.metalearning.similarity import SPREAD_COHORTS, compute_spread, similarity_weights
 from tests.metalearning.repositories import COUNTS, SPREAD, centre, meta_features_at
 
 
@@ -44,7 +44,7 @@ def test_a_distance_is_the_sum_of_scaled_differences_of_log_counts_and_shares() 
     variance = (30 * u.var(axis=0) + SPREAD_COHORTS * SPREAD**2) / (30 + SPREAD_COHORTS)
     expected = (np.abs(u - target) / np.sqrt(variance)).sum(axis=1)
     np.testing.assert_allclose(similarity(meta_features_at(target), earlier).distances, expected, rtol=1e-9)
-    np.testing.assert_allclose(spread_of(u), np.sqrt(variance))
+    np.testing.assert_allclose(compute_spread(u), np.sqrt(variance))
 
 
 def test_counts_are_compared_by_ratios() -> None:

@@ -14,7 +14,7 @@ from autoprog.metalearning import AlgorithmGain, CohortStatistics, TriedConfigur
 from autoprog.metalearning.warm_start import PORTFOLIO
 from autoprog.optimizer import OptimizerOptions, Start
 from autoprog.space import STAGES, Configuration, Space, TableShape
-from tests.metalearning.repositories import COUNTS, centre, copies_count, meta_features_at, statistics_of
+from tests.metalearning.repositories import COUNTS, centre, collect_statistics, copies_count, meta_features_at
 
 __all__ = ["copies_count"]
 pytestmark = pytest.mark.usefixtures("copies_count")
@@ -34,7 +34,7 @@ def earlier(name: str, gains: dict[str, float], **options: float) -> CohortStati
     """A cohort on which each algorithm's best pipeline gained so much."""
     ranked = sorted(gains.items(), key=lambda item: -item[1])
     return replace(
-        statistics_of(name, HERE),
+        collect_statistics(name, HERE),
         algorithms=tuple(AlgorithmGain(a, gain, 0.001, 3) for a, gain in sorted(gains.items())),
         best=tuple(TriedConfiguration(pipeline(a, options.get(a, 0.5)), gain) for a, gain in ranked),
     )

@@ -10,9 +10,9 @@ import pytest
 
 from autoprog.cohort import Cohort, TimeToEvent, WindowSchema
 from autoprog.errors import InvalidInputError
-from autoprog.evaluation import FollowUp, outcomes_of
+from autoprog.evaluation import ScoringContext, get_outcomes
 from autoprog.interpreter import Condition, Prior, PriorRule, explain
-from autoprog.model import PrognosticModel, external_validation, recalibrated
+from autoprog.model import PrognosticModel, external_validation, update_model
 from autoprog.space import time_grid
 from autoprog.survival import calibration_at, cumulative_dynamic_auc, integrated_brier, ipcw_weights, wolbers_c
 from autoprog.validation import Recalibration
@@ -44,7 +44,7 @@ def test_the_report_is_of_the_other_patients_at_the_model_s_horizons() -> None:
     assert cohort.time is not None
     asked = replace(cohort, outcome=replace(cohort.outcome, horizons=(100.0,)))  # its own are passed over
     document = external_validation(model(), asked, RANGE)
-    p, y, h = model().risks(cohort.X), outcomes_of(cohort), np.array(model().horizons)
+    p, y, h = model().risks(cohort.X), get_outcomes(cohort), np.array(model().horizons)
     assert [part["horizon"] for part in document["horizons"]] == h.tolist()
     auc = cumulative_dynamic_auc(y["time"], y["event"], p, h)
     assert [part["performance"]["auc"] for part in document["horizons"]] == pytest.approx(auc.tolist(), abs=1e-12)
@@ -52,7 +52,7 @@ def test_the_report_is_of_the_other_patients_at_the_model_s_horizons() -> None:
         ratio = calibration_at(y["time"], y["event"], p[:, k], h[k]).expected_observed
         assert part["performance"]["expected_observed"]["estimate"] == pytest.approx(ratio.estimate, abs=1e-12)
         assert part["baseline"] is None
-    times = FollowUp.of(replace(cohort, outcome=model().outcome), time_grid(cohort)).times
+    times = ScoringContext.of(replace(cohort, outcome=model().outcome), time_grid(cohort)).times
     F = model().risks_until(cohort.X, times)
     np.testing.assert_array_equal(F[:, [times.index(t) for t in h]], p)
     brier = integrated_brier(y["time"], y["event"], F, np.array(times))
@@ -80,7 +80,7 @@ def test_visits_are_measured_through_the_windows_of_the_model() -> None:
     assert len(document["horizons"]) == 1
     assert document["overall"]["wolbers_c"] > 0.6
     assert document["scores"]["wolbers_c"]["method"].count("by group") == 1
-    moved = recalibrated(model("pbcseq"), shuffled, "intercept")
+    moved = update_model(model("pbcseq"), shuffled, "intercept")
     assert moved.windows == model("pbcseq").windows
     assert len(moved.rule_sets) == 1
 
@@ -88,9 +88,9 @@ def test_visits_are_measured_through_the_windows_of_the_model() -> None:
 @pytest.mark.parametrize("method", ["intercept", "intercept_and_slope"])
 def test_a_recalibrated_model_meets_the_weighted_events_of_all_times(method: str) -> None:
     cohort = half("mgus2", 1)
-    moved = recalibrated(model(), cohort, method)  # type: ignore[arg-type]
-    follow_up = FollowUp.of(cohort, time_grid(cohort))
-    t, y = np.array(follow_up.times), outcomes_of(cohort)
+    moved = update_model(model(), cohort, method)  # type: ignore[arg-type]
+    follow_up = ScoringContext.of(cohort, time_grid(cohort))
+    t, y = np.array(follow_up.times), get_outcomes(cohort)
     w = ipcw_weights(y["time"], y["event"], t, follow_up.censoring)
     e = (y["event"] == 1)[:, None] & (y["time"][:, None] <= t)
     before, after = (m.risks_until(cohort.X, follow_up.times) for m in (model(), moved))
@@ -148,7 +148,7 @@ def test_a_clinician_s_rules_go_with_every_horizon() -> None:
         explain(cohort, q, former.strata, prior_rules=[rule], horizon=h)
         for q, former, h in zip(risks.T, model().rule_sets, model().horizons, strict=True)
     )
-    moved = recalibrated(replace(model(), rule_sets=brought), cohort, "intercept")
+    moved = update_model(replace(model(), rule_sets=brought), cohort, "intercept")
     for rules, horizon in zip(moved.rule_sets, model().horizons, strict=True):
         (kept,) = [r for r in rules.rules if r.prior is not None]
         assert (kept.conditions, kept.prior, kept.horizon) == (rule.conditions, prior, horizon)
@@ -167,14 +167,14 @@ def test_what_cannot_be_measured_is_named_at_once() -> None:
     assert details[3:] == ["the cohort has no feature 'site'"]
     few = cohort.take(np.concatenate([np.flatnonzero(cohort.y == 1)[:9], np.flatnonzero(cohort.y != 1)]))
     with pytest.raises(InvalidInputError, match="only 9 patients have the outcome until the model's horizon 240"):
-        recalibrated(model(), few, "intercept")
+        update_model(model(), few, "intercept")
 
 
 def test_a_cohort_of_another_kind_is_refused() -> None:
     with pytest.raises(InvalidInputError, match="takes a cohort of mode survival; this one is of mode temporal"):
         external_validation(model(), event_cohort("pbcseq"), RANGE)
     with pytest.raises(InvalidInputError, match="takes visits with times to an event; those of"):
-        recalibrated(model("pbcseq"), labelled_visits(), "intercept")
+        update_model(model("pbcseq"), labelled_visits(), "intercept")
 
 
 def test_the_window_of_the_helper_is_not_the_shortest() -> None:

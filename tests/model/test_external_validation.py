@@ -12,9 +12,9 @@ from sklearn.metrics import brier_score_loss, roc_auc_score
 from autoprog.cohort import Cohort
 from autoprog.errors import InvalidInputError
 from autoprog.interpreter import Condition, Prior, PriorRule, explain, make_strata
-from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator, external_validation, recalibrated
+from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator, external_validation, update_model
 from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
-from autoprog.validation import Recalibration, calibration_of
+from autoprog.validation import Recalibration, compute_calibration
 from tests.cohorts import cleveland_cohort, event_cohort
 
 RANGE = (0.1, 0.4)
@@ -80,10 +80,10 @@ def test_what_differs_in_the_features_is_told() -> None:
 def test_a_recalibrated_model_is_calibrated_where_it_was_recalibrated(method: str) -> None:
     cohort = others()
     before = model().risks(cohort.X)
-    assert abs(calibration_of(cohort.y, before).intercept.estimate) > 0.3
-    moved = recalibrated(model(), cohort, method)  # type: ignore[arg-type]
+    assert abs(compute_calibration(cohort.y, before).intercept.estimate) > 0.3
+    moved = update_model(model(), cohort, method)  # type: ignore[arg-type]
     after = moved.risks(cohort.X)
-    calibration = calibration_of(cohort.y, after)
+    calibration = compute_calibration(cohort.y, after)
     assert after.mean() == pytest.approx(cohort.y.mean(), abs=1e-6)
     assert calibration.intercept.estimate == pytest.approx(0.0, abs=1e-5)
     assert calibration.slope is not None
@@ -114,7 +114,7 @@ def test_faults_of_features_outcome_and_subgroups_come_together() -> None:
     ]
     few = np.concatenate([healthy, np.flatnonzero(cohort.y == 1)[:9]])
     with pytest.raises(InvalidInputError, match="only 9 patients have the outcome; a recalibration takes at least 10"):
-        recalibrated(model(), replace(cohort, X=cohort.X[few], y=cohort.y[few]), "intercept")
+        update_model(model(), replace(cohort, X=cohort.X[few], y=cohort.y[few]), "intercept")
 
 
 def test_a_clinician_s_rules_go_with_the_model() -> None:
@@ -123,7 +123,7 @@ def test_a_clinician_s_rules_go_with_the_model() -> None:
     cohort, before = others(), model()
     risks = before.risks(cohort.X)
     brought = explain(cohort, risks, before.rule_sets[0].strata, prior_rules=[rule])
-    moved = recalibrated(replace(before, rule_sets=(brought,)), cohort, "intercept")
+    moved = update_model(replace(before, rule_sets=(brought,)), cohort, "intercept")
     (kept,) = [r for r in moved.rule_sets[0].rules if r.prior is not None]
     assert (kept.conditions, kept.stratum, kept.prior) == (rule.conditions, "high", prior)
 

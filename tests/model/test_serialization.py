@@ -27,8 +27,8 @@ from autoprog.space import (
     StageName,
     Step,
     TableShape,
-    algorithms_of,
     build_pipeline,
+    list_algorithms,
     registry,
 )
 from tests.cohorts import cleveland_cohort, mixed_cohort
@@ -42,7 +42,7 @@ SIZES = {"trees": 5, "inducing": 10, "iterations": 1}
 
 def _built_in(stage: StageName) -> list[Algorithm]:
     return [
-        a for a in algorithms_of(stage) if a.build.__module__.startswith("autoprog.") and "classification" in a.modes
+        a for a in list_algorithms(stage) if a.build.__module__.startswith("autoprog.") and "classification" in a.modes
     ]
 
 

@@ -11,8 +11,8 @@ from autoprog.optimizer.candidates import Pool, draw_pools
 from autoprog.optimizer.covariance import KernelParameters
 from autoprog.optimizer.encoding import Encoding, Points
 from autoprog.optimizer.main_effects import term_names
+from autoprog.optimizer.prior_mean import PriorMean
 from autoprog.optimizer.surrogate import Surrogate
-from autoprog.optimizer.trend import Trend
 from autoprog.space import STAGES, Configuration
 from tests.optimizer.toys import SHAPE, draw, toy_space
 
@@ -50,7 +50,7 @@ class Problem:
             ),
         )
         names = term_names(self.encoding) if has_trend else ()
-        self.trend = Trend(
+        self.trend = PriorMean(
             self.encoding,
             dict(zip(names, rng.normal(0, 0.4, len(names)).tolist(), strict=True)),
             self.encoding.encode(self.observed),
@@ -116,7 +116,7 @@ def test_the_maximum_equals_brute_force_over_300_kinds(problem: Problem) -> None
     assert exhaustive[configuration] == pytest.approx(value, abs=1e-10)
     best_of_kind: dict[tuple[int, ...], float] = {}
     for candidate, acquisition in exhaustive.items():
-        kind = problem.encoding.algorithms_of(candidate)
+        kind = problem.encoding.list_algorithms(candidate)
         best_of_kind[kind] = max(acquisition, best_of_kind.get(kind, -np.inf))
     np.testing.assert_allclose(
         problem.bounds.values, [best_of_kind[tuple(k)] for k in problem.table.tolist()], atol=1e-10
@@ -135,7 +135,7 @@ def greedy(problem: Problem, size: int, seen: set[Configuration]) -> list[float]
     """The batch by its definition, from all acquisitions: the best one of each subspace of predictors."""
     best: dict[int, float] = {}
     for configuration, value in problem.brute_force().items():
-        subspace = int(problem.labels[problem.encoding.algorithms_of(configuration)[2]])
+        subspace = int(problem.labels[problem.encoding.list_algorithms(configuration)[2]])
         if configuration not in seen:
             best[subspace] = max(value, best.get(subspace, -np.inf))
     return sorted(best.values(), reverse=True)[:size]
@@ -149,7 +149,7 @@ def test_the_batch_equals_brute_force(problem: Problem, size: int) -> None:
     np.testing.assert_allclose([exhaustive[c] for c in batch], greedy(problem, size, seen), atol=1e-10)
     assert not seen & set(batch)
 
-    predictors = [problem.encoding.algorithms_of(c)[2] for c in batch]
+    predictors = [problem.encoding.list_algorithms(c)[2] for c in batch]
     assert len({int(problem.labels[p]) for p in predictors}) == len(predictors)
     holding = len({int(z) for z in problem.labels[np.unique(problem.table[:, 2])]})
     assert len(batch) == min(size, holding)
@@ -206,11 +206,11 @@ def test_a_full_batch_goes_on_where_subspaces_give_no_more(problem: Problem) -> 
     assert full[: len(short)] == short
     assert len(set(full)) == len(full) == 12
     exhaustive = problem.brute_force()
-    predictors = [problem.encoding.algorithms_of(c)[2] for c in full]
+    predictors = [problem.encoding.list_algorithms(c)[2] for c in full]
     assert sorted(predictors[:5]) == sorted(set(problem.table[:, 2].tolist()))
     best_of = {}
     for configuration, value in exhaustive.items():
-        p = problem.encoding.algorithms_of(configuration)[2]
+        p = problem.encoding.list_algorithms(configuration)[2]
         best_of[p] = max(value, best_of.get(p, -np.inf))
     np.testing.assert_allclose([exhaustive[c] for c in full[:5]], [best_of[p] for p in predictors[:5]], atol=1e-10)
     left = sorted((v for c, v in exhaustive.items() if c not in full[:5]), reverse=True)

@@ -59,7 +59,7 @@ def test_without_it_the_nearest_valid_pipeline_comes_first(names_in_play, expect
     space = Space.subset(names_in_play)
     nearest = simple_configuration(space.valid_kinds(TableShape(200, 20, 80, has_missing=True)))
     assert names(nearest) == expected
-    assert nearest == space.default(space.kind_of(nearest))
+    assert nearest == space.default(space.find_kind(nearest))
 
 
 def test_the_design_uses_predictors_equally_often_and_starts_them_from_defaults() -> None:
@@ -73,7 +73,7 @@ def test_the_design_uses_predictors_equally_often_and_starts_them_from_defaults(
     n = len(space.stages[2])
     uses = Counter(c.prediction.algorithm for c in design)
     assert set(uses.values()) <= {28 // n, -(-28 // n)}
-    assert all(c == space.default(space.kind_of(c)) for c in design[:n])
+    assert all(c == space.default(space.find_kind(c)) for c in design[:n])
     for stage in STAGES:
         assert len({c.step(stage).algorithm for c in design}) == len(space.stages[STAGES.index(stage)])
 

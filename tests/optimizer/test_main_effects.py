@@ -26,7 +26,7 @@ def test_the_basis_is_which_algorithms_and_legendre_polynomials_of_their_hyperpa
     phi = basis(ENCODING, POINTS)
     for i, configuration in enumerate(CONFIGURATIONS[:50]):
         expected = dict.fromkeys(NAMES, 0.0)
-        for algorithm in ENCODING.space.kind_of(configuration):
+        for algorithm in ENCODING.space.find_kind(configuration):
             expected[algorithm.key] = 1.0
             values = dict(configuration.step(algorithm.stage).parameters)
             for h in algorithm.hyperparameters:

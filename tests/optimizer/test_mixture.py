@@ -3,17 +3,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.decomposition import draw_labels
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.mixture import Mixture
 from autoprog.optimizer.observations import observe
 from autoprog.optimizer.options import OptimizerOptions
+from autoprog.optimizer.surrogate_state import SurrogateState
 from tests.optimizer.toys import draw, history_of, toy_score, toy_space
 
 
 @pytest.fixture(scope="module")
-def belief() -> Belief:
+def belief() -> SurrogateState:
     encoding = Encoding(toy_space(((0, 1), (0, 2), (0, 1, 2, 2), (0, 0))))
     rng = np.random.default_rng(3)
     configurations = draw(encoding.space, 30, rng)
@@ -21,12 +21,12 @@ def belief() -> Belief:
     observations = observe(history_of(configurations, lambda i: score(configurations[i])))
     assert observations is not None
     options = OptimizerOptions.of("default", {"subspaces": 4, "family_strength": 0.0})
-    belief = Belief.learn(encoding, options, observations, {}, rng)
+    belief = SurrogateState.learn(encoding, options, observations, {}, rng)
     belief.sweep(6, 4)
     return belief
 
 
-def test_moments_are_those_of_the_mixture(belief: Belief) -> None:
+def test_moments_are_those_of_the_mixture(belief: SurrogateState) -> None:
     """Mean and variance of the equal mixture of normals, decompositions that were visited twice counted twice."""
     samples = [*belief.samples, belief.samples[0]]
     points = belief.encoding.encode(draw(belief.encoding.space, 12, np.random.default_rng(1)))
@@ -38,7 +38,7 @@ def test_moments_are_those_of_the_mixture(belief: Belief) -> None:
     np.testing.assert_allclose(sd**2, second - means.mean(axis=0) ** 2, atol=1e-9)
 
 
-def test_draws_from_the_prior_count_by_their_marginal_likelihood(belief: Belief) -> None:
+def test_draws_from_the_prior_count_by_their_marginal_likelihood(belief: SurrogateState) -> None:
     rng = np.random.default_rng(5)
     drawn = [draw_labels(belief.encoding.n_algorithms, 4, 1.0, rng) for _ in range(6)]
     points = belief.encoding.encode(draw(belief.encoding.space, 12, rng))
@@ -49,7 +49,7 @@ def test_draws_from_the_prior_count_by_their_marginal_likelihood(belief: Belief)
     assert 1.05 < w.sum() ** 2 / (w @ w) < 5.9  # neither one alone nor all alike
 
 
-def test_belief_leaves_the_mean_where_it_is_and_takes_the_doubt_away(belief: Belief) -> None:
+def test_belief_leaves_the_mean_where_it_is_and_takes_the_doubt_away(belief: SurrogateState) -> None:
     points = belief.encoding.encode(draw(belief.encoding.space, 12, np.random.default_rng(1)))
     mixture = Mixture(belief, belief.samples[:1])
     before, doubt = mixture.marginal(points)
@@ -61,11 +61,11 @@ def test_belief_leaves_the_mean_where_it_is_and_takes_the_doubt_away(belief: Bel
     assert (left <= doubt + 1e-9).all()
 
 
-def test_a_trend_is_the_prior_mean(belief: Belief) -> None:
+def test_a_trend_is_the_prior_mean(belief: SurrogateState) -> None:
     """Against Gaussian process regression with a mean function, written out; believing keeps to it."""
     options = OptimizerOptions.of("default", {"subspaces": 4, "family_strength": 0.0})
     offsets = {"prediction/prediction1": 0.7, "features/features0": -0.4}
-    other = Belief.learn(belief.encoding, options, belief.observations, {}, np.random.default_rng(0), offsets)
+    other = SurrogateState.learn(belief.encoding, options, belief.observations, {}, np.random.default_rng(0), offsets)
     other.sweep(1, 1)
     points = other.encoding.encode(draw(other.encoding.space, 12, np.random.default_rng(1)))
     surrogate, y = other.surrogate(other.samples[0]), other.observations.y
@@ -79,9 +79,9 @@ def test_a_trend_is_the_prior_mean(belief: Belief) -> None:
     np.testing.assert_allclose(mixture.marginal(points)[0], expected, atol=1e-7)
 
 
-def test_a_belief_goes_on_where_its_state_was_written(belief: Belief) -> None:
+def test_a_belief_goes_on_where_its_state_was_written(belief: SurrogateState) -> None:
     options = OptimizerOptions.of("default", {"subspaces": 4, "family_strength": 0.0})
     rng = np.random.default_rng(0)
-    again = Belief.learn(belief.encoding, options, belief.observations, belief.state, rng)
+    again = SurrogateState.learn(belief.encoding, options, belief.observations, belief.state, rng)
     np.testing.assert_array_equal(again.chain.labels, belief.chain.labels)
     np.testing.assert_array_equal(again.samples, belief.samples)

@@ -22,7 +22,7 @@ def test_candidates_are_of_valid_kinds_and_within_their_ranges(neighbourhood: Ne
     rng = np.random.default_rng(0)
     drawn = neighbourhood.draw(400, rng)
     for configuration in drawn + neighbourhood.around(drawn[:40], 10, rng):
-        kind = SPACE.kind_of(configuration)
+        kind = SPACE.find_kind(configuration)
         assert kind in set(KINDS)
         for stage, algorithm in zip(STAGES, kind, strict=True):
             parameters = dict(configuration.step(stage).parameters)
@@ -56,7 +56,7 @@ def test_where_nothing_is_missing_changes_reach_every_predictor_and_feature_step
     kinds = SPACE.valid_kinds(shape)
     anchor = SPACE.default(next(k for k in kinds if k[2].name == predictor and k[1].name == "none"))
     around = Neighbourhood(SPACE, kinds).around([anchor], 4_000, np.random.default_rng(0))
-    assert {SPACE.kind_of(c) for c in around} <= set(kinds)
+    assert {SPACE.find_kind(c) for c in around} <= set(kinds)
     assert {c.prediction.algorithm for c in around} == {kind[2].name for kind in kinds}
     assert {c.features.algorithm for c in around} == {kind[1].name for kind in kinds}
 

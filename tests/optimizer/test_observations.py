@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from autoprog.evaluation import METRICS, EvaluatedPath, Evaluation, History, Setting, Status
-from autoprog.optimizer.observations import MOST_OBSERVATIONS, observe, with_paths
+from autoprog.optimizer.observations import MAX_OBSERVATIONS, observe, with_paths
 from autoprog.optimizer.start import Start
 from autoprog.space import Configuration, Space, Step
 from tests.optimizer.toys import draw, history_of, toy_space
@@ -100,11 +100,11 @@ def test_a_long_history_keeps_its_best_and_its_latest() -> None:
     observations = observe(history(scores.tolist()))
     assert observations is not None
     kept = [e.number for e in observations.evaluations]
-    assert len(kept) == MOST_OBSERVATIONS
+    assert len(kept) == MAX_OBSERVATIONS
     assert kept == sorted(kept)
-    best = np.argsort(-scores)[: MOST_OBSERVATIONS // 2]
+    best = np.argsort(-scores)[: MAX_OBSERVATIONS // 2]
     assert set(best.tolist()) <= set(kept)
-    latest_of_others = sorted(set(range(400)) - set(best.tolist()))[-MOST_OBSERVATIONS // 2 :]
+    latest_of_others = sorted(set(range(400)) - set(best.tolist()))[-MAX_OBSERVATIONS // 2 :]
     assert set(latest_of_others) <= set(kept)
 
 

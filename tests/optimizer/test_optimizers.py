@@ -60,7 +60,7 @@ def test_no_configuration_is_proposed_twice_and_failed_ones_never_again(proposal
 
 def test_batches_are_valid_and_full(proposals: list[Proposal]) -> None:
     kinds = set(Space.full().valid_kinds(MISSING))
-    assert all(Space.full().kind_of(c) in kinds for p in proposals for c in p.configurations)
+    assert all(Space.full().find_kind(c) in kinds for p in proposals for c in p.configurations)
     assert all(len(p.configurations) == 4 for p in proposals)
 
 
@@ -262,7 +262,7 @@ def test_a_first_design_goes_on_to_dear_pipelines_where_there_are_no_others(fail
         state = proposal.state
         if len(seen) >= len(kinds):
             break
-    assert {space.kind_of(c) for c in seen} == set(kinds)
+    assert {space.find_kind(c) for c in seen} == set(kinds)
 
 
 @pytest.mark.parametrize("decompositions", ["random", "weighted"])

@@ -7,11 +7,11 @@ import pytest
 
 from autoprog.evaluation import History
 from autoprog.optimizer import OptimizerOptions, Stop, make_optimizer
-from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.mixture import Mixture
 from autoprog.optimizer.observations import observe
 from autoprog.optimizer.stopping import expected_regret
+from autoprog.optimizer.surrogate_state import SurrogateState
 from autoprog.space import Space
 from tests.optimizer.toys import SHAPE, draw, history_of, toy_score, toy_space
 
@@ -68,7 +68,7 @@ def test_draws_have_the_moments_of_the_mixture() -> None:
     encoding, rng = Encoding(SPACE), np.random.default_rng(3)
     observations = observe(history_in(SPACE, 20, 0.02))
     assert observations is not None
-    belief = Belief.learn(encoding, OPTIONS, observations, {}, rng, {"prediction/prediction1": 0.7})
+    belief = SurrogateState.learn(encoding, OPTIONS, observations, {}, rng, {"prediction/prediction1": 0.7})
     belief.sweep(6, 4)
     mixture = Mixture(belief, belief.samples)
     points = encoding.encode(draw(SPACE, 12, rng))

@@ -73,5 +73,5 @@ class Bench:
     def evaluations(self, search_id: str) -> list[tuple[Any, ...]]:
         """What must not depend on time or interruptions."""
         with self.database.session() as session:
-            rows = EvaluationRepository(session).all_of(self.owner, search_id)
+            rows = EvaluationRepository(session).list_all(self.owner, search_id)
             return [(e.number, e.batch, e.configuration, e.status, e.score, e.fold_scores) for e in rows]

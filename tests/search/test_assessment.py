@@ -11,7 +11,7 @@ from scipy.special import expit, logit
 
 from api.searches.schemas import EnsembleDocument
 from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, EnsembleName, WeighedPipeline
-from autoprog.evaluation import METRICS, Evaluation, History, Status, metric_of, net_benefit
+from autoprog.evaluation import METRICS, Evaluation, History, Status, make_metric, net_benefit
 from autoprog.optimizer import Decomposition, Posterior
 from autoprog.optimizer.observations import observe
 from autoprog.search.assessment import Choice, calibration_warnings, correction_warnings, ensemble_document
@@ -20,11 +20,11 @@ from autoprog.validation import (
     Estimate,
     Patients,
     brier_skill,
-    calibration_of,
+    compute_calibration,
+    compute_performance,
     cross_fitted,
     delivered_slope,
     estimate_score,
-    performance_of,
     shrunk_recalibration,
 )
 
@@ -41,7 +41,7 @@ def outcomes_and_risks() -> tuple[np.ndarray, np.ndarray]:
 
 def history_of(y: np.ndarray, *risks: np.ndarray | None, metric: str = "auc_roc") -> History:
     """One evaluation a set of risks, which failed where there is none; scored on all patients at once."""
-    chosen = metric_of(metric, RANGE)
+    chosen = make_metric(metric, RANGE)
     evaluations = [
         Evaluation(i, 0, SIMPLE, Status.CRASHED)
         if p is None
@@ -81,7 +81,7 @@ def document_of(ensemble: Ensemble, y: np.ndarray, history: History, seed: int =
 
 def measured(y: np.ndarray, p: np.ndarray, seed: int = 3) -> dict[str, Any]:
     """What is said of the probabilities that cross-fitting makes of risks, and of the ranking of the risks."""
-    performance = performance_of(y, cross_fitted(y, p, np.random.default_rng(seed)), RANGE, ranked=p)
+    performance = compute_performance(y, cross_fitted(y, p, np.random.default_rng(seed)), RANGE, ranked=p)
     slope = delivered_slope(y, p, shrunk_recalibration(y, p))
     assert slope is not None
     intervals = {**performance.intervals, "slope": Estimate(slope.estimate, slope.lower, slope.upper)}
@@ -97,7 +97,7 @@ def test_ensemble_and_baseline_are_measured_alike() -> None:
     assert document["performance"] == measured(y, averaged)
     assert document["baseline"]["performance"] == measured(y, (p**2).astype(np.float32))
     assert document["calibration"]["slope"]["estimate"] == document["performance"]["slope"]
-    assert document["calibration"]["raw"] == calibration_of(y, averaged).to_json()
+    assert document["calibration"]["raw"] == compute_calibration(y, averaged).to_json()
     gain = document["gain_over_baseline"]
     for name in ("auc_roc", "brier", "net_benefit"):
         ours, its = (part["performance"][name] for part in (document, document["baseline"]))

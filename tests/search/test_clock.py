@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autoprog.evaluation import METRICS, Evaluation, FollowUp, History, Status, event_metric_of
+from autoprog.evaluation import METRICS, Evaluation, History, ScoringContext, Status, make_event_metric
 from autoprog.search.clock import Clock, refit_s
 from autoprog.space import Configuration, Step
 from autoprog.survival import StepFunction
@@ -64,12 +64,12 @@ def test_exploring_lasts_as_long_as_the_finalists_leave_it() -> None:
 
 
 def test_the_correction_of_event_times_grows_with_pipelines_and_patients() -> None:
-    follow_up = FollowUp((1.0, 2.0), (2.0,), 1, StepFunction(np.zeros(0), np.zeros(0), 1.0))
+    follow_up = ScoringContext((1.0, 2.0), (2.0,), 1, StepFunction(np.zeros(0), np.zeros(0), 1.0))
     evaluations = tuple(replace(e, n_patients=2000) for e in history(*[0.01] * 20))
     expected = {"uno_c": 5e-6, "integrated_brier": 1.5e-5}
     for metric, each in expected.items():
         clock = Clock(6000.0, 0.0, slots=2, n_patients=2000)
-        clock.expect(History(event_metric_of(metric, follow_up), evaluations))
+        clock.expect(History(make_event_metric(metric, follow_up), evaluations))
         assert clock._correction_s == pytest.approx(each * 200 * 2000)
 
 

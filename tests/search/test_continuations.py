@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from autoprog.search import plans
-from autoprog.search.clock import MORE_REFITS, MOST_REFITS, Clock
+from autoprog.search.clock import MAX_REFITS, MORE_REFITS, Clock
 from autoprog.search.ports import CallStatus
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
@@ -93,7 +93,7 @@ def test_without_evaluations_the_time_is_for_the_intervals(bench: ContinuedBench
         ensemble = bench.search(one).ensemble
         assert ensemble is not None
         refits.append(ensemble["instability"]["n_refits"])
-    assert refits == [MOST_REFITS, MORE_REFITS]
+    assert refits == [MAX_REFITS, MORE_REFITS]
 
 
 def test_a_large_cohort_is_explored_further(bench: ContinuedBench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ import pytest
 from scipy.special import expit
 
 from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, EnsembleName, average
-from autoprog.evaluation import Evaluation, FollowUp, History, Metric, Status, event_metric_of, metric_of
+from autoprog.evaluation import Evaluation, History, Metric, ScoringContext, Status, make_event_metric, make_metric
 from autoprog.search.assessment import Choice, chosen_document
 from autoprog.space import event_times
 from autoprog.survival import censoring_survival
@@ -38,12 +38,12 @@ def patients_of(kind: str, n: int, rng: np.random.Generator) -> tuple[Any, Metri
     f = rng.normal(-0.7, 1.0, n)
     told = SLOPES[:, None] * f + NOISE[:, None] * rng.standard_normal((PIPELINES, n))
     if kind == "binary":
-        return Patients((rng.random(n) < expit(f)).astype(np.int8)), metric_of("auc_roc"), expit(told)
+        return Patients((rng.random(n) < expit(f)).astype(np.int8)), make_metric("auc_roc"), expit(told)
     time, end = rng.exponential(np.exp(-f)), rng.uniform(0.3, 3.0, n)
     y = event_times((time <= end).astype(np.int64), np.minimum(time, end))
-    follow_up = FollowUp(TIMES, TIMES[1:], 1, censoring_survival(y["time"], y["event"]))
+    follow_up = ScoringContext(TIMES, TIMES[1:], 1, censoring_survival(y["time"], y["event"]))
     p = -np.expm1(-np.exp(told)[:, :, None] * np.array(TIMES))
-    return FollowedPatients(y, follow_up), event_metric_of("uno_c", follow_up), p
+    return FollowedPatients(y, follow_up), make_event_metric("uno_c", follow_up), p
 
 
 def delivered_of(chosen: Ensemble, lost: frozenset[int]) -> tuple[Ensemble, frozenset[int]]:
@@ -54,7 +54,7 @@ def delivered_of(chosen: Ensemble, lost: frozenset[int]) -> tuple[Ensemble, froz
     return Ensemble((replace(chosen.members[0], weight=1.0, number=0),), chosen.scale), gone
 
 
-def error_of(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int) -> tuple[float, float]:
+def load_error(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int) -> tuple[float, float]:
     """Corrected and uncorrected score less the true one, in one cohort."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     patients, metric, p = patients_of(kind, N, rng)
@@ -82,7 +82,7 @@ def error_of(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int) -> 
 
 def biases(kind: str, rule: EnsembleName, lost: frozenset[int], cohorts: int) -> tuple[float, float, float]:
     """Mean errors of the corrected and of the uncorrected score, and the former's standard error."""
-    errors = np.array([error_of(kind, rule, lost, seed) for seed in range(cohorts)])
+    errors = np.array([load_error(kind, rule, lost, seed) for seed in range(cohorts)])
     corrected, uncorrected = errors.mean(axis=0)
     return float(corrected), float(uncorrected), float(errors[:, 0].std(ddof=1) / cohorts**0.5)
 

@@ -14,7 +14,7 @@ import pytest
 from api.searches.schemas import EnsembleDocument
 from autoprog.cohort import Cohort
 from autoprog.model import PrognosticModel
-from autoprog.search.clock import MOST_REFITS
+from autoprog.search.clock import MAX_REFITS
 from autoprog.search.planning import plan_search
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
@@ -114,7 +114,7 @@ def test_competing_causes_share_what_can_happen(bench_of: Benches) -> None:
         assert told["n_events"] == ((cohort.y == 2) & (np.array(cohort.time) <= horizon["horizon"])).sum()
         assert told["performance"]["expected_observed"]["estimate"] == pytest.approx(1, abs=0.2)
         assert set(told["performance"]["intervals"]) >= {"auc", "brier", "ici"}
-        assert horizon["instability"]["n_refits"] == MOST_REFITS
+        assert horizon["instability"]["n_refits"] == MAX_REFITS
         assert 0 < horizon["instability"]["mape"] < horizon["instability"]["mape_90"] < 0.5
         shown = EnsembleDocument.model_validate(search.ensemble).model_dump(mode="json")["horizons"]
         assert horizon["instability"] in [each["instability"] for each in shown]

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from api.searches.schemas import EnsembleDocument
-from autoprog.search.clock import MOST_REFITS
-from autoprog.search.explored import plan_of
+from autoprog.search.clock import MAX_REFITS
+from autoprog.search.explored import build_plan
 from autoprog.search.intervals import affordable_refits, complete_refits
 from autoprog.search.work import refit_on_resample
 from autoprog.space import Configuration, Step
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
-from autoprog.validation import LEAST_REFITS
+from autoprog.validation import MIN_REFITS
 from tests.cohorts import cleveland_cohort
 from tests.search.bench import Bench
 from tests.search.inline import InlineDispatcher
@@ -42,21 +42,21 @@ def bench(database: Database, tmp_path: Path) -> Bench:
 
 def test_as_many_refits_as_there_is_time_for() -> None:
     w, seconds = np.array([0.6, 0.4]), np.array([1.0, 2.0])  # 3 s a refit of both
-    assert affordable_refits(w, seconds, 1000.0, MOST_REFITS)[1] == MOST_REFITS
-    kept, number = affordable_refits(w, seconds, 28.5, MOST_REFITS)
+    assert affordable_refits(w, seconds, 1000.0, MAX_REFITS)[1] == MAX_REFITS
+    kept, number = affordable_refits(w, seconds, 28.5, MAX_REFITS)
     assert (kept.tolist(), number) == ([0.6, 0.4], 9)
 
 
 def test_the_dearest_member_gives_way_when_there_is_too_little() -> None:
     w, seconds = np.array([0.3, 0.7]), np.array([50.0, 1.0])
-    kept, number = affordable_refits(w, seconds, 8.5, MOST_REFITS)
+    kept, number = affordable_refits(w, seconds, 8.5, MAX_REFITS)
     assert (kept.tolist(), number) == ([0.0, 0.7], 8)
     # Not where it holds most of the weight: what is left would be another model.
-    kept, number = affordable_refits(np.array([0.9, 0.1]), seconds, 12.5, MOST_REFITS)
+    kept, number = affordable_refits(np.array([0.9, 0.1]), seconds, 12.5, MAX_REFITS)
     assert number == 0
-    assert affordable_refits(np.array([1.0]), np.array([1.0]), LEAST_REFITS - 0.5, MOST_REFITS)[1] == 0
+    assert affordable_refits(np.array([1.0]), np.array([1.0]), MIN_REFITS - 0.5, MAX_REFITS)[1] == 0
     # Dear is what brings little weight for its seconds.
-    kept, _ = affordable_refits(np.array([0.8, 0.2]), np.array([2.0, 1.5]), 12.5, MOST_REFITS)
+    kept, _ = affordable_refits(np.array([0.8, 0.2]), np.array([2.0, 1.5]), 12.5, MAX_REFITS)
     assert kept.tolist() == [0.8, 0.0]
 
 
@@ -84,11 +84,11 @@ def test_a_member_that_most_samples_lack_is_left_out() -> None:
 
 def test_the_last_sample_counts_by_the_members_that_the_time_sufficed_for() -> None:
     w = np.array([0.5, 0.3, 0.2])
-    risks = {(b, k): np.full(3, k) for b in range(LEAST_REFITS) for k in range(3)}
-    del risks[LEAST_REFITS - 1, 2]
+    risks = {(b, k): np.full(3, k) for b in range(MIN_REFITS) for k in range(3)}
+    del risks[MIN_REFITS - 1, 2]
     found = complete_refits(w, risks)
     assert found.kept.tolist() == [0.5, 0.3, 0.0]
-    assert len(found.risks) == LEAST_REFITS
+    assert len(found.risks) == MIN_REFITS
 
 
 def test_a_search_tells_intervals_and_how_they_were_estimated(bench: Bench) -> None:
@@ -101,9 +101,9 @@ def test_a_search_tells_intervals_and_how_they_were_estimated(bench: Bench) -> N
     assert intervals is not None
     assert ((intervals[:, 0] < risks) & (risks < intervals[:, 1])).all()
     assert search.ensemble["interval"] == {"level": 0.9, "method": model.interval_method}
-    assert f"spread of {MOST_REFITS} refits of the ensemble to bootstrap samples of patients" in model.interval_method
+    assert f"spread of {MAX_REFITS} refits of the ensemble to bootstrap samples of patients" in model.interval_method
     instability = search.ensemble["instability"]
-    assert instability["n_refits"] == MOST_REFITS
+    assert instability["n_refits"] == MAX_REFITS
     assert 0 < instability["mape"] < instability["mape_90"] < 0.5
     shown = EnsembleDocument.model_validate(search.ensemble).model_dump(mode="json")
     for name in ("instability", "interval", "calibration_curve", "risk_distribution"):
@@ -127,7 +127,7 @@ def test_what_is_estimated_does_not_depend_on_the_order_of_arrival(bench: Bench)
 
 def test_too_few_refits_give_no_interval_and_the_reason(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(ref: Any, configuration: Any, plan: Any, number: int, rows: np.ndarray) -> np.ndarray:
-        if number >= LEAST_REFITS - 1:
+        if number >= MIN_REFITS - 1:
             raise ValueError("as the test says")
         return refit_on_resample(ref, configuration, plan, number, rows)
 
@@ -139,10 +139,7 @@ def test_too_few_refits_give_no_interval_and_the_reason(bench: Bench, monkeypatc
     assert search.ensemble is not None
     assert search.ensemble["instability"] is None
     method = search.ensemble["interval"]["method"]
-    assert (
-        method
-        == f"none was estimated, as {LEAST_REFITS - 1} of {MOST_REFITS} refits ended and {LEAST_REFITS} are needed"
-    )
+    assert method == f"none was estimated, as {MIN_REFITS - 1} of {MAX_REFITS} refits ended and {MIN_REFITS} are needed"
     model = bench.model(search)
     assert model.risks_with_intervals(cleveland_cohort().X)[1] is None
     assert model.interval_document["method"] == method
@@ -155,12 +152,12 @@ def test_a_refit_is_asked_about_those_whom_it_has_not_seen(bench: Bench) -> None
     assert claim.search_id == search_id
     state = bench.store.load(claim)
     rows = np.arange(0, 303, 2)
-    risks = refit_on_resample(state.cohort, SIMPLE, plan_of(state, cleveland_cohort()), 3, rows)
+    risks = refit_on_resample(state.cohort, SIMPLE, build_plan(state, cleveland_cohort()), 3, rows)
     share = np.isnan(risks).mean()
     assert 0.5 < share < 0.76  # 1 - 1/e; five standard errors of 152 draws
     seen = risks[~np.isnan(risks)]
     assert ((seen > 0) & (seen < 1)).all()
-    again = refit_on_resample(state.cohort, SIMPLE, plan_of(state, cleveland_cohort()), 3, rows)
-    other = refit_on_resample(state.cohort, SIMPLE, plan_of(state, cleveland_cohort()), 4, rows)
+    again = refit_on_resample(state.cohort, SIMPLE, build_plan(state, cleveland_cohort()), 3, rows)
+    other = refit_on_resample(state.cohort, SIMPLE, build_plan(state, cleveland_cohort()), 4, rows)
     np.testing.assert_array_equal(risks, again)
     assert not np.array_equal(np.isnan(risks), np.isnan(other))

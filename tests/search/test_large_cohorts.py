@@ -12,7 +12,7 @@ from autoprog.search import explored, plans
 from autoprog.search.clock import Clock
 from autoprog.search.ports import CohortRef, SearchState
 from autoprog.search.settings import SearchSettings
-from autoprog.space import Space, TableShape, algorithms_of
+from autoprog.space import Space, TableShape, list_algorithms
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from tests.cohorts import cleveland_cohort
@@ -94,15 +94,15 @@ def test_what_all_patients_would_not_bear_is_not_explored(monkeypatch: pytest.Mo
     monkeypatch.setattr(explored, "make_optimizer", lambda space, shape, *_: (space, shape))
     settings = SearchSettings(folds=3, repeats=1, space={"imputation": ["median", "miss_forest"]})
     state = SearchState("one", CohortRef("", ""), settings)
-    imputers = algorithms_of("imputation")
+    imputers = list_algorithms("imputation")
 
     def names_with(max_cells: int) -> list[str]:
         bounded = tuple(replace(a, max_cells=max_cells) if a.name == "miss_forest" else a for a in imputers)
         patch = {"imputation": bounded}
         monkeypatch.setattr(
-            "autoprog.space.space.algorithms_of", lambda s, n_causes=1: patch.get(s) or algorithms_of(s, n_causes)
+            "autoprog.space.space.list_algorithms", lambda s, n_causes=1: patch.get(s) or list_algorithms(s, n_causes)
         )
-        space, shape = cast("tuple[Space, TableShape]", explored.optimizer_of(state, cleveland_cohort()))
+        space, shape = cast("tuple[Space, TableShape]", explored.build_optimizer(state, cleveland_cohort()))
         assert shape.n_patients == 100
         return [a.name for a in space.stages[0]]
 

@@ -60,7 +60,7 @@ def test_a_runner_that_is_asked_to_end_gives_up_learning(
 ) -> None:
     bench = FastBench(database, Files(str(tmp_path / "files")), cleveland_cohort())
     search_id, runner = bench.queue(), bench.runner(InlineDispatcher())
-    learn = runner_module.statistics_of
+    learn = runner_module.collect_statistics
 
     def stopped(*arguments: Any) -> CohortStatistics | None:
         runner.stop()

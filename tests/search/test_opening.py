@@ -32,7 +32,7 @@ def test_every_configuration_lies_in_the_space() -> None:
     for n in (60, 1_000, 5_000):
         shape = shape_for(n)
         for configuration in opening_for(Space.full().valid_kinds(shape), shape, n):
-            for algorithm, step in zip(Space.full().kind_of(configuration), configuration.steps, strict=True):
+            for algorithm, step in zip(Space.full().find_kind(configuration), configuration.steps, strict=True):
                 axes = {h.name: h for h in algorithm.hyperparameters}
                 assert dict(step.parameters).keys() == axes.keys()
                 for name, value in step.parameters:

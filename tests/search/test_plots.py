@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from autoprog.search.plots import BARS, SIDE, draw_calibration, draw_instability
-from autoprog.validation import calibration_curve, frequency_curves, instability_of, risk_distribution
+from autoprog.validation import calibration_curve, compute_instability, frequency_curves, risk_distribution
 
 
 def _points(line: str) -> np.ndarray:
@@ -43,7 +43,7 @@ def test_the_curve_its_band_and_the_bars_are_to_scale() -> None:
 
 def test_refits_are_to_scale() -> None:
     y, p = simulated()
-    instability = instability_of(p, [p, np.sqrt(p)], frequency_curves(y), np.random.default_rng(0))
+    instability = compute_instability(p, [p, np.sqrt(p)], frequency_curves(y), np.random.default_rng(0))
     drawing = draw_instability(instability.to_json())
     shown = [*instability.points, instability.risks, *instability.curves]
     end = max(number for part in shown for number in part)
@@ -56,5 +56,5 @@ def test_refits_are_to_scale() -> None:
 
 def test_without_any_curve_the_points_are_drawn_alone() -> None:
     y, p = simulated()
-    document = {**instability_of(p, [p], frequency_curves(y), np.random.default_rng(0)).to_json(), "curves": []}
+    document = {**compute_instability(p, [p], frequency_curves(y), np.random.default_rng(0)).to_json(), "curves": []}
     assert draw_instability(document).curves == ()

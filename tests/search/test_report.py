@@ -12,10 +12,10 @@ from autoprog.search.report import render_report
 from autoprog.validation import (
     MEASURES,
     calibration_curve,
+    compute_instability,
+    compute_performance,
     decision_curve,
     frequency_curves,
-    instability_of,
-    performance_of,
     risk_distribution,
 )
 
@@ -29,10 +29,10 @@ SCORE = {"estimate": 0.8, "lower": 0.7, "upper": 0.9, "level": 0.95, "method": "
 INTERVAL = {"estimate": 0.97, "lower": 0.7, "upper": 1.2}
 Y = np.repeat([0, 1, 0, 1], [60, 20, 20, 60])
 RISKS = np.concatenate([np.linspace(0.1, 0.6, 80), np.linspace(0.4, 0.9, 80)])
-PERFORMANCE = performance_of(Y, RISKS, (0.1, 0.3)).to_json()
+PERFORMANCE = compute_performance(Y, RISKS, (0.1, 0.3)).to_json()
 NET_BENEFIT = decision_curve(Y, RISKS, RISKS**2, (0.1, 0.3)).to_json()
 CURVE = calibration_curve(Y, RISKS)
-INSTABILITY = instability_of(RISKS, [RISKS, RISKS**2], frequency_curves(Y), np.random.default_rng(0)).to_json()
+INSTABILITY = compute_instability(RISKS, [RISKS, RISKS**2], frequency_curves(Y), np.random.default_rng(0)).to_json()
 RULE = {
     "conditions": [{"feature": "age", "operator": ">=", "value": 58.0}],
     "horizon": None,

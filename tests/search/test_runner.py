@@ -321,7 +321,7 @@ def test_an_opening_is_evaluated_along_its_paths_and_told_from_table_1(bench: Be
     assert search.ensemble is not None
     assert search.ensemble["rule"] == "blend"
     with bench.database.session() as session:
-        rows = EvaluationRepository(session).all_of(bench.owner, search_id)
+        rows = EvaluationRepository(session).list_all(bench.owner, search_id)
         evaluations = [evaluation_from_row(row) for row in rows]
     assert evaluations[0].path is None
     along = [e for e in evaluations if e.path is not None]

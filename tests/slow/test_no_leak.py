@@ -57,7 +57,7 @@ def aucs_of_nothing(number: int, folder: Path) -> tuple[float, float, float, flo
     assert search.status == "succeeded", search.error
     assert search.ensemble is not None
     with database.session(read_only=True) as session:
-        rows = EvaluationRepository(session).all_of(bench.owner, search_id)
+        rows = EvaluationRepository(session).list_all(bench.owner, search_id)
         best = max((e for e in rows if e.status == "succeeded"), key=lambda e: e.score or 0.0)
         sha256 = ModelRepository(session).get(bench.owner, str(search.model_id)).sha256
     database.close()

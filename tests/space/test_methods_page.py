@@ -12,7 +12,15 @@ from pathlib import Path
 import pytest
 from sklearn.base import BaseEstimator
 
-from autoprog.space import Algorithm, Space, TableShape, calibration, guards_of, hyperparameter_text, inputs_of
+from autoprog.space import (
+    Algorithm,
+    Space,
+    TableShape,
+    calibration,
+    describe_guards,
+    describe_inputs,
+    hyperparameter_text,
+)
 from autoprog.space.calibration import CALIBRATION
 from autoprog.space.features import FEATURES
 from autoprog.space.imputation import IMPUTATION
@@ -54,7 +62,7 @@ def written(page: str) -> str:
 
 def row_of(algorithm: Algorithm, method: str) -> tuple[str, ...]:
     axes = "; ".join(f"`{axis.name}` {hyperparameter_text(axis)}" for axis in algorithm.hyperparameters)
-    takes, bounds = ", ".join(inputs_of(algorithm)), "; ".join(guards_of(algorithm))
+    takes, bounds = ", ".join(describe_inputs(algorithm)), "; ".join(describe_guards(algorithm))
     return f"`{algorithm.name}`", method, axes, takes, bounds, algorithm.reference
 
 

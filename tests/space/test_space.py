@@ -104,7 +104,7 @@ def test_configurations_survive_json_and_hash_alike(seed: int) -> None:
     assert again == configuration
     assert hash(again) == hash(configuration)
     assert again.key == configuration.key
-    assert space.kind_of(again) == space.kind_of(configuration)
+    assert space.find_kind(again) == space.find_kind(configuration)
 
 
 def test_a_built_in_algorithm_cannot_be_replaced() -> None:

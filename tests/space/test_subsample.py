@@ -13,7 +13,7 @@ from autoprog.cohort import Feature
 from autoprog.model import dump_estimator, load_estimator
 from autoprog.space import Algorithm, Configuration, StageName, Step, TableShape, build_pipeline, event_times
 from autoprog.space.prediction.survival import COX, CoxRegression
-from autoprog.space.registry import algorithms_of
+from autoprog.space.registry import list_algorithms
 from autoprog.space.subsample import SubsampledClassifier, SubsampledSurvival, SubsampledTransformer, stratified_rows
 
 
@@ -77,9 +77,9 @@ def test_a_pipeline_of_times_subsamples_where_the_table_says_so(monkeypatch: pyt
     few = replace(COX, max_patients=200)
 
     def entries(stage: StageName, n_causes: int = 1) -> tuple[Algorithm, ...]:
-        return tuple(few if a is COX else a for a in algorithms_of(stage, n_causes))
+        return tuple(few if a is COX else a for a in list_algorithms(stage, n_causes))
 
-    monkeypatch.setattr("autoprog.space.space.algorithms_of", entries)
+    monkeypatch.setattr("autoprog.space.space.list_algorithms", entries)
     configuration = Configuration(Step.of("none"), Step.of("none"), Step.of("cox"), Step.of("none"))
     shape = TableShape(
         600, 3, int(y["event"].sum()), has_missing=False, mode="survival", times=(0.5,), horizons=(0.5,), n_periods=600

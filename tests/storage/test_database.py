@@ -32,7 +32,7 @@ from autoprog.storage.tables import (
     StoredFileRow,
 )
 from tests.cohorts import mixed_cohort
-from tests.metalearning.repositories import statistics_of
+from tests.metalearning.repositories import collect_statistics
 from tests.storage.support import SHA256, add_cohort, add_owner, make_evaluation, queue_searches
 
 
@@ -284,7 +284,7 @@ def test_evaluations_lose_their_key_and_nothing_else(empty_database: Database) -
 
 def test_statistics_of_searches_before_the_warm_start_are_read(empty_database: Database) -> None:
     empty_database.migrate("0006")
-    document = statistics_of("c", meta_features(mixed_cohort()), [0.01, 0.02]).to_json()
+    document = collect_statistics("c", meta_features(mixed_cohort()), [0.01, 0.02]).to_json()
     del document["offsets"]
     gains = [{**gain, "offset": 0.1 * i} for i, gain in enumerate(document["algorithms"])]
     with empty_database.session() as session:

@@ -15,7 +15,7 @@ import pytest
 
 from tests.system.server import Server
 
-LEAST_CHILDREN = 3  # the fork server and a child a slot
+MIN_CHILDREN = 3  # the fork server and a child a slot
 HOSTILE = {"sleeps_forever": "timeout", "allocates_forever": "memory", "kills_itself": "crashed"}
 SETTINGS = {
     "seed": 5,
@@ -67,7 +67,7 @@ def test_no_child_outlives_a_killed_server(tmp_path: Path) -> None:
         search_id = server.post("/v1/searches", json=asked)["id"]
         while server.get(f"/v1/searches/{search_id}")["phase"] != "search":
             time.sleep(0.1)
-        while len(server.children()) < LEAST_CHILDREN:
+        while len(server.children()) < MIN_CHILDREN:
             time.sleep(0.1)
         time.sleep(4)  # both slots hang in C
         children = server.kill()

@@ -145,7 +145,7 @@ def test_both_ways_to_replay_have_the_same_law(monkeypatch: pytest.MonkeyPatch) 
         return np.array([r.mean[-1] for r in regrets if r is not None])
 
     side_by_side = ends(5)
-    monkeypatch.setattr("autoprog.test_selection.table_replay._MOST_PAIRS", 0)
+    monkeypatch.setattr("autoprog.test_selection.table_replay._MAX_PAIRS", 0)
     one_by_one = ends(6)
     error = np.sqrt(side_by_side.var(ddof=1) / 60 + one_by_one.var(ddof=1) / 60)
     assert abs(side_by_side.mean() - one_by_one.mean()) < 6 * error

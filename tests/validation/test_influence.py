@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from autoprog.evaluation import METRICS, metric_of
-from autoprog.validation import calibration_of, gains_of, performance_of
+from autoprog.evaluation import METRICS, make_metric
+from autoprog.validation import compute_calibration, compute_gains, compute_performance
 from autoprog.validation.influence import of_brier_skill, of_expected_observed, standard_error
 from autoprog.validation.performance import brier_skill, decision_curve
 from autoprog.validation.score import influence_on
@@ -33,7 +33,7 @@ def jackknifed(measure: Measure, y: np.ndarray, p: np.ndarray) -> np.ndarray:
     return np.asarray(found - found.mean())
 
 
-METRIC_OF = {**METRICS, "net_benefit": metric_of("net_benefit", RANGE)}
+METRIC_OF = {**METRICS, "net_benefit": make_metric("net_benefit", RANGE)}
 
 
 @pytest.mark.parametrize("decimals", [None, 1])
@@ -78,16 +78,16 @@ def test_intervals_by_group_hold_every_measure_of_all_hospitals() -> None:
     """Of 95 in 100 cohorts each; by patients, those of the intercept hold it in 70."""
     rng = np.random.default_rng(0)
     y, p, _ = clustered(rng, 20_000, 25)
-    of_all = performance_of(y, p, RANGE)
+    of_all = compute_performance(y, p, RANGE)
     names = ("auc_roc", "auc_prc", "brier", "log_loss", "net_benefit", "slope", "intercept", "expected_observed")
     held = dict.fromkeys(names, 0)
     by_patients, cohorts = 0, 150
     for _ in range(cohorts):
         y, p, groups = clustered(rng)
-        found = performance_of(y, p, RANGE, groups).intervals
+        found = compute_performance(y, p, RANGE, groups).intervals
         for name in names:
             held[name] += found[name].lower <= getattr(of_all, name) <= found[name].upper
-        alone = calibration_of(y, p).intercept
+        alone = compute_calibration(y, p).intercept
         by_patients += alone.lower <= of_all.intercept <= alone.upper
     assert min(held.values()) >= 0.9 * cohorts
     assert by_patients < 0.85 * cohorts
@@ -104,17 +104,17 @@ def test_the_interval_of_a_difference_is_that_of_the_difference() -> None:
     y, good, poor = patients(400_000)
     truth = {
         metric.name: metric.score(y, good) - metric.score(y, poor)
-        for metric in (METRICS["auc_roc"], METRICS["brier"], metric_of("net_benefit", RANGE))
+        for metric in (METRICS["auc_roc"], METRICS["brier"], make_metric("net_benefit", RANGE))
     }
     held, cohorts = dict.fromkeys(truth, 0), 200
     for _ in range(cohorts):
         y, good, poor = patients(500)
-        found = gains_of(y, (good, good), (poor, poor), RANGE)
+        found = compute_gains(y, (good, good), (poor, poor), RANGE)
         for name, gain in found.items():
             held[name] += gain.lower <= truth[name] <= gain.upper
     assert set(held) == {"auc_roc", "brier", "net_benefit"}
     assert min(held.values()) >= 0.9 * cohorts
-    whole = performance_of(y, good, RANGE).intervals["auc_roc"]
+    whole = compute_performance(y, good, RANGE).intervals["auc_roc"]
     assert found["auc_roc"].upper - found["auc_roc"].lower < 0.75 * (whole.upper - whole.lower)
 
 
@@ -144,6 +144,6 @@ def test_intervals_of_the_distance_from_the_curve_hold_it_calibrated_or_not() ->
         for _ in range(cohorts):
             x = rng.normal(-1, 1.2, 600)
             y = (rng.random(600) < expit(x)).astype(np.int8)
-            ici = performance_of(y, expit(distortion * x), RANGE).intervals["ici"]
+            ici = compute_performance(y, expit(distortion * x), RANGE).intervals["ici"]
             held += ici.lower <= known <= ici.upper
         assert held >= 0.84 * cohorts  # of 95, by the few patients that a curve has

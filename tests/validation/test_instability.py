@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit, logit
 
-from autoprog.validation import calibration_curve, frequency_curves, incidence_curves, instability_of
+from autoprog.validation import calibration_curve, compute_instability, frequency_curves, incidence_curves
 
 N = 400
 
@@ -21,7 +21,7 @@ def test_errors_are_means_over_the_refits_that_have_not_seen_a_patient() -> None
     y, q = patients()
     first, second = q + 0.01, q - 0.03
     first[: N // 2] = np.nan
-    found = instability_of(q, [first, second], frequency_curves(y), np.random.default_rng(0))
+    found = compute_instability(q, [first, second], frequency_curves(y), np.random.default_rng(0))
     by_hand = np.where(np.arange(N) < N // 2, 0.03, 0.02)
     assert found.n_refits == 2
     assert found.mape == pytest.approx(by_hand.mean())
@@ -32,7 +32,7 @@ def test_errors_are_means_over_the_refits_that_have_not_seen_a_patient() -> None
 
 def test_refits_like_the_model_lie_on_the_diagonal_and_share_its_curve() -> None:
     y, q = patients()
-    found = instability_of(q, [q, q], frequency_curves(y), np.random.default_rng(0))
+    found = compute_instability(q, [q, q], frequency_curves(y), np.random.default_rng(0))
     assert found.mape == 0
     curve = calibration_curve(y, q, np.array(found.risks))
     assert curve is not None
@@ -44,7 +44,7 @@ def test_a_refit_without_a_curve_has_none() -> None:
     y, q = patients()
     of_one_outcome = np.where(y == 1, q, np.nan)
     separated = np.where(y == 1, 0.9, 0.1) + 1e-3 * q
-    found = instability_of(
+    found = compute_instability(
         q, [of_one_outcome, separated, expit(0.5 * logit(q))], frequency_curves(y), np.random.default_rng(0)
     )
     assert len(found.curves) == 1
@@ -58,6 +58,6 @@ def test_event_times_have_the_curves_of_their_horizon() -> None:
     event = (time <= censored).astype(int)
     q = 1 - np.exp(-rate)
     late = np.where(time < 0.5, q, np.nan)  # nobody whom it left out was followed to the horizon
-    found = instability_of(q, [q, late], incidence_curves(np.minimum(time, censored), event, 1.0), rng)
+    found = compute_instability(q, [q, late], incidence_curves(np.minimum(time, censored), event, 1.0), rng)
     (curve,) = found.curves
     assert np.abs(np.array(curve) - found.risks).mean() < 0.06  # the risks are true

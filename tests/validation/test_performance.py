@@ -13,9 +13,9 @@ from autoprog.evaluation import METRICS, net_benefit
 from autoprog.validation import (
     MEASURES,
     brier_skill,
-    calibration_of,
+    compute_calibration,
+    compute_performance,
     decision_curve,
-    performance_of,
     smooth_calibration,
 )
 
@@ -30,10 +30,10 @@ def simulated(n: int = 1000, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
 
 def test_every_measure_is_that_of_its_own_function() -> None:
     y, p = simulated()
-    found = performance_of(y, p, RANGE)
+    found = compute_performance(y, p, RANGE)
     for name in ("auc_roc", "auc_prc", "brier", "log_loss"):
         assert getattr(found, name) == METRICS[name].score(y, p)
-    calibration, smooth = calibration_of(y, p), smooth_calibration(y, p)
+    calibration, smooth = compute_calibration(y, p), smooth_calibration(y, p)
     assert calibration.slope is not None
     assert smooth is not None
     assert (found.slope, found.intercept) == (calibration.slope.estimate, calibration.intercept.estimate)
@@ -44,7 +44,7 @@ def test_every_measure_is_that_of_its_own_function() -> None:
 
 
 def test_values_lie_in_the_range_of_their_measure() -> None:
-    document = performance_of(*simulated(), RANGE).to_json()
+    document = compute_performance(*simulated(), RANGE).to_json()
     assert set(document) == {*MEASURES, "thresholds", "smoothing", "intervals"}
     for name, measure in MEASURES.items():
         assert measure.lower <= document[name] <= measure.upper, name
@@ -70,13 +70,13 @@ def test_brier_skill_does_not_lose_a_32_bit_risk() -> None:
 
 
 def test_what_has_no_finite_value_is_none() -> None:
-    found = performance_of(np.repeat([0, 1], 10), np.linspace(0, 1, 20), RANGE)
+    found = compute_performance(np.repeat([0, 1], 10), np.linspace(0, 1, 20), RANGE)
     assert (found.slope, found.ici, found.e50, found.e90, found.smoothing) == (None,) * 5
     assert found.auc_roc == 1
 
 
 def test_a_constant_risk_has_an_ici_and_no_slope() -> None:
-    found = performance_of(np.repeat([0, 1], [70, 30]), np.full(100, 0.4), RANGE)
+    found = compute_performance(np.repeat([0, 1], [70, 30]), np.full(100, 0.4), RANGE)
     assert found.slope is None
     assert found.ici == pytest.approx(0.1)
     assert found.auc_roc == 0.5
@@ -115,7 +115,7 @@ def test_a_directed_measure_is_best_for_the_true_risks() -> None:
     rng = np.random.default_rng(5)
     x = rng.normal(-1, 1.5, 100_000)
     y = (rng.random(len(x)) < expit(x)).astype(np.int8)
-    true, distorted = (performance_of(y, expit(z), RANGE).to_json() for z in (x, 0.5 + 0.4 * x))
+    true, distorted = (compute_performance(y, expit(z), RANGE).to_json() for z in (x, 0.5 + 0.4 * x))
     for name, measure in MEASURES.items():
         target = {"greater": math.inf, "smaller": -math.inf, "target 1": 1.0, "target 0": 0.0}[measure.direction]
         if name in METRICS and METRICS[name].ranks_only:

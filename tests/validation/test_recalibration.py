@@ -8,7 +8,7 @@ from sklearn.metrics import roc_auc_score
 
 from autoprog.validation import (
     Recalibration,
-    calibration_of,
+    compute_calibration,
     cross_fitted,
     delivered_slope,
     fit_recalibration,
@@ -42,7 +42,7 @@ def test_is_the_maximum_likelihood_estimate() -> None:
     oracle = LogisticRegression(C=np.inf, tol=1e-10, max_iter=1000).fit(logit(p**2)[:, None], y)
     assert found.slope == pytest.approx(oracle.coef_[0, 0], rel=1e-4)
     assert found.intercept == pytest.approx(oracle.intercept_[0], rel=1e-4)
-    refitted = calibration_of(y, found.apply(p**2))
+    refitted = compute_calibration(y, found.apply(p**2))
     assert refitted.slope is not None
     assert refitted.slope.estimate == pytest.approx(1, abs=1e-6)
     assert refitted.intercept.estimate == pytest.approx(0, abs=1e-6)
@@ -131,7 +131,7 @@ def test_the_slope_of_the_delivered_model_is_unbiased(true: float, n: int) -> No
 
 def test_a_slope_that_was_not_estimated_is_that_of_the_risks() -> None:
     y, p = simulated(2_000, 3)
-    slope, plain = delivered_slope(y, p, Recalibration(0.1, 1.0)), calibration_of(y, p).slope
+    slope, plain = delivered_slope(y, p, Recalibration(0.1, 1.0)), compute_calibration(y, p).slope
     assert slope is not None
     assert plain is not None
     assert slope.estimate == pytest.approx(plain.estimate, abs=0.01)

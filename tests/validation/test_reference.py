@@ -14,7 +14,7 @@ from scipy.special import logit
 from autoprog.evaluation import net_benefit, net_benefit_of_all
 from autoprog.validation import (
     calibration_curve,
-    calibration_of,
+    compute_calibration,
     fit_recalibration,
     recalibration_covariance,
     smooth_calibration,
@@ -36,7 +36,7 @@ def patients() -> tuple[np.ndarray, np.ndarray]:
 
 
 def test_slope_intercept_and_their_intervals_are_those_of_statsmodels() -> None:
-    found = calibration_of(*patients())
+    found = compute_calibration(*patients())
     assert found.slope is not None
     for ours, theirs in ((found.slope, reference()["slope"]), (found.intercept, reference()["intercept"])):
         assert [ours.estimate, ours.lower, ours.upper] == pytest.approx(theirs, abs=CLOSE)

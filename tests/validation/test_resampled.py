@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from autoprog.evaluation import METRICS, metric_of
+from autoprog.evaluation import METRICS, make_metric
 from autoprog.validation.resampled import resampled_scores
 
 
@@ -28,7 +28,7 @@ def test_each_score_is_the_metrics_on_the_patients_drawn(name: str, decimals: in
     y = (rng.random(60) < 0.3).astype(np.int8)
     p = np.clip(rng.normal(0.3, 0.3, (4, 60)) + 0.1 * y, 0, 1)  # some risks are 0 and 1
     p = p if decimals is None else p.round(decimals)
-    metric = metric_of(name, (0.1, 0.4))
+    metric = make_metric(name, (0.1, 0.4))
     c = drawn(y, 15, rng)
     scores = resampled_scores(metric, y, p)(c)
     assert scores.shape == (15, 4)

@@ -8,7 +8,7 @@ from scipy.special import expit
 from sklearn.metrics import brier_score_loss, roc_auc_score
 
 from autoprog.cohort import Binary, Cohort, Feature
-from autoprog.validation.subgroups import LEAST_COUNTED, LEAST_OF_EACH, measure_subgroups, usual_subgroups
+from autoprog.validation.subgroups import MIN_COUNTED, MIN_OF_EACH, measure_subgroups, usual_subgroups
 from tests.cohorts import cleveland_cohort
 
 FEATURES = (Feature("Age", "numeric"), Feature("sex", "binary", ("f", "m")), Feature("lab", "numeric"))
@@ -68,14 +68,14 @@ def test_age_is_cut_at_fixed_years_and_other_numbers_into_thirds() -> None:
 def test_few_patients_are_not_measured_and_very_few_not_counted() -> None:
     cohort, p = patients(60)
     X, y = cohort.X.copy(), cohort.y.copy()
-    X[:, 1] = (np.arange(60) >= LEAST_COUNTED - 1).astype(float)
+    X[:, 1] = (np.arange(60) >= MIN_COUNTED - 1).astype(float)
     y[:] = np.arange(60) % 2
     y[9:] = 0
-    y[9 : 9 + LEAST_OF_EACH - 1] = 1
+    y[9 : 9 + MIN_OF_EACH - 1] = 1
     X[-12:, 1] = np.nan
     few, middling, missing = measure_subgroups(replace(cohort, X=X, y=y), p, ["sex"])
     assert (few.n, few.events, few.auc_roc) == (None, None, None)
-    assert (middling.n, middling.events, middling.auc_roc) == (39, LEAST_OF_EACH - 1, None)
+    assert (middling.n, middling.events, middling.auc_roc) == (39, MIN_OF_EACH - 1, None)
     assert (missing.label, missing.n) == ("missing", 12)
 
 

@@ -18,7 +18,7 @@ from autoprog.evaluation import Plan
 from autoprog.space import time_grid
 
 # Patients are sampled to this many, or to as many as hold so many of the rarer outcome.
-LEAST_PATIENTS, LEAST_EVENTS, MOST_PATIENTS = 600, 60, 1_500
+MIN_PATIENTS, MIN_EVENTS, MAX_PATIENTS = 600, 60, 1_500
 FOLDS, SEED = 5, 0
 
 
@@ -150,7 +150,7 @@ def whole(name: str, folder: Path) -> tuple[Cohort, int]:
     document = {"name": name, "outcome": {"column": "outcome", "positive": 1}, "ignore": list(source.ignore)}
     cohort = read_cohort(content, parse_spec(document)).cohort
     rarer = min(cohort.y.mean(), 1 - cohort.y.mean())
-    return cohort, min(MOST_PATIENTS, max(LEAST_PATIENTS, round(LEAST_EVENTS / rarer)))
+    return cohort, min(MAX_PATIENTS, max(MIN_PATIENTS, round(MIN_EVENTS / rarer)))
 
 
 def _with_times(name: str, folder: Path) -> tuple[Cohort, Plan]:
@@ -158,7 +158,7 @@ def _with_times(name: str, folder: Path) -> tuple[Cohort, Plan]:
     outcome = {"time": "time", "event": "event", "event_of_interest": 1, "competing": list(source.competing)}
     document = {"name": name, "mode": "survival", "outcome": outcome, "ignore": list(source.ignore)}
     cohort = read_cohort((folder / f"{source.file}.csv.gz").read_bytes(), parse_spec(document)).cohort
-    plan = Plan("uno_c", FOLDS, 1, SEED, patients=min(cohort.n_patients, MOST_PATIENTS), times=time_grid(cohort))
+    plan = Plan("uno_c", FOLDS, 1, SEED, patients=min(cohort.n_patients, MAX_PATIENTS), times=time_grid(cohort))
     return plan.sample(cohort), replace(plan, patients=None)
 
 

@@ -40,11 +40,11 @@ def open_cohorts(folder: Path) -> list[OpenCohort]:
 
 def others_of(cohort: str, folder: Path) -> list[CohortStatistics]:
     """Statistics of the cohorts of other families."""
-    return _known(statistics_of(other, folder) for other in _of_other_families(cohort, folder))
+    return _known(collect_statistics(other, folder) for other in _of_other_families(cohort, folder))
 
 
 def _open_cohort(name: str, folder: Path) -> OpenCohort | None:
-    pool, statistics = read(name, folder), statistics_of(name, folder)
+    pool, statistics = read(name, folder), collect_statistics(name, folder)
     if statistics is None:
         return None
     cohort = OpenCohort(family_of(name), plain_names(pool.features), statistics)
@@ -61,7 +61,7 @@ def rounded(document: Any) -> Any:
 
 
 @cache
-def statistics_of(name: str, folder: Path) -> CohortStatistics | None:
+def collect_statistics(name: str, folder: Path) -> CohortStatistics | None:
     """What a pool teaches, as a search with these evaluations would have, the last of all."""
     pool = read(name, folder)
     alone = _known(learnt_alone(other, folder) for other in _of_other_families(name, folder))

@@ -24,7 +24,7 @@ from scipy.stats import qmc
 
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
-from autoprog.evaluation import Evaluation, History, Metric, Plan, Status, direction_of
+from autoprog.evaluation import Evaluation, History, Metric, Plan, Status, metric_direction
 from autoprog.metalearning import MetaFeatures, meta_features
 from autoprog.optimizer.initial import simple_configuration
 from autoprog.search.evaluation_stream import EvaluationStream
@@ -94,7 +94,7 @@ class Pool:
             )
             for number, entry in enumerate(self.entries)
         )
-        is_greater_better = direction_of(self.metric).greater_is_better
+        is_greater_better = metric_direction(self.metric).greater_is_better
         return History(Metric(self.metric, _unasked, is_greater_better, 0.0, 1.0, reference=""), evaluations)
 
 

@@ -20,9 +20,9 @@ from api.diagnosis.learners.schemas import (
     LearntModelRequest,
     StudiedDocument,
 )
-from api.diagnosis.models.building import expanded_model, name_faults, options_of
+from api.diagnosis.models.building import build_options, expanded_model, name_faults
 from api.diagnosis.models.service import keep_model
-from api.problems import pointer_of
+from api.problems import to_pointer
 from api.uploads import attempt
 from autoprog.diagnosis import Finding, ResponseLearner
 from autoprog.errors import Fault, InvalidInputError, TooLargeError
@@ -63,7 +63,7 @@ def create_learner(session: Session, owner_id: str, request: LearnerRequest) -> 
         owner_id,
         name=request.name,
         seed=request.seed,
-        document=_document_of(learner),
+        document=_make_document(learner),
         state=learner.to_json(),
     )
 
@@ -108,7 +108,7 @@ def study_cases(
         for x, label in zip(values, labels, strict=True)
     ]
     n_cases = row.n_cases + len(studied)
-    state, document = learner.to_json(), _document_of(learner)
+    state, document = learner.to_json(), _make_document(learner)
     DiagnosisLearnerRepository(session).change(row, n_cases=n_cases, document=document, state=state)
     items = [
         StudiedDocument(
@@ -133,7 +133,7 @@ def create_learnt_model(
     """Make a diagnosis model of what was learnt so far; raises NotFoundError and InvalidInputError."""
     _, learner = _load(context, owner_id, learner_id)
     faults = name_faults(request)
-    model = attempt(faults, lambda: expanded_model(learner.to_model(options_of(request)), request))
+    model = attempt(faults, lambda: expanded_model(learner.to_model(build_options(request)), request))
     if model is None or faults:
         raise InvalidInputError(faults)
     return keep_model(context, session, owner_id, request, model)
@@ -167,7 +167,7 @@ def _values(
 ) -> np.ndarray[Any, Any]:  # fmt: skip
     values = np.full(len(learner.findings), math.nan)
     for name, value in given.items():
-        place = pointer_of(("cases", case, "values", name))
+        place = to_pointer(("cases", case, "values", name))
         if name not in places:
             faults.append(Fault(place, "the learner has no such finding"))
         elif value is not None and learner.findings[places[name]].thresholds == (0.5,) and value not in {0, 1}:
@@ -177,7 +177,7 @@ def _values(
     return values
 
 
-def _document_of(learner: ResponseLearner) -> dict[str, Any]:
+def _make_document(learner: ResponseLearner) -> dict[str, Any]:
     preferred = {learner.findings[i].name: threshold for i, threshold in learner.thresholds().items()}
     return {
         "findings": [{"name": f.name, "thresholds": list(f.thresholds)} for f in learner.findings],

@@ -144,7 +144,7 @@ def model_of_cohort(request: CohortModelRequest, cohort: Cohort, faults: list[Fa
         false_negative_rate=request.false_negative_rate,
     )
     rng = np.random.default_rng(0 if wrong else request.seed)
-    options = ModelOptions() if wrong else options_of(request)
+    options = ModelOptions() if wrong else build_options(request)
     made = attempt(faults, lambda: model_from_cohort(cohort, choice, options=options, rng=rng))
     if made is None or faults:
         raise InvalidInputError(faults)
@@ -154,7 +154,7 @@ def model_of_cohort(request: CohortModelRequest, cohort: Cohort, faults: list[Fa
 def _option_faults(choices: ModelChoices) -> list[Fault]:
     """What is wrong with the choices, whatever the matrix: they are tried on the smallest one."""
     faults: list[Fault] = []
-    attempt(faults, lambda: build_model([[0], [1]], groups=["no", "yes"], options=options_of(choices)))
+    attempt(faults, lambda: build_model([[0], [1]], groups=["no", "yes"], options=build_options(choices)))
     return faults
 
 
@@ -163,18 +163,18 @@ def name_faults(choices: ModelChoices, prefix: str = "") -> list[Fault]:
     return [] if is_name(choices.name) else [Fault(f"{prefix}/name", NAME_FAULT)]
 
 
-def options_of(choices: ModelChoices) -> ModelOptions:
+def build_options(choices: ModelChoices) -> ModelOptions:
     """How the next question is chosen; not checked yet."""
     return ModelOptions(
         algorithm=_word(choices.algorithm),
-        exponential_cost_base=_base_of(choices.exponential_cost_base),
+        exponential_cost_base=_read_base(choices.exponential_cost_base),
         stop=_word(choices.stop),
         ties=_word(choices.ties),
         seed=choices.seed,
     )
 
 
-def _base_of(given: object) -> Any:  # noqa: ANN401 - the rest is for the model to judge
+def _read_base(given: object) -> Any:  # noqa: ANN401 - the rest is for the model to judge
     """A whole number beyond all floats is as good as infinity."""
     if isinstance(given, bool) or not isinstance(given, int):
         return given
@@ -204,7 +204,7 @@ def _built(
         costs=_each(queries, "cost"),
         false_positive_rates=_each(queries, "false_positive_rate"),
         false_negative_rates=_each(queries, "false_negative_rate"),
-        options=options_of(choices),
+        options=build_options(choices),
     )
     return expanded_model(model, choices)
 
@@ -250,7 +250,7 @@ def _model_of_matrix(spec: DiagnosisModelSpec, matrix: Matrix, faults: list[Faul
             costs=_each(queries, "cost"),
             false_positive_rates=_each(queries, "false_positive_rate"),
             false_negative_rates=_each(queries, "false_negative_rate"),
-            options=options_of(spec),
+            options=build_options(spec),
         )
         return expanded_model(model, spec)
     except InvalidInputError as error:

@@ -19,7 +19,7 @@ from api.diagnosis.models.schemas import (
     ModelChoices,
     TreeState,
 )
-from api.jobs.service import error_of
+from api.jobs.service import load_error
 from api.uploads import Upload, load_json, validate_document
 from autoprog.cohort import from_parquet
 from autoprog.diagnosis import DiagnosisModel, cost_bounds, grow_tree, model_to_bytes, tree_report, tree_to_bytes
@@ -33,7 +33,7 @@ from autoprog.storage.tables import DiagnosisModelRow, JobRow, JobStatus
 MAX_CELLS_AT_ONCE = 10_000_000
 """Most responses of a model whose tree is built while the client waits."""
 
-_MOST_SETS, _MOST_IN_A_SET, _MOST_NAMES = 1000, 1000, 10_000
+_MAX_SETS, _MAX_IN_A_SET, _MAX_NAMES = 1000, 1000, 10_000
 
 
 def create_model(context: Context, session: Session, owner_id: str, body: Upload) -> DiagnosisModelRow:
@@ -68,7 +68,7 @@ def create_model(context: Context, session: Session, owner_id: str, body: Upload
         spec, model = model_of_upload(body, context.settings.decompressed_mb)
         return keep_model(context, session, owner_id, spec, model)
     faults = list(body.faults)
-    document = _json_of(body.json, faults)
+    document = _parse_json(body.json, faults)
     if isinstance(document, dict) and "cohort_id" in document:
         return _create_of_cohort(context, session, owner_id, document, faults)
     request = validate_document(DiagnosisModelRequest, document, "", faults)
@@ -77,7 +77,7 @@ def create_model(context: Context, session: Session, owner_id: str, body: Upload
     return keep_model(context, session, owner_id, request, model_of_request(request, faults))
 
 
-def _json_of(text: bytes, faults: list[Fault]) -> object:
+def _parse_json(text: bytes, faults: list[Fault]) -> object:
     """What JSON text holds; raises InvalidInputError with what was found before."""
     try:
         return load_json(text, "")
@@ -132,7 +132,7 @@ def keep_model(
     DiagnosisModelRow
         With its new identifier.
     """
-    document = _body_of(model) | {
+    document = _make_body(model) | {
         "thresholds": thresholds or {},
         "max_objects": choices.max_objects,
         "max_errors": choices.max_errors,
@@ -153,7 +153,7 @@ def keep_model(
     )
 
 
-def _body_of(model: DiagnosisModel) -> dict[str, Any]:
+def _make_body(model: DiagnosisModel) -> dict[str, Any]:
     """What the API shows of a model beside its tree, as JSON."""
     alike = model.unidentifiable
     bounds = None if model.is_noisy else cost_bounds(model)
@@ -167,7 +167,7 @@ def _body_of(model: DiagnosisModel) -> dict[str, Any]:
         "ties": model.ties,
         "seed": model.seed,
         "noisy": model.is_noisy,
-        "unidentifiable": _names_of(model, alike),
+        "unidentifiable": _list_names(model, alike),
         "n_unidentifiable": len(alike),
         "entropy_bound": None if bounds is None else bounds.expected,
         "exponential_bound": None if bounds is None else bounds.exponential,
@@ -175,12 +175,12 @@ def _body_of(model: DiagnosisModel) -> dict[str, Any]:
     }
 
 
-def _names_of(model: DiagnosisModel, sets: Sequence[Sequence[int]]) -> list[list[str]]:
+def _list_names(model: DiagnosisModel, sets: Sequence[Sequence[int]]) -> list[list[str]]:
     """The first sets of objects by name, so many that a document can hold them."""
     named: list[list[str]] = []
-    room = _MOST_NAMES
-    for same in sets[:_MOST_SETS]:
-        named.append([model.objects[i] for i in same[:_MOST_IN_A_SET]])
+    room = _MAX_NAMES
+    for same in sets[:_MAX_SETS]:
+        named.append([model.objects[i] for i in same[:_MAX_IN_A_SET]])
         room -= len(named[-1])
         if room <= 0:
             break
@@ -202,7 +202,7 @@ def model_documents(session: Session, rows: Sequence[DiagnosisModelRow]) -> list
     list of DiagnosisModelDocument
         In the same order.
     """
-    jobs = JobRepository(session).latest_of(JobKind.DIAGNOSIS_TREE, [row.id for row in rows])
+    jobs = JobRepository(session).load_latest(JobKind.DIAGNOSIS_TREE, [row.id for row in rows])
     return [_document(row, jobs.get(row.id)) for row in rows]
 
 
@@ -229,7 +229,7 @@ def tree_state(row: DiagnosisModelRow, job: JobRow | None) -> TreeState:
     return TreeState(
         status=status,
         job_id=None if job is None else job.id,
-        error=None if job is None else error_of(job),
+        error=None if job is None else load_error(job),
         n_nodes=tree.get("n_nodes"),
         n_leaves=tree.get("n_leaves"),
         depth=tree.get("depth"),

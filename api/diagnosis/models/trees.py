@@ -57,7 +57,7 @@ def request_tree(context: Context, session: Session, owner_id: str, model_id: st
         msg = "answers to this model's queries may be wrong, so that no tree of them ends in certainty: open a session"
         raise ConflictError(msg)
     jobs = JobRepository(session)
-    latest = jobs.latest_of(JobKind.DIAGNOSIS_TREE, [model_id]).get(model_id)
+    latest = jobs.load_latest(JobKind.DIAGNOSIS_TREE, [model_id]).get(model_id)
     if row.tree is None and (latest is None or latest.status == JobStatus.FAILED):
         require_room(context, session, owner_id)
         file = StoredFile("diagnosis_models", row.sha256)
@@ -91,7 +91,7 @@ def load_tree(context: Context, owner_id: str, model_id: str) -> tuple[Diagnosis
     """
     with context.database.session(read_only=True) as session:
         row = DiagnosisModelRepository(session).get(owner_id, model_id)
-        job = JobRepository(session).latest_of(JobKind.DIAGNOSIS_TREE, [model_id]).get(model_id)
+        job = JobRepository(session).load_latest(JobKind.DIAGNOSIS_TREE, [model_id]).get(model_id)
     if row.tree_sha256 is not None:
         return row, context.load_tree(row.sha256, row.tree_sha256)
     if row.document["noisy"]:

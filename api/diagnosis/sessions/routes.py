@@ -74,7 +74,7 @@ def list_sessions(
 ) -> ListDocument[SessionSummary]:
     """List answers and status; a session's own address tells the rest."""
     sessions = DiagnosisSessionRepository(session)
-    found = sessions.page_of(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
+    found = sessions.load_page(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
     items = [service.session_summary(row) for row in found.items]
     return ListDocument[SessionSummary](items=items, next_cursor=found.next_cursor)
 

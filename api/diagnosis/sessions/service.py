@@ -28,7 +28,7 @@ from autoprog.diagnosis import Answer, Session, Sessions
 from autoprog.storage.repositories import DiagnosisModelRepository, DiagnosisSessionRepository
 from autoprog.storage.tables import DiagnosisSessionRow
 
-_MOST_OBJECTS = 1000
+_MAX_OBJECTS = 1000
 
 
 def open_session(
@@ -65,7 +65,7 @@ def open_session(
         sha256 = DiagnosisModelRepository(reading).get(owner_id, model_id).sha256
     known = [Answer(each.query, each.answer) for each in request.known]
     opened = context.load_diagnosis(sha256).open(known, request.certainty)
-    return DiagnosisSessionRepository(transaction).add(owner_id, model_id, _state_of(opened)), opened
+    return DiagnosisSessionRepository(transaction).add(owner_id, model_id, _describe_state(opened)), opened
 
 
 def resume_session(context: Context, owner_id: str, session_id: str) -> tuple[DiagnosisSessionRow, Sessions, Session]:
@@ -131,7 +131,7 @@ def give_answer(
     """
     row, sessions, before = resume_session(context, owner_id, session_id)
     after = sessions.answer(before, request.query, request.answer, volunteered=request.volunteered)
-    return DiagnosisSessionRepository(transaction).change(row, _state_of(after)), after
+    return DiagnosisSessionRepository(transaction).change(row, _describe_state(after)), after
 
 
 def undo_answer(context: Context, transaction: Transaction, owner_id: str, session_id: str, number: int) -> None:
@@ -159,7 +159,7 @@ def undo_answer(context: Context, transaction: Transaction, owner_id: str, sessi
     """
     row, sessions, before = resume_session(context, owner_id, session_id)
     after = sessions.undo(before, number)
-    DiagnosisSessionRepository(transaction).change(row, _state_of(after))
+    DiagnosisSessionRepository(transaction).change(row, _describe_state(after))
 
 
 def batch_document(context: Context, owner_id: str, session_id: str, size: int) -> BatchDocument:
@@ -194,7 +194,7 @@ def batch_document(context: Context, owner_id: str, session_id: str, size: int) 
     return BatchDocument(queries=queries, gain=batch.gain)
 
 
-def _state_of(session: Session) -> dict[str, Any]:
+def _describe_state(session: Session) -> dict[str, Any]:
     answers = [{"query": a.query, "answer": a.answer, "volunteered": a.volunteered} for a in session.answers]
     return {"answers": answers, "certainty": session.certainty, "status": session.status}
 
@@ -243,7 +243,7 @@ def _result(session: Session) -> ResultDocument | None:
         object=found.name if found is not None and kind == "object" else None,
         group=found.name if found is not None and kind == "group" else None,
         probability=None if found is None else found.probability,
-        objects=[objects[i] for i in session.objects()[:_MOST_OBJECTS]],
+        objects=[objects[i] for i in session.objects()[:_MAX_OBJECTS]],
     )
 
 

@@ -61,8 +61,8 @@ def list_frontiers(
 ) -> ListDocument[FrontierDocument]:
     """List them without their results."""
     frontiers = FrontierRepository(session)
-    found = frontiers.page_of(principal.owner_id, search_id, limit=page.limit, cursor=page.cursor)
-    items = [service.frontier_document(row, frontiers.job_of(row.id), whole=False) for row in found.items]
+    found = frontiers.load_page(principal.owner_id, search_id, limit=page.limit, cursor=page.cursor)
+    items = [service.frontier_document(row, frontiers.load_job(row.id), whole=False) for row in found.items]
     return ListDocument[FrontierDocument](items=items, next_cursor=found.next_cursor)
 
 
@@ -71,7 +71,7 @@ def get_frontier(search_id: str, frontier_id: str, session: ReadSession, princip
     """Show how far it is, and all groups that were evaluated once it is there."""
     frontiers = FrontierRepository(session)
     row = frontiers.of(principal.owner_id, search_id, frontier_id)
-    return service.frontier_document(row, frontiers.job_of(row.id))
+    return service.frontier_document(row, frontiers.load_job(row.id))
 
 
 @router.delete(

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from api.dependencies import Context
-from api.jobs.service import error_of
+from api.jobs.service import load_error
 from api.queue_room import require_room
 from api.searches.service import FINISHED, missing_result
 from api.test_selection.frontiers.schemas import (
@@ -21,7 +21,7 @@ from api.test_selection.frontiers.schemas import (
     MissingTestsDocument,
     MissingTestsRequest,
 )
-from api.test_selection.problems.building import tests_of
+from api.test_selection.problems.building import build_tests
 from autoprog.cohort import Cohort, classified, encode_patients, from_parquet
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.search import SearchSettings
@@ -91,12 +91,12 @@ def create_frontier(
     }
     frontiers = FrontierRepository(session)
     row = frontiers.add(search, document=document, cohort=StoredFile("cohorts", sha256))
-    return frontier_document(row, frontiers.job_of(row.id))
+    return frontier_document(row, frontiers.load_job(row.id))
 
 
 def _checked_tests(request: FrontierRequest, cohort: Cohort) -> list[DiagnosticTest]:
     faults: list[Fault] = []
-    tests = tests_of(request.tests, faults, with_features=True)
+    tests = build_tests(request.tests, faults, with_features=True)
     known = {fault.pointer for fault in faults}
     faults += [fault for fault in check_tests(cohort, tests) if fault.pointer not in known]
     if faults:
@@ -111,7 +111,7 @@ def frontier_document(row: FrontierRow, job: JobRow, *, whole: bool = True) -> F
         search_id=row.search_id,
         status=JobStatus(job.status),
         job_id=job.id,
-        error=error_of(job),
+        error=load_error(job),
         tests=row.document["tests"],
         configuration=row.document["configuration"],
         result=job.result if whole else None,

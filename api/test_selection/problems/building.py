@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from api.diagnosis.names import NAME_FAULT, is_name
-from api.test_selection.numbers import MAX_SEED, is_integer, number_of
-from api.test_selection.problems.pipelines import configuration_of
+from api.test_selection.numbers import MAX_SEED, is_integer, parse_number
+from api.test_selection.problems.pipelines import build_configuration
 from api.test_selection.problems.schemas import DiagnosticTestRequest, ProblemRequest
 from api.uploads import attempt
 from autoprog.cohort import Binary, Cohort
@@ -27,7 +27,7 @@ from autoprog.test_selection import (
     training_faults,
 )
 
-_MOST_FEATURES = 10_000
+_MAX_FEATURES = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class TrainingRequest:
     threshold: float
 
 
-def problem_of(request: ProblemRequest, cohort: Cohort | None) -> tuple[SelectionProblem, TrainingRequest | None]:
+def build_problem(request: ProblemRequest, cohort: Cohort | None) -> tuple[SelectionProblem, TrainingRequest | None]:
     """Make a problem of what a client asks for.
 
     Parameters
@@ -74,7 +74,7 @@ def problem_of(request: ProblemRequest, cohort: Cohort | None) -> tuple[Selectio
         faults.append(Fault("/name", NAME_FAULT))
     if not is_integer(request.seed, 0, MAX_SEED - 1):
         faults.append(Fault("/seed", "must be a whole number, at least 0 and below 2^63"))
-    tests = tests_of(request.tests, faults, with_features=cohort is not None)
+    tests = build_tests(request.tests, faults, with_features=cohort is not None)
     trade_off = _trade_off(request.trade_off, faults)
     arms = attempt(faults, lambda: _arms(request.structure, tests, trade_off))
     policy = attempt(faults, lambda: _policy(request))
@@ -90,7 +90,7 @@ def _arms(structure: object, tests: Sequence[DiagnosticTest], trade_off: float |
 
 def _policy(request: ProblemRequest) -> Policy:
     given = {name: getattr(request, name) for name in SETTINGS if getattr(request, name) is not None}
-    numbers = {name: number_of(value) for name, value in given.items()}
+    numbers = {name: parse_number(value) for name, value in given.items()}
     faults = [Fault(f"/{name}", "must be a number") for name, number in numbers.items() if number is None]
     settings = {name: number for name, number in numbers.items() if number is not None}
     policy = attempt(faults, lambda: make_policy(_text(request.algorithm), **settings))  # type: ignore[arg-type]
@@ -99,7 +99,7 @@ def _policy(request: ProblemRequest) -> Policy:
     return policy
 
 
-def tests_of(
+def build_tests(
     requests: Sequence[DiagnosticTestRequest], faults: list[Fault], *, with_features: bool
 ) -> list[DiagnosticTest]:
     """Tests as a client gives them; what cannot be is put down as a fault, and replaced by what can.
@@ -120,7 +120,7 @@ def tests_of(
     """
     tests = []
     for k, request in enumerate(requests):
-        name, cost = request.name, number_of(request.cost)
+        name, cost = request.name, parse_number(request.cost)
         if not is_name(name):
             faults.append(Fault(f"/tests/{k}/name", NAME_FAULT))
             name = f"test {k + 1}"
@@ -136,8 +136,8 @@ def tests_of(
 def _features(given: object, place: str, faults: list[Fault]) -> tuple[str, ...]:
     if given is None:
         return ()
-    if not isinstance(given, list) or len(given) > _MOST_FEATURES:
-        faults.append(Fault(place, f"must be a list of at most {_MOST_FEATURES:,} names"))
+    if not isinstance(given, list) or len(given) > _MAX_FEATURES:
+        faults.append(Fault(place, f"must be a list of at most {_MAX_FEATURES:,} names"))
         return ()
     wrong = [Fault(f"{place}/{f}", NAME_FAULT) for f, name in enumerate(given) if not is_name(name)]
     faults += wrong
@@ -146,10 +146,10 @@ def _features(given: object, place: str, faults: list[Fault]) -> tuple[str, ...]
 
 def _trade_off(given: object, faults: list[Fault]) -> float | tuple[float, ...]:
     if isinstance(given, list):
-        values = [number_of(value) for value in given]
+        values = [parse_number(value) for value in given]
         faults += [Fault(f"/trade_off/{i}", "must be a number") for i, value in enumerate(values) if value is None]
         return tuple(0.0 if value is None else value for value in values)
-    value = number_of(given)
+    value = parse_number(given)
     if value is None:
         faults.append(Fault("/trade_off", "must be a number, or a list of one an arm"))
     return 0.0 if value is None else value
@@ -169,11 +169,11 @@ def _training(
     if not is_integer(folds, -MAX_SEED, MAX_SEED):
         faults.append(Fault("/folds", "must be a whole number, at least 2"))
         folds = FOLDS
-    threshold = number_of(THRESHOLD if request.threshold is None else request.threshold)
+    threshold = parse_number(THRESHOLD if request.threshold is None else request.threshold)
     if threshold is None:
         faults.append(Fault("/threshold", "must be a number in (0, 1)"))
     threshold = THRESHOLD if threshold is None else threshold
-    configuration = attempt(faults, lambda: configuration_of(request.configuration))
+    configuration = attempt(faults, lambda: build_configuration(request.configuration))
     if isinstance(cohort.outcome, Binary):
         faults += training_faults(cohort, tests, folds=folds, threshold=threshold)
     else:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from api.problems import pointer_of
-from api.test_selection.numbers import number_of
+from api.problems import to_pointer
+from api.test_selection.numbers import parse_number
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.space import (
     STAGES,
@@ -17,12 +17,12 @@ from autoprog.space import (
     Parameter,
     StageName,
     Step,
-    algorithms_of,
+    list_algorithms,
 )
 from autoprog.test_selection import SIMPLE
 
 
-def configuration_of(given: object) -> Configuration:
+def build_configuration(given: object) -> Configuration:
     """The pipeline of every arm: stages that are left out are those of `SIMPLE`, hyperparameters their defaults.
 
     Parameters
@@ -45,7 +45,7 @@ def configuration_of(given: object) -> Configuration:
     if not isinstance(given, Mapping):
         raise InvalidInputError([Fault("/configuration", f"must be an object of the stages {', '.join(STAGES)}")])
     faults = [
-        Fault(pointer_of(("configuration", str(stage))), f"there is no such stage; they are {', '.join(STAGES)}")
+        Fault(to_pointer(("configuration", str(stage))), f"there is no such stage; they are {', '.join(STAGES)}")
         for stage in given
         if stage not in STAGES
     ]
@@ -65,7 +65,7 @@ def _step(stage: StageName, given: object, place: str, faults: list[Fault]) -> S
     if not isinstance(given, Mapping) or not isinstance(name, str) or given.keys() - {"algorithm", "parameters"}:
         faults.append(Fault(place, 'must be {"algorithm": name, "parameters": {...}}'))
         return unknown
-    algorithm = next((each for each in algorithms_of(stage) if each.name == name), None)
+    algorithm = next((each for each in list_algorithms(stage) if each.name == name), None)
     if algorithm is None:
         faults.append(
             Fault(f"{place}/algorithm", f"the stage has no such algorithm; `GET /v1/space` lists its {stage}")
@@ -84,7 +84,7 @@ def _parameters(
     chosen = dict(algorithm.default_step().parameters)
     axes = {axis.name: axis for axis in algorithm.hyperparameters}
     for name, value in given.items():
-        at = place + pointer_of(("parameters", str(name)))
+        at = place + to_pointer(("parameters", str(name)))
         if name not in axes:
             known = ", ".join(axes) or "none"
             faults.append(Fault(at, f"{algorithm.name} has no such hyperparameter; it has {known}"))
@@ -98,7 +98,7 @@ def _parameters(
 def _why_not(axis: Hyperparameter, value: object) -> str | None:
     if isinstance(axis, Choice):
         return None if value in axis.choices else f"must be one of {', '.join(map(str, axis.choices))}"
-    number = number_of(value)
+    number = parse_number(value)
     whole = isinstance(axis, Integer)
     if number is None or not axis.low <= number <= axis.high or (whole and not isinstance(value, int)):
         return f"must be a {'whole ' if whole else ''}number from {axis.low} to {axis.high}"

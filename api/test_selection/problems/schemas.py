@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
-from api.collecting import Collecting
+from api.collecting import FaultCollector
 from api.diagnosis.names import MAX_NAME
 from api.problems import Problem
 
@@ -57,7 +57,7 @@ _TRAINED: JsonDict = {
 }
 
 
-class ProblemRequest(Collecting):
+class ProblemRequest(FaultCollector):
     """Tests to choose among; with `cohort_id` a classifier an arm is trained, so that rounds take measurements."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CASCADE, _TRAINED]})

@@ -9,10 +9,10 @@ from typing import Any, Literal
 from sqlalchemy.orm import Session
 
 from api.dependencies import Context
-from api.jobs.service import error_of
+from api.jobs.service import load_error
 from api.queue_room import require_room
 from api.test_selection.live import LiveProblem
-from api.test_selection.problems.building import problem_of
+from api.test_selection.problems.building import build_problem
 from api.test_selection.problems.schemas import (
     ArmDocument,
     CostDocument,
@@ -50,7 +50,7 @@ from autoprog.test_selection import (
     strong_dominance_evidence,
 )
 
-_MOST_PAIRS = 1000
+_MAX_PAIRS = 1000
 
 
 def create_problem(context: Context, session: Session, owner_id: str, request: ProblemRequest) -> SelectionProblemRow:
@@ -88,7 +88,7 @@ def create_problem(context: Context, session: Session, owner_id: str, request: P
             require_room(context, reading, owner_id)
         cohort = from_parquet(context.files.get("cohorts", sha256))
         classified(cohort, "test selection")
-    problem, training = problem_of(request, cohort)
+    problem, training = build_problem(request, cohort)
     document = problem_to_json(problem) | {"seed": request.seed, "takes": "predictions"}
     if training is not None:
         document |= {
@@ -126,7 +126,7 @@ def problem_summaries(session: Session, rows: Sequence[SelectionProblemRow]) -> 
     list of ProblemSummary
         In the same order.
     """
-    jobs = JobRepository(session).latest_of(JobKind.TEST_SELECTION_TRAINING, [row.id for row in rows])
+    jobs = JobRepository(session).load_latest(JobKind.TEST_SELECTION_TRAINING, [row.id for row in rows])
     return [ProblemSummary(**_summary(row, jobs.get(row.id))) for row in rows]
 
 
@@ -143,7 +143,7 @@ def _summary(row: SelectionProblemRow, job: JobRow | None) -> dict[str, Any]:
         "cohort_id": row.cohort_id,
         "status": _status(row, job),
         "job_id": None if job is None else job.id,
-        "error": None if job is None else error_of(job),
+        "error": None if job is None else load_error(job),
         "n_rounds": row.n_rounds,
         "n_feedback": row.n_feedback,
         "created_at": row.created_at,
@@ -177,8 +177,8 @@ def problem_document(context: Context, session: Session, row: SelectionProblemRo
     tallies = SelectionRoundRepository(session).tallies(row.id)
     arms = live.problem.arms
     counts = _with_plays(arms, live.counts, tallies)
-    job = JobRepository(session).latest_of(JobKind.TEST_SELECTION_TRAINING, [row.id]).get(row.id)
-    estimates = disagreement_estimates(arms, counts, 0, _MOST_PAIRS)
+    job = JobRepository(session).load_latest(JobKind.TEST_SELECTION_TRAINING, [row.id]).get(row.id)
+    estimates = disagreement_estimates(arms, counts, 0, _MAX_PAIRS)
     return ProblemDocument(
         **_summary(row, job),
         **{name: row.document.get(name) for name in ("configuration", "folds", "threshold")},

@@ -64,8 +64,8 @@ def list_replays(
 ) -> ListDocument[ReplayDocument]:
     """List them without their results."""
     replays = SelectionReplayRepository(session)
-    found = replays.page_of(principal.owner_id, problem_id, limit=page.limit, cursor=page.cursor)
-    items = [service.replay_document(row, replays.job_of(row.id), whole=False) for row in found.items]
+    found = replays.load_page(principal.owner_id, problem_id, limit=page.limit, cursor=page.cursor)
+    items = [service.replay_document(row, replays.load_job(row.id), whole=False) for row in found.items]
     return ListDocument[ReplayDocument](items=items, next_cursor=found.next_cursor)
 
 
@@ -74,7 +74,7 @@ def get_replay(problem_id: str, replay_id: str, session: ReadSession, principal:
     """Show how far it is, and the result once it is there."""
     replays = SelectionReplayRepository(session)
     row = replays.of(principal.owner_id, problem_id, replay_id)
-    return service.replay_document(row, replays.job_of(row.id))
+    return service.replay_document(row, replays.load_job(row.id))
 
 
 @router.delete(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
-from api.collecting import Collecting
+from api.collecting import FaultCollector
 from api.problems import Problem
 from autoprog.storage.tables import JobStatus
 
@@ -20,7 +20,7 @@ MAX_STEPS = 1_000_000_000
 _BITS = {"type": "array", "items": {"enum": [0, 1]}}
 
 
-class ReplayRequest(Collecting):
+class ReplayRequest(FaultCollector):
     """A table of predictions that the problem's policy is run over, from nothing."""
 
     model_config = ConfigDict(

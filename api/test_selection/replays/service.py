@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from api.dependencies import Context
-from api.jobs.service import error_of
+from api.jobs.service import load_error
 from api.queue_room import require_room
 from api.test_selection.numbers import MAX_SEED, is_integer
 from api.test_selection.replays.schemas import (
@@ -210,7 +210,7 @@ def queue_replay(context: Context, session: Session, asked: AskedReplay) -> Repl
     problem = SelectionProblemRepository(session).lock(asked.problem.owner_id, asked.problem.id)
     replays = SelectionReplayRepository(session)
     row = replays.add(problem, document=asked.document(), table_sha256=sha256)
-    return replay_document(row, replays.job_of(row.id))
+    return replay_document(row, replays.load_job(row.id))
 
 
 def replay_document(row: SelectionReplayRow, job: JobRow, *, whole: bool = True) -> ReplayDocument:
@@ -221,7 +221,7 @@ def replay_document(row: SelectionReplayRow, job: JobRow, *, whole: bool = True)
         problem_id=row.problem_id,
         status=JobStatus(job.status),
         job_id=job.id,
-        error=error_of(job),
+        error=load_error(job),
         result=job.result if whole else None,
         created_at=row.created_at,
     )

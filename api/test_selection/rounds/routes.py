@@ -55,7 +55,7 @@ def list_rounds(
 ) -> ListDocument[RoundDocument]:
     """List the rounds of a problem, open and closed."""
     rounds = SelectionRoundRepository(session)
-    found = rounds.page_of(principal.owner_id, problem_id, limit=page.limit, cursor=page.cursor)
+    found = rounds.load_page(principal.owner_id, problem_id, limit=page.limit, cursor=page.cursor)
     arms = context.live_problems.arms(SelectionProblemRepository(session).get(principal.owner_id, problem_id))
     items = [service.round_document(arms, row) for row in found.items]
     return ListDocument[RoundDocument](items=items, next_cursor=found.next_cursor)

@@ -17,7 +17,7 @@ from sqlalchemy.orm import Session
 
 from api.dependencies import Context
 from api.diagnosis.names import is_name
-from api.problems import pointer_of
+from api.problems import to_pointer
 from api.test_selection.live import pack_outputs
 from api.test_selection.problems.service import require_trained
 from api.test_selection.rounds.schemas import FeedbackRequest, NextTestDocument, RoundDocument
@@ -194,7 +194,7 @@ def _step(classifiers: ArmClassifiers, row: SelectionRoundRow, measurements: Map
 def _storable(measurements: Mapping[str, object]) -> dict[str, object]:
     """What can be kept as JSON: NaN, as Python spells it, says that nothing is known; raises InvalidInputError."""
     faults = [
-        Fault(pointer_of(("measurements", name)), "must be a number, a boolean, a text of a level, or null")
+        Fault(to_pointer(("measurements", name)), "must be a number, a boolean, a text of a level, or null")
         for name, value in measurements.items()
         if not (value is None or isinstance(value, bool | int | float) or is_name(value))
     ]

@@ -4,7 +4,7 @@ from autoprog.metalearning.meta_features.catalogue import META_FEATURES, MetaFea
 from autoprog.metalearning.meta_features.clinical_terms import ClinicalGroup
 from autoprog.metalearning.meta_features.computation import describe, meta_features
 from autoprog.metalearning.meta_features.outcome import ObservedTimes, days_per_unit
-from autoprog.metalearning.meta_features.recognition import Recognition, clinical_groups, group_notes, notes_of
+from autoprog.metalearning.meta_features.recognition import Recognition, clinical_groups, describe_cohort, group_notes
 from autoprog.metalearning.meta_features.vector import MetaFeatures
 
 __all__ = [
@@ -17,7 +17,7 @@ __all__ = [
     "clinical_groups",
     "days_per_unit",
     "describe",
+    "describe_cohort",
     "group_notes",
     "meta_features",
-    "notes_of",
 ]

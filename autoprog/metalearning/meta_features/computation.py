@@ -31,7 +31,7 @@ from autoprog.metalearning.meta_features.sizes import size_features
 from autoprog.metalearning.meta_features.vector import MetaFeatures
 from autoprog.space.design_matrix import n_columns
 
-MOST_ROWS, LEAST_ROWS, MOST_CELLS = 10_000, 1_000, 1_000_000
+MAX_ROWS, MIN_ROWS, MAX_CELLS = 10_000, 1_000, 1_000_000
 """Rows of the sample: at most and at least so many, and between these as many as make so many cells."""
 
 _SEED = 0
@@ -125,5 +125,5 @@ def _sampled_features(
 
 
 def _sample(n: int, d: int, rng: np.random.Generator) -> NDArray[np.intp] | slice:
-    size = int(np.clip(MOST_CELLS // max(d, 1), LEAST_ROWS, MOST_ROWS))
+    size = int(np.clip(MAX_CELLS // max(d, 1), MIN_ROWS, MAX_ROWS))
     return slice(None) if n <= size else np.sort(rng.choice(n, size, replace=False, shuffle=False))

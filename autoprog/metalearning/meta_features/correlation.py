@@ -18,7 +18,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_COLUMNS = 500
+MAX_COLUMNS = 500
 """Of more features, so many evenly spaced ones are used."""
 
 _CORRELATED = 0.5
@@ -39,7 +39,7 @@ def correlation_features(ordered: NDArray[np.float64]) -> dict[str, float]:
     dict
         Name of a meta-feature -> value; without any feature that varies all are 0, with one the correlations are 0.
     """
-    Z = _standardised(ordered[:, evenly_spaced(ordered.shape[1], MOST_COLUMNS)])
+    Z = _standardised(ordered[:, evenly_spaced(ordered.shape[1], MAX_COLUMNS)])
     p = Z.shape[1]
     if p == 0:
         return dict.fromkeys(_NAMES, 0.0)

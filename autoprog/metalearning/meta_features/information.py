@@ -75,7 +75,7 @@ def _of_column(feature: Feature, x: NDArray[np.float64], y: NDArray[np.intp]) ->
     m = int(c.max()) + 1
     joint = np.bincount(2 * c + y, minlength=2 * m).reshape(m, 2)
     of_c, of_y = joint.sum(axis=1), joint.sum(axis=0)
-    H_c, H_y, H_cy = (entropy_of(counts.ravel()) for counts in (of_c, of_y, joint))
+    H_c, H_y, H_cy = (compute_entropy(counts.ravel()) for counts in (of_c, of_y, joint))
     normalised = min(H_c / np.log(m), 1.0) if m > 1 else 0.0
     if m < 2 or H_y == 0:
         return normalised, 0.0, False
@@ -86,7 +86,7 @@ def _of_column(feature: Feature, x: NDArray[np.float64], y: NDArray[np.intp]) ->
     return float(normalised), float(np.clip(corrected / H_y_corrected, 0.0, 1.0)), depends
 
 
-def entropy_of(counts: NDArray[np.int64]) -> float:
+def compute_entropy(counts: NDArray[np.int64]) -> float:
     """Entropy of relative frequencies in nats, without a correction of its bias; `counts` has any shape."""
     p = counts[counts > 0] / counts.sum()
     return float(-(p * np.log(p)).sum())

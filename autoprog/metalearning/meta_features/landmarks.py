@@ -36,10 +36,10 @@ from autoprog.cohort import Feature
 from autoprog.metalearning.meta_features.correlation import evenly_spaced
 from autoprog.space.design_matrix import DesignMatrix
 
-MOST_PATIENTS = 1_000
+MAX_PATIENTS = 1_000
 """Patients that the landmarks are measured on."""
 
-MOST_FEATURES = 200
+MAX_FEATURES = 200
 """Of more features, so many evenly spaced ones are used."""
 
 FOLDS = 3
@@ -84,7 +84,7 @@ def landmark_features(
     """
     rows = _balanced_rows(y, rng)
     labels = y[rows].astype(np.int8)
-    kept = evenly_spaced(len(features), MOST_FEATURES)
+    kept = evenly_spaced(len(features), MAX_FEATURES)
     scores: dict[str, list[float]] = {name: [] for name in _learners()}
     if len(kept) and min(labels.sum(), len(labels) - labels.sum()) >= FOLDS:
         columns = [features[j] for j in kept]
@@ -147,8 +147,8 @@ def _predicted(
 def _balanced_rows(y: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:
     """Patients of the landmarks, in order: of the rarer outcome as many as there are, up to one half."""
     of_outcome = sorted((np.flatnonzero(y == outcome) for outcome in (0, 1)), key=len)
-    n_rarer = min(len(of_outcome[0]), MOST_PATIENTS // 2)
-    sizes = (n_rarer, min(len(of_outcome[1]), MOST_PATIENTS - n_rarer))
+    n_rarer = min(len(of_outcome[0]), MAX_PATIENTS // 2)
+    sizes = (n_rarer, min(len(of_outcome[1]), MAX_PATIENTS - n_rarer))
     drawn = [rng.permutation(rows)[:size] for rows, size in zip(of_outcome, sizes, strict=True)]
     return np.sort(np.concatenate(drawn))
 

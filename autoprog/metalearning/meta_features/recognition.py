@@ -24,7 +24,7 @@ from autoprog.metalearning.meta_features.outcome import days_per_unit
 Evidence = Literal["meta_group", "name", "code", "values", "unit"]
 
 # Levels of a column that must look like codes, and the least number of them.
-_CODED, _LEAST_LEVELS = 0.8, 5
+_CODED, _MIN_LEVELS = 0.8, 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ def group_notes(features: Sequence[Feature]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def notes_of(cohort: Cohort) -> tuple[str, ...]:
+def describe_cohort(cohort: Cohort) -> tuple[str, ...]:
     """What a user should know of the clinical meta-features of a cohort.
 
     Parameters
@@ -167,7 +167,7 @@ def _bare_codes_count(features: Sequence[Feature]) -> bool:
 
 def _has_codes(levels: Sequence[str]) -> bool:
     coded = sum(ICD_10.fullmatch(level) is not None for level in levels)
-    return len(levels) >= _LEAST_LEVELS and coded >= _CODED * len(levels)
+    return len(levels) >= _MIN_LEVELS and coded >= _CODED * len(levels)
 
 
 def _by_words(name: str) -> ClinicalGroup | None:

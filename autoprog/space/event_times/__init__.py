@@ -12,7 +12,7 @@ from autoprog.space.event_times.fine_gray import FineGray
 from autoprog.space.event_times.grid import time_grid
 from autoprog.space.event_times.incidence_pipeline import IncidencePipeline
 from autoprog.space.event_times.ipcw import WeightedHorizons
-from autoprog.space.event_times.outcomes import EVENT_TIMES, event_times, has_event, of_cause, strata_of
+from autoprog.space.event_times.outcomes import EVENT_TIMES, event_strata, event_times, has_event, of_cause
 
 __all__ = [
     "EVENT_TIMES",
@@ -22,10 +22,10 @@ __all__ = [
     "FineGray",
     "IncidencePipeline",
     "WeightedHorizons",
+    "event_strata",
     "event_times",
     "has_event",
     "of_cause",
     "scaled_to_leave_room",
-    "strata_of",
     "time_grid",
 ]

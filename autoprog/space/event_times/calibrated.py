@@ -36,7 +36,7 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space.event_times.curves import scaled_to_leave_room
-from autoprog.space.event_times.outcomes import strata_of
+from autoprog.space.event_times.outcomes import event_strata
 from autoprog.survival import ipcw_weights
 
 _EPSILON = 1e-6
@@ -117,7 +117,7 @@ class CalibratedIncidence(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mi
         if not isinstance(self.cv, int):
             return self.cv
         inner = StratifiedKFold(self.cv, shuffle=True, random_state=self.seed)
-        return list(inner.split(np.zeros(len(y)), strata_of(y["event"], self.cv)))
+        return list(inner.split(np.zeros(len(y)), event_strata(y["event"], self.cv)))
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
         """P(cause k until t | x).

@@ -29,8 +29,8 @@ from autoprog.space.path import PathFit
 from autoprog.survival import bounded_incidence
 
 _CELLS_AT_ONCE = 5_000_000
-_MOST_STEPS = 2_000
-_LEAST_SURVIVAL = 1e-12
+_MAX_STEPS = 2_000
+_MIN_SURVIVAL = 1e-12
 
 
 class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
@@ -126,7 +126,7 @@ class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         for start in range(0, len(columns), at_once):
             part = slice(start, start + at_once)
             survival = np.stack([self.learners_[k].predict_survival(columns[part], steps) for k in seen], axis=1)
-            H = -np.log(np.maximum(survival, _LEAST_SURVIVAL))
+            H = -np.log(np.maximum(survival, _MIN_SURVIVAL))
             F = bounded_incidence(np.diff(H, axis=2, prepend=0.0))
             incidence[part, seen] = np.concatenate([np.zeros((*F.shape[:2], 1)), F], axis=2)[:, :, places]
         return incidence
@@ -139,6 +139,6 @@ class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         steps = np.unique(np.concatenate([m.times_ for m in self.learners_ if m is not None]))
         steps = steps[steps <= t[-1]]
-        if len(steps) > _MOST_STEPS:
-            steps = steps[:: -(-len(steps) // _MOST_STEPS)]
+        if len(steps) > _MAX_STEPS:
+            steps = steps[:: -(-len(steps) // _MAX_STEPS)]
         return np.union1d(steps, t)

@@ -30,12 +30,12 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space.event_times.curves import at_times
-from autoprog.space.event_times.labels import along_all, fitted_to, path_fitted_to, share_of
+from autoprog.space.event_times.labels import along_all, fitted_to, path_fitted_to, predict_share
 from autoprog.space.event_times.person_periods import PersonPeriods, cuts_with_events, with_interval
 from autoprog.space.path import HeldOut, PathFit
 from autoprog.space.subsample import stratified_rows
 
-MOST_CELLS = 50_000_000
+MAX_CELLS = 50_000_000
 """Of the pooled table; of more patients a subsample is pooled that keeps the share of events."""
 
 _CELLS_AT_ONCE = 5_000_000
@@ -133,7 +133,9 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         ]
         values, hazards = along_all(paths)
         t = np.asarray(times, dtype=np.float64)
-        F = [at_times(_incidence_of(h.reshape(self.n_causes, n, J).swapaxes(0, 1)), self.cuts_, t) for h in hazards]
+        F = [
+            at_times(_compute_incidence(h.reshape(self.n_causes, n, J).swapaxes(0, 1)), self.cuts_, t) for h in hazards
+        ]
         return PathFit(values, np.array(F))
 
     def _pooled(self, X: ArrayLike, y: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
@@ -183,11 +185,11 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _incidence(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         n, J = len(X), len(self.cuts_)
         table = with_interval(np.repeat(X, J, axis=0), np.tile(np.arange(J), n), J)
-        h = np.stack([share_of(classifier, table).reshape(n, J) for classifier in self.classifiers_], axis=1)
-        return _incidence_of(h)
+        h = np.stack([predict_share(classifier, table).reshape(n, J) for classifier in self.classifiers_], axis=1)
+        return _compute_incidence(h)
 
 
-def _incidence_of(h: NDArray[np.float64]) -> NDArray[np.float64]:
+def _compute_incidence(h: NDArray[np.float64]) -> NDArray[np.float64]:
     """F of h."""
     h = h / np.maximum(h.sum(axis=1, keepdims=True), 1.0)
     S = np.cumprod(np.maximum(1.0 - h.sum(axis=1), 0.0), axis=1)
@@ -213,4 +215,4 @@ def most_patients(n: int, n_periods: int, n_columns: int) -> int:
     int
         At most n.
     """
-    return min(n, int(n * MOST_CELLS / (n_periods * n_columns)))
+    return min(n, int(n * MAX_CELLS / (n_periods * n_columns)))

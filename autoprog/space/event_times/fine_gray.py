@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from autoprog.space.event_times.penalty import ridge_of
+from autoprog.space.event_times.penalty import ridge_penalty
 from autoprog.survival import fit_fine_gray
 
 # The exponential of more than this overflows.
@@ -24,7 +24,7 @@ class FineGray(BaseEstimator):  # type: ignore[misc]
     n_causes : int
         K, at least 2.
     ridge : float
-        Penalty `ridge / 2 |beta_standardised|^2` against the pseudo log-likelihood, 0 or more; see `ridge_of`.
+        Penalty `ridge / 2 |beta_standardised|^2` against the pseudo log-likelihood, 0 or more; see `ridge_penalty`.
     until : float
         The last time that is asked for; beyond it the incidence stays as it is there.
 
@@ -78,7 +78,7 @@ class FineGray(BaseEstimator):  # type: ignore[misc]
         for k in range(self.n_causes):
             if k > 0 and not (y["event"] == k + 1).any():
                 continue
-            ridge = ridge_of(self.ridge, d, int(np.count_nonzero(y["event"] == k + 1)))
+            ridge = ridge_penalty(self.ridge, d, int(np.count_nonzero(y["event"] == k + 1)))
             model = fit_fine_gray(columns, y["time"], y["event"], cause=k + 1, ridge=ridge)
             self.coef_[k], self.centre_[k] = model.coefficients, model.centre
             self.times_[k], self.cumulative_hazard_[k] = model.cumulative_hazard.times, model.cumulative_hazard.values

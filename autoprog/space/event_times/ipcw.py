@@ -27,7 +27,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.space.event_times.curves import at_times
-from autoprog.space.event_times.labels import along_all, fitted_to, path_fitted_to, share_of
+from autoprog.space.event_times.labels import along_all, fitted_to, path_fitted_to, predict_share
 from autoprog.space.path import HeldOut, PathFit
 from autoprog.survival import aalen_johansen, ipcw_weights
 
@@ -151,7 +151,9 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         """
         check_is_fitted(self)
         columns, wanted = np.asarray(X, dtype=np.float64), np.asarray(times, dtype=np.float64)
-        F = np.array([[share_of(classifier, columns) for classifier in of_cause] for of_cause in self.classifiers_])
+        F = np.array(
+            [[predict_share(classifier, columns) for classifier in of_cause] for of_cause in self.classifiers_]
+        )
         return self._curves(F, np.asarray(self.horizons, dtype=np.float64), wanted)
 
     def _curves(

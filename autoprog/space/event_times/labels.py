@@ -12,7 +12,7 @@ from sklearn.dummy import DummyClassifier
 from autoprog.space.hyperparameters import Parameter
 from autoprog.space.path import HeldOut, PathFit
 
-LEAST_LABELLED = 5
+MIN_LABELLED = 5
 """Rows with a label, and without it, that a classifier is fitted to; of fewer everybody gets their share."""
 
 
@@ -44,7 +44,7 @@ def fitted_to(
         Fitted.
     """
     n = int(label.sum())
-    rare = min(n, len(label) - n) < LEAST_LABELLED
+    rare = min(n, len(label) - n) < MIN_LABELLED
     learner = DummyClassifier(strategy="prior") if rare else clone(classifier)
     weights = {} if sample_weight is None else {"sample_weight": sample_weight}
     return learner.fit(X, label.astype(np.int8), **weights)
@@ -78,8 +78,8 @@ def path_fitted_to(
         Without a path where the label is too rare to learn from.
     """
     n = int(label.sum())
-    if min(n, len(label) - n) < LEAST_LABELLED:
-        return share_of(fitted_to(classifier, X, label, sample_weight), held_out.X)
+    if min(n, len(label) - n) < MIN_LABELLED:
+        return predict_share(fitted_to(classifier, X, label, sample_weight), held_out.X)
     watched = held_out._replace(y=np.asarray(held_out.y).astype(np.int8))
     path: PathFit = clone(classifier).fit_path(X, label.astype(np.int8), watched, sample_weight)
     return path._replace(risks=np.clip(path.risks, 0.0, 1.0))
@@ -109,7 +109,7 @@ def along_all(
     """
     fitted = [path for path in paths if isinstance(path, PathFit)]
     if not fitted:
-        msg = f"fewer than {LEAST_LABELLED} patients to learn from have, or have not, any of the events"
+        msg = f"fewer than {MIN_LABELLED} patients to learn from have, or have not, any of the events"
         raise ValueError(msg)
     values = min((path.values for path in fitted), key=len)
     m = len(values)
@@ -117,7 +117,7 @@ def along_all(
     return values, np.stack(risks, axis=1)
 
 
-def share_of(classifier: BaseEstimator, X: NDArray[np.float64]) -> NDArray[np.float64]:
+def predict_share(classifier: BaseEstimator, X: NDArray[np.float64]) -> NDArray[np.float64]:
     """Risk of the label, shape = (n_rows,), within [0, 1]; 0 where no row to learn from had it, 1 where all had."""
     if len(classifier.classes_) == 1:
         return np.full(len(X), float(classifier.classes_[0]))

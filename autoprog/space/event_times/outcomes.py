@@ -73,7 +73,7 @@ def has_event(y: NDArray[Any]) -> NDArray[np.int8]:
     return seen
 
 
-def strata_of(event: NDArray[np.integer], folds: int) -> NDArray[np.int64]:
+def event_strata(event: NDArray[np.integer], folds: int) -> NDArray[np.int64]:
     """What folds are stratified by: the event codes, those that fewer patients have than there are folds as one.
 
     Parameters

@@ -6,7 +6,7 @@ EVENTS_A_COLUMN = 10.0
 """Events that a column is usually asked to have."""
 
 
-def ridge_of(alpha: float, n_columns: int, n_events: int) -> float:
+def ridge_penalty(alpha: float, n_columns: int, n_events: int) -> float:
     """The penalty of a fit on standardised columns.
 
     Parameters

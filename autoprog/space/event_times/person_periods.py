@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-LEAST_EVENTS = 5
+MIN_EVENTS = 5
 """Events of any cause in an interval; what has fewer is joined to the next."""
 
 
@@ -88,7 +88,7 @@ def cuts_with_events(y: NDArray[np.void], times: NDArray[np.float64]) -> NDArray
     kept: list[float] = []
     counted = 0
     for time, count in zip(times[:-1].tolist(), before[:-1].tolist(), strict=True):
-        if count - counted >= LEAST_EVENTS and before[-1] - count >= LEAST_EVENTS:
+        if count - counted >= MIN_EVENTS and before[-1] - count >= MIN_EVENTS:
             kept.append(time)
             counted = count
     return np.array([*kept, times[-1]])

@@ -32,16 +32,16 @@ KERNEL_AXES = (
 )
 
 
-def gamma_of(parameters: Mapping[str, Parameter], shape: TableShape) -> float:
+def scale_gamma(parameters: Mapping[str, Parameter], shape: TableShape) -> float:
     """The coefficient gamma of a kernel on these columns, from its place g on the axis."""
     return float(parameters["gamma"]) / shape.n_columns
 
 
-def kernel_of(parameters: Mapping[str, Parameter], shape: TableShape) -> dict[str, Any]:
+def kernel_arguments(parameters: Mapping[str, Parameter], shape: TableShape) -> dict[str, Any]:
     """Kernel, gamma, degree and coef0 by the names that scikit-learn gives them; a kernel reads those that it has."""
     return {
         "kernel": str(parameters["kernel"]),
-        "gamma": gamma_of(parameters, shape),
+        "gamma": scale_gamma(parameters, shape),
         "degree": int(parameters["degree"]),
         "coef0": float(parameters["coef0"]),
     }

@@ -28,7 +28,7 @@ KERNEL_COMPONENTS = "autoprog.space.features.kernel_components.KernelComponents"
 
 # Of an eigenvalue, relative to the kernel's Frobenius norm. Rounding leaves about 1e-16: a component below is known to
 # fewer than eight digits, and a learner that standardises would show what rounding did to a patient.
-_LEAST_EIGENVALUE = 1e-8
+_MIN_EIGENVALUE = 1e-8
 
 # Of the kernel between a batch of patients and the landmarks: 32 MB of float64.
 _CELLS_AT_ONCE = 4_000_000
@@ -112,7 +112,7 @@ class KernelComponents(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.landmarks_: NDArray[np.float64] = columns[self._drawn(len(columns))]
         K = self._kernel(self.landmarks_)
         # What rounding leaves in C is relative to K.
-        least = _LEAST_EIGENVALUE * np.linalg.norm(K)
+        least = _MIN_EIGENVALUE * np.linalg.norm(K)
         self.centerer_ = KernelCenterer().fit(K)
         C = self.centerer_.transform(K)
         m = len(C)

@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from autoprog.space._base import Algorithm, Cost, TableShape
-from autoprog.space.features.kernel_axes import GAMMA, KERNEL_AXES, gamma_of, kernel_of
+from autoprog.space.features.kernel_axes import GAMMA, KERNEL_AXES, kernel_arguments, scale_gamma
 from autoprog.space.features.kernel_components import KERNEL_COMPONENTS, KernelComponents
 from autoprog.space.features.memory import most_columns
 from autoprog.space.hyperparameters import Integer, Parameter
@@ -18,20 +18,20 @@ from autoprog.space.hyperparameters import Integer, Parameter
 
 def _kernel_pca(parameters: Mapping[str, Parameter], shape: TableShape, _seed: int) -> BaseEstimator:
     components = min(int(parameters["components"]), most_columns(shape))
-    return make_pipeline(StandardScaler(), KernelComponents(components, **kernel_of(parameters, shape)))
+    return make_pipeline(StandardScaler(), KernelComponents(components, **kernel_arguments(parameters, shape)))
 
 
 def _nystroem(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
     landmarks = min(int(parameters["components"]), most_columns(shape))
     return make_pipeline(
         StandardScaler(),
-        KernelComponents(landmarks, **kernel_of(parameters, shape), landmarks=landmarks, random_state=seed),
+        KernelComponents(landmarks, **kernel_arguments(parameters, shape), landmarks=landmarks, random_state=seed),
     )
 
 
 def _random_kitchen_sinks(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
     waves = min(int(parameters["components"]), most_columns(shape))
-    sampler = RBFSampler(gamma=gamma_of(parameters, shape), n_components=waves, random_state=seed)
+    sampler = RBFSampler(gamma=scale_gamma(parameters, shape), n_components=waves, random_state=seed)
     return make_pipeline(StandardScaler(), sampler)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from autoprog.space._base import TableShape
 
 # 400 MB of float64. The learner behind standardises, or sorts, a copy of its own.
-_MOST_CELLS = 50_000_000
+_MAX_CELLS = 50_000_000
 
 
 def most_columns(shape: TableShape) -> int:
@@ -21,4 +21,4 @@ def most_columns(shape: TableShape) -> int:
     int
         At least 1.
     """
-    return max(1, _MOST_CELLS // shape.n_patients)
+    return max(1, _MAX_CELLS // shape.n_patients)

@@ -11,7 +11,7 @@ from sklearn.feature_selection import SelectorMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 # Of a standardised column, or of a principal component of such; rounding leaves about 1e-32 where there is none.
-LEAST_VARIANCE = 1e-9
+MIN_VARIANCE = 1e-9
 
 VARYING_COLUMNS = "autoprog.space.features.varying_columns.VaryingColumns"
 
@@ -32,7 +32,7 @@ class VaryingColumns(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         Which columns stay.
     """
 
-    def __init__(self, least_variance: float = LEAST_VARIANCE) -> None:
+    def __init__(self, least_variance: float = MIN_VARIANCE) -> None:
         self.least_variance = least_variance
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002  scikit-learn's signature

@@ -39,10 +39,10 @@ from autoprog.space.prediction.torch_threads import one_torch_thread
 _EPOCHS = 100
 _STEPS = 1500
 _PATIENCE = 20
-_LEAST_BATCH, _LARGEST_BATCH = 32, 256
+_MIN_BATCH, _LARGEST_BATCH = 32, 256
 _BATCHES_PER_EPOCH = 8
 _HELD_OUT = 0.2
-_MOST_HELD_OUT = 10_000
+_MAX_HELD_OUT = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ def train(X: NDArray[np.float32], y: NDArray[np.float32], recipe: Recipe, seed: 
     inputs, outcomes = torch.from_numpy(X), torch.from_numpy(y)
     learning, held_out = _split(outcomes, generator)
     network = Network.drawn((X.shape[1], *recipe.hidden, 1), generator)
-    batch = min(max(len(learning) // _BATCHES_PER_EPOCH, _LEAST_BATCH), _LARGEST_BATCH)
+    batch = min(max(len(learning) // _BATCHES_PER_EPOCH, _MIN_BATCH), _LARGEST_BATCH)
     steps = min(_EPOCHS * math.ceil(len(learning) / batch), _STEPS)
     optimizer = _optimizer(network, recipe)
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
@@ -178,7 +178,7 @@ def train(X: NDArray[np.float32], y: NDArray[np.float32], recipe: Recipe, seed: 
 
 def _split(y: torch.Tensor, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
     """Patients to learn from, and those held out: the same share of each class."""
-    share = min(_HELD_OUT, _MOST_HELD_OUT / len(y))
+    share = min(_HELD_OUT, _MAX_HELD_OUT / len(y))
     learning, held_out = [], []
     for value in (0.0, 1.0):
         members = torch.nonzero(y == value)[:, 0]

@@ -14,7 +14,7 @@ from autoprog.space.prediction.bounds import least_in_leaf, least_weight
 from autoprog.space.prediction.histogram_booster import HistogramBooster
 
 # Where the path of the booster beyond Table 1 begins; the table's begin at the ends of their axes.
-_LEAST_TREES = 10
+_MIN_TREES = 10
 _TREE = "sklearn.tree._tree.Tree"
 _WRAPPER = "autoprog.space.prediction.histogram_booster.HistogramBooster"
 _EXACT: frozenset[Input] = frozenset({"negative", "collinear", "weights"})
@@ -110,7 +110,7 @@ def _stochastic_boosting(parameters: Mapping[str, Parameter], shape: TableShape,
         random_state=seed,
         verbosity=-1,
     )
-    return HistogramBooster(booster, shape.categorical, _LEAST_TREES, encodes=parameters["levels"] == "outcomes")
+    return HistogramBooster(booster, shape.categorical, _MIN_TREES, encodes=parameters["levels"] == "outcomes")
 
 
 ADA_BOOST = Algorithm(
@@ -199,7 +199,7 @@ STOCHASTIC_BOOSTING = Algorithm(
     "prediction",
     "stochastic_boosting",
     (
-        Integer("trees", _LEAST_TREES, 1500, 500, log=True),
+        Integer("trees", _MIN_TREES, 1500, 500, log=True),
         Float("learning_rate", 0.02, 0.3, 0.06, log=True),
         Integer("leaves", 2, 127, 15, log=True),
         Integer("min_leaf", 1, 100, 20, log=True),

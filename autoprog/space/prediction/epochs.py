@@ -34,7 +34,7 @@ from torch.nn.functional import silu
 
 from autoprog.space.prediction.torch_threads import one_torch_thread
 
-_LEAST_BATCH, _LARGEST_BATCH, _BATCHES = 32, 256, 16
+_MIN_BATCH, _LARGEST_BATCH, _BATCHES = 32, 256, 16
 # Epochs without a better loss on the patients held out.
 _PATIENCE = 12
 
@@ -107,7 +107,7 @@ class Training:
             for n_in, n_out in pairwise(sizes)
         ]
         self._biases = [torch.zeros(k, 1, n_out, requires_grad=True) for n_out in sizes[1:]]
-        self._batch = min(max(len(X) // _BATCHES, min(_LEAST_BATCH, len(X))), _LARGEST_BATCH)
+        self._batch = min(max(len(X) // _BATCHES, min(_MIN_BATCH, len(X))), _LARGEST_BATCH)
         self._optimizer = torch.optim.AdamW(
             [
                 {"params": self._weights, "weight_decay": recipe.weight_decay},

@@ -29,7 +29,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 _CLIP = 3.0
-_LEAST_PATIENTS, _LEAST_SHARE = 3, 0.002
+_MIN_PATIENTS, _MIN_SHARE = 3, 0.002
 _TOLD_APART = 1e-9
 
 
@@ -66,7 +66,7 @@ class LinearEncoding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Itself.
         """
         x: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
-        least = max(_LEAST_PATIENTS, int(np.ceil(_LEAST_SHARE * len(x))))
+        least = max(_MIN_PATIENTS, int(np.ceil(_MIN_SHARE * len(x))))
         missing = np.isnan(x)
         n_missing = missing.sum(axis=0)
         with warnings.catch_warnings():

@@ -29,7 +29,7 @@ from autoprog.space.prediction.linear_encoding import LinearEncoding
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 # The schedule of the learning rate is that of so many epochs, whenever the training ends.
-_LEAST_EPOCHS, _MOST_EPOCHS = 4, 64
+_MIN_EPOCHS, _MAX_EPOCHS = 4, 64
 _MAX_PATIENTS = 50_000
 # Rows whose activations a prediction holds at a time.
 _BLOCK = 10_000
@@ -73,7 +73,7 @@ class EpochwisePerceptron(BinaryClassifier):
 
     def __init__(  # noqa: PLR0913  a network's hyperparameters
         self,
-        epochs: int = _MOST_EPOCHS,
+        epochs: int = _MAX_EPOCHS,
         layers: int = 2,
         width: int = 96,
         networks: int = 4,
@@ -131,7 +131,7 @@ class EpochwisePerceptron(BinaryClassifier):
         """Train until the loss no longer falls; see `autoprog.space.path.PathLearner`."""
         training, encoding = self._training(X, y, sample_weight)
         others = np.asarray(encoding.transform(held_out.X))
-        values = [int(v) for v in grid_up_to(_LEAST_EPOCHS, int(self.epochs))]
+        values = [int(v) for v in grid_up_to(_MIN_EPOCHS, int(self.epochs))]
         logits = training.watched(values, others.astype(np.float32), held_out.y, held_out.weight)
         self.weights_, self.biases_ = training.parameters()
         return PathFit(tuple(values[: len(logits)]), expit(np.asarray(logits, dtype=np.float64)))
@@ -172,7 +172,7 @@ class EpochwisePerceptron(BinaryClassifier):
             learning_rate=self.learning_rate,
             weight_decay=self.weight_decay,
             smoothing=self.smoothing,
-            epochs=_MOST_EPOCHS,
+            epochs=_MAX_EPOCHS,
         )
         return Training(z, events, weight, recipe, self.random_state), self.encoding_
 
@@ -207,7 +207,7 @@ MLP = Algorithm(
     "prediction",
     "mlp",
     (
-        Integer("epochs", _LEAST_EPOCHS, _MOST_EPOCHS, 32, log=True),
+        Integer("epochs", _MIN_EPOCHS, _MAX_EPOCHS, 32, log=True),
         Integer("layers", 1, 3, 2),
         Integer("width", 32, 256, 96, log=True),
         Integer("networks", 1, 8, 2, log=True),

@@ -24,7 +24,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 # Columns of fewer distinct values are left to their straight line.
-_LEAST_VALUES = 8
+_MIN_VALUES = 8
 # Quantiles of the outer knots by the number of knots, Harrell's table 2.3.
 _OUTER = {3: 0.10, 4: 0.05, 5: 0.05, 6: 0.05, 7: 0.025}
 
@@ -72,7 +72,7 @@ class RestrictedCubicSplines(TransformerMixin, BaseEstimator):  # type: ignore[m
         knots: list[tuple[float, float, float, float]] = []
         for j in range(x.shape[1]):
             t = np.unique(quantiles[:, j])
-            if len(t) < 3 or len(np.unique(x[:, j])) < _LEAST_VALUES:
+            if len(t) < 3 or len(np.unique(x[:, j])) < _MIN_VALUES:
                 continue
             columns += [j] * (len(t) - 2)
             knots += [(float(inner), float(t[-2]), float(t[-1]), float(t[0])) for inner in t[:-2]]

@@ -36,7 +36,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from autoprog.space._base import Algorithm, Cost, TableShape
-from autoprog.space.event_times.penalty import ridge_of
+from autoprog.space.event_times.penalty import ridge_penalty
 from autoprog.space.hyperparameters import Float, Integer, Parameter
 from autoprog.space.prediction.bounds import least_in_leaf
 from autoprog.survival import fit_cox
@@ -59,7 +59,7 @@ class CoxRegression(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     alpha : float
-        Penalty `alpha / 2 |beta_standardised|^2` against the partial log-likelihood, 0 or more; see `ridge_of`.
+        Penalty `alpha / 2 |beta_standardised|^2` against the partial log-likelihood, 0 or more; see `ridge_penalty`.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class CoxRegression(BaseEstimator):  # type: ignore[misc]
         """
         columns = validate_data(self, X, dtype=np.float64)
         event, time = (y[name] for name in y.dtype.names or ())
-        ridge = ridge_of(self.alpha, columns.shape[1], int(np.count_nonzero(event)))
+        ridge = ridge_penalty(self.alpha, columns.shape[1], int(np.count_nonzero(event)))
         model = fit_cox(columns, time, event, ridge=ridge)
         self.coef_, self.centre_ = model.coefficients, model.centre
         self.times_, self.cumulative_hazard_ = model.cumulative_hazard.times, model.cumulative_hazard.values

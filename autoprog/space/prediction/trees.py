@@ -2,9 +2,9 @@
 
 A tree takes missing cells: at each split those that miss the value go to the side that lowers the impurity more.
 
-A forest is bounded twice. Its fit has at most `_MOST_IN_FIT` patients, since every member pays for all of them however
+A forest is bounded twice. Its fit has at most `_MAX_IN_FIT` patients, since every member pays for all of them however
 few it is grown on: it sorts the outcome and reads rows from all over the memory, on 400,000 patients .1 s a tree. Each
-member is grown on at most `_MOST_IN_MEMBER` of them. On 400,000 simulated patients with 87 columns members of 4,000
+member is grown on at most `_MAX_IN_MEMBER` of them. On 400,000 simulated patients with 87 columns members of 4,000
 cost .006 of the AUC of members of 5,000 out of 50,000 (.810, .817) and take two thirds of their time (6.6 s, 9.8 s).
 """
 
@@ -25,9 +25,9 @@ _TAKES: frozenset[Input] = frozenset({"missing", "negative", "collinear", "weigh
 _TREE = "sklearn.tree._tree.Tree"
 _CRITERION = Choice("criterion", ("gini", "entropy"), default="gini")
 
-_MOST_IN_FIT = 20_000
-_MOST_IN_MEMBER = 4_000
-# A forest's cost in patients: almost linear up to `_MOST_IN_MEMBER`, almost flat from there to `_MOST_IN_FIT`.
+_MAX_IN_FIT = 20_000
+_MAX_IN_MEMBER = 4_000
+# A forest's cost in patients: almost linear up to `_MAX_IN_MEMBER`, almost flat from there to `_MAX_IN_FIT`.
 _GROWTH = 0.75
 
 
@@ -49,7 +49,7 @@ def _of_a_forest(parameters: Mapping[str, Parameter], shape: TableShape, seed: i
         "max_features": float(parameters["max_features"]),
         "min_samples_leaf": least_in_leaf(parameters, shape),
         "max_depth": int(parameters["max_depth"]),
-        "max_samples": member_fraction(shape, _MOST_IN_MEMBER, _MOST_IN_FIT),
+        "max_samples": member_fraction(shape, _MAX_IN_MEMBER, _MAX_IN_FIT),
         "n_jobs": 1,
         "random_state": seed,
     }
@@ -61,12 +61,12 @@ def _random_forest(parameters: Mapping[str, Parameter], shape: TableShape, seed:
 
 def _extra_trees(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
     # Extremely randomised trees see all patients; only a sample of a large fold has to be drawn.
-    large = member_fraction(shape, _MOST_IN_MEMBER, _MOST_IN_FIT) is not None
+    large = member_fraction(shape, _MAX_IN_MEMBER, _MAX_IN_FIT) is not None
     return ExtraTreesClassifier(**_of_a_forest(parameters, shape, seed), bootstrap=large)
 
 
 def _bagging(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
-    most = member_fraction(shape, _MOST_IN_MEMBER, _MOST_IN_FIT)
+    most = member_fraction(shape, _MAX_IN_MEMBER, _MAX_IN_FIT)
     share = float(parameters["max_samples"])
     return BaggingClassifier(
         DecisionTreeClassifier(min_samples_leaf=least_in_leaf(parameters, shape)),
@@ -115,7 +115,7 @@ RANDOM_FOREST = Algorithm(
     family="forest",
     takes=_TAKES,
     cost=Cost(0.5, patients=_GROWTH),
-    max_patients=_MOST_IN_FIT,
+    max_patients=_MAX_IN_FIT,
     stored_types=(_TREE,),
     out_of_bag=True,
     reference=(
@@ -132,7 +132,7 @@ EXTRA_TREES = Algorithm(
     family="forest",
     takes=_TAKES,
     cost=Cost(0.2, patients=_GROWTH),
-    max_patients=_MOST_IN_FIT,
+    max_patients=_MAX_IN_FIT,
     stored_types=(_TREE,),
     reference="Geurts, Ernst & Wehenkel (2006), Mach. Learn. 63:3-42; ranges as for random_forest",
 )
@@ -150,7 +150,7 @@ BAGGING = Algorithm(
     family="forest",
     takes=_TAKES,
     cost=Cost(0.25, patients=_GROWTH),
-    max_patients=_MOST_IN_FIT,
+    max_patients=_MAX_IN_FIT,
     stored_types=(_TREE,),
     reference="Breiman (1996), Mach. Learn. 24:123-140; Louppe & Geurts (2012), ECML PKDD (shares of both)",
 )

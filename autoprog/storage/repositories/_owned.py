@@ -156,7 +156,7 @@ class PartRepository(OwnedRepository[Row]):
             raise _not_found(self._table)
         return row
 
-    def page_of(
+    def load_page(
         self, owner_id: str, whole_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
     ) -> Page[Row]:
         """List the parts of a resource, oldest first.

@@ -77,7 +77,7 @@ class CohortStatisticsRepository:
         )
         self._session.merge(row)
 
-    def delete_of(self, cohort_id: str) -> None:
+    def delete_all(self, cohort_id: str) -> None:
         """Delete what searches on a cohort have taught, and what others have found of pipelines known from it alone.
 
         Parameters

@@ -15,7 +15,7 @@ from autoprog.storage.ids import new_id
 from autoprog.storage.repositories._erasing import erase
 from autoprog.storage.repositories._owned import OwnedRepository, get_owned
 from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository
-from autoprog.storage.repositories.diagnosis import files_of
+from autoprog.storage.repositories.diagnosis import list_files
 from autoprog.storage.repositories.frontiers import delete_frontier_jobs
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.repositories.test_selection import delete_problem
@@ -119,7 +119,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         else:
             self._refuse_training(cohort_id)
         delete_frontier_jobs(self._session, SearchRow.cohort_id == cohort_id)
-        CohortStatisticsRepository(self._session).delete_of(cohort_id)
+        CohortStatisticsRepository(self._session).delete_all(cohort_id)
         erase(self._session, CohortRow, CohortRow.id == cohort_id)
         return tuple(files)
 
@@ -127,10 +127,10 @@ class CohortRepository(OwnedRepository[CohortRow]):
         made_of_it = select(DiagnosisModelRow).where(DiagnosisModelRow.cohort_id == cohort_id).with_for_update()
         models = self._session.scalars(made_of_it).all()
         for model in models:
-            JobRepository(self._session).delete_of(model.id)
+            JobRepository(self._session).delete_all(model.id)
         ids = [model.id for model in models]
         erase(self._session, DiagnosisModelRow, DiagnosisModelRow.id.in_(ids))
-        return [file for model in models for file in files_of(model)]
+        return [file for model in models for file in list_files(model)]
 
     def _delete_selection_problems(self, cohort_id: str) -> list[StoredFile]:
         made_of_it = select(SelectionProblemRow).where(SelectionProblemRow.cohort_id == cohort_id).with_for_update()

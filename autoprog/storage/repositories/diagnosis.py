@@ -104,12 +104,12 @@ class DiagnosisModelRepository(OwnedRepository[DiagnosisModelRow]):
             If there is none, or it is another owner's.
         """
         model = self.lock(owner_id, model_id)
-        JobRepository(self._session).delete_of(model_id)
+        JobRepository(self._session).delete_all(model_id)
         erase(self._session, DiagnosisModelRow, DiagnosisModelRow.id == model_id)
-        return files_of(model)
+        return list_files(model)
 
 
-def files_of(model: DiagnosisModelRow) -> tuple[StoredFile, ...]:
+def list_files(model: DiagnosisModelRow) -> tuple[StoredFile, ...]:
     """The files that a model of a diagnosis refers to."""
     files = [StoredFile("diagnosis_models", model.sha256)]
     if model.tree_sha256 is not None:

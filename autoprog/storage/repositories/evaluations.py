@@ -11,7 +11,7 @@ from typing import Any, Literal
 from sqlalchemy import ColumnElement, Select, and_, func, or_, select
 from sqlalchemy.orm import Session
 
-from autoprog.evaluation import Direction, direction_of
+from autoprog.evaluation import Direction, metric_direction
 from autoprog.storage.pages import DEFAULT_LIMIT, Page, decode_cursor
 from autoprog.storage.repositories._owned import get_owned
 from autoprog.storage.tables import EvaluationRow, SearchRow
@@ -94,9 +94,9 @@ class EvaluationRepository:
         elif cursor is not None:
             query = query.where(_after(direction, *decode_cursor(cursor, _place)))
         rows = self._session.scalars(query.limit(limit + 1)).all()
-        return Page.of(rows, limit, _number_of if by_number else _place_of)
+        return Page.of(rows, limit, _number_key if by_number else _place_key)
 
-    def all_of(self, owner_id: str, search_id: str, *, sort: EvaluationOrder = "created") -> Sequence[EvaluationRow]:
+    def list_all(self, owner_id: str, search_id: str, *, sort: EvaluationOrder = "created") -> Sequence[EvaluationRow]:
         """Every evaluation of a search.
 
         Parameters
@@ -151,7 +151,7 @@ class EvaluationRepository:
 
     def _query(self, owner_id: str, search_id: str, sort: EvaluationOrder) -> tuple[Select[EvaluationRow], Direction]:
         search = get_owned(self._session, SearchRow, owner_id, search_id)
-        direction = direction_of(search.settings["metric"])
+        direction = metric_direction(search.settings["metric"])
         query = select(EvaluationRow).where(EvaluationRow.search_id == search_id)
         if sort == "created":
             return query.order_by(EvaluationRow.number), direction
@@ -160,11 +160,11 @@ class EvaluationRepository:
         return query.order_by(*order), direction
 
 
-def _number_of(row: EvaluationRow) -> list[Any]:
+def _number_key(row: EvaluationRow) -> list[Any]:
     return [row.number]
 
 
-def _place_of(row: EvaluationRow) -> list[Any]:
+def _place_key(row: EvaluationRow) -> list[Any]:
     return [row.n_patients or 0, row.score, row.number]
 
 
@@ -193,7 +193,7 @@ def _place(position: list[Any]) -> tuple[int, float | None, int]:
 
 
 def _tally(search: SearchRow, rows: Sequence[Any]) -> Tally:
-    metric = direction_of(search.settings["metric"])
+    metric = metric_direction(search.settings["metric"])
     counts: Counter[str] = Counter()
     best: tuple[int, float] | None = None
     for row in rows:

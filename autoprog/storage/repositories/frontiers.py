@@ -62,14 +62,14 @@ class FrontierRepository(PartRepository[FrontierRow]):
         )
         return row
 
-    def job_of(self, frontier_id: str) -> JobRow:
+    def load_job(self, frontier_id: str) -> JobRow:
         """The job of a frontier that the owner may see."""
-        return JobRepository(self._session).latest_of(JobKind.TEST_FRONTIER, [frontier_id])[frontier_id]
+        return JobRepository(self._session).load_latest(JobKind.TEST_FRONTIER, [frontier_id])[frontier_id]
 
     def delete(self, owner_id: str, search_id: str, frontier_id: str) -> None:
         """Delete one of a search's with its job. Raises NotFoundError."""
         row = self.of(owner_id, search_id, frontier_id)
-        JobRepository(self._session).delete_of(row.id)
+        JobRepository(self._session).delete_all(row.id)
         erase(self._session, FrontierRow, FrontierRow.id == row.id)
 
 

@@ -42,7 +42,7 @@ class JobRepository(OwnedRepository[JobRow]):
         kind : JobKind
             What is to be done.
         subject_id : str
-            The resource that the job is about; whoever deletes that deletes its jobs by `delete_of`.
+            The resource that the job is about; whoever deletes that deletes its jobs by `delete_all`.
         parameters : mapping or None
             For the work, as JSON.
         files : mapping or None
@@ -69,7 +69,7 @@ class JobRepository(OwnedRepository[JobRow]):
         self._session.flush()
         return row
 
-    def latest_of(self, kind: JobKind, subject_ids: Sequence[str]) -> dict[str, JobRow]:
+    def load_latest(self, kind: JobKind, subject_ids: Sequence[str]) -> dict[str, JobRow]:
         """The latest job of a kind about each of several resources.
 
         Parameters
@@ -91,6 +91,6 @@ class JobRepository(OwnedRepository[JobRow]):
         )
         return {row.subject_id: row for row in self._session.scalars(query)}
 
-    def delete_of(self, subject_id: str) -> None:
+    def delete_all(self, subject_id: str) -> None:
         """Delete all jobs about a resource, which the transaction has locked; a runner hears of it by its lease."""
         erase(self._session, JobRow, JobRow.subject_id == subject_id)

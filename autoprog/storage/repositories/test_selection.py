@@ -136,7 +136,7 @@ def delete_problem(session: Session, problem: SelectionProblemRow) -> list[Store
     replays = select(SelectionReplayRow).where(SelectionReplayRow.problem_id == problem.id).with_for_update()
     rows = session.scalars(replays).all()
     for subject in (problem.id, *(row.id for row in rows)):
-        JobRepository(session).delete_of(subject)
+        JobRepository(session).delete_all(subject)
     erase(session, SelectionProblemRow, SelectionProblemRow.id == problem.id)
     files = [StoredFile("test_selection_tables", row.table_sha256) for row in rows]
     if problem.arms_sha256 is not None:
@@ -190,9 +190,9 @@ class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
         )
         return row
 
-    def job_of(self, replay_id: str) -> JobRow:
+    def load_job(self, replay_id: str) -> JobRow:
         """The job of a replay that the owner may see."""
-        return JobRepository(self._session).latest_of(JobKind.TEST_SELECTION_REPLAY, [replay_id])[replay_id]
+        return JobRepository(self._session).load_latest(JobKind.TEST_SELECTION_REPLAY, [replay_id])[replay_id]
 
     def delete(self, owner_id: str, problem_id: str, replay_id: str) -> StoredFile:
         """Delete one of a problem's with its job.
@@ -215,6 +215,6 @@ class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
             If there is none, or it is another problem's or another owner's.
         """
         row = self.of(owner_id, problem_id, replay_id)
-        JobRepository(self._session).delete_of(row.id)
+        JobRepository(self._session).delete_all(row.id)
         erase(self._session, SelectionReplayRow, SelectionReplayRow.id == row.id)
         return StoredFile("test_selection_tables", row.table_sha256)

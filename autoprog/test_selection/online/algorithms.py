@@ -225,7 +225,7 @@ def make_algorithm(
         Without experience.
     """
     n_features = len(features)
-    M = options.size_of(n_features)
+    M = options.resolve_size(n_features)
     if options.algorithm == "ofs":
         return OnlineFeatureSelection(n_features, M, options)
     if options.algorithm == "epsilon_greedy":

@@ -40,7 +40,7 @@ _Ints = NDArray[np.int64]
 
 _ENUMERATED = 12
 _TOLERANCE = 1e-9  # costs are added in binary
-_MOST_CELLS = 20_000_000
+_MAX_CELLS = 20_000_000
 LARGEST_COST = 1e100
 
 
@@ -148,7 +148,7 @@ class Family:
             return
         members = np.unique([units.of[units.place[name]] for name in subset])
         for u in members[units.size[members] > 1]:
-            if not set(units.features_of(int(u))) <= set(subset):
+            if not set(units.read_features(int(u))) <= set(subset):
                 yield Fault(place, f"{units.names[u]} is measured as a whole: name all its features or none")
         if not _affordable(units.cost[members].sum(), self.budget).all():
             yield Fault(place, f"costs more than the budget, {self.budget}")
@@ -242,7 +242,7 @@ class _Units:
         self.cost = np.array(costs)
         self.size = np.bincount(self.of).astype(np.float64)
 
-    def features_of(self, unit: int) -> list[str]:
+    def read_features(self, unit: int) -> list[str]:
         return [self._features[j] for j in np.flatnonzero(self.of == unit).tolist()]
 
     def grid(self, budget: float | None, size: int | None) -> tuple[_Ints, int, _Ints, int]:
@@ -267,7 +267,7 @@ def _affordable(amount: _Floats | np.float64, most: float | None) -> NDArray[np.
 def _grid_faults(units: _Units, budget: float | None, size: int | None) -> Iterator[Fault]:
     _, most, _, limit = units.grid(budget, size)
     cells = len(units.names) * (most + 1) * (limit + 1)
-    if cells > _MOST_CELLS:
+    if cells > _MAX_CELLS:
         detail = f"{len(units.names):,} groups, {most + 1:,} sums of costs, {limit + 1:,} sizes: round the costs"
         yield Fault("/budget", f"the best of all subsets is too hard to find: {detail}")
 

@@ -74,7 +74,7 @@ class StreamOptions:
     family: Family | None = None
     seed: int = 0
 
-    def size_of(self, n_features: int) -> int:
+    def resolve_size(self, n_features: int) -> int:
         """M of a stream of so many features."""
         if self.algorithm == "all" or (self.family is not None and self.subset_size is None):
             return n_features

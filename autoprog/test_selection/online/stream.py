@@ -145,7 +145,7 @@ class FeatureStream:
             With every fault: a feature that is missing or was not selected, a value that is no finite number, a label
             other than 0 and 1, a reward that cannot be learnt.
         """
-        if faults := self.faults_of(subset, values, label, reward):
+        if faults := self.find_faults(subset, values, label, reward):
             raise InvalidInputError(faults)
         row = np.full(len(self.features), np.nan)
         for j in subset:
@@ -154,7 +154,7 @@ class FeatureStream:
         worth = None if reward is None else float(reward)  # type: ignore[arg-type]
         return self._step(subset, row, int(label), worth)  # type: ignore[call-overload]
 
-    def faults_of(
+    def find_faults(
         self, subset: Subset, values: Mapping[str, object], label: object, reward: object = None
     ) -> list[Fault]:
         """What `observe`, given the same, would refuse; nothing is learnt."""
@@ -205,7 +205,7 @@ class FeatureStream:
             If shapes do not match, a value is infinite or a label neither 0 nor 1; nothing is learnt then.
         """
         X, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
-        faults = self._faults_of(X)
+        faults = self._find_faults(X)
         if labels.shape != (len(X),):
             faults.append(Fault("/y", f"{labels.size} labels for {len(X)} patients"))
         if not np.isin(labels, (0, 1)).all():
@@ -231,7 +231,7 @@ class FeatureStream:
             At least 0 for a predicted 1.
         """
         X = np.asarray(X, dtype=np.float64)
-        if faults := self._faults_of(X):
+        if faults := self._find_faults(X):
             raise InvalidInputError(faults)
         subset = self._algorithm.best()
         return np.array([self._algorithm.score(self._standardised(subset, row)[0]) for row in X])
@@ -267,7 +267,7 @@ class FeatureStream:
         v[seen] = self._moments.apply(seen, row[seen])
         return v, seen
 
-    def _faults_of(self, X: _Floats) -> list[Fault]:
+    def _find_faults(self, X: _Floats) -> list[Fault]:
         if X.ndim != 2 or X.shape[1] != len(self.features):
             return [Fault("/X", f"must have one column for each of {len(self.features)} features")]
         infinite = int(np.isinf(X).sum())

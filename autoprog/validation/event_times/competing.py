@@ -30,8 +30,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import FollowUp
-from autoprog.space import strata_of
+from autoprog.evaluation import ScoringContext
+from autoprog.space import event_strata
 from autoprog.survival import HorizonError, NoEventError, NoPairError, ipcw_weights
 from autoprog.validation.event_times.performance import performance_at
 from autoprog.validation.recalibration import (
@@ -47,7 +47,7 @@ from autoprog.validation.recalibration import (
 _Floats = NDArray[np.float64]
 
 _FOLDS = 10
-_LEAST_EVENTS = 2
+_MIN_EVENTS = 2
 
 
 class CausesOfPatients(NamedTuple):
@@ -66,7 +66,7 @@ class CausesOfPatients(NamedTuple):
 
 
 def fit_competing(
-    y: NDArray[np.void], F: _Floats, follow_up: FollowUp, *, slope: bool = True, shrunk: bool = True
+    y: NDArray[np.void], F: _Floats, follow_up: ScoringContext, *, slope: bool = True, shrunk: bool = True
 ) -> tuple[Recalibration, ...]:
     """Estimate the maps of the causes that compete with the event of interest.
 
@@ -76,7 +76,7 @@ def fit_competing(
         Of dtype `EVENT_TIMES`.
     F : ndarray, shape = (n, n_causes, n_horizons)
         Risks of all causes, of patients whom the model was not fitted on, before any recalibration.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
     slope : bool
         Whether b is estimated, or 1; of no consequence where `shrunk`.
@@ -96,7 +96,7 @@ def fit_competing(
         earlier = by_now & ((y["event"] > 0) & (y["event"] < k))[:, None]
         asked = (w > 0) & ~earlier
         seen = (by_now & (y["event"] == k)[:, None])[asked].astype(np.int8)
-        if min(seen.sum(), (1 - seen).sum()) < _LEAST_EVENTS:
+        if min(seen.sum(), (1 - seen).sum()) < _MIN_EVENTS:
             maps.append(IDENTITY)
         elif shrunk:
             maps.append(shrunk_recalibration(seen, share[asked], weights=w[asked], precision=PRIOR_PRECISION * len(h)))
@@ -139,7 +139,7 @@ def cross_fitted_competing(
     y: NDArray[np.void],
     F: _Floats,
     of_interest: _Floats,
-    follow_up: FollowUp,
+    follow_up: ScoringContext,
     rng: np.random.Generator,
     groups: NDArray[np.integer] | None = None,
 ) -> _Floats:
@@ -153,7 +153,7 @@ def cross_fitted_competing(
         Out-of-fold risks of all causes before any recalibration.
     of_interest : ndarray, shape = (n, n_horizons)
         Those of the event of interest, recalibrated by other patients.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
     rng : numpy.random.Generator
         Shuffles the patients.
@@ -169,7 +169,7 @@ def cross_fitted_competing(
     holders = int(seen.sum()) if groups is None else len(np.unique(groups[seen == 1]))
     folds = max(2, min(_FOLDS, holders))
     told = np.empty(F.shape)
-    for train, test in recalibration_splits(strata_of(seen, folds), folds, groups, rng):
+    for train, test in recalibration_splits(event_strata(seen, folds), folds, groups, rng):
         told[test] = with_competing(F[test], of_interest[test], fit_competing(y[train], F[train], follow_up))
     return told
 
@@ -219,7 +219,7 @@ def _measured(
     y: NDArray[np.void], p: NDArray[np.floating], horizon: float, groups: NDArray[np.integer] | None
 ) -> dict[str, Any]:
     events = int(((y["event"] == 1) & (y["time"] <= horizon)).sum())
-    if events < _LEAST_EVENTS:
+    if events < _MIN_EVENTS:
         return {"n_events": events, "performance": None, "reason": f"{events} patients had it until then"}
     try:
         told = performance_at(y, p, horizon, groups).to_json()

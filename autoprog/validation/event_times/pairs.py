@@ -27,10 +27,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import FollowUp
+from autoprog.evaluation import ScoringContext
 from autoprog.survival import ipcw_weights
 
-MOST_PAIRS = 4_000_000
+MAX_PAIRS = 4_000_000
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.float32]
@@ -61,7 +61,7 @@ class _Pairs:
 
 
 def resampled_event_scores(
-    name: str, y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp, rng: np.random.Generator
+    name: str, y: NDArray[np.void], F: NDArray[np.floating], follow_up: ScoringContext, rng: np.random.Generator
 ) -> ResampledScores:
     """Prepare the scoring of sets of curves in resamples.
 
@@ -73,7 +73,7 @@ def resampled_event_scores(
         Of dtype `EVENT_TIMES`.
     F : ndarray, shape = (t, n, T)
         Sets of risks until the times of the search.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
     rng : numpy.random.Generator
         Draws the patients that are compared, of many.
@@ -99,7 +99,7 @@ def resampled_event_scores(
     return scores
 
 
-def can_be_scored(name: str, y: NDArray[np.void], follow_up: FollowUp) -> Callable[[NDArray[np.bool_]], bool]:
+def can_be_scored(name: str, y: NDArray[np.void], follow_up: ScoringContext) -> Callable[[NDArray[np.bool_]], bool]:
     """Prepare the question whether some of the patients alone have a score: whether any two of them are compared.
 
     Parameters
@@ -108,7 +108,7 @@ def can_be_scored(name: str, y: NDArray[np.void], follow_up: FollowUp) -> Callab
         One of `EVENT_METRICS`.
     y : structured ndarray, shape = (n,)
         Of dtype `EVENT_TIMES`.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
 
     Returns
@@ -134,7 +134,7 @@ def can_be_scored(name: str, y: NDArray[np.void], follow_up: FollowUp) -> Callab
     return some_are_compared
 
 
-def _integrated_loss(y: NDArray[np.void], F: _Floats, follow_up: FollowUp) -> _Floats:
+def _integrated_loss(y: NDArray[np.void], F: _Floats, follow_up: ScoringContext) -> _Floats:
     """Each patient's share of the integrated Brier score, by the trapezoid rule."""
     t = np.array(follow_up.times)
     w = ipcw_weights(y["time"], y["event"], t, follow_up.censoring)
@@ -149,14 +149,14 @@ def _integrated_loss(y: NDArray[np.void], F: _Floats, follow_up: FollowUp) -> _F
 def _some(n: int, cases: NDArray[np.intp], rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Cases and those to compare them with; of many patients the same random part of both."""
     others = np.arange(n)
-    if len(cases) * n <= MOST_PAIRS:
+    if len(cases) * n <= MAX_PAIRS:
         return cases, others
-    share = float(np.sqrt(MOST_PAIRS / (len(cases) * n)))
+    share = float(np.sqrt(MAX_PAIRS / (len(cases) * n)))
     kept = rng.random(n) < share
     return cases[kept[cases]], others[kept]
 
 
-def _uno(y: NDArray[np.void], follow_up: FollowUp, rng: np.random.Generator) -> list[_Pairs]:
+def _uno(y: NDArray[np.void], follow_up: ScoringContext, rng: np.random.Generator) -> list[_Pairs]:
     time, event, G, tau = y["time"], y["event"], follow_up.censoring, follow_up.times[-1]
     cases, others = _some(len(y), np.flatnonzero((event == 1) & (time <= tau)), rng)
     before, at = G.left(time[cases]), G(time[cases])
@@ -171,7 +171,7 @@ def _uno(y: NDArray[np.void], follow_up: FollowUp, rng: np.random.Generator) -> 
     return [_Pairs(cases, others, V.astype(np.float32), -1)]
 
 
-def _harrell(y: NDArray[np.void], _follow_up: FollowUp, rng: np.random.Generator) -> list[_Pairs]:
+def _harrell(y: NDArray[np.void], _follow_up: ScoringContext, rng: np.random.Generator) -> list[_Pairs]:
     time, event = y["time"], y["event"]
     cases, others = _some(len(y), np.flatnonzero(event == 1), rng)
     later = time[others] > time[cases][:, None]
@@ -179,7 +179,7 @@ def _harrell(y: NDArray[np.void], _follow_up: FollowUp, rng: np.random.Generator
     return [_Pairs(cases, others, (later | tied).astype(np.float32), -1)]
 
 
-def _areas(y: NDArray[np.void], follow_up: FollowUp, rng: np.random.Generator) -> list[_Pairs]:
+def _areas(y: NDArray[np.void], follow_up: ScoringContext, rng: np.random.Generator) -> list[_Pairs]:
     weights = ipcw_weights(y["time"], y["event"], np.array(follow_up.horizons), follow_up.censoring)
     pairs = []
     for k, (horizon, column) in enumerate(zip(follow_up.horizons, follow_up.at_horizons, strict=True)):

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of, measured_name
+from autoprog.evaluation import EVENT_METRICS, ScoringContext, make_event_metric, measured_name
 from autoprog.survival import (
     Interval,
     brier_score,
@@ -32,12 +32,12 @@ from autoprog.survival import (
     net_benefit_of_all,
     scaled_brier,
 )
-from autoprog.validation.estimate import LEVEL, Estimate, estimate_of, n_rarer
+from autoprog.validation.estimate import LEVEL, Estimate, make_estimate, n_rarer
 from autoprog.validation.event_times.influence import horizon_influences, net_benefit_influences
 from autoprog.validation.influence import standard_error
 
 _HUNDREDTHS = 99
-_GROUPS, _LEAST_OF_A_GROUP = 10, 20
+_GROUPS, _MIN_OF_A_GROUP = 10, 20
 _BINS = 20
 
 _Floats = NDArray[np.float64]
@@ -121,7 +121,7 @@ def performance_at(
     influences = horizon_influences(y, risk, horizon, calibration.observed.estimate)
     m = n_rarer_at(y, horizon, groups)
     intervals = {
-        name: estimate_of(name, value, standard_error(influences[name], groups), m, grouped=groups is not None)
+        name: make_estimate(name, value, standard_error(influences[name], groups), m, grouped=groups is not None)
         for name, value in values.items()
     }
     for name, found in zip(("ici", "e50", "e90"), curve.distances, strict=True):
@@ -147,7 +147,7 @@ def n_rarer_at(y: NDArray[np.void], horizon: float, groups: NDArray[np.integer] 
     return n_rarer(had[known].astype(np.int8), None if groups is None else groups[known])
 
 
-def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp) -> dict[str, float]:
+def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up: ScoringContext) -> dict[str, float]:
     """Every measure that a search can optimise, by name, in its own direction, and between which times.
 
     Parameters
@@ -156,7 +156,7 @@ def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up:
         Of dtype `EVENT_TIMES`.
     F : ndarray, shape = (n, T)
         Risks until the times of the search.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
 
     Returns
@@ -165,11 +165,13 @@ def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up:
         See `autoprog.evaluation.EVENT_METRICS` and `measured_name`; `since` and `until` are the first
         and the last of the search's times.
     """
-    scores = {measured_name(name, follow_up): event_metric_of(name, follow_up).score(y, F) for name in EVENT_METRICS}
+    scores = {measured_name(name, follow_up): make_event_metric(name, follow_up).score(y, F) for name in EVENT_METRICS}
     return {**scores, "since": follow_up.times[0], "until": follow_up.times[-1]}
 
 
-def distribution_document(y: NDArray[np.void], F: NDArray[np.floating], follow_up: FollowUp) -> dict[str, Any] | None:
+def distribution_document(
+    y: NDArray[np.void], F: NDArray[np.floating], follow_up: ScoringContext
+) -> dict[str, Any] | None:
     """D-calibration of curves of risk up to the last horizon.
 
     Parameters
@@ -178,7 +180,7 @@ def distribution_document(y: NDArray[np.void], F: NDArray[np.floating], follow_u
         Of dtype `EVENT_TIMES`.
     F : ndarray, shape = (n, T)
         Risks until the times of the search, of patients whom the model was not fitted on.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
 
     Returns
@@ -239,7 +241,7 @@ def horizon_document(
         its = np.asarray(baseline, dtype=np.float64)
         simple = performance_at(y, its, horizon, groups)
         gains = _gains(y, (told, risk), (simple, its), groups)
-    tenths = min(_GROUPS, max(2, len(y) // _LEAST_OF_A_GROUP))
+    tenths = min(_GROUPS, max(2, len(y) // _MIN_OF_A_GROUP))
     document: dict[str, Any] = {
         "horizon": horizon,
         "performance": told.to_json(),
@@ -257,7 +259,7 @@ def horizon_documents(
     y: NDArray[np.void],
     F: NDArray[np.floating],
     baseline: NDArray[np.floating] | None,
-    follow_up: FollowUp,
+    follow_up: ScoringContext,
     thresholds: tuple[float, float],
     groups: NDArray[np.integer] | None = None,
 ) -> list[dict[str, Any]]:
@@ -269,7 +271,7 @@ def horizon_documents(
         Of dtype `EVENT_TIMES`.
     F, baseline : ndarray, shape = (n, T)
         Risks of the model and of the simple pipeline until the times of the search; see `horizon_document`.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
     thresholds : tuple of float
         Range of risks at which a patient might be treated.
@@ -319,7 +321,7 @@ def _gains(
     mine, its = (horizon_influences(y, risk, told.horizon, told.observed.estimate) for told, risk in (model, baseline))
     m = n_rarer_at(y, model[0].horizon, groups)
     return {
-        name: estimate_of(
+        name: make_estimate(
             "difference",
             getattr(model[0], name) - getattr(baseline[0], name),
             standard_error(mine[name] - its[name], groups),
@@ -347,7 +349,7 @@ def _decision_curve(
         values = of_model - of_other
         influences = net_benefit_influences(y, horizon, c, *risks)
         found = [
-            estimate_of("net_benefit", float(value), standard_error(psi, groups), m)
+            make_estimate("net_benefit", float(value), standard_error(psi, groups), m)
             for value, psi in zip(values, influences, strict=True)
         ]
         return {"lower": [each.lower for each in found], "upper": [each.upper for each in found]}

@@ -19,8 +19,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import FollowUp
-from autoprog.space import strata_of
+from autoprog.evaluation import ScoringContext
+from autoprog.space import event_strata
 from autoprog.survival import ipcw_weights
 from autoprog.validation.recalibration import (
     IDENTITY,
@@ -38,7 +38,7 @@ _FOLDS = 10
 def fit_event_recalibration(
     y: NDArray[np.void],
     F: NDArray[np.floating],
-    follow_up: FollowUp,
+    follow_up: ScoringContext,
     start: Recalibration = IDENTITY,
     *,
     slope: bool = True,
@@ -52,7 +52,7 @@ def fit_event_recalibration(
         Of dtype `EVENT_TIMES`.
     F : ndarray, shape = (n, T)
         Risks of patients whom the model was not fitted on, until the times of the search.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
     start : Recalibration, optional
         Where to start; the nearer, the sooner it ends.
@@ -80,7 +80,7 @@ def fit_event_recalibration(
 def cross_fitted_events(
     y: NDArray[np.void],
     F: NDArray[np.floating],
-    follow_up: FollowUp,
+    follow_up: ScoringContext,
     rng: np.random.Generator,
     groups: NDArray[np.integer] | None = None,
 ) -> NDArray[np.float64]:
@@ -92,7 +92,7 @@ def cross_fitted_events(
         Of dtype `EVENT_TIMES`.
     F : ndarray, shape = (n, T)
         Out-of-fold risks until the times of the search.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
     rng : numpy.random.Generator
         Shuffles the patients.
@@ -109,6 +109,6 @@ def cross_fitted_events(
     folds = max(2, min(_FOLDS, holders))
     risks = np.empty(F.shape)
     start = fit_event_recalibration(y, F, follow_up, shrunk=True)
-    for train, test in recalibration_splits(strata_of(seen, folds), folds, groups, rng):
+    for train, test in recalibration_splits(event_strata(seen, folds), folds, groups, rng):
         risks[test] = fit_event_recalibration(y[train], F[train], follow_up, start, shrunk=True).apply(F[test])
     return risks

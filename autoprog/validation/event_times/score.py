@@ -1,6 +1,6 @@
 """The score of curves of risk, with an interval; of an ensemble, less what choosing it by the same patients added.
 
-The symbols are those of `autoprog.validation.selection`, whose correction this is, with the concordances, areas and
+The symbols are those of `autoprog.validation.optimism`, whose correction this is, with the concordances, areas and
 integrated Brier scores of `pairs` in place of the binary measures.
 """
 
@@ -12,17 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import FollowUp, Metric, measured_name
-from autoprog.validation.estimate import LEVEL, estimate_of, n_rarer
+from autoprog.evaluation import Metric, ScoringContext, measured_name
+from autoprog.validation.estimate import LEVEL, make_estimate, n_rarer
 from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.recalibration import fit_event_recalibration
+from autoprog.validation.optimism import Stop, Weighing, less_optimism, never, until
 from autoprog.validation.score import INTERVAL, NOT_CHOSEN, ScoreEstimate
-from autoprog.validation.selection import Stop, Weighing, less_optimism, never, until
 
 RESAMPLES = 500
 # The correction scores every pipeline in every resample, and two averages one by one.
-_LEAST_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES = 20, 200
-_MOST_CORRECTION_CELLS = 40_000_000
+_MIN_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES = 20, 200
+_MAX_CORRECTION_CELLS = 40_000_000
 _CHUNK, _CHUNK_RESAMPLES = 1 << 18, 5
 
 _Floats = NDArray[np.float64]
@@ -36,14 +36,14 @@ class FollowedPatients(NamedTuple):
     y : structured ndarray, shape = (n,)
         Of dtype `EVENT_TIMES`; together they have a score. For the correction, so have two parts of them that share
         no group.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
     groups : ndarray of int, shape = (n,), or None
         Rows that are drawn together.
     """
 
     y: NDArray[np.void]
-    follow_up: FollowUp
+    follow_up: ScoringContext
     groups: NDArray[np.integer] | None = None
 
 
@@ -60,7 +60,7 @@ def estimate_event_score(
     Parameters
     ----------
     metric : Metric
-        As `event_metric_of` gives it.
+        As `make_event_metric` gives it.
     patients : FollowedPatients
         Their outcomes.
     F : ndarray, shape = (n, T)
@@ -80,7 +80,7 @@ def estimate_event_score(
     estimate = metric.score(patients.y, F)
     # Of many patients the resamples compare a part: their spread counts, not their middle.
     is_grouped, sd = patients.groups is not None, float(drawn.std(ddof=1))
-    found = estimate_of(metric.name, estimate, sd, _n_rarer(patients), metric.upper, grouped=is_grouped)
+    found = make_estimate(metric.name, estimate, sd, _n_rarer(patients), metric.upper, grouped=is_grouped)
     title = _title(metric, patients.follow_up)
     how = f"{RESAMPLES} bootstrap resamples of the patients{'' if patients.groups is None else ' by group'}; {INTERVAL}"
     whose = f"of out-of-fold risks, {how}; {NOT_CHOSEN}" if out_of_fold else f"of other patients, {how}"
@@ -103,7 +103,7 @@ def corrected_event_score(
     Parameters
     ----------
     metric : Metric
-        As `event_metric_of` gives it.
+        As `make_event_metric` gives it.
     patients : FollowedPatients
         Their outcomes.
     reported : ndarray, shape = (n, T)
@@ -156,7 +156,7 @@ def _n_rarer(patients: FollowedPatients) -> int:
 def n_event_resamples(n_patients: int, n_pipelines: int) -> int:
     """How many resamples a correction makes: fewer of many patients and pipelines."""
     cells = max(1, n_patients * n_pipelines)
-    return int(np.clip(_MOST_CORRECTION_CELLS // cells, _LEAST_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES))
+    return int(np.clip(_MAX_CORRECTION_CELLS // cells, _MIN_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES))
 
 
 def _on_others(metric: Metric, patients: FollowedPatients, F: _Floats, c: NDArray[np.float32]) -> float:
@@ -188,7 +188,7 @@ def _counts(
         yield c
 
 
-def _title(metric: Metric, follow_up: FollowUp) -> str:
+def _title(metric: Metric, follow_up: ScoringContext) -> str:
     if metric.name == "c_index":
         return metric.name
     name = measured_name(metric.name, follow_up)

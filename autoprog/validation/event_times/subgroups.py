@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation import FollowUp, outcomes_of
+from autoprog.evaluation import ScoringContext, get_outcomes
 from autoprog.survival import HorizonError, NoEventError, NoPairError
 from autoprog.validation.estimate import Estimate
 from autoprog.validation.event_times.performance import n_rarer_at, performance_at
-from autoprog.validation.subgroups import LEAST_COUNTED, LEAST_GROUPS, LEAST_OF_EACH, Subgroup, parts_of
+from autoprog.validation.subgroups import MIN_COUNTED, MIN_GROUPS, MIN_OF_EACH, Subgroup, split_by_feature
 
 
 def measure_event_subgroups(
-    cohort: Cohort, F: NDArray[np.floating], follow_up: FollowUp, names: Sequence[str]
+    cohort: Cohort, F: NDArray[np.floating], follow_up: ScoringContext, names: Sequence[str]
 ) -> tuple[Subgroup, ...]:
     """Measure risks until the last horizon in every subgroup of some features.
 
@@ -29,7 +29,7 @@ def measure_event_subgroups(
         The patients.
     F : ndarray, shape = (n, T)
         Their risks until the times of the search, of models that were not fitted on them.
-    follow_up : FollowUp
+    follow_up : ScoringContext
         Of the search's cohort.
     names : sequence of str
         Features of the cohort; see `measure_subgroups`.
@@ -38,14 +38,14 @@ def measure_event_subgroups(
     -------
     tuple of Subgroup
         Feature by feature. `events` are those of interest until the horizon; measured is where at least
-        `LEAST_OF_EACH` patients had one, and as many were followed beyond it or had a competing event.
+        `MIN_OF_EACH` patients had one, and as many were followed beyond it or had a competing event.
     """
     columns = {feature.name: j for j, feature in enumerate(cohort.features)}
-    y, p, horizon = outcomes_of(cohort), np.asarray(F, dtype=np.float64)[:, -1], follow_up.horizons[-1]
+    y, p, horizon = get_outcomes(cohort), np.asarray(F, dtype=np.float64)[:, -1], follow_up.horizons[-1]
     return tuple(
         _measured(name, label, y[rows], p[rows], horizon, None if cohort.groups is None else cohort.groups[rows])
         for name in names
-        for label, rows in parts_of(cohort.features[columns[name]], cohort.X[:, columns[name]])
+        for label, rows in split_by_feature(cohort.features[columns[name]], cohort.X[:, columns[name]])
     )
 
 
@@ -58,9 +58,9 @@ def _measured(
     groups: NDArray[np.integer] | None,
 ) -> Subgroup:
     n, events = len(y), int(((y["event"] == 1) & (y["time"] <= horizon)).sum())
-    if n < LEAST_COUNTED:
+    if n < MIN_COUNTED:
         return Subgroup(feature, label, None, None)
-    if n_rarer_at(y, horizon) < LEAST_OF_EACH or n_rarer_at(y, horizon, groups) < LEAST_GROUPS:
+    if n_rarer_at(y, horizon) < MIN_OF_EACH or n_rarer_at(y, horizon, groups) < MIN_GROUPS:
         return Subgroup(feature, label, n, events)
     try:
         found = performance_at(y, p, horizon, groups)

@@ -17,8 +17,8 @@ from autoprog.metalearning.meta_features import (
     MetaFeatures,
     ObservedTimes,
     describe,
+    describe_cohort,
     meta_features,
-    notes_of,
 )
 from tests.cohorts import mixed_cohort, real_cohort
 
@@ -137,9 +137,9 @@ def test_times_to_an_event_have_follow_up_censoring_and_competing_events() -> No
 
 def test_a_time_without_a_unit_is_taken_for_days_and_said_to_be() -> None:
     cohort = survival_cohort()
-    assert notes_of(cohort) == ()
+    assert describe_cohort(cohort) == ()
     nameless = replace(cohort, outcome=replace(cohort.outcome, time="t"))
-    (note,) = notes_of(nameless)
+    (note,) = describe_cohort(nameless)
     assert "'t'" in note
     months, days = (meta_features(c).to_dict()["follow_up_days"] for c in (cohort, nameless))
     assert months == pytest.approx(days * 365.25 / 12, rel=1e-5)

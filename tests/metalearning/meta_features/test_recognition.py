@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from autoprog.cohort import Cohort, Feature
-from autoprog.metalearning.meta_features import clinical_groups, notes_of
+from autoprog.metalearning.meta_features import clinical_groups, describe_cohort
 from autoprog.metalearning.meta_features.clinical_terms import TERMS
 from tests.cohorts import mixed_cohort, real_cohort
 
@@ -161,13 +161,13 @@ def cohort_of(features: Sequence[Feature]) -> Cohort:
 
 
 def test_a_cohort_without_a_meaningful_name_says_so() -> None:
-    (note,) = notes_of(cohort_of(numeric("v1", "v2", "v3")))
+    (note,) = describe_cohort(cohort_of(numeric("v1", "v2", "v3")))
     assert "meta_group" in note
-    assert notes_of(cohort_of(numeric("v1", "v2", "age"))) == ()
+    assert describe_cohort(cohort_of(numeric("v1", "v2", "age"))) == ()
 
 
 def test_a_label_that_is_no_group_is_named() -> None:
-    (note,) = notes_of(cohort_of([Feature("x", "numeric", meta_group="cardiology"), *numeric("age")]))
+    (note,) = describe_cohort(cohort_of([Feature("x", "numeric", meta_group="cardiology"), *numeric("age")]))
     assert "'cardiology'" in note
 
 

@@ -12,7 +12,7 @@ from sksurv.nonparametric import kaplan_meier_estimator
 from autoprog.cohort import Feature
 from autoprog.metalearning.meta_features import ObservedTimes, days_per_unit
 from autoprog.metalearning.meta_features.correlation import correlation_features, evenly_spaced
-from autoprog.metalearning.meta_features.information import entropy_of, information_features
+from autoprog.metalearning.meta_features.information import compute_entropy, information_features
 from autoprog.metalearning.meta_features.landmarks import landmark_features
 from autoprog.metalearning.meta_features.missingness import missingness_features
 from autoprog.metalearning.meta_features.moments import moment_features
@@ -148,7 +148,7 @@ def test_a_feature_that_is_the_outcome_has_all_the_information() -> None:
 
 
 def test_entropy_of_counts() -> None:
-    assert entropy_of(np.array([0, 3, 3])) == pytest.approx(np.log(2))
+    assert compute_entropy(np.array([0, 3, 3])) == pytest.approx(np.log(2))
 
 
 def separable(n: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from autoprog.space import event_times, strata_of, time_grid
+from autoprog.space import event_strata, event_times, time_grid
 from autoprog.space.event_times.curves import at_times, scaled_to_leave_room
 from tests.cohorts import cleveland_cohort
 from tests.space.event_times.cohorts import as_cohort, real_event_cohort, simulated, unrelated
@@ -82,10 +82,10 @@ def test_events_at_one_time_leave_one_time() -> None:
 
 def test_folds_are_stratified_by_the_events_that_are_not_too_rare() -> None:
     event = np.array([0] * 20 + [1] * 10 + [2] * 3 + [3] * 5)
-    np.testing.assert_array_equal(strata_of(event, 5), [0] * 20 + [1] * 10 + [0] * 3 + [3] * 5)
-    np.testing.assert_array_equal(strata_of(event, 3), event)
+    np.testing.assert_array_equal(event_strata(event, 5), [0] * 20 + [1] * 10 + [0] * 3 + [3] * 5)
+    np.testing.assert_array_equal(event_strata(event, 3), event)
     nearly_all_fail = np.array([0, 0, 1, 1, 1, 1, 1, 1])
-    np.testing.assert_array_equal(strata_of(nearly_all_fail, 3), np.ones(8))
+    np.testing.assert_array_equal(event_strata(nearly_all_fail, 3), np.ones(8))
 
 
 def test_simulated_risks_are_the_share_that_has_the_event() -> None:

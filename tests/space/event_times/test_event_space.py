@@ -15,8 +15,8 @@ from autoprog.space import (
     Reduction,
     Space,
     TableShape,
-    algorithms_of,
     build_pipeline,
+    list_algorithms,
     predicted_seconds,
     time_grid,
 )
@@ -46,8 +46,8 @@ def test_the_space_is_table_1_unless_causes_compete() -> None:
     assert (table.n_pipelines, table.n_dimensions) == (4800, 106)
     assert "fine_gray" not in {a.name for a in space.algorithms}
     assert [a for a in competing.algorithms if a not in space.algorithms] == list(FOR_COMPETING_RISKS)
-    assert "fine_gray" in {a.name for a in algorithms_of("prediction", 2)}
-    assert "fine_gray" not in {a.name for a in algorithms_of("prediction")}
+    assert "fine_gray" in {a.name for a in list_algorithms("prediction", 2)}
+    assert "fine_gray" not in {a.name for a in list_algorithms("prediction")}
 
 
 def test_settings_can_name_fine_gray_where_causes_compete_and_nowhere_else() -> None:

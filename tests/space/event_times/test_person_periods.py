@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autoprog.space import event_times
-from autoprog.space.event_times.person_periods import LEAST_EVENTS, PersonPeriods, cuts_with_events, with_interval
+from autoprog.space.event_times.person_periods import MIN_EVENTS, PersonPeriods, cuts_with_events, with_interval
 from tests.space.event_times.cohorts import unrelated
 
 
@@ -50,12 +50,12 @@ def test_intervals_are_joined_until_they_hold_enough_events(seed: int) -> None:
     assert set(cuts) <= set(times)
     assert cuts[-1] == times[-1]
     counts = np.histogram(y["time"][y["event"] > 0], np.concatenate([[0.0], cuts]))[0]
-    assert counts.min() >= LEAST_EVENTS
+    assert counts.min() >= MIN_EVENTS
     # Nothing is joined without need: one cut more between any two would leave too few events on a side of it.
     for low, high in zip(np.concatenate([[0.0], cuts[:-1]]), cuts, strict=True):
         for cut in times[(times > low) & (times < high)]:
             sides = np.histogram(y["time"][y["event"] > 0], [low, cut, high])[0]
-            assert sides.min() < LEAST_EVENTS
+            assert sides.min() < MIN_EVENTS
 
 
 def test_too_few_events_leave_one_interval() -> None:

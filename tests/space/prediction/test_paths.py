@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 
 from autoprog.space import Algorithm, HeldOut, Space, TableShape
-from autoprog.space.path import PATIENCE, grid_up_to, log_loss_of
+from autoprog.space.path import PATIENCE, compute_log_loss, grid_up_to
 from autoprog.space.prediction import BEYOND_TABLE_1, PREDICTION
 
 LEARNERS = [a for a in (*PREDICTION, *BEYOND_TABLE_1) if a.path is not None and not a.takes_times]
@@ -45,7 +45,7 @@ def test_a_value_says_what_an_estimator_with_it_says(algorithm: Algorithm, weigh
     assert path.risks.shape == (len(path.values), len(others))
     assert list(path.values) == sorted(set(path.values))
     assert axis.low <= path.values[0] <= path.values[-1] <= axis.high
-    losses = [log_loss_of(p, held_out.y, held_out.weight) for p in path.risks]
+    losses = [compute_log_loss(p, held_out.y, held_out.weight) for p in path.risks]
     for place in {0, int(np.argmin(losses)), len(path.values) - 1}:
         single = algorithm.build(values | {algorithm.path: path.values[place]}, shape, 3)
         more = {} if of_learnt is None else {"sample_weight": of_learnt}

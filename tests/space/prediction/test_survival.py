@@ -13,7 +13,7 @@ from sksurv.util import Surv
 
 from autoprog.model import dump_estimator, load_estimator
 from autoprog.space import Algorithm, TableShape
-from autoprog.space.event_times.penalty import ridge_of
+from autoprog.space.event_times.penalty import ridge_penalty
 from autoprog.space.prediction.survival import COX, SURVIVAL_FOREST, CoxRegression, SurvivalForest, _on_grid
 from autoprog.survival import fit_cox
 
@@ -262,6 +262,6 @@ def test_many_columns_for_the_events_are_held_more_firmly_and_few_are_not() -> N
         gained.append(found[0] - found[1])
     assert min(gained) > 0
     assert np.mean(gained) > 0.02
-    assert ridge_of(0.1, 8, 80) == 0.1
-    assert ridge_of(0.1, 60, 80) == pytest.approx(52.1)
-    assert ridge_of(0.0, 60, 80) == 0
+    assert ridge_penalty(0.1, 8, 80) == 0.1
+    assert ridge_penalty(0.1, 60, 80) == pytest.approx(52.1)
+    assert ridge_penalty(0.0, 60, 80) == 0

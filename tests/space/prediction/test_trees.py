@@ -9,8 +9,8 @@ import pytest
 
 from autoprog.space import Algorithm
 from autoprog.space.prediction.trees import (
-    _MOST_IN_FIT,
-    _MOST_IN_MEMBER,
+    _MAX_IN_FIT,
+    _MAX_IN_MEMBER,
     BAGGING,
     DECISION_TREE,
     EXTRA_TREES,
@@ -63,13 +63,13 @@ def test_a_missing_cell_can_be_what_matters(algorithm: Algorithm) -> None:
 
 @pytest.mark.parametrize("algorithm", FORESTS, ids=lambda a: a.name)
 def test_a_member_of_a_forest_on_a_large_fold_sees_so_many_patients_and_no_more(algorithm: Algorithm) -> None:
-    X, y = patients(2 * _MOST_IN_MEMBER, 2)
+    X, y = patients(2 * _MAX_IN_MEMBER, 2)
     forest = fitted(algorithm, X, y, trees=3, min_leaf=30)
     drawn = [tree.tree_.weighted_n_node_samples[0] for tree in forest.estimators_]
-    assert drawn == [_MOST_IN_MEMBER] * 3
-    huge = dataclasses.replace(shape_of(X, y), n_patients=10 * _MOST_IN_FIT)
+    assert drawn == [_MAX_IN_MEMBER] * 3
+    huge = dataclasses.replace(shape_of(X, y), n_patients=10 * _MAX_IN_FIT)
     share = algorithm.build(dict(algorithm.default_step().parameters), huge, 0).max_samples
-    assert share * _MOST_IN_FIT == pytest.approx(_MOST_IN_MEMBER)
+    assert share * _MAX_IN_FIT == pytest.approx(_MAX_IN_MEMBER)
 
 
 def test_on_a_small_fold_extra_trees_see_all_patients_once() -> None:

@@ -14,10 +14,10 @@ from autoprog.storage.database import Database
 from autoprog.storage.repositories import CohortRepository, CohortStatisticsRepository
 from autoprog.storage.tables import CohortRow, CohortStatisticsRow
 from tests.cohorts import mixed_cohort
-from tests.metalearning.repositories import statistics_of
+from tests.metalearning.repositories import collect_statistics
 from tests.storage.support import add_owner, make_configuration
 
-STATISTICS = statistics_of("to be named", meta_features(mixed_cohort()), [0.01, 0.02])
+STATISTICS = collect_statistics("to be named", meta_features(mixed_cohort()), [0.01, 0.02])
 
 
 def add_cohort(session: Session, owner_id: str, sha256: str, *, shared: bool = False) -> CohortRow:

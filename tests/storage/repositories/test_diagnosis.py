@@ -88,7 +88,7 @@ def test_the_latest_job_of_each_subject(database: Database, files: Files) -> Non
         jobs = JobRepository(session)
         ids = [jobs.add(model.owner_id, TREE, model.id).id for model in (first, second, first)]
     with database.session(read_only=True) as session:
-        found = JobRepository(session).latest_of(TREE, [first.id, second.id, third.id])
+        found = JobRepository(session).load_latest(TREE, [first.id, second.id, third.id])
     assert {subject: job.id for subject, job in found.items()} == {first.id: ids[2], second.id: ids[1]}
 
 

@@ -57,9 +57,9 @@ def test_all_at_once_are_in_the_order_of_the_pages(database: Database, files: Fi
     greater, less = fill(database, files, "auc_roc", "brier")
     with database.session(read_only=True) as session:
         repository = EvaluationRepository(session)
-        assert [row.number for row in repository.all_of(greater.owner_id, greater.id)] == list(range(10))
-        assert [row.number for row in repository.all_of(greater.owner_id, greater.id, sort="score")] == BEST_FIRST
-        assert [row.number for row in repository.all_of(less.owner_id, less.id, sort="score")] == LEAST_FIRST
+        assert [row.number for row in repository.list_all(greater.owner_id, greater.id)] == list(range(10))
+        assert [row.number for row in repository.list_all(greater.owner_id, greater.id, sort="score")] == BEST_FIRST
+        assert [row.number for row in repository.list_all(less.owner_id, less.id, sort="score")] == LEAST_FIRST
 
 
 def test_rows_hold_what_the_client_is_shown(database: Database, files: Files) -> None:
@@ -87,4 +87,4 @@ def test_another_owner_finds_nothing(database: Database, files: Files) -> None:
     with database.session(read_only=True) as session, pytest.raises(NotFoundError):
         EvaluationRepository(session).page(new_id(), search.id)
     with database.session(read_only=True) as session, pytest.raises(NotFoundError):
-        EvaluationRepository(session).all_of(new_id(), search.id)
+        EvaluationRepository(session).list_all(new_id(), search.id)

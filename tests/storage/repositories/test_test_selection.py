@@ -109,7 +109,7 @@ def test_a_training_is_handed_over_and_files_go_with_the_last_row(database: Data
     store.finish(claim, JobResult({"notes": []}, made))  # type: ignore[arg-type]
     with database.session(read_only=True) as session:
         trained = SelectionProblemRepository(session).get(problem.owner_id, problem.id)
-        (replay,) = SelectionReplayRepository(session).page_of(problem.owner_id, problem.id).items
+        (replay,) = SelectionReplayRepository(session).load_page(problem.owner_id, problem.id).items
     assert (trained.training, trained.table_sha256) == ({"notes": []}, table)
     with database.session() as session:
         freed = SelectionReplayRepository(session).delete(problem.owner_id, problem.id, replay.id)

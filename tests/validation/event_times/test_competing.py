@@ -3,7 +3,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import expit, logit
 
-from autoprog.evaluation import FollowUp
+from autoprog.evaluation import ScoringContext
 from autoprog.space import event_times, scaled_to_leave_room
 from autoprog.survival import aalen_johansen, censoring_survival
 from autoprog.validation import (
@@ -18,7 +18,7 @@ from autoprog.validation import (
 HORIZONS = (1.0, 2.0)
 
 
-def _patients(n: int, seed: int) -> tuple[NDArray[np.void], NDArray[np.float64], FollowUp]:
+def _patients(n: int, seed: int) -> tuple[NDArray[np.void], NDArray[np.float64], ScoringContext]:
     """Three causes with constant hazards that a patient's values say, censored at random; their true incidences."""
     rng = np.random.default_rng(seed)
     hazards = 0.25 * np.exp(0.8 * rng.standard_normal((n, 3)))
@@ -28,7 +28,7 @@ def _patients(n: int, seed: int) -> tuple[NDArray[np.void], NDArray[np.float64],
     censored = rng.uniform(0.5, 5, n)
     y = event_times(np.where(time <= censored, cause, 0), np.minimum(time, censored))
     F = (hazards / total[:, None])[:, :, None] * (1 - np.exp(-total[:, None, None] * np.array(HORIZONS)))
-    return y, F, FollowUp(HORIZONS, HORIZONS, 3, censoring_survival(y["time"], y["event"]))
+    return y, F, ScoringContext(HORIZONS, HORIZONS, 3, censoring_survival(y["time"], y["event"]))
 
 
 def test_risks_of_all_causes_leave_room_for_each_other_whatever_the_maps_are() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of
+from autoprog.evaluation import EVENT_METRICS, ScoringContext, make_event_metric
 from autoprog.survival import NoPairError, censoring_survival
 from autoprog.validation.event_times import pairs as pairs_module
 from autoprog.validation.event_times import resampled_event_scores
@@ -13,7 +13,9 @@ from autoprog.validation.event_times.pairs import can_be_scored
 from tests.space.event_times.cohorts import unrelated
 
 
-def patients(seed: int, causes: int, distinct: int | None, n: int = 80) -> tuple[np.ndarray, np.ndarray, FollowUp]:
+def patients(
+    seed: int, causes: int, distinct: int | None, n: int = 80
+) -> tuple[np.ndarray, np.ndarray, ScoringContext]:
     """Outcomes, four sets of risks at four times, and a follow-up with two horizons; ties in times and in risks."""
     rng = np.random.default_rng([seed, 1])
     y = unrelated(seed, n, causes, distinct)
@@ -22,7 +24,7 @@ def patients(seed: int, causes: int, distinct: int | None, n: int = 80) -> tuple
     F = np.sort(rng.random((4, n, 4)), axis=2)
     F = F if distinct is None else F.round(1)
     F[0] = np.clip(F[0] + 0.3 * (y["event"] == 1)[:, None] / (1 + y["time"][:, None]), 0, 1)
-    return y, F, FollowUp(times, (times[1], times[3]), causes, censoring_survival(y["time"], y["event"]))
+    return y, F, ScoringContext(times, (times[1], times[3]), causes, censoring_survival(y["time"], y["event"]))
 
 
 CASES = pytest.mark.parametrize(("causes", "distinct"), [(1, None), (1, 6), (2, None), (2, 6)])
@@ -34,7 +36,7 @@ def test_with_everybody_once_it_is_the_measure(name: str, causes: int, distinct:
     for seed in range(5):
         y, F, follow_up = patients(seed, causes, distinct)
         found = resampled_event_scores(name, y, F, follow_up, np.random.default_rng(0))(np.ones((80, 1), np.float32))
-        expected = [event_metric_of(name, follow_up).score(y, risks) for risks in F]
+        expected = [make_event_metric(name, follow_up).score(y, risks) for risks in F]
         np.testing.assert_allclose(found, [expected], rtol=0, atol=1e-6)  # weights of pairs are float32
 
 
@@ -43,7 +45,7 @@ def test_with_everybody_once_it_is_the_measure(name: str, causes: int, distinct:
 def test_counts_are_copies_of_the_patients(name: str, causes: int, distinct: int | None) -> None:
     """The measure on the rows drawn, with the censoring of all: a copy is compared with no copy of the same patient."""
     y, F, follow_up = patients(0, causes, distinct)
-    rng, measure = np.random.default_rng(2), event_metric_of(name, follow_up)
+    rng, measure = np.random.default_rng(2), make_event_metric(name, follow_up)
     scorable = can_be_scored(name, y, follow_up)
     drawn = (np.bincount(rng.integers(80, size=80), minlength=80) for _ in range(200))
     c = np.array([counts for counts in drawn if scorable(counts > 0)][:12], dtype=np.float32).T
@@ -59,7 +61,7 @@ def test_counts_are_copies_of_the_patients(name: str, causes: int, distinct: int
 def test_risks_as_they_are_stored_are_compared_as_they_are(name: str) -> None:
     y, F, follow_up = patients(1, 2, None)
     found = resampled_event_scores(name, y, F.astype(np.float32), follow_up, np.random.default_rng(0))
-    expected = [event_metric_of(name, follow_up).score(y, risks.astype(np.float32)) for risks in F]
+    expected = [make_event_metric(name, follow_up).score(y, risks.astype(np.float32)) for risks in F]
     np.testing.assert_allclose(found(np.ones((80, 1), np.float32))[0], expected, rtol=0, atol=1e-6)
 
 
@@ -73,7 +75,7 @@ def test_of_many_patients_a_random_part_is_compared(name: str, causes: int, monk
     found = [resampled_event_scores(name, y, F[:1], follow_up, np.random.default_rng(s))(once)[0, 0] for s in range(60)]
     error = np.std(found, ddof=1) / 60**0.5
     assert 0 < error < 0.01
-    assert np.mean(found) == pytest.approx(event_metric_of(name, follow_up).score(y, F[0]), abs=4 * error + 1e-3)
+    assert np.mean(found) == pytest.approx(make_event_metric(name, follow_up).score(y, F[0]), abs=4 * error + 1e-3)
 
 
 @pytest.mark.parametrize("causes", [1, 2])
@@ -81,7 +83,7 @@ def test_of_many_patients_a_random_part_is_compared(name: str, causes: int, monk
 def test_it_is_known_beforehand_who_has_a_score(name: str, causes: int) -> None:
     """Whom it says to have one have one; it may miss some to whom competing events or ties give one."""
     y, F, follow_up = patients(4, causes, None)
-    scorable, measure = can_be_scored(name, y, follow_up), event_metric_of(name, follow_up)
+    scorable, measure = can_be_scored(name, y, follow_up), make_event_metric(name, follow_up)
     rng = np.random.default_rng(0)
     says, has = [], []
     for _ in range(300):

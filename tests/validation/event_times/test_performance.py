@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of
+from autoprog.evaluation import EVENT_METRICS, ScoringContext, make_event_metric
 from autoprog.survival import aalen_johansen, censoring_survival, net_benefit
 from autoprog.validation.event_times import (
     calibration_document,
@@ -48,14 +48,14 @@ def test_true_risks_are_calibrated_and_better_than_their_mean() -> None:
 @pytest.mark.parametrize("causes", [1, 2])
 def test_overall_it_tells_every_measure_that_can_be_optimised(causes: int) -> None:
     data, times = simulated(1, 300, causes), (0.3, 0.6, 1.0)
-    follow_up = FollowUp(times, times[1:], causes, censoring_survival(data.y["time"], data.y["event"]))
+    follow_up = ScoringContext(times, times[1:], causes, censoring_survival(data.y["time"], data.y["event"]))
     F = data.risk(np.array(times))
     found = overall_performance(data.y, F, follow_up)
     first = "uno_c" if causes == 1 else "wolbers_c"
     assert list(found) == [first, *EVENT_METRICS[1:], "since", "until"]
     assert (found.pop("since"), found.pop("until")) == (times[0], times[-1])
     for name, value in found.items():
-        assert value == event_metric_of("uno_c" if name == first else name, follow_up).score(data.y, F)
+        assert value == make_event_metric("uno_c" if name == first else name, follow_up).score(data.y, F)
 
 
 @pytest.mark.parametrize("with_baseline", [True, False])
@@ -90,7 +90,7 @@ def test_the_document_of_a_horizon_is_complete_and_is_json(with_baseline: bool) 
 
 def test_the_true_distribution_is_uniform_at_the_patients_own_times_and_a_wrong_one_is_not() -> None:
     data, times = simulated(5, 3000, censoring=0.0), tuple(np.linspace(0.02, 1.5, 75).tolist())
-    follow_up = FollowUp(times, times[-1:], 1, censoring_survival(data.y["time"], data.y["event"]))
+    follow_up = ScoringContext(times, times[-1:], 1, censoring_survival(data.y["time"], data.y["event"]))
     F = data.risk(np.array(times))
     true, wrong = (distribution_document(data.y, curves, follow_up) for curves in (F, 1 - (1 - F) ** 1.5))
     assert true is not None
@@ -105,18 +105,20 @@ def test_the_true_distribution_is_uniform_at_the_patients_own_times_and_a_wrong_
 def test_curves_are_straight_between_the_times_and_end_at_the_last_horizon() -> None:
     """By hand: survival .75 at time 1 and .5 at 3."""
     y = np.array([(1, 0.5), (1, 2.0), (0, 3.0), (1, 9.0)], dtype=[("event", "i1"), ("time", "f8")])
-    follow_up = FollowUp((1.0, 3.0), (3.0,), 1, censoring_survival(y["time"], y["event"]))
+    follow_up = ScoringContext((1.0, 3.0), (3.0,), 1, censoring_survival(y["time"], y["event"]))
     found = distribution_document(y, np.tile([0.25, 0.5], (4, 1)), follow_up)
     assert found is not None
     # .875 and .625 in the bins 8 and 6; the two who are censored at .5 lie evenly in the bins 0 to 4.
     expected = np.array([2 / 5] * 5 + [0, 1, 0, 1, 0]) / 4
     np.testing.assert_allclose(found["proportions"], expected, atol=1e-12)
-    assert distribution_document(y, np.zeros((4, 2)), FollowUp((1.0, 3.0), (3.0,), 2, follow_up.censoring)) is None
+    assert (
+        distribution_document(y, np.zeros((4, 2)), ScoringContext((1.0, 3.0), (3.0,), 2, follow_up.censoring)) is None
+    )
 
 
 def test_every_horizon_has_its_document_and_the_last_tells_whether_risks_mean_what_they_say() -> None:
     data, times = simulated(3, 300, 1), (0.3, 0.6, 1.0)
-    follow_up = FollowUp(times, times[1:], 1, censoring_survival(data.y["time"], data.y["event"]))
+    follow_up = ScoringContext(times, times[1:], 1, censoring_survival(data.y["time"], data.y["event"]))
     F = data.risk(np.array(times))
     documents = horizon_documents(data.y, F, F / 2, follow_up, (0.05, 0.2))
     assert documents == [

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
-from autoprog.evaluation import FollowUp
+from autoprog.evaluation import ScoringContext
 from autoprog.survival import censoring_survival, ipcw_weights
 from autoprog.validation import fit_recalibration
 from autoprog.validation.event_times import cross_fitted_events, fit_event_recalibration
@@ -16,8 +16,8 @@ from tests.space.event_times.cohorts import simulated
 TIMES = (0.3, 0.6, 1.0)
 
 
-def follow_up_of(y: np.ndarray, causes: int, times: tuple[float, ...] = TIMES) -> FollowUp:
-    return FollowUp(times, times, causes, censoring_survival(y["time"], y["event"]))
+def follow_up_of(y: np.ndarray, causes: int, times: tuple[float, ...] = TIMES) -> ScoringContext:
+    return ScoringContext(times, times, causes, censoring_survival(y["time"], y["event"]))
 
 
 @pytest.mark.parametrize("causes", [1, 2])

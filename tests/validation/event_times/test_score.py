@@ -8,7 +8,7 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from autoprog.evaluation import EVENT_METRICS, FollowUp, event_metric_of
+from autoprog.evaluation import EVENT_METRICS, ScoringContext, make_event_metric
 from autoprog.space import event_times
 from autoprog.survival import censoring_survival
 from autoprog.validation.event_times import (
@@ -18,7 +18,7 @@ from autoprog.validation.event_times import (
     fit_event_recalibration,
 )
 from autoprog.validation.event_times import score as score_module
-from autoprog.validation.selection import LEAST_RESAMPLES, Weighing
+from autoprog.validation.optimism import MIN_RESAMPLES, Weighing
 from tests.space.event_times.cohorts import simulated, unrelated
 
 TIMES = (0.3, 0.6, 1.0)
@@ -38,7 +38,9 @@ def softly(_: np.ndarray, gains: np.ndarray) -> np.ndarray:
 
 
 def followed(y: np.ndarray, causes: int, groups: np.ndarray | None = None) -> FollowedPatients:
-    return FollowedPatients(y, FollowUp(TIMES, TIMES[1:], causes, censoring_survival(y["time"], y["event"])), groups)
+    return FollowedPatients(
+        y, ScoringContext(TIMES, TIMES[1:], causes, censoring_survival(y["time"], y["event"])), groups
+    )
 
 
 def of_the_best(name: str, seed: int, causes: int, n: int = 150, t: int = 30) -> tuple[float, float]:
@@ -46,7 +48,7 @@ def of_the_best(name: str, seed: int, causes: int, n: int = 150, t: int = 30) ->
     rng = np.random.default_rng([seed, 2])
     patients = followed(unrelated(seed, n, causes), causes)
     p = np.sort(rng.random((t, n, 3)), axis=2)
-    metric = event_metric_of(name, patients.follow_up)
+    metric = make_event_metric(name, patients.follow_up)
     gains = np.array([[metric.gain(metric.score(patients.y, risks)) for risks in p]])
     w = the_best(np.empty(0), gains)[0]
     delivered = average(w, p)
@@ -73,7 +75,7 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(score_module, "_CORRECTION_RESAMPLES", 20)
     data = simulated(0, 120, 2)
     patients, rng = followed(data.y, 2), np.random.default_rng(1)
-    metric = event_metric_of(name, patients.follow_up)
+    metric = make_event_metric(name, patients.follow_up)
     p = np.sort(np.clip(data.risk(np.array(TIMES)) + rng.normal(0, 0.2, (4, 120, 3)), 0.01, 0.99), axis=2)
     w = np.array([0.4, 0.3, 0.2, 0.1])
     found = corrected_event_score(
@@ -110,12 +112,12 @@ def test_the_interval_covers_the_score_among_all_patients(name: str, monkeypatch
     times = np.array(TIMES)
     everybody = simulated(10_000, 60_000)
     all_patients = followed(everybody.y, 1)
-    truth = event_metric_of(name, all_patients.follow_up).score(everybody.y, everybody.risk(times))
+    truth = make_event_metric(name, all_patients.follow_up).score(everybody.y, everybody.risk(times))
     covered = 0
     for seed in range(100):
         data = simulated(seed, 250)
         patients = followed(data.y, 1)
-        metric = event_metric_of(name, patients.follow_up)
+        metric = make_event_metric(name, patients.follow_up)
         found = estimate_event_score(metric, patients, data.risk(times), np.random.default_rng(seed))
         assert found.lower < found.estimate < found.upper
         covered += found.lower <= truth <= found.upper
@@ -126,7 +128,7 @@ def test_the_score_of_a_model_that_was_not_chosen_is_the_measure() -> None:
     data = simulated(1, 200, 2)
     patients = followed(data.y, 2)
     for name in EVENT_METRICS:
-        metric = event_metric_of(name, patients.follow_up)
+        metric = make_event_metric(name, patients.follow_up)
         found = estimate_event_score(metric, patients, data.risk(np.array(TIMES)), np.random.default_rng(0))
         assert found.estimate == metric.score(data.y, data.risk(np.array(TIMES)))
         assert metric.lower <= found.lower <= found.upper <= metric.upper
@@ -144,7 +146,7 @@ def test_the_score_of_a_model_that_was_not_chosen_is_the_measure() -> None:
 )
 def test_the_method_says_what_was_measured(name: str, title: str) -> None:
     patients = followed(simulated(2, 80).y, 1)
-    metric = event_metric_of(name, patients.follow_up)
+    metric = make_event_metric(name, patients.follow_up)
     found = estimate_event_score(metric, patients, np.tile([0.1, 0.2, 0.3], (80, 1)), np.random.default_rng(0))
     assert found.method.startswith(title)
 
@@ -152,7 +154,7 @@ def test_the_method_says_what_was_measured(name: str, title: str) -> None:
 def test_rows_of_a_group_are_drawn_together() -> None:
     groups = np.random.default_rng(0).integers(0, 20, 120)
     patients = followed(simulated(3, 120).y, 1, groups)
-    metric = event_metric_of("uno_c", patients.follow_up)
+    metric = make_event_metric("uno_c", patients.follow_up)
     c = np.hstack(list(score_module._counts(metric, patients, 40, np.random.default_rng(1), left_out=True)))
     for group in range(20):
         assert (np.ptp(c[groups == group], axis=0) == 0).all()
@@ -165,7 +167,7 @@ def test_two_patients_with_the_event_by_the_first_horizon_are_enough(name: str) 
     time = np.concatenate([[0.2, 0.25, 0.8, 0.9], rng.uniform(0.5, 3.0, 30)])
     y = event_times(np.concatenate([[1, 1, 1, 1], np.zeros(30)]), time)
     patients = followed(y, 1)
-    metric = event_metric_of(name, patients.follow_up)
+    metric = make_event_metric(name, patients.follow_up)
     p = np.sort(rng.random((3, 34, 3)), axis=2)
     w = np.array([1.0, 0.0, 0.0])
     found = corrected_event_score(metric, patients, p[0], p, w, weighing=Weighing(the_best, average), rng=rng)
@@ -179,7 +181,7 @@ def test_when_the_time_is_over_the_resamples_made_so_far_do() -> None:
     p = np.sort(rng.random((4, 120, len(TIMES))), axis=2)
     patients = followed(y, 1)
     found = corrected_event_score(
-        event_metric_of("uno_c", patients.follow_up),
+        make_event_metric("uno_c", patients.follow_up),
         patients,
         p[0],
         p,
@@ -188,7 +190,7 @@ def test_when_the_time_is_over_the_resamples_made_so_far_do() -> None:
         rng=rng,
         stop=lambda: True,
     )
-    assert f"in {LEAST_RESAMPLES} bootstrap resamples" in found.method
+    assert f"in {MIN_RESAMPLES} bootstrap resamples" in found.method
 
 
 @pytest.mark.parametrize("name", EVENT_METRICS)
@@ -199,7 +201,7 @@ def test_other_patients_whose_early_events_are_of_one_hospital_have_an_interval(
     groups = np.where(early, 0, 1 + np.arange(160) % 3)
     patients = followed(data.y, 1, groups)
     found = estimate_event_score(
-        event_metric_of(name, patients.follow_up), patients, data.risk(np.array(TIMES)), np.random.default_rng(0),
+        make_event_metric(name, patients.follow_up), patients, data.risk(np.array(TIMES)), np.random.default_rng(0),
         out_of_fold=False,
     )  # fmt: skip
     assert found.lower <= found.estimate <= found.upper

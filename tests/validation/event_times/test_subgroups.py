@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation import FollowUp, outcomes_of
+from autoprog.evaluation import ScoringContext, get_outcomes
 from autoprog.space import time_grid
 from autoprog.survival import calibration_at, cumulative_dynamic_auc
 from autoprog.validation import measure_event_subgroups
 from tests.cohorts import event_cohort
 
 
-def risks_of(cohort: Cohort, times: tuple[float, ...], seed: int = 0) -> np.ndarray:
+def predict_risks(cohort: Cohort, times: tuple[float, ...], seed: int = 0) -> np.ndarray:
     """Curves that tell something: earlier events have higher ones."""
     rng = np.random.default_rng(seed)
     assert cohort.time is not None
@@ -27,10 +27,10 @@ def risks_of(cohort: Cohort, times: tuple[float, ...], seed: int = 0) -> np.ndar
 def test_a_subgroup_is_measured_as_the_measures_measure_it() -> None:
     cohort = event_cohort("mgus2")
     times = time_grid(cohort)
-    follow_up, F = FollowUp.of(cohort, times), risks_of(cohort, times)
+    follow_up, F = ScoringContext.of(cohort, times), predict_risks(cohort, times)
     found = measure_event_subgroups(cohort, F, follow_up, ["sex"])
     sex = [feature.name for feature in cohort.features].index("sex")
-    y, horizon = outcomes_of(cohort), cohort.horizons[-1]
+    y, horizon = get_outcomes(cohort), cohort.horizons[-1]
     assert [s.label for s in found] == list(cohort.features[sex].levels)
     for code, subgroup in enumerate(found):
         rows = cohort.X[:, sex] == code
@@ -49,11 +49,11 @@ def test_a_subgroup_is_measured_as_the_measures_measure_it() -> None:
 def test_small_subgroups_are_counted_and_very_small_ones_are_not() -> None:
     cohort = event_cohort("veteran")
     times = time_grid(cohort)
-    F = risks_of(cohort, times)
+    F = predict_risks(cohort, times)
     sizes = np.repeat([0.0, 1.0, 2.0], [5, 15, cohort.n_rows - 20])
     part = replace(cohort.features[0], name="ward", kind="categorical", levels=("a", "b", "c"))
     cohort = replace(cohort, features=(part, *cohort.features[1:]), X=np.column_stack([sizes, cohort.X[:, 1:]]))
-    a, b, c = measure_event_subgroups(cohort, F, FollowUp.of(cohort, times), ["ward"])
+    a, b, c = measure_event_subgroups(cohort, F, ScoringContext.of(cohort, times), ["ward"])
     assert (a.n, a.events, a.auc) == (None, None, None)
     assert b.n == 15
     assert c.brier is not None

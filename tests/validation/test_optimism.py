@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from autoprog.evaluation import METRICS
 from autoprog.validation import Patients, corrected_score, cross_fitted, estimate_score, shrunk_recalibration
 from autoprog.validation import selection as selection_module
-from autoprog.validation.selection import LEAST_RESAMPLES, Weighing, _counts
+from autoprog.validation.optimism import MIN_RESAMPLES, Weighing, _counts
 
 N, T = 100, 10
 NOBODY = np.zeros((N, 0))  # these rules look at gains alone
@@ -190,7 +190,7 @@ def test_when_the_time_is_over_the_resamples_made_so_far_do() -> None:
     w, rng = np.eye(T)[0], np.random.default_rng
     arguments = METRICS["auc_roc"], Patients(y), p[0], p, w
     cut = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0), stop=lambda: True)
-    assert f"in {LEAST_RESAMPLES} bootstrap resamples" in cut.method
+    assert f"in {MIN_RESAMPLES} bootstrap resamples" in cut.method
     asked: list[None] = []
 
     def later() -> bool:
@@ -199,6 +199,6 @@ def test_when_the_time_is_over_the_resamples_made_so_far_do() -> None:
 
     later_cut = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0), stop=later)
     # Asked after the least that there are, and after every five more.
-    assert f"in {LEAST_RESAMPLES + 2 * 5} bootstrap resamples" in later_cut.method
+    assert f"in {MIN_RESAMPLES + 2 * 5} bootstrap resamples" in later_cut.method
     whole = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0))
     assert later_cut.estimate == pytest.approx(whole.estimate, abs=0.05)

@@ -10,7 +10,7 @@ import pytest
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation import Plan, make_folds
-from autoprog.evaluation.kept import kept_with_cohort
+from autoprog.evaluation.cache import cached_per_cohort
 from autoprog.space import time_grid
 from tests.cohorts import cleveland_cohort, event_cohort, labelled_visits
 
@@ -38,7 +38,7 @@ def test_a_dropped_cohort_is_gone_with_all_that_was_made_of_it(kind: Callable[[]
 def test_the_last_values_of_each_cohort_are_kept() -> None:
     asked = []
 
-    @kept_with_cohort
+    @cached_per_cohort
     def rows(cohort: Cohort, more: int) -> int:
         asked.append(more)
         return cohort.n_rows + more

@@ -18,13 +18,13 @@ from autoprog.optimizer.gibbs import GibbsChain, LabelLikelihood
 from autoprog.optimizer.kernel import GatedAdditiveKernel
 from autoprog.optimizer.observations import Observations
 from autoprog.optimizer.options import OptimizerOptions
+from autoprog.optimizer.prior_mean import PriorMean
 from autoprog.optimizer.surrogate import Surrogate
-from autoprog.optimizer.trend import Trend
 from autoprog.space import STAGES
 
 
 @dataclass(frozen=True, eq=False)
-class Belief:
+class SurrogateState:
     """Observations, what was learnt from them, and a chain over decompositions that may go on.
 
     Attributes
@@ -43,7 +43,7 @@ class Belief:
         The latest labels that the chain visited, the newest last.
     encoding : Encoding
         Of the space.
-    trend : Trend
+    trend : PriorMean
         What earlier cohorts let one expect.
     y : ndarray, shape = (n,)
         The gains less the trend: what the process is fitted to.
@@ -56,7 +56,7 @@ class Belief:
     chain: GibbsChain
     samples: list[NDArray[np.int64]]
     encoding: Encoding
-    trend: Trend
+    trend: PriorMean
     y: NDArray[np.float64]
 
     @classmethod
@@ -68,7 +68,7 @@ class Belief:
         state: Mapping[str, Any],
         rng: np.random.Generator,
         offsets: Mapping[str, float] | None = None,
-    ) -> Belief:
+    ) -> SurrogateState:
         """Fit the numbers under the last MAP decomposition and take the chain up, before any sweep.
 
         Parameters
@@ -88,11 +88,11 @@ class Belief:
 
         Returns
         -------
-        Belief
+        SurrogateState
             Whose chain stands where the last one stopped.
         """
         points = encoding.encode([e.configuration for e in observations.evaluations])
-        trend = Trend(encoding, offsets or {}, points, observations.y)
+        trend = PriorMean(encoding, offsets or {}, points, observations.y)
         y = observations.y - trend.at(points)
         knows_families = options.family_strength > 0 and options.decompositions == "learnt"
         homes = family_labels(encoding.algorithms, options.subspaces) if knows_families else None

@@ -11,7 +11,7 @@ from autoprog.errors import AutoprogError, EngineUnavailableError, LeaseLostErro
 from autoprog.search.signals import Claim_contra, LeaseKeeper, ShutdownError, Signals, heartbeat
 
 # Work that ends its runner every time (a posterior that exhausts the memory, say) must not do so for ever.
-MOST_LOSSES = 5
+MAX_LOST_LEASES = 5
 """Runners in a row that may end over a piece of work before it is given up."""
 
 _LEAVE_IT = (LeaseLostError, ShutdownError, EngineUnavailableError, StoreUnavailableError)
@@ -27,7 +27,7 @@ class WorkStore(LeaseKeeper[Claim_contra], Protocol[Claim_contra]):
         """End the work without a result. Raises LeaseLostError."""
 
 
-def carry_out(
+def run_leased(
     what: str,
     work: Callable[[], None],
     store: WorkStore[Claim_contra],

@@ -52,7 +52,7 @@ from autoprog.validation import (
 
 
 @dataclass(frozen=True)
-class Weighed:
+class FittedEnsemble:
     """An ensemble, and what it was made from.
 
     Attributes
@@ -108,7 +108,7 @@ class Judgement:
 
 
 @dataclass(frozen=True)
-class Means:
+class DeliveryContext:
     """What judging takes of the search.
 
     Attributes
@@ -139,14 +139,14 @@ class Means:
         return self.signals.leave() or self.clock.correction_ends()
 
 
-def judge(weighed: Weighed, means: Means) -> Judgement:
+def summarise_model(weighed: FittedEnsemble, means: DeliveryContext) -> Judgement:
     """Tell of a model for an outcome without a time.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighed : FittedEnsemble
         The ensemble.
-    means : Means
+    means : DeliveryContext
         What it takes.
 
     Returns
@@ -194,14 +194,14 @@ def judge(weighed: Weighed, means: Means) -> Judgement:
     return Judgement(document, recalibration, intervals, (rules,), warnings, distribution=distribution)
 
 
-def judge_events(weighed: Weighed, means: Means) -> Judgement:
+def judge_events(weighed: FittedEnsemble, means: DeliveryContext) -> Judgement:
     """Tell of a model for event times.
 
     Parameters
     ----------
-    weighed : Weighed
+    weighed : FittedEnsemble
         The ensemble; its candidates know the follow-up.
-    means : Means
+    means : DeliveryContext
         What it takes.
 
     Returns
@@ -261,7 +261,7 @@ def judge_events(weighed: Weighed, means: Means) -> Judgement:
 
 
 def _intervals(
-    weighed: Weighed, means: Means, recalibration: Recalibration, distribution: FeatureDistribution
+    weighed: FittedEnsemble, means: DeliveryContext, recalibration: Recalibration, distribution: FeatureDistribution
 ) -> IntervalEstimate:
     history, cohort = weighed.candidates.history, weighed.cohort
     delivered = Delivered(weighed.ensemble, history, cohort, weighed.plan, recalibration, distribution)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort, Visits, align, windowed
 from autoprog.cohort.horizons import horizon_fault
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.evaluation import outcomes_of
+from autoprog.evaluation import get_outcomes
 from autoprog.model.answer import Table
 from autoprog.model.model import PrognosticModel
 
@@ -19,7 +19,7 @@ _POINTER = "/cohort_id"
 
 
 @dataclass(frozen=True, eq=False)
-class OtherPatients:
+class ExternalCohort:
     """Patients, or visits, with known outcomes, of whom the model can be asked.
 
     Attributes
@@ -54,7 +54,7 @@ class OtherPatients:
         structured ndarray, shape = (n_rows,)
             Of dtype `EVENT_TIMES`; a cause that the model does not know has the code after its last.
         """
-        y, event = outcomes_of(self.cohort).copy(), self.cohort.time_to_event
+        y, event = get_outcomes(self.cohort).copy(), self.cohort.time_to_event
         here = () if event is None else event.causes[1:]
         known = [causes.index(name, 1) + 1 if name in causes[1:] else len(causes) + 1 for name in here]
         y["event"] = np.array([0, 1, *known])[y["event"]]
@@ -104,7 +104,7 @@ def horizon_faults(model: PrognosticModel, cohort: Cohort) -> list[Fault]:
     return [Fault(_POINTER, f"the model's horizon {reason}") for reason in reasons if reason]
 
 
-def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Fault]) -> OtherPatients:
+def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Fault]) -> ExternalCohort:
     """Bring a cohort into the form that a model takes.
 
     Parameters
@@ -118,7 +118,7 @@ def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Faul
 
     Returns
     -------
-    OtherPatients
+    ExternalCohort
         The same rows.
 
     Raises
@@ -141,13 +141,13 @@ def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Faul
     cohort = replace(cohort, outcome=outcome)
     X = aligned[: cohort.n_rows]
     if model.windows is None:
-        return OtherPatients(cohort, X, X)
+        return ExternalCohort(cohort, X, X)
     visits = cohort.visits
     if visits is not None and earlier is not None:
         visits = replace(visits, earlier=replace(earlier, X=aligned[cohort.n_rows :]))
     taken = replace(cohort, features=model.inputs, X=X, visits=visits)
     lengths = sorted({member.window or 1 for member in model.members})
-    return OtherPatients(cohort, X, {w: windowed(taken, w, model.windows).X for w in lengths})
+    return ExternalCohort(cohort, X, {w: windowed(taken, w, model.windows).X for w in lengths})
 
 
 def _mode(model: PrognosticModel) -> str:

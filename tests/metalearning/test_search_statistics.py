@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from autoprog.evaluation import Evaluation, History, Status, metric_of
+from autoprog.evaluation import Evaluation, History, Status, make_metric
 from autoprog.metalearning import CohortStatistics, calibration, learn_statistics, meta_features
 from autoprog.metalearning.partition_prior import learn_partition_prior
 from autoprog.optimizer import OptimizerOptions
 from autoprog.optimizer import observations as observations_module
 from autoprog.optimizer import surrogate as surrogate_module
-from autoprog.optimizer.belief import Belief
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.observations import observe
+from autoprog.optimizer.surrogate_state import SurrogateState
 from autoprog.space import Configuration
 from tests.cohorts import mixed_cohort
 from tests.optimizer.toys import draw, history_of, toy_space
@@ -146,7 +146,9 @@ def test_a_search_without_its_simple_pipeline_or_with_few_scores_teaches_nothing
 
 def test_net_benefit_over_other_thresholds_is_another_metric() -> None:
     history = history_with_effects()
-    low, high = (learnt(replace(history, metric=metric_of("net_benefit", t))).metric for t in ((0.05, 0.2), (0.4, 0.6)))
+    low, high = (
+        learnt(replace(history, metric=make_metric("net_benefit", t))).metric for t in ((0.05, 0.2), (0.4, 0.6))
+    )
     assert (low, high) == ("net_benefit 0.05 to 0.2", "net_benefit 0.4 to 0.6")
     assert learnt(history).metric == "auc_roc"
 
@@ -159,7 +161,7 @@ def test_one_observation_tells_nothing_of_m_and_gamma() -> None:
     found = []
     for seed in range(40):
         rng = np.random.default_rng(seed)
-        belief = Belief.learn(Encoding(SPACE), OptimizerOptions(), observations, {}, rng)
+        belief = SurrogateState.learn(Encoding(SPACE), OptimizerOptions(), observations, {}, rng)
         found.append(learn_partition_prior(belief, rng))
     subspaces, log_concentration = np.mean(found, axis=0)
     assert subspaces == pytest.approx(8, abs=1.2)
@@ -192,7 +194,7 @@ def test_a_very_long_history_is_judged_by_a_part_of_it_and_by_its_best(monkeypat
 
     monkeypatch.setattr(surrogate_module, "cholesky", cholesky)
     part = learnt(history)
-    tops = calibration.MOST_BEST + len(EFFECTS)
+    tops = calibration.MAX_BEST + len(EFFECTS)
     assert 40 < max(sizes) <= 40 + tops < len(history)
     assert [(g.algorithm, g.n) for g in part.algorithms] == [(g.algorithm, g.n) for g in whole.algorithms]
     assert part.n_evaluations == whole.n_evaluations

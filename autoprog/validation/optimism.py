@@ -37,13 +37,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.evaluation import Metric
-from autoprog.validation.estimate import LEVEL, Estimate, estimate_of, n_rarer
+from autoprog.validation.estimate import LEVEL, Estimate, make_estimate, n_rarer
 from autoprog.validation.recalibration import Recalibration, shrunk_recalibration
 from autoprog.validation.resampled import resampled_scores
-from autoprog.validation.score import INTERVAL, ScoreEstimate, title_of
+from autoprog.validation.score import INTERVAL, ScoreEstimate, metric_title
 
 RESAMPLES, RESAMPLES_OF_MANY, RESAMPLES_OF_MOST = 500, 200, 100
-LEAST_RESAMPLES = 20
+MIN_RESAMPLES = 20
 """Below so many a correction is not cut off."""
 
 # Patients times pipelines that count as many, and as most; scoring the average costs as much as so many pipelines.
@@ -124,7 +124,7 @@ def corrected_score(
     rng : numpy.random.Generator
         Source of randomness.
     stop : callable () -> bool
-        Asked after every few resamples; once it is true, those made so far do, at least `LEAST_RESAMPLES`.
+        Asked after every few resamples; once it is true, those made so far do, at least `MIN_RESAMPLES`.
 
     Returns
     -------
@@ -140,7 +140,7 @@ def corrected_score(
     found = less_optimism(metric, apparent, chosen, delivered, m, grouped=is_grouped)
     whom = "the patients" if patients.groups is None else "groups of patients"
     method = (
-        f"{title_of(metric)} of out-of-fold risks, corrected for having chosen the ensemble's weights by the same "
+        f"{metric_title(metric)} of out-of-fold risks, corrected for having chosen the ensemble's weights by the same "
         f"patients: in {len(chosen)} bootstrap resamples of {whom}, all {t} pipelines are scored and weighed anew by "
         f"the patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it is {apparent:.3f}"
     )
@@ -173,7 +173,7 @@ def less_optimism(
     estimate = apparent - float(np.mean(delivered - chosen))
     corrected = float(np.clip(estimate, metric.lower, metric.upper))
     sd = float(np.std(chosen, ddof=1)) / np.sqrt(np.e - 1)
-    return estimate_of(metric.name, corrected, sd, rarer, metric.upper, grouped=grouped)
+    return make_estimate(metric.name, corrected, sd, rarer, metric.upper, grouped=grouped)
 
 
 def n_resamples(n_patients: int, n_pipelines: int) -> int:
@@ -206,13 +206,13 @@ def until(stop: Stop, chunks: Iterator[NDArray[np.float32]]) -> Iterator[NDArray
     Yields
     ------
     ndarray, shape = (n, b)
-        The first of them, of `LEAST_RESAMPLES` resamples in all or more.
+        The first of them, of `MIN_RESAMPLES` resamples in all or more.
     """
     made = 0
     for c in chunks:
         yield c
         made += c.shape[1]
-        if made >= LEAST_RESAMPLES and stop():
+        if made >= MIN_RESAMPLES and stop():
             return
 
 

@@ -13,10 +13,10 @@ _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
 # Of one function for one cohort: windows may have several lengths, and a search tries several numbers of folds.
-_MOST_VALUES = 4
+_MAX_VALUES = 4
 
 
-def kept_with_cohort(function: Callable[Concatenate[Cohort, _P], _T]) -> Callable[Concatenate[Cohort, _P], _T]:
+def cached_per_cohort(function: Callable[Concatenate[Cohort, _P], _T]) -> Callable[Concatenate[Cohort, _P], _T]:
     """Have a function keep its last values for every cohort for as long as the cohort lives.
 
     A cohort may take hundreds of megabytes, and a process sees many: a cache that holds its keys would hold them.
@@ -39,7 +39,7 @@ def kept_with_cohort(function: Callable[Concatenate[Cohort, _P], _T]) -> Callabl
         if values is None:
             alive = ref(cohort)
 
-            @lru_cache(_MOST_VALUES)
+            @lru_cache(_MAX_VALUES)
             def values_of(*a: Any, **n: Any) -> _T:  # noqa: ANN401  those of the function, whatever they are
                 return function(cast("Cohort", alive()), *a, **n)
 

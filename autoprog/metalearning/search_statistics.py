@@ -20,25 +20,25 @@ from numpy.typing import NDArray
 from autoprog.cohort import Mode
 from autoprog.evaluation import History
 from autoprog.metalearning.cohort_statistics import CohortStatistics
-from autoprog.metalearning.gains import MOST_BEST, gains_over
+from autoprog.metalearning.gains import MAX_BEST, gains_over
 from autoprog.metalearning.meta_features.vector import MetaFeatures
 from autoprog.metalearning.partition_prior import learn_partition_prior
 from autoprog.optimizer.options import OptimizerOptions
 from autoprog.space import Configuration, Space
 
 if TYPE_CHECKING:
-    from autoprog.optimizer.belief import Belief
     from autoprog.optimizer.encoding import Encoding
     from autoprog.optimizer.observations import Observations
+    from autoprog.optimizer.surrogate_state import SurrogateState
 
-LEAST_SUCCEEDED = 5
+MIN_SUCCEEDED = 5
 """Evaluations with a score below which a search teaches nothing."""
 
-MOST_JUDGED = 1_000
+MAX_JUDGED = 1_000
 """Evaluations that gains and effects are judged by, but for the best; the algebra is of dense matrices."""
 
 # Sweeps before the kernel is fitted again, and before draws count; draws, fewer of a long history, which costs more.
-_BURN_IN, _MOST_DRAWS, _LEAST_DRAWS, _DRAWN_EVALUATIONS = 3, 10, 4, 1_000
+_BURN_IN, _MAX_DRAWS, _MIN_DRAWS, _DRAWN_EVALUATIONS = 3, 10, 4, 1_000
 
 
 def learn_statistics(
@@ -84,7 +84,7 @@ def learn_statistics(
     from autoprog.optimizer.threads import one_thread  # noqa: PLC0415  see above
 
     observations = observe(history, most=len(history))
-    if observations is None or len(history.succeeded) < LEAST_SUCCEEDED:
+    if observations is None or len(history.succeeded) < MIN_SUCCEEDED:
         return None
     simple = history.evaluations[0]
     if simple.score is None:
@@ -117,11 +117,11 @@ class _Hyperparameters(NamedTuple):
 
 def _believed(
     encoding: Encoding, observations: Observations, rng: np.random.Generator, check: Callable[[], None]
-) -> tuple[Belief, _Hyperparameters]:
+) -> tuple[SurrogateState, _Hyperparameters]:
     """What is believed of all observations, or of very many of a part; the chains that learn it see fewer."""
-    from autoprog.optimizer.observations import MOST_OBSERVATIONS  # noqa: PLC0415  as above
+    from autoprog.optimizer.observations import MAX_OBSERVATIONS  # noqa: PLC0415  as above
 
-    belief = _settled(encoding, observations.take(_part_of(observations, MOST_OBSERVATIONS, rng)), rng)
+    belief = _settled(encoding, observations.take(_sample_part(observations, MAX_OBSERVATIONS, rng)), rng)
     check()
     subspaces, log_concentration = learn_partition_prior(belief, rng)
     check()
@@ -135,7 +135,7 @@ def _believed(
     return _seeing(belief, observations.take(_judged(observations, rng))), hyperparameters
 
 
-def _part_of(observations: Observations, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
+def _sample_part(observations: Observations, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """All, or of more than `most` as many of every prediction algorithm, whatever they scored."""
     turns: dict[str, int] = {}
     order = []
@@ -153,23 +153,23 @@ def _judged(observations: Observations, rng: np.random.Generator) -> NDArray[np.
     first: dict[str, int] = {}
     for i in best_first:
         first.setdefault(observations.evaluations[i].configuration.prediction.algorithm, i)
-    tops = [*best_first[:MOST_BEST], *first.values()]
-    return np.union1d(_part_of(observations, MOST_JUDGED, rng), np.array(tops, dtype=np.intp))
+    tops = [*best_first[:MAX_BEST], *first.values()]
+    return np.union1d(_sample_part(observations, MAX_JUDGED, rng), np.array(tops, dtype=np.intp))
 
 
-def _seeing(belief: Belief, observations: Observations) -> Belief:
+def _seeing(belief: SurrogateState, observations: Observations) -> SurrogateState:
     """The same decompositions and numbers, with other observations."""
     points = belief.encoding.encode([e.configuration for e in observations.evaluations])
     return replace(belief, observations=observations, points=points, y=observations.y)
 
 
-def _settled(encoding: Encoding, observations: Observations, rng: np.random.Generator) -> Belief:
+def _settled(encoding: Encoding, observations: Observations, rng: np.random.Generator) -> SurrogateState:
     """A belief whose kernel was fitted under a decomposition that its own chain has found."""
-    from autoprog.optimizer.belief import Belief  # noqa: PLC0415  as above
+    from autoprog.optimizer.surrogate_state import SurrogateState  # noqa: PLC0415  as above
 
-    first = Belief.learn(encoding, OptimizerOptions(), observations, {}, rng)
+    first = SurrogateState.learn(encoding, OptimizerOptions(), observations, {}, rng)
     first.sweep(_BURN_IN, 1)
-    belief = Belief.learn(encoding, OptimizerOptions(), observations, first.state, rng)
-    draws = int(np.clip(_DRAWN_EVALUATIONS // len(belief.points), _LEAST_DRAWS, _MOST_DRAWS))
+    belief = SurrogateState.learn(encoding, OptimizerOptions(), observations, first.state, rng)
+    draws = int(np.clip(_DRAWN_EVALUATIONS // len(belief.points), _MIN_DRAWS, _MAX_DRAWS))
     belief.sweep(_BURN_IN + draws, draws)
     return belief

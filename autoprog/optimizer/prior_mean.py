@@ -35,7 +35,7 @@ from autoprog.optimizer.main_effects import basis, term_names
 _EXPECTED, _EXPECTED_WEIGHT, _MOST = 1.0, 5.0, 2.0
 
 
-class Trend:
+class PriorMean:
     """b m(x).
 
     Parameters

@@ -21,15 +21,15 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
 from autoprog.errors import Fault
-from autoprog.evaluation import FollowUp, outcomes_of
+from autoprog.evaluation import ScoringContext, get_outcomes
 from autoprog.interpreter import Clusters, IncidenceOutcome, PriorRule, RuleSet, explain
+from autoprog.model.external_cohort import ExternalCohort, check_outcome, horizon_faults, other_patients
 from autoprog.model.model import PrognosticModel
-from autoprog.model.other_patients import OtherPatients, check_outcome, horizon_faults, other_patients
 from autoprog.space import time_grid
 from autoprog.validation import (
     IDENTITY,
     Recalibration,
-    calibration_of,
+    compute_calibration,
     fit_competing,
     fit_event_recalibration,
     fit_recalibration,
@@ -40,11 +40,11 @@ RecalibrationMethod = Literal["intercept", "intercept_and_slope"]
 
 _SOURCE = "the risks that it gives them, fitted to others and recalibrated to them"
 
-LEAST_EVENTS = 10
+MIN_EVENTS = 10
 """Patients with, and without, the outcome that a recalibration takes."""
 
 
-def recalibrated(model: PrognosticModel, cohort: Cohort, method: RecalibrationMethod, seed: int = 0) -> PrognosticModel:
+def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMethod, seed: int = 0) -> PrognosticModel:
     """The same members, recalibrated to another cohort.
 
     Parameters
@@ -68,7 +68,7 @@ def recalibrated(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
     ------
     InvalidInputError
         If the cohort is of another kind of outcome, if features are absent or differ in unit or categories, or if fewer
-        than `LEAST_EVENTS` patients have, or have not, the outcome, of event times until the last horizon; names all
+        than `MIN_EVENTS` patients have, or have not, the outcome, of event times until the last horizon; names all
         faults.
     """
     check_outcome(model, cohort, "a recalibration")
@@ -94,25 +94,27 @@ def recalibrated(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
     return replace(moved, rule_sets=rule_sets)
 
 
-def _step(others: OtherPatients, p: NDArray[np.float64], method: RecalibrationMethod) -> Recalibration:
+def _step(others: ExternalCohort, p: NDArray[np.float64], method: RecalibrationMethod) -> Recalibration:
     y = others.cohort.y
     if method == "intercept":
-        return Recalibration(calibration_of(y, p).intercept.estimate, 1.0)
+        return Recalibration(compute_calibration(y, p).intercept.estimate, 1.0)
     return fit_recalibration(y, p)
 
 
-def _event_step(model: PrognosticModel, others: OtherPatients, method: RecalibrationMethod) -> Recalibration:
-    follow_up = FollowUp.of(others.cohort, time_grid(others.cohort))
+def _event_step(model: PrognosticModel, others: ExternalCohort, method: RecalibrationMethod) -> Recalibration:
+    follow_up = ScoringContext.of(others.cohort, time_grid(others.cohort))
     F = model.risks_until(others.table, follow_up.times)
-    return fit_event_recalibration(outcomes_of(others.cohort), F, follow_up, slope=method == "intercept_and_slope")
+    return fit_event_recalibration(get_outcomes(others.cohort), F, follow_up, slope=method == "intercept_and_slope")
 
 
-def _competing(model: PrognosticModel, others: OtherPatients, method: RecalibrationMethod) -> tuple[Recalibration, ...]:
+def _competing(
+    model: PrognosticModel, others: ExternalCohort, method: RecalibrationMethod
+) -> tuple[Recalibration, ...]:
     """The maps of the competing causes, each followed by what brings it to the other patients."""
     event = model.time_to_event
     if event is None or event.n_causes == 1:
         return ()
-    follow_up = FollowUp.of(others.cohort, time_grid(others.cohort))
+    follow_up = ScoringContext.of(others.cohort, time_grid(others.cohort))
     steps = fit_competing(
         others.outcomes_by(event.causes),
         model.causes(others.table),
@@ -142,8 +144,8 @@ def _faults(model: PrognosticModel, cohort: Cohort) -> list[Fault]:
         until = f" until the model's horizon {model.horizons[-1]:g}"
     events = int(with_it.sum())
     fewer = min(events, cohort.n_rows - events)
-    if fewer >= LEAST_EVENTS:
+    if fewer >= MIN_EVENTS:
         return []
     of = "patients" if cohort.visits is None else "visits"
     what = "have the outcome" if fewer == events else "do not have the outcome"
-    return [Fault("/cohort_id", f"only {fewer} {of} {what}{until}; a recalibration takes at least {LEAST_EVENTS}")]
+    return [Fault("/cohort_id", f"only {fewer} {of} {what}{until}; a recalibration takes at least {MIN_EVENTS}")]
