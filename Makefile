@@ -37,7 +37,7 @@ test: install
 	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile --durations=25
 
 slow: install
-	$(VENV)/bin/pytest -q -m '$(SELECT)' --durations=0
+	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile -m '$(SELECT)' --durations=25
 
 lint: install
 	$(VENV)/bin/ruff check

@@ -35,7 +35,9 @@ def test_a_slice_of_every_part_has_figures(tmp_path: Path) -> None:
     assert methods <= set(figures["outer"]["mean_auc"])
     assert set(figures["events"]["survival"]["means"]) == {"delivered", "cox", "survival_forest"}
     assert figures["coverage"]["cohorts"] == 1
-    learnt, direct = (figures["equivalence"]["all"][name]["covered"] for name in ("learnt_50", "members"))
+    first = figures["equivalence"]["chosen_by"]
+    assert first["cohorts"] == 1
+    learnt, direct = (first["all"][name]["covered"] for name in ("learnt_10", "bootstrap"))
     assert 0 <= learnt <= 1
     # Of one cohort of 200 patients and 5 ensembles, the same quantity estimated in two ways.
     assert abs(learnt - direct) < 0.2
