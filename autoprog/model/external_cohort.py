@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, Visits, align, windowed
 from autoprog.cohort.horizons import horizon_fault
+from autoprog.endpoints import CauseRisks, Endpoint, make_endpoint
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.evaluation import get_outcomes
-from autoprog.model.answer import Table
+from autoprog.evaluation import THRESHOLDS, get_outcomes
+from autoprog.model.answer import Table, build_prediction
 from autoprog.model.model import PrognosticModel
+from autoprog.space import time_grid
 
 _POINTER = "/cohort_id"
 
@@ -41,24 +43,29 @@ class ExternalCohort:
         """What the model's features are of, shape = (n_rows, n_features); of visits the longest window."""
         return self.table if isinstance(self.table, np.ndarray) else self.table[max(self.table)]
 
-    def outcomes_by(self, causes: Sequence[str]) -> NDArray[np.void]:
-        """What happened to them, in the codes of a model's causes.
+    def endpoint(self, thresholds: tuple[float, float] = THRESHOLDS) -> Endpoint:
+        """The outcome, with a grid of times where it has some."""
+        return make_endpoint(self.cohort, time_grid(self.cohort) if self.cohort.has_times else (), thresholds)
 
-        Parameters
-        ----------
-        causes : sequence of str
-            The model's, the event of interest first. That of the cohort stands for it, whatever its value is there.
+    def risks(self, model: PrognosticModel, times: Sequence[float]) -> NDArray[np.float64]:
+        """The model's risks until some times, shape = (n_rows, n_times), or (n_rows,) where there are none."""
+        return build_prediction(model, self.table, times or None).risks
 
-        Returns
-        -------
-        structured ndarray, shape = (n_rows,)
-            Of dtype `EVENT_TIMES`; a cause that the model does not know has the code after its last.
+    def causes(self, model: PrognosticModel) -> CauseRisks | None:
+        """Risks of the model's causes, and the outcomes in its codes; None where nothing competes.
+
+        The cohort's event of interest stands for the model's, whatever its value. A cause that the model does not
+        know has the code after its last.
         """
-        y, event = get_outcomes(self.cohort).copy(), self.cohort.time_to_event
-        here = () if event is None else event.causes[1:]
-        known = [causes.index(name, 1) + 1 if name in causes[1:] else len(causes) + 1 for name in here]
+        event = model.time_to_event
+        if event is None or event.n_causes == 1:
+            return None
+        names, here = event.causes, self.cohort.time_to_event
+        others = () if here is None else here.causes[1:]
+        known = [names.index(name, 1) + 1 if name in names[1:] else len(names) + 1 for name in others]
+        y = get_outcomes(self.cohort).copy()
         y["event"] = np.array([0, 1, *known])[y["event"]]
-        return y
+        return CauseRisks(model.causes(self.table), y, tuple(names))
 
 
 def check_outcome(model: PrognosticModel, cohort: Cohort, use: str) -> None:

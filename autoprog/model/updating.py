@@ -20,21 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
+from autoprog.endpoints import Endpoint
 from autoprog.errors import Fault
-from autoprog.evaluation import ScoringContext, get_outcomes
-from autoprog.interpreter import Clusters, IncidenceOutcome, PriorRule, RuleSet, explain
+from autoprog.interpreter import ObservedOutcome, PriorRule, RuleSet, explain
 from autoprog.model.external_cohort import ExternalCohort, check_outcome, horizon_faults, other_patients
 from autoprog.model.model import PrognosticModel
-from autoprog.space import time_grid
-from autoprog.validation import (
-    IDENTITY,
-    Recalibration,
-    compute_calibration,
-    fit_competing,
-    fit_event_recalibration,
-    fit_recalibration,
-    recalibration_covariance,
-)
+from autoprog.validation import IDENTITY, Recalibration, recalibration_covariance
 
 RecalibrationMethod = Literal["intercept", "intercept_and_slope"]
 
@@ -73,8 +64,8 @@ def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
     """
     check_outcome(model, cohort, "a recalibration")
     others = other_patients(model, cohort, [*horizon_faults(model, cohort), *_faults(model, cohort)])
-    p = model.risks(others.table)
-    step = _event_step(model, others, method) if cohort.has_times else _step(others, p, method)
+    p, endpoint, slope = model.risks(others.table), others.endpoint(), method == "intercept_and_slope"
+    step = endpoint.fit_update(others.risks(model, endpoint.times), slope=slope)
     former = model.recalibration
     both = former.then(step)
     columns = p.reshape(len(p), -1).T
@@ -82,55 +73,38 @@ def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
         each.recalibrated(former, step, recalibration_covariance(column, step))
         for each, column in zip(model.intervals, columns[: len(model.intervals)], strict=True)
     )
-    competing = _competing(model, others, method)
+    competing = _competing(model, others, endpoint, slope=slope)
     moved = replace(model, recalibration=both, intervals=intervals, competing=competing)
     risks = moved.risks(others.table).reshape(len(p), -1).T
     described = replace(others.cohort, features=model.features, X=others.windowed)
-    horizons = model.horizons or (None,)
     rule_sets = tuple(
-        _rules(rules, described, q, horizon, seed)
-        for rules, q, horizon in zip(model.rule_sets, risks, horizons, strict=True)
+        _rules(rules, described, q, endpoint.horizons[k], endpoint.observed(k), seed)
+        for k, (rules, q) in enumerate(zip(model.rule_sets, risks, strict=True))
     )
     return replace(moved, rule_sets=rule_sets)
 
 
-def _step(others: ExternalCohort, p: NDArray[np.float64], method: RecalibrationMethod) -> Recalibration:
-    y = others.cohort.y
-    if method == "intercept":
-        return Recalibration(compute_calibration(y, p).intercept.estimate, 1.0)
-    return fit_recalibration(y, p)
-
-
-def _event_step(model: PrognosticModel, others: ExternalCohort, method: RecalibrationMethod) -> Recalibration:
-    follow_up = ScoringContext.of(others.cohort, time_grid(others.cohort))
-    F = model.risks_until(others.table, follow_up.times)
-    return fit_event_recalibration(get_outcomes(others.cohort), F, follow_up, slope=method == "intercept_and_slope")
-
-
 def _competing(
-    model: PrognosticModel, others: ExternalCohort, method: RecalibrationMethod
+    model: PrognosticModel, others: ExternalCohort, endpoint: Endpoint, *, slope: bool
 ) -> tuple[Recalibration, ...]:
     """The maps of the competing causes, each followed by what brings it to the other patients."""
-    event = model.time_to_event
-    if event is None or event.n_causes == 1:
+    causes = others.causes(model)
+    if causes is None:
         return ()
-    follow_up = ScoringContext.of(others.cohort, time_grid(others.cohort))
-    steps = fit_competing(
-        others.outcomes_by(event.causes),
-        model.causes(others.table),
-        follow_up,
-        slope=method == "intercept_and_slope",
-        shrunk=False,
-    )
+    steps = endpoint.fit_competing(causes.F, causes.y, slope=slope, shrunk=False)
     formers = model.competing or (IDENTITY,) * len(steps)
     return tuple(former.then(step) for former, step in zip(formers, steps, strict=True))
 
 
-def _rules(former: RuleSet, cohort: Cohort, risks: NDArray[np.float64], horizon: float | None, seed: int) -> RuleSet:
+def _rules(
+    former: RuleSet,
+    cohort: Cohort,
+    risks: NDArray[np.float64],
+    horizon: float | None,
+    observed: ObservedOutcome | None,
+    seed: int,
+) -> RuleSet:
     brought = [PriorRule(rule.conditions, rule.stratum, rule.prior) for rule in former.rules if rule.prior]
-    observed = None
-    if horizon is not None and cohort.time is not None:
-        observed = IncidenceOutcome(cohort.time, cohort.y, horizon, Clusters.of(cohort))
     return explain(
         cohort, risks, former.strata, seed, prior_rules=brought, observed=observed, horizon=horizon, source=_SOURCE
     )

@@ -10,13 +10,14 @@ from dataclasses import replace
 import numpy as np
 
 from autoprog.cohort import Cohort, WindowSchema
+from autoprog.endpoints import make_endpoint
 from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble
 from autoprog.errors import SearchFailedError
-from autoprog.evaluation import History, Plan, ScoringContext, Status, get_outcomes
+from autoprog.evaluation import History, Plan, Status
 from autoprog.interpreter import rules_document
 from autoprog.model import Member, ModelMetadata, PrognosticModel
 from autoprog.optimizer import Posterior
-from autoprog.search.assessment import Choice
+from autoprog.search.assessment import Choice, FittedEnsemble
 from autoprog.search.calls import run_calls
 from autoprog.search.clock import Clock, posterior_s, refit_s
 from autoprog.search.loop import Exploration
@@ -33,7 +34,7 @@ from autoprog.search.ports import (
 )
 from autoprog.search.result import SearchResult
 from autoprog.search.signals import Signals
-from autoprog.search.summary import DeliveryContext, FittedEnsemble, Judgement, judge_events, summarise_model
+from autoprog.search.summary import DeliveryContext, ModelSummary, summarise_model
 from autoprog.search.work import fit
 
 # Apart from the numbers of batches, which seed the proposals.
@@ -88,41 +89,41 @@ def deliver(
     history, plan, warnings = exploration.outcome()
     store.record_phase(claim, Phase.ENSEMBLE)
     exploration.clock.count(dispatcher.slots)
-    weighed = _weighed(exploration, history, plan)
-    ensemble, too_late = _in_time(weighed.ensemble, history, exploration.clock)
+    fitted = _fit_ensemble(exploration, history, plan)
+    ensemble, too_late = _in_time(fitted.ensemble, history, exploration.clock)
     # What is computed here is computed while the slots refit.
     with ThreadPoolExecutor(1) as aside:
         computed_s = posterior_s(len(exploration.explored))
         concluded = aside.submit(_concluded, exploration) if exploration.clock.allows(computed_s) else None
         members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
-        lost = {m.number for m in weighed.ensemble.members} - {m.number for m in ensemble.members}
-        weighed = replace(weighed, ensemble=ensemble, choice=weighed.choice._replace(lost=frozenset(lost)))
-        means = DeliveryContext(
+        lost = {m.number for m in fitted.ensemble.members} - {m.number for m in ensemble.members}
+        fitted = replace(fitted, ensemble=ensemble, choice=fitted.choice._replace(lost=frozenset(lost)))
+        context = DeliveryContext(
             dispatcher, state, exploration.clock, signals, lambda phase: store.record_phase(claim, phase), aside
         )
-        told = (judge_events if weighed.cohort.has_times else summarise_model)(weighed, means)
-        model = _build_model(weighed, members, told, None if cohort.visits is None else WindowSchema.of(cohort))
-        told.document["interval"] = model.interval_document
-        warnings = [*warnings, *too_late, *left_out, *told.warnings, *_losses(exploration.history)]
-        rules = rules_document(told.rule_sets, model.horizons)
+        summary = summarise_model(fitted, context)
+        model = _build_model(fitted, members, summary, None if cohort.visits is None else WindowSchema.of(cohort))
+        summary.document["interval"] = model.interval_document
+        warnings = [*warnings, *too_late, *left_out, *summary.warnings, *_losses(exploration.history)]
+        rules = rules_document(summary.rule_sets, model.horizons)
         if concluded is None:
             warnings.append("the time budget left no time to conclude which algorithms are alike on this cohort")
         decomposition = None if concluded is None else concluded.result().to_json()
-        return SearchResult(model, told.document, rules, decomposition, tuple(warnings))
+        return SearchResult(model, summary.document, rules, decomposition, tuple(warnings))
 
 
-def _weighed(exploration: Exploration, history: History, plan: Plan) -> FittedEnsemble:
+def _fit_ensemble(exploration: Exploration, history: History, plan: Plan) -> FittedEnsemble:
     """The ensemble of a history."""
     settings = exploration.state.settings
     cohort = plan.sample(exploration.cohort)
     rule = WEIGHING_RULES[settings.ensemble]
     rng = np.random.default_rng([settings.seed, _ENSEMBLE_STREAM])
     posterior = exploration.posterior(history, rng) if rule.asks_for_posterior else None
-    follow_up = ScoringContext.of(cohort, plan.times) if cohort.has_times else None
+    endpoint = make_endpoint(cohort, plan.times, settings.thresholds)
     candidates = Candidates(
-        history, posterior, get_outcomes(cohort), follow_up, chosen_before=exploration.opening_in(history)
+        history, posterior, endpoint.y, endpoint.context, chosen_before=exploration.opening_in(history)
     )
-    return FittedEnsemble(rule.weigh(candidates, rng), candidates, Choice(rule), cohort, plan)
+    return FittedEnsemble(rule.weigh(candidates, rng), candidates, Choice(rule), endpoint, plan)
 
 
 def _concluded(exploration: Exploration) -> Posterior:
@@ -132,25 +133,25 @@ def _concluded(exploration: Exploration) -> Posterior:
 
 
 def _build_model(
-    weighed: FittedEnsemble, members: Sequence[Member], told: Judgement, windows: WindowSchema | None
+    fitted: FittedEnsemble, members: Sequence[Member], summary: ModelSummary, windows: WindowSchema | None
 ) -> PrognosticModel:
-    """The model of refitted members and of what is told of them."""
+    """The model of refitted members and their summary."""
     if windows is not None:
-        lengths = [m.configuration.window or weighed.plan.window for m in weighed.ensemble.members]
+        lengths = [m.configuration.window or fitted.plan.window for m in fitted.ensemble.members]
         members = [replace(m, window=length) for m, length in zip(members, lengths, strict=True)]
     return PrognosticModel(
-        weighed.cohort.features,
-        weighed.cohort.outcome,
+        fitted.cohort.features,
+        fitted.cohort.outcome,
         tuple(members),
-        told.rule_sets,
-        ModelMetadata.of(weighed.cohort),
-        told.recalibration,
-        scale=weighed.ensemble.scale,
-        intervals=told.intervals.intervals,
-        interval_method=told.intervals.method,
+        summary.rule_sets,
+        ModelMetadata.of(fitted.cohort),
+        summary.recalibration,
+        scale=fitted.ensemble.scale,
+        intervals=summary.intervals.intervals,
+        interval_method=summary.intervals.method,
         windows=windows,
-        competing=told.competing,
-        distribution=told.distribution,
+        competing=summary.competing,
+        distribution=summary.distribution,
     )
 
 

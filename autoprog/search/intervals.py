@@ -18,9 +18,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import Cohort
-from autoprog.ensemble import Ensemble, average
-from autoprog.evaluation import History, Plan
+from autoprog.ensemble import average
+from autoprog.search.assessment import FittedEnsemble
 from autoprog.search.calls import run_calls
 from autoprog.search.clock import Clock, refit_s
 from autoprog.search.ports import Call, CallLimits, CallStatus, Dispatcher, SearchState
@@ -37,8 +36,6 @@ from autoprog.validation import (
     Refit,
     compute_instability,
     fit_patient_intervals,
-    frequency_curves,
-    incidence_curves,
     recalibration_covariance,
 )
 
@@ -71,80 +68,39 @@ class IntervalEstimate:
     instability: tuple[dict[str, Any], ...] = ()
 
 
-@dataclass(frozen=True)
-class Delivered:
-    """What is to be told of.
-
-    Attributes
-    ----------
-    ensemble : Ensemble
-        Its members.
-    history : History
-        Holds their out-of-fold risks.
-    cohort : Cohort
-        The patients that they were evaluated on.
-    plan : Plan
-        By which they were.
-    recalibration : Recalibration
-        Of the ensemble's risks.
-    distribution : FeatureDistribution
-        What missing values of the patients may be.
-    """
-
-    ensemble: Ensemble
-    history: History
-    cohort: Cohort
-    plan: Plan
-    recalibration: Recalibration
-    distribution: FeatureDistribution
-
-
 def estimate_intervals(
-    dispatcher: Dispatcher, state: SearchState, delivered: Delivered, clock: Clock, signals: Signals
+    dispatcher: Dispatcher,
+    state: SearchState,
+    fitted: FittedEnsemble,
+    recalibration: Recalibration,
+    distribution: FeatureDistribution,
+    *,
+    clock: Clock,
+    signals: Signals,
 ) -> IntervalEstimate:
     """Fit the ensemble to bootstrap samples and learn from that how uncertain risks are.
 
-    Parameters
-    ----------
-    dispatcher : Dispatcher
-        Runs the refits under the search's limits.
-    state : SearchState
-        Settings and the cohort's place.
-    delivered : Delivered
-        The model.
-    clock : Clock
-        Says how long it may take.
-    signals : Signals
-        Tell when to leave the search.
-
-    Returns
-    -------
-    IntervalEstimate
-        Without intervals where fewer than `MIN_REFITS` refits ended, or the search was cancelled.
-
-    Raises
-    ------
-    LeaseLostError, ShutdownError
-        If the search must be left.
+    There are no intervals where fewer than `MIN_REFITS` refits ended, or the search was cancelled. Raises
+    LeaseLostError or ShutdownError if the search must be left.
     """
     if signals.cancel.is_set():
         return IntervalEstimate((), "none was estimated, as the search was cancelled")
-    seconds = {e.number: refit_s(e) for e in delivered.history.succeeded}
+    seconds = {e.number: refit_s(e) for e in fitted.history.succeeded}
     available = clock.intervals_s()
     kept, number = affordable_refits(
-        np.array([m.weight for m in delivered.ensemble.members]),
-        np.array([seconds[m.number] for m in delivered.ensemble.members]),
+        np.array([m.weight for m in fitted.ensemble.members]),
+        np.array([seconds[m.number] for m in fitted.ensemble.members]),
         available * clock.slots / _MARGIN,
         clock.most_refits,
     )
-    rows = _asked(delivered)
+    rows = _asked(fitted)
     refits = Refits(kept, [])
     if number:
-        found = _refit(dispatcher, state, delivered, np.flatnonzero(kept), number, rows, clock=clock, signals=signals)
+        found = _refit(dispatcher, state, fitted, np.flatnonzero(kept), number, rows, clock=clock, signals=signals)
         refits = complete_refits(kept, found)
     if len(refits.risks) < MIN_REFITS:
         return IntervalEstimate((), _why_none(len(refits.risks), number, available))
-    return _estimate(delivered, refits, rows)
+    return _Estimation(fitted, recalibration, distribution, rows).intervals(refits)
 
 
 def affordable_refits(
@@ -216,18 +172,18 @@ def complete_refits(kept: NDArray[np.float64], found: Mapping[tuple[int, int], N
     return Refits(left, whole)
 
 
-def _asked(delivered: Delivered) -> NDArray[np.intp]:
-    n = len(delivered.cohort.y)
+def _asked(fitted: FittedEnsemble) -> NDArray[np.intp]:
+    n = len(fitted.cohort.y)
     if n <= _MAX_PATIENTS:
         return np.arange(n)
-    rng = np.random.default_rng([delivered.plan.seed, _PATIENTS_STREAM])
+    rng = np.random.default_rng([fitted.plan.seed, _PATIENTS_STREAM])
     return np.sort(rng.choice(n, size=_MAX_PATIENTS, replace=False))
 
 
 def _refit(
     dispatcher: Dispatcher,
     state: SearchState,
-    delivered: Delivered,
+    fitted: FittedEnsemble,
     members: NDArray[np.intp],
     number: int,
     rows: NDArray[np.intp],
@@ -241,10 +197,10 @@ def _refit(
     def stop() -> bool:
         return signals.leave() or signals.cancel.is_set() or clock.remaining_s() <= end
 
-    configurations = [m.configuration for m in delivered.ensemble.members]
+    configurations = [m.configuration for m in fitted.ensemble.members]
     asked = [(b, int(k)) for b in range(number) for k in members]
     calls = [
-        Call(str(j), refit_on_resample, (state.cohort, configurations[k], delivered.plan, b, rows))
+        Call(str(j), refit_on_resample, (state.cohort, configurations[k], fitted.plan, b, rows))
         for j, (b, k) in enumerate(asked)
     ]
     limits = CallLimits(state.settings.evaluation_s, state.settings.limits.memory_mb)
@@ -266,68 +222,66 @@ def _why_none(ended: int, asked: int, available_s: float) -> str:
     )
 
 
-def _estimate(delivered: Delivered, refits: Refits, rows: NDArray[np.intp]) -> IntervalEstimate:
-    cohort, ensemble = delivered.cohort, delivered.ensemble
-    by_number = {e.number: e.risks for e in delivered.history.succeeded if e.risks is not None}
-    p = np.array([by_number[m.number] for m in ensemble.members], dtype=np.float64)
-    averaged = ensemble.out_of_fold_risks(delivered.history)
-    kept = np.flatnonzero(refits.kept)
-    w = refits.kept[kept] / refits.kept.sum()
-    refitted = [average(w, risks, ensemble.scale) for risks in refits.risks]
-    own = average(w, p[kept], ensemble.scale)[rows]
-    method = _method(delivered, len(refitted), refits.kept)
-    if cohort.time is None:
-        one = _of_risks(delivered, p, averaged, [Refit(risks, own) for risks in refitted], rows)
-        return IntervalEstimate(
-            (one,), method, (_instability(delivered, own, refitted, frequency_curves(cohort.y[rows])),)
+@dataclass(frozen=True)
+class _Estimation:
+    """Intervals and instability, from the refits' risks of some patients (`rows`)."""
+
+    fitted: FittedEnsemble
+    recalibration: Recalibration
+    distribution: FeatureDistribution
+    rows: NDArray[np.intp]
+
+    def intervals(self, refits: Refits) -> IntervalEstimate:
+        """One a horizon."""
+        ensemble, endpoint = self.fitted.ensemble, self.fitted.endpoint
+        by_number = {e.number: e.risks for e in self.fitted.history.succeeded if e.risks is not None}
+        p = np.array([by_number[m.number] for m in ensemble.members], dtype=np.float64)
+        kept = np.flatnonzero(refits.kept)
+        w = refits.kept[kept] / refits.kept.sum()
+        # Refits are asked at the horizons alone.
+        shape = (len(self.rows), len(endpoint.horizons))
+        refitted = [average(w, risks, ensemble.scale).reshape(shape) for risks in refits.risks]
+        own = endpoint.at_horizons(average(w, p[kept], ensemble.scale)[self.rows])
+        p, averaged = endpoint.at_horizons(p), endpoint.at_horizons(self.fitted.averaged)
+        intervals, instability = [], []
+        for k in range(len(endpoint.horizons)):
+            found = [Refit(risks[:, k], own[:, k]) for risks in refitted]
+            intervals.append(self._intervals(p[:, :, k], averaged[:, k], found))
+            curve = endpoint.observed_curve(k, self.rows)
+            instability.append(self._instability(own[:, k], [risks[:, k] for risks in refitted], curve))
+        method = _method(self.fitted, len(refitted), refits.kept)
+        return IntervalEstimate(tuple(intervals), method, tuple(instability))
+
+    def _intervals(
+        self, p: NDArray[np.float64], averaged: NDArray[np.float64], refits: Sequence[Refit]
+    ) -> PatientIntervals:
+        """Intervals of the risks until one horizon."""
+        cohort, rows = self.fitted.cohort, self.rows
+        return fit_patient_intervals(
+            cohort.features,
+            self.distribution.completed(cohort.X[rows], 1)[0],
+            p[:, rows],
+            np.array([m.weight for m in self.fitted.ensemble.members]),
+            averaged[rows],
+            refits,
+            folds=self.fitted.plan.folds,
+            covariance=recalibration_covariance(averaged, self.recalibration, PRIOR_PRECISION),
         )
-    time = cohort.time[rows]
-    intervals, instability = [], []
-    for k, horizon in enumerate(cohort.horizons):
-        place = delivered.plan.times.index(horizon)
-        of_horizon = [risks[:, k] for risks in refitted]
-        own_of_it = own[:, place]
-        of_refits = [Refit(risks, own_of_it) for risks in of_horizon]
-        intervals.append(_of_risks(delivered, p[:, :, place], averaged[:, place], of_refits, rows))
-        curve = incidence_curves(time, cohort.y[rows], horizon)
-        instability.append(_instability(delivered, own_of_it, of_horizon, curve))
-    return IntervalEstimate(tuple(intervals), method, tuple(instability))
+
+    def _instability(
+        self, own: NDArray[np.float64], refitted: Sequence[NDArray[np.float64]], curve: CurveOf
+    ) -> dict[str, Any]:
+        """Compare like with like: the same members, out of fold and refitted, recalibrated by the same map."""
+        recalibrated = self.recalibration.apply
+        # What is not a number stays so.
+        star = [np.where(np.isnan(risks), np.nan, recalibrated(np.nan_to_num(risks))) for risks in refitted]
+        rng = np.random.default_rng([self.fitted.plan.seed, _PATIENTS_STREAM])
+        return compute_instability(recalibrated(own), star, curve, rng).to_json()
 
 
-def _of_risks(
-    delivered: Delivered,
-    p: NDArray[np.float64],
-    averaged: NDArray[np.float64],
-    refits: Sequence[Refit],
-    rows: NDArray[np.intp],
-) -> PatientIntervals:
-    """Of one set of risks: the outcome's, or those until one horizon."""
-    return fit_patient_intervals(
-        delivered.cohort.features,
-        delivered.distribution.completed(delivered.cohort.X[rows], 1)[0],
-        p[:, rows],
-        np.array([m.weight for m in delivered.ensemble.members]),
-        averaged[rows],
-        refits,
-        folds=delivered.plan.folds,
-        covariance=recalibration_covariance(averaged, delivered.recalibration, PRIOR_PRECISION),
-    )
-
-
-def _instability(
-    delivered: Delivered, own: NDArray[np.float64], refitted: Sequence[NDArray[np.float64]], curve: CurveOf
-) -> dict[str, Any]:
-    """Like is compared with like: the same members, out of fold and refitted, recalibrated by the same map."""
-    recalibrated = delivered.recalibration.apply
-    # What is not a number stays so.
-    star = [np.where(np.isnan(risks), np.nan, recalibrated(np.nan_to_num(risks))) for risks in refitted]
-    rng = np.random.default_rng([delivered.plan.seed, _PATIENTS_STREAM])
-    return compute_instability(recalibrated(own), star, curve, rng).to_json()
-
-
-def _method(delivered: Delivered, n_refits: int, kept: NDArray[np.float64]) -> str:
-    members = delivered.ensemble.members
-    sample = "patients" if delivered.cohort.groups is None else "groups of patients"
+def _method(fitted: FittedEnsemble, n_refits: int, kept: NDArray[np.float64]) -> str:
+    members = fitted.ensemble.members
+    sample = "patients" if fitted.cohort.groups is None else "groups of patients"
     which = ""
     if (n_kept := np.count_nonzero(kept)) < len(members):
         which = f" ({n_kept} of {len(members)} members, {kept.sum():.0%} of the weight, as the others take too long)"

@@ -10,15 +10,16 @@ import pytest
 from scipy.special import expit, logit
 
 from api.searches.schemas import EnsembleDocument
+from autoprog.cohort import Binary, Cohort
+from autoprog.endpoints import Endpoint, make_endpoint
 from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, EnsembleName, WeighedPipeline
-from autoprog.evaluation import METRICS, Evaluation, History, Status, make_metric, net_benefit
+from autoprog.evaluation import METRICS, Evaluation, History, Plan, Status, make_metric, net_benefit
 from autoprog.optimizer import Decomposition, Posterior
 from autoprog.optimizer.observations import observe
-from autoprog.search.assessment import Choice, calibration_warnings, correction_warnings, ensemble_document
+from autoprog.search.assessment import Choice, FittedEnsemble, correction_warnings, ensemble_document
 from autoprog.space import Configuration, Step
 from autoprog.validation import (
     Estimate,
-    Patients,
     brier_skill,
     compute_calibration,
     compute_performance,
@@ -74,9 +75,20 @@ def posterior_of(history: History) -> Posterior:
     )
 
 
-def document_of(ensemble: Ensemble, y: np.ndarray, history: History, seed: int = 3) -> dict[str, Any]:
+def endpoint_of(y: np.ndarray) -> Endpoint:
+    cohort = Cohort("simulated", Binary("y", "1", "0"), (), np.empty((len(y), 0)), y)
+    return make_endpoint(cohort, thresholds=RANGE)
+
+
+def fitted(
+    ensemble: Ensemble, y: np.ndarray, history: History, choice: Choice = Choice(WEIGHING_RULES["model_averaging"])
+) -> FittedEnsemble:
     candidates = Candidates(history, posterior_of(history), y)
-    return ensemble_document(ensemble, Patients(y), candidates, Choice(WEIGHING_RULES["model_averaging"]), RANGE, seed)
+    return FittedEnsemble(ensemble, candidates, choice, endpoint_of(y), Plan(history.metric.name, 5, 1, 0))
+
+
+def document_of(ensemble: Ensemble, y: np.ndarray, history: History, seed: int = 3) -> dict[str, Any]:
+    return ensemble_document(fitted(ensemble, y, history), seed=seed)
 
 
 def measured(y: np.ndarray, p: np.ndarray, seed: int = 3) -> dict[str, Any]:
@@ -160,7 +172,7 @@ def test_a_winner_that_ranks_better_than_its_probabilities_is_warned_of(metric: 
     noisy = expit(logit(p) + np.random.default_rng(1).normal(0, 0.5, N))  # ranks worse, means what it says
     distorted = p**0.1  # ranks best, and far too high
     history = history_of(y, noisy, distorted, metric=metric)
-    (warning,) = calibration_warnings(history, y)
+    (warning,) = endpoint_of(y).ranking_warnings(history)
     assert warning == (
         f"the search was by {metric}; the best configuration's Brier skill {brier_skill(y, distorted):.3f} "
         f"is below the simple model's {brier_skill(y, noisy):.3f}: its ranking is better than its probabilities"
@@ -170,12 +182,12 @@ def test_a_winner_that_ranks_better_than_its_probabilities_is_warned_of(metric: 
 def test_no_warning_without_need() -> None:
     y, p = outcomes_and_risks()
     noisy = expit(logit(p) + np.random.default_rng(1).normal(0, 0.5, N))
-    assert calibration_warnings(history_of(y, noisy, p), y) == []  # better in both
-    assert calibration_warnings(history_of(y, p, noisy), y) == []  # the simple pipeline is the best
-    assert calibration_warnings(history_of(y, None, p**0.1), y) == []  # nothing to compare with
-    assert calibration_warnings(history_of(y, None), y) == []  # nothing at all
+    assert endpoint_of(y).ranking_warnings(history_of(y, noisy, p)) == []  # better in both
+    assert endpoint_of(y).ranking_warnings(history_of(y, p, noisy)) == []  # the simple pipeline is the best
+    assert endpoint_of(y).ranking_warnings(history_of(y, None, p**0.1)) == []  # nothing to compare with
+    assert endpoint_of(y).ranking_warnings(history_of(y, None)) == []  # nothing at all
     by_probability = replace(history_of(y, noisy, p**0.1), metric=METRICS["brier"])
-    assert calibration_warnings(by_probability, y) == []
+    assert endpoint_of(y).ranking_warnings(by_probability) == []
 
 
 @pytest.mark.parametrize("rule", ["best", "pseudo_bma", "greedy", "stacking", "linear_pool", "model_averaging"])
@@ -185,17 +197,13 @@ def test_the_score_is_that_of_what_is_left_when_members_were_lost(rule: Ensemble
     y, p = outcomes_and_risks()
     worst = expit(0.4 * logit(p) + rng.normal(0, 1.0, N))
     history = history_of(y, p, np.sqrt(p), worst)
-    candidates = Candidates(history, posterior_of(history), y)
-    delivered = ensemble_of(2)
-    document = ensemble_document(
-        delivered, Patients(y), candidates, Choice(WEIGHING_RULES[rule], frozenset({0, 1})), RANGE, 3
-    )
+    choice = Choice(WEIGHING_RULES[rule], frozenset({0, 1}))
+    document = ensemble_document(fitted(ensemble_of(2), y, history, choice), seed=3)
     own = METRICS["auc_roc"].score(y, worst.astype(np.float32))
     assert METRICS["auc_roc"].score(y, p) > own + 0.05
     assert document["score"]["estimate"] == pytest.approx(own, abs=1e-9)  # without a choice nothing is corrected
-    with_chosen = ensemble_document(
-        ensemble_of(0, 2), Patients(y), candidates, Choice(WEIGHING_RULES[rule], frozenset({1})), RANGE, 3
-    )
+    choice = Choice(WEIGHING_RULES[rule], frozenset({1}))
+    with_chosen = ensemble_document(fitted(ensemble_of(0, 2), y, history, choice), seed=3)
     average = METRICS["auc_roc"].score(y, (p.astype(np.float32) + worst.astype(np.float32)) / 2)
     assert with_chosen["score"]["estimate"] < max(average, METRICS["auc_roc"].score(y, p)) + 0.01
 

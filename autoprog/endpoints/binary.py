@@ -1,0 +1,185 @@
+"""Outcomes without a time: 0 and 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort import Cohort
+from autoprog.endpoints.endpoint import Assessed, CauseRisks, Risks
+from autoprog.evaluation import History, Metric, make_metric
+from autoprog.interpreter import ObservedOutcome
+from autoprog.validation import (
+    Coefficient,
+    CurveOf,
+    Estimate,
+    Patients,
+    Performance,
+    Recalibration,
+    ScoreEstimate,
+    Stop,
+    Weighing,
+    brier_skill,
+    calibration_curve,
+    compute_calibration,
+    compute_gains,
+    compute_performance,
+    corrected_score,
+    cross_fitted,
+    decision_curve,
+    delivered_slope,
+    estimate_score,
+    fit_recalibration,
+    frequency_curves,
+    measure_subgroups,
+    risk_distribution,
+    shrunk_recalibration,
+)
+
+_SCORES = ("auc_roc", "auc_prc", "brier", "log_loss", "net_benefit")
+
+
+@dataclass(frozen=True, eq=False)
+class BinaryEndpoint:
+    """An `Endpoint` of 0 and 1."""
+
+    cohort: Cohort
+    thresholds: tuple[float, float]
+
+    times = ()
+    horizons = (None,)
+    context = None
+
+    @property
+    def y(self) -> NDArray[np.int8]:
+        return self.cohort.y
+
+    def at_horizons(self, P: Risks) -> Risks:
+        return P[..., None]
+
+    def fit_recalibration(self, P: Risks) -> Recalibration:
+        return shrunk_recalibration(self.y, P)
+
+    def fit_update(self, P: Risks, *, slope: bool) -> Recalibration:
+        if slope:
+            return fit_recalibration(self.y, P)
+        return Recalibration(compute_calibration(self.y, P).intercept.estimate, 1.0)
+
+    def fit_competing(
+        self,
+        F: NDArray[np.float64],
+        y: NDArray[np.void] | None = None,
+        *,
+        shrunk: bool = True,
+        slope: bool = True,
+    ) -> tuple[Recalibration, ...]:
+        return ()
+
+    def cross_fit(self, P: Risks, seed: int) -> NDArray[np.float64]:
+        return cross_fitted(self.y, P, np.random.default_rng(seed), self.cohort.groups)
+
+    def score(self, metric: Metric, P: Risks, seed: int) -> ScoreEstimate:
+        return estimate_score(metric, self.y, P, self.cohort.groups)
+
+    def corrected_score(
+        self,
+        metric: Metric,
+        reported: Risks,
+        P: Risks,
+        w: NDArray[np.float64],
+        *,
+        weighing: Weighing,
+        rng: np.random.Generator,
+        stop: Stop,
+    ) -> ScoreEstimate:
+        patients = Patients(self.y, self.cohort.groups)
+        return corrected_score(metric, patients, reported, P, w, weighing=weighing, rng=rng, stop=stop)
+
+    def summary(self, risks: Assessed) -> dict[str, Any]:
+        performance = compute_performance(
+            self.y, risks.recalibrated, self.thresholds, self.cohort.groups, ranked=risks.raw
+        )
+        return {"performance": _with_slope(performance, self._slope(risks.raw)).to_json()}
+
+    def details(
+        self,
+        risks: Assessed,
+        baseline: Assessed | None,
+        causes: NDArray[np.float64] | None,
+        seed: int,
+    ) -> dict[str, Any]:
+        y, groups, p = self.y, self.cohort.groups, risks.recalibrated
+        curve = calibration_curve(y, p, groups=groups)
+        found = {} if baseline is None else compute_gains(y, risks, baseline, self.thresholds, groups)
+        simple = None if baseline is None else baseline.recalibrated
+        return {
+            "gain_over_baseline": {name: gain.to_json() for name, gain in found.items()} if found else None,
+            "calibration": {
+                **replace(compute_calibration(y, p, groups), slope=self._slope(risks.raw)).to_json(),
+                "raw": compute_calibration(y, risks.raw, groups).to_json(),
+            },
+            "calibration_curve": None if curve is None else curve.to_json(),
+            "risk_distribution": risk_distribution(y, p).to_json(),
+            "net_benefit": decision_curve(y, p, simple, self.thresholds, groups).to_json(),
+        }
+
+    def _slope(self, p: Risks) -> Coefficient | None:
+        return delivered_slope(self.y, p, shrunk_recalibration(self.y, p), self.cohort.groups)
+
+    def subgroups(self, P: Risks, names: Sequence[str]) -> list[dict[str, Any]]:
+        return [found.to_json() for found in measure_subgroups(self.cohort, P, names)]
+
+    def validation(self, P: Risks, causes: CauseRisks | None, seed: int) -> dict[str, Any]:
+        y, groups = self.y, self.cohort.groups
+        curve = calibration_curve(y, P, groups=groups)
+        return {
+            "n_events": self.count_events(),
+            "expected_events": float(P.sum()),
+            "scores": {
+                name: estimate_score(make_metric(name, self.thresholds), y, P, groups, out_of_fold=False).to_json()
+                for name in _SCORES
+            },
+            "performance": compute_performance(y, P, self.thresholds, groups).to_json(),
+            "calibration": compute_calibration(y, P, groups).to_json(),
+            "net_benefit": decision_curve(y, P, None, self.thresholds, groups).to_json(),
+            "calibration_curve": None if curve is None else curve.to_json(),
+            "risk_distribution": risk_distribution(y, P).to_json(),
+        }
+
+    def observed(self, k: int) -> ObservedOutcome | None:
+        return None
+
+    def observed_curve(self, k: int, rows: NDArray[np.intp]) -> CurveOf:
+        return frequency_curves(self.y[rows])
+
+    def place_instability(self, document: dict[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
+        document["instability"] = found[0] if found else None
+
+    def ranking_warnings(self, history: History) -> list[str]:
+        best, simple = history.best(), history.evaluations[0]
+        if not history.metric.ranks_only or best is None or best.risks is None or simple.risks is None:
+            return []
+        of_best, of_simple = brier_skill(self.y, best.risks), brier_skill(self.y, simple.risks)
+        if of_best >= of_simple:
+            return []
+        warning = (
+            f"the search was by {history.metric.name}; the best configuration's Brier skill {of_best:.3f} is below the "
+            f"simple model's {of_simple:.3f}: its ranking is better than its probabilities"
+        )
+        return [warning]
+
+    def count_events(self) -> int:
+        return int(self.y.sum())
+
+
+def _with_slope(performance: Performance, slope: Coefficient | None) -> Performance:
+    """Replace the slope of cross-fitted risks, which is too low, by the delivered model's."""
+    intervals = {name: found for name, found in performance.intervals.items() if name != "slope"}
+    if slope is None:
+        return replace(performance, slope=None, intervals=intervals)
+    intervals["slope"] = Estimate(slope.estimate, slope.lower, slope.upper)
+    return replace(performance, slope=slope.estimate, intervals=intervals)

@@ -1,0 +1,148 @@
+"""The protocol of an endpoint.
+
+======  =====================================================================  ======================
+symbol  meaning                                                                shape
+======  =====================================================================  ======================
+n       patients, or visits                                                    scalar
+T, H    times of the risks, horizons among them; both 1 where there is no time  scalars
+P       risks: of a binary outcome, or of the event until each time            (n,) or (n, T)
+F       risks of every cause until each horizon                                (n, n_causes, H)
+======  =====================================================================  ======================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort import Cohort
+from autoprog.evaluation import History, Metric, ScoringContext
+from autoprog.interpreter import ObservedOutcome
+from autoprog.validation import CurveOf, Recalibration, ScoreEstimate, Stop, Weighing
+
+Risks = NDArray[np.floating[Any]]
+
+
+class Assessed(NamedTuple):
+    """Out-of-fold risks of a model as they are, and recalibrated by other patients."""
+
+    raw: Risks
+    recalibrated: NDArray[np.float64]
+
+
+class CauseRisks(NamedTuple):
+    """Risks of every cause until each horizon, and the outcomes in the codes of these causes."""
+
+    F: NDArray[np.float64]
+    y: NDArray[np.void]
+    names: tuple[str, ...]
+
+
+class Endpoint(Protocol):
+    """An outcome with the patients in whom it was observed."""
+
+    @property
+    def cohort(self) -> Cohort:
+        """The patients."""
+        ...
+
+    @property
+    def y(self) -> NDArray[Any]:
+        """The outcomes as pipelines are fitted to them, shape = (n,): 0 and 1, or of dtype `EVENT_TIMES`."""
+        ...
+
+    @property
+    def times(self) -> tuple[float, ...]:
+        """Times of the risks; empty where the outcome has no time."""
+        ...
+
+    @property
+    def horizons(self) -> tuple[float | None, ...]:
+        """Horizons of the rules, intervals and measures; (None,) where the outcome has no time."""
+        ...
+
+    @property
+    def context(self) -> ScoringContext | None:
+        """What measures of curves depend on; None where the outcome has no time."""
+        ...
+
+    def at_horizons(self, P: Risks) -> Risks:
+        """Risks at the horizons: the last axis of (..., n) is added, that of (..., n, T) becomes H."""
+        ...
+
+    def fit_recalibration(self, P: Risks) -> Recalibration:
+        """Fit the recalibration of a delivered model to its out-of-fold risks, shrunk towards no change."""
+        ...
+
+    def fit_update(self, P: Risks, *, slope: bool) -> Recalibration:
+        """Fit what brings a model to these patients: its intercept alone, or the slope too."""
+        ...
+
+    def fit_competing(
+        self, F: NDArray[np.float64], y: NDArray[np.void] | None = None, *, shrunk: bool = True, slope: bool = True
+    ) -> tuple[Recalibration, ...]:
+        """Fit the recalibration of each competing cause, of outcomes `y` where they are coded in another way."""
+        ...
+
+    def cross_fit(self, P: Risks, seed: int) -> NDArray[np.float64]:
+        """Recalibrate each part of the patients by the others."""
+        ...
+
+    def score(self, metric: Metric, P: Risks, seed: int) -> ScoreEstimate:
+        """Estimate a score with its interval."""
+        ...
+
+    def corrected_score(
+        self,
+        metric: Metric,
+        reported: Risks,
+        P: Risks,
+        w: NDArray[np.float64],
+        *,
+        weighing: Weighing,
+        rng: np.random.Generator,
+        stop: Stop,
+    ) -> ScoreEstimate:
+        """Estimate the score of an ensemble, corrected for the choice of its weights by the same patients."""
+        ...
+
+    def summary(self, risks: Assessed) -> dict[str, Any]:
+        """Measures that the ensemble and the simple pipeline both have, ready for JSON."""
+        ...
+
+    def details(
+        self, risks: Assessed, baseline: Assessed | None, causes: NDArray[np.float64] | None, seed: int
+    ) -> dict[str, Any]:
+        """Measures of the ensemble alone: calibration, net benefit beside the baseline's, and more, ready for JSON."""
+        ...
+
+    def subgroups(self, P: Risks, names: Sequence[str]) -> list[dict[str, Any]]:
+        """Measure recalibrated risks in every subgroup, ready for JSON."""
+        ...
+
+    def validation(self, P: Risks, causes: CauseRisks | None, seed: int) -> dict[str, Any]:
+        """Measure a model's risks in these patients, whom it has never seen, ready for JSON."""
+        ...
+
+    def observed(self, k: int) -> ObservedOutcome | None:
+        """What was observed until horizon `k`, for rules; None for the cohort's own 0 and 1."""
+        ...
+
+    def observed_curve(self, k: int, rows: NDArray[np.intp]) -> CurveOf:
+        """How calibration curves until horizon `k` are drawn of some patients."""
+        ...
+
+    def place_instability(self, document: dict[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
+        """Add the instability of each horizon to the ensemble's document; none where it is empty."""
+        ...
+
+    def ranking_warnings(self, history: History) -> list[str]:
+        """Warn where a search by ranking picked probabilities worse than the simple pipeline's."""
+        ...
+
+    def count_events(self) -> int:
+        """Patients with the event of interest, until the last horizon."""
+        ...

@@ -1,0 +1,190 @@
+"""Times to an event of interest, with or without competing causes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort import Cohort
+from autoprog.endpoints.endpoint import Assessed, CauseRisks, Risks
+from autoprog.evaluation import (
+    EVENT_METRICS,
+    History,
+    Metric,
+    ScoringContext,
+    get_outcomes,
+    make_event_metric,
+    measured_name,
+)
+from autoprog.interpreter import Clusters, IncidenceOutcome, ObservedOutcome
+from autoprog.validation import (
+    CurveOf,
+    FollowedPatients,
+    Recalibration,
+    ScoreEstimate,
+    Stop,
+    Weighing,
+    calibration_document,
+    cause_documents,
+    corrected_event_score,
+    cross_fitted_competing,
+    cross_fitted_events,
+    distribution_document,
+    estimate_event_score,
+    fit_competing,
+    fit_event_recalibration,
+    horizon_documents,
+    incidence_curves,
+    measure_event_subgroups,
+    overall_performance,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class EventEndpoint:
+    """An `Endpoint` of event times."""
+
+    cohort: Cohort
+    times: tuple[float, ...]
+    thresholds: tuple[float, float]
+
+    @cached_property
+    def y(self) -> NDArray[np.void]:
+        return get_outcomes(self.cohort)
+
+    @cached_property
+    def context(self) -> ScoringContext:
+        return ScoringContext.of(self.cohort, self.times)
+
+    @property
+    def horizons(self) -> tuple[float, ...]:
+        return self.context.horizons
+
+    @property
+    def _patients(self) -> FollowedPatients:
+        return FollowedPatients(self.y, self.context, self.cohort.groups)
+
+    @property
+    def _causes(self) -> tuple[str, ...]:
+        event = self.cohort.time_to_event
+        assert event is not None  # noqa: S101  of event times
+        return tuple(event.causes)
+
+    def at_horizons(self, P: Risks) -> Risks:
+        return P[..., self.context.at_horizons]
+
+    def fit_recalibration(self, P: Risks) -> Recalibration:
+        return fit_event_recalibration(self.y, P, self.context, shrunk=True)
+
+    def fit_update(self, P: Risks, *, slope: bool) -> Recalibration:
+        return fit_event_recalibration(self.y, P, self.context, slope=slope)
+
+    def fit_competing(
+        self, F: NDArray[np.float64], y: NDArray[np.void] | None = None, *, shrunk: bool = True, slope: bool = True
+    ) -> tuple[Recalibration, ...]:
+        return fit_competing(self.y if y is None else y, F, self.context, slope=slope, shrunk=shrunk)
+
+    def cross_fit(self, P: Risks, seed: int) -> NDArray[np.float64]:
+        return cross_fitted_events(self.y, P, self.context, np.random.default_rng(seed), self.cohort.groups)
+
+    def score(self, metric: Metric, P: Risks, seed: int) -> ScoreEstimate:
+        return estimate_event_score(metric, self._patients, P, np.random.default_rng(seed))
+
+    def corrected_score(
+        self,
+        metric: Metric,
+        reported: Risks,
+        P: Risks,
+        w: NDArray[np.float64],
+        *,
+        weighing: Weighing,
+        rng: np.random.Generator,
+        stop: Stop,
+    ) -> ScoreEstimate:
+        return corrected_event_score(metric, self._patients, reported, P, w, weighing=weighing, rng=rng, stop=stop)
+
+    def summary(self, risks: Assessed) -> dict[str, Any]:
+        return {"overall": overall_performance(self.y, risks.recalibrated, self.context)}
+
+    def details(
+        self, risks: Assessed, baseline: Assessed | None, causes: NDArray[np.float64] | None, seed: int
+    ) -> dict[str, Any]:
+        y, context, groups, F = self.y, self.context, self.cohort.groups, risks.recalibrated
+        simple = None if baseline is None else baseline.recalibrated
+        horizons = horizon_documents(y, F, simple, context, self.thresholds, groups)
+        if causes is not None:
+            rng = np.random.default_rng(seed)
+            fitted = cross_fitted_competing(y, causes, F[:, context.at_horizons], context, rng, groups)
+            self._add_causes(horizons, CauseRisks(fitted, y, self._causes))
+        return {
+            "d_calibration": distribution_document(y, F, context),
+            "calibration": calibration_document(horizons),
+            "horizons": horizons,
+        }
+
+    def _add_causes(self, horizons: Sequence[dict[str, Any]], causes: CauseRisks) -> None:
+        F, y, names = causes
+        for k, document in enumerate(horizons):
+            document["causes"] = cause_documents(y, F[:, :, k], names, document["horizon"], self.cohort.groups)
+
+    def subgroups(self, P: Risks, names: Sequence[str]) -> list[dict[str, Any]]:
+        return [found.to_json() for found in measure_event_subgroups(self.cohort, P, self.context, names)]
+
+    def validation(self, P: Risks, causes: CauseRisks | None, seed: int) -> dict[str, Any]:
+        context = self.context
+        scores = {
+            measured_name(name, context): estimate_event_score(
+                make_event_metric(name, context), self._patients, P, np.random.default_rng(seed), out_of_fold=False
+            ).to_json()
+            for name in EVENT_METRICS
+        }
+        horizons = horizon_documents(self.y, P, None, context, self.thresholds, self.cohort.groups)
+        if causes is not None:
+            self._add_causes(horizons, causes)
+        return {
+            "n_events": self.count_events(),
+            "expected_events": float(P[:, -1].sum()),
+            "scores": scores,
+            "overall": overall_performance(self.y, P, context),
+            "d_calibration": distribution_document(self.y, P, context),
+            "calibration": calibration_document(horizons),
+            "horizons": horizons,
+        }
+
+    def observed(self, k: int) -> ObservedOutcome:
+        assert self.cohort.time is not None  # noqa: S101  of event times
+        return IncidenceOutcome(self.cohort.time, self.cohort.y, self.horizons[k], self._clusters)
+
+    @cached_property
+    def _clusters(self) -> Clusters:
+        return Clusters.of(self.cohort)
+
+    def observed_curve(self, k: int, rows: NDArray[np.intp]) -> CurveOf:
+        assert self.cohort.time is not None  # noqa: S101  of event times
+        return incidence_curves(self.cohort.time[rows], self.cohort.y[rows], self.horizons[k])
+
+    def place_instability(self, document: dict[str, Any], found: Sequence[Mapping[str, Any]]) -> None:
+        for k, each in enumerate(document["horizons"]):
+            each["instability"] = found[k] if found else None
+
+    def ranking_warnings(self, history: History) -> list[str]:
+        best, simple = history.best(), history.evaluations[0]
+        if not history.metric.ranks_only or best is None or best.risks is None or simple.risks is None:
+            return []
+        loss = make_event_metric("integrated_brier", self.context)
+        of_best, of_simple = loss.score(self.y, best.risks), loss.score(self.y, simple.risks)
+        if of_best <= of_simple:
+            return []
+        warning = (
+            f"the search was by {history.metric.name}; the best configuration's integrated Brier score {of_best:.4f} "
+            f"is above the simple model's {of_simple:.4f}: its ranking is better than its probabilities"
+        )
+        return [warning]
+
+    def count_events(self) -> int:
+        return int(((self.y["event"] == 1) & (self.y["time"] <= self.horizons[-1])).sum())
