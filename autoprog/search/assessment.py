@@ -1,4 +1,4 @@
-"""How good what a search delivers is, as the API shows it: the ensemble beside the simple pipeline."""
+"""Performance of a delivered model, as the API shows it, beside the simple pipeline's."""
 
 from __future__ import annotations
 
@@ -40,22 +40,15 @@ from autoprog.validation import (
 
 _Risks = NDArray[np.floating]
 
-# Below so many resamples the width of an interval is uncertain by more than 5 %.
+# With fewer resamples, the width of an interval is uncertain by more than 5 %.
 _ENOUGH_RESAMPLES = 200
 
 
 class Choice(NamedTuple):
-    """How an ensemble came about.
-
-    Attributes
-    ----------
-    rule : WeighingRule
-        By which it was chosen.
-    lost : frozenset of int
-        Evaluations that the rule had chosen, and that are no members as they could not be refitted, or not in time.
-    """
+    """How an ensemble was chosen."""
 
     rule: WeighingRule
+    # Evaluations that the rule chose but that could not be refitted, or not in time.
     lost: frozenset[int] = frozenset()
 
 
@@ -69,35 +62,11 @@ def ensemble_document(
     *,
     stop: Stop = never,
 ) -> dict[str, Any]:
-    """The ensemble, its score, calibration and net benefit, and the simple pipeline's.
-
-    The ensemble's score is corrected for having chosen the weights by the same patients.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        Of some of the candidates.
-    patients : Patients
-        Those that were evaluated on.
-    candidates : Candidates
-        What it was chosen from.
-    choice : Choice
-        How it was chosen.
-    thresholds : tuple of float
-        Range of the net benefit.
-    seed : int
-        Seeds the parts of the recalibration and the bootstrap, the same for both so that they can be compared.
-    stop : callable () -> bool
-        Whether the time for the score's correction is over.
-
-    Returns
-    -------
-    dict
-        Ready for JSON.
-    """
+    """Document of the ensemble: its corrected score, calibration and net benefit, and the simple pipeline's."""
     history = candidates.history
     y, groups, metric = patients.y, patients.groups, history.metric
     averaged = ensemble.out_of_fold_risks(history)
+    # The same seed for both, so that they can be compared.
     risks = cross_fitted(y, averaged, np.random.default_rng(seed), groups)
     simple = history.evaluations[0].risks
     simple_risks = None if simple is None else cross_fitted(y, simple, np.random.default_rng(seed), groups)
@@ -139,29 +108,11 @@ def baseline_document(
     score: Callable[[_Risks], ScoreEstimate],
     measured: Callable[[_Risks, _Risks], dict[str, Any]],
 ) -> dict[str, Any] | None:
-    """The simple pipeline, as the API shows it beside the ensemble.
-
-    It was not chosen, so that its score needs no correction.
-
-    Parameters
-    ----------
-    history : History
-        Its first evaluation is the simple pipeline's, or that of what comes nearest to it in the space.
-    recalibrated : ndarray or None
-        Its out-of-fold risks, recalibrated by other patients; None where it could not be evaluated.
-    score : callable (risks) -> ScoreEstimate
-        Of risks as `scored_risks` gives them.
-    measured : callable (risks, recalibrated risks) -> dict
-        What is told of the ensemble too.
-
-    Returns
-    -------
-    dict or None
-        Ready for JSON; None where it could not be evaluated.
-    """
+    """Document of the simple pipeline, or of the nearest to it in the space; None if it has no risks."""
     simple = history.evaluations[0]
     if simple.risks is None or recalibrated is None:
         return None
+    # The simple pipeline was not chosen, so its score needs no correction.
     return {
         "configuration": simple.configuration.to_json(),
         "score": score(scored_risks(history.metric, simple.risks, recalibrated)).to_json(),
@@ -172,54 +123,20 @@ def baseline_document(
 def subgroup_documents(
     ensemble: Ensemble, cohort: Cohort, history: History, names: Sequence[str] | None, seed: int
 ) -> list[dict[str, Any]]:
-    """How good the ensemble is in every subgroup.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        Of members of `history`.
-    cohort : Cohort
-        The patients that were evaluated on.
-    history : History
-        The search.
-    names : sequence of str or None
-        Features of the cohort; None for those that tell sex and age.
-    seed : int
-        Seeds the parts of the recalibration.
-
-    Returns
-    -------
-    list of dict
-        Ready for JSON.
-    """
+    """Performance of the ensemble in each subgroup, by default of sex and age."""
     names = usual_subgroups(cohort.features) if names is None else names
     risks = cross_fitted(cohort.y, ensemble.out_of_fold_risks(history), np.random.default_rng(seed), cohort.groups)
     return [s.to_json() for s in measure_subgroups(cohort, risks, names)]
 
 
 def scored_risks(metric: Metric, p: _Risks, recalibrated: _Risks) -> _Risks:
-    """Which risks tell how the delivered model does by a metric.
-
-    Parameters
-    ----------
-    metric : Metric
-        The measure.
-    p : ndarray
-        Out-of-fold risks.
-    recalibrated : ndarray of the same shape
-        The same, recalibrated by other patients.
-
-    Returns
-    -------
-    ndarray
-        Those as they are where ranks alone count: the model's one recalibration keeps the ranking; the many of
-        cross-fitting do not.
-    """
+    """Risks that a metric scores: the raw ones if only ranks count, else the cross-fitted ones."""
+    # The model's single recalibration keeps the ranking; the several maps of cross-fitting do not.
     return p if metric.ranks_only else recalibrated
 
 
 def _with_slope(performance: Performance, slope: Coefficient | None) -> Performance:
-    """With the slope of the delivered model: that of cross-fitted risks is too low."""
+    """Replace the slope by the delivered model's: that of cross-fitted risks is too low."""
     intervals = {name: found for name, found in performance.intervals.items() if name != "slope"}
     if slope is None:
         return replace(performance, slope=None, intervals=intervals)
@@ -238,38 +155,11 @@ def chosen_document(
     seed: int,
     stop: Stop,
 ) -> dict[str, Any]:
-    """What was chosen, and its score, corrected for having chosen the weights by the same patients.
-
-    What was lost on the way from the rule's choice to the delivered ensemble is lost in every resample, too: else the
-    score would be that of a model that is not delivered.
-
-    Parameters
-    ----------
-    score : callable
-        `corrected_score`, or `corrected_event_score` of event times.
-    ensemble : Ensemble
-        Of some of the candidates.
-    patients : Patients or FollowedPatients
-        Those that were evaluated on, as `score` takes them.
-    scored : ndarray
-        The ensemble's risks as `scored_risks` gives them.
-    candidates : Candidates
-        What it was chosen from.
-    choice : Choice
-        How it was chosen.
-    seed : int
-        Of the resamples.
-    stop : callable () -> bool
-        Whether their time is over.
-
-    Returns
-    -------
-    dict
-        Ready for JSON: `rule`, `scale`, `members`, `score`.
-    """
+    """Rule, scale, members and score, corrected for choosing the weights on the same patients."""
     weights = {m.number: m.weight for m in ensemble.members}
     w = np.array([weights.get(number, 0.0) for number in candidates.numbers])
     rng = np.random.default_rng(seed)
+    # What the delivered ensemble lost is lost in every resample too: else the score would be another model's.
     choose = _without(np.isin(candidates.numbers, list(choice.lost)), w, choice.rule.reweigh(candidates, rng))
     corrected = score(
         candidates.history.metric,
@@ -292,7 +182,7 @@ def chosen_document(
 
 
 def _without(lost: NDArray[np.bool_], w: NDArray[np.float64], choose: Choose) -> Choose:
-    """A rule whose choices lose some pipelines; w where nothing else is left."""
+    """Remove lost pipelines from a rule's choices; w where nothing else is left."""
     if not lost.any():
         return choose
 
@@ -305,18 +195,7 @@ def _without(lost: NDArray[np.bool_], w: NDArray[np.float64], choose: Choose) ->
 
 
 def correction_warnings(document: Mapping[str, Any]) -> list[str]:
-    """Whether the score's correction rests on few resamples.
-
-    Parameters
-    ----------
-    document : mapping
-        With `score`, as `chosen_document` gives it.
-
-    Returns
-    -------
-    list of str
-        At most one.
-    """
+    """Warn if the score's correction rests on few resamples."""
     made = document["score"]["resamples"]
     if made is None or made >= _ENOUGH_RESAMPLES:
         return []
@@ -329,20 +208,7 @@ def correction_warnings(document: Mapping[str, Any]) -> list[str]:
 
 
 def calibration_warnings(history: History, y: NDArray[np.integer]) -> list[str]:
-    """Whether a search by ranking has picked a configuration whose probabilities are worse than the simple pipeline's.
-
-    Parameters
-    ----------
-    history : History
-        The search, with at least one evaluation.
-    y : ndarray, shape = (n_patients,)
-        0 and 1; the patients that were evaluated on.
-
-    Returns
-    -------
-    list of str
-        At most one.
-    """
+    """Warn if a search by ranking chose probabilities that are worse than the simple pipeline's."""
     best, simple = history.best(), history.evaluations[0]
     if not history.metric.ranks_only or best is None or best.risks is None or simple.risks is None:
         return []

@@ -1,7 +1,7 @@
-"""How good what a search with event times delivers is, as the API shows it: the ensemble beside the simple pipeline.
+"""Performance of a delivered model of event times, as the API shows it, beside the simple pipeline's.
 
 F    out-of-fold risks until the times of the search                       (n, T)
-h    the horizons that the client asked for, some of these times           (H,)
+h    the client's horizons, some of these times                            (H,)
 """
 
 from __future__ import annotations
@@ -47,34 +47,10 @@ def event_document(
     seed: int,
     stop: Stop = never,
 ) -> dict[str, Any]:
-    """The ensemble, its score, and what its risks are worth at every horizon; the simple pipeline's beside them.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        Of some of the candidates.
-    patients : FollowedPatients
-        Those that were evaluated on.
-    candidates : Candidates
-        What it was chosen from.
-    choice : Choice
-        How it was chosen.
-    causes : CausesOfPatients or None
-        The ensemble's; None where nothing competes with the event of interest.
-    thresholds : tuple of float
-        Range of the net benefit.
-    seed : int
-        Seeds the parts of the recalibration and the bootstrap, the same for both so that they can be compared.
-    stop : callable () -> bool
-        Whether the time for the score's correction is over.
-
-    Returns
-    -------
-    dict
-        Ready for JSON.
-    """
+    """Document of the ensemble: its corrected score and its measures at each horizon, and the simple pipeline's."""
     history, (y, follow_up, groups) = candidates.history, patients
     averaged = ensemble.out_of_fold_risks(history)
+    # The same seed for both, so that they can be compared.
     F = cross_fitted_events(y, averaged, follow_up, np.random.default_rng(seed), groups)
     simple = history.evaluations[0].risks
     simple_F = (
@@ -107,26 +83,7 @@ def event_document(
 def event_subgroup_documents(
     ensemble: Ensemble, cohort: Cohort, candidates: Candidates, names: Sequence[str] | None, seed: int
 ) -> list[dict[str, Any]]:
-    """How good the ensemble is in every subgroup, until the last horizon.
-
-    Parameters
-    ----------
-    ensemble : Ensemble
-        Of some of the candidates.
-    cohort : Cohort
-        The patients that were evaluated on.
-    candidates : Candidates
-        Of the search.
-    names : sequence of str or None
-        Features of the cohort; None for those that tell sex and age.
-    seed : int
-        Seeds the parts of the recalibration.
-
-    Returns
-    -------
-    list of dict
-        Ready for JSON.
-    """
+    """Performance of the ensemble until the last horizon in each subgroup, by default of sex and age."""
     follow_up = candidates.follow_up
     assert follow_up is not None  # noqa: S101  of event times
     names = usual_subgroups(cohort.features) if names is None else names
@@ -137,20 +94,7 @@ def event_subgroup_documents(
 
 
 def simple_warnings(candidates: Candidates, follow_up: ScoringContext) -> list[str]:
-    """Whether a search by ranking has picked a configuration whose risks are further off than the simple pipeline's.
-
-    Parameters
-    ----------
-    candidates : Candidates
-        Of the search.
-    follow_up : ScoringContext
-        Of its cohort.
-
-    Returns
-    -------
-    list of str
-        At most one.
-    """
+    """Warn if a search by ranking chose risks that are further off than the simple pipeline's."""
     history = candidates.history
     best, simple = history.best(), history.evaluations[0]
     if not history.metric.ranks_only or best is None or best.risks is None or simple.risks is None:

@@ -1,7 +1,4 @@
-"""What is told of a model beside its predictions: recalibration, score, uncertainty of single risks, rules.
-
-One function for outcomes without a time, one for event times; what they return is put together by `delivery`.
-"""
+"""Everything reported about a model besides its predictions: recalibration, score, uncertainty of risks and rules."""
 
 from __future__ import annotations
 
@@ -53,112 +50,46 @@ from autoprog.validation import (
 
 @dataclass(frozen=True)
 class FittedEnsemble:
-    """An ensemble, and what it was made from.
+    """An ensemble and what it was made from."""
 
-    Attributes
-    ----------
-    ensemble : Ensemble
-        Some of the candidates; of what is judged, those that were refitted.
-    candidates : Candidates
-        What it was chosen from.
-    choice : Choice
-        How it was chosen.
-    cohort : Cohort
-        The patients that were evaluated on.
-    plan : Plan
-        How they were.
-    """
-
-    ensemble: Ensemble
+    ensemble: Ensemble  # some of the candidates; in a summary, those that were refitted
     candidates: Candidates
     choice: Choice
-    cohort: Cohort
-    plan: Plan
+    cohort: Cohort  # that the candidates were evaluated on
+    plan: Plan  # of their evaluations
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """What is told of the model.
+    """Everything reported about the model."""
 
-    Attributes
-    ----------
-    document : dict
-        The ensemble as the API shows it.
-    recalibration : Recalibration
-        Of its risks.
-    intervals : IntervalEstimate
-        Of the uncertainty of single risks.
-    rule_sets : tuple of RuleSet
-        One a horizon; one of an outcome without a time.
-    warnings : tuple of str
-        What the client should know before trusting the model.
-    competing : tuple of Recalibration
-        Of its risks of the causes that compete with the event of interest; empty where none does.
-    distribution : FeatureDistribution or None
-        What missing values of other patients may be.
-    """
-
-    document: dict[str, Any]
-    recalibration: Recalibration
+    document: dict[str, Any]  # the ensemble as the API shows it
+    recalibration: Recalibration  # of its risks
     intervals: IntervalEstimate
-    rule_sets: tuple[RuleSet, ...]
-    warnings: tuple[str, ...]
-    competing: tuple[Recalibration, ...] = ()
-    distribution: FeatureDistribution | None = None
+    rule_sets: tuple[RuleSet, ...]  # one a horizon, or one without times
+    warnings: tuple[str, ...]  # what the client should know before trusting the model
+    competing: tuple[Recalibration, ...] = ()  # of the risks of competing causes; empty where none competes
+    distribution: FeatureDistribution | None = None  # for missing values of other patients
 
 
 @dataclass(frozen=True)
 class DeliveryContext:
-    """What judging takes of the search.
-
-    Attributes
-    ----------
-    dispatcher : Dispatcher
-        Runs refits.
-    state : SearchState
-        Settings and the cohort's place.
-    clock : Clock
-        Says how long they may take.
-    signals : Signals
-        Tell when to leave the search.
-    phase : callable (Phase) -> None
-        Told of the phases.
-    aside : Executor
-        Of one thread: what is computed in this process while the slots refit.
-    """
+    """What a summary needs of the search."""
 
     dispatcher: Dispatcher
     state: SearchState
     clock: Clock
     signals: Signals
-    phase: Callable[[Phase], None]
-    aside: Executor
+    phase: Callable[[Phase], None]  # records a phase
+    aside: Executor  # one thread: computes in this process while the slots refit
 
     def correction_ends(self) -> bool:
-        """Whether the score's correction has to end with the resamples that it has."""
+        """Whether the score's correction must end with the resamples made so far."""
         return self.signals.leave() or self.clock.correction_ends()
 
 
 def summarise_model(weighed: FittedEnsemble, means: DeliveryContext) -> Judgement:
-    """Tell of a model for an outcome without a time.
-
-    Parameters
-    ----------
-    weighed : FittedEnsemble
-        The ensemble.
-    means : DeliveryContext
-        What it takes.
-
-    Returns
-    -------
-    Judgement
-        Complete.
-
-    Raises
-    ------
-    LeaseLostError, ShutdownError
-        If the search must be left.
-    """
+    """Summarise a model of an outcome without a time."""
     means.phase(Phase.VALIDATION)
     ensemble, candidates, cohort, settings = weighed.ensemble, weighed.candidates, weighed.cohort, means.state.settings
     history, seed = candidates.history, settings.seed
@@ -195,25 +126,7 @@ def summarise_model(weighed: FittedEnsemble, means: DeliveryContext) -> Judgemen
 
 
 def judge_events(weighed: FittedEnsemble, means: DeliveryContext) -> Judgement:
-    """Tell of a model for event times.
-
-    Parameters
-    ----------
-    weighed : FittedEnsemble
-        The ensemble; its candidates know the follow-up.
-    means : DeliveryContext
-        What it takes.
-
-    Returns
-    -------
-    Judgement
-        Complete; a rule set a horizon.
-
-    Raises
-    ------
-    LeaseLostError, ShutdownError
-        If the search must be left.
-    """
+    """Summarise a model of event times, with a rule set a horizon."""
     means.phase(Phase.VALIDATION)
     ensemble, candidates, cohort, settings = weighed.ensemble, weighed.candidates, weighed.cohort, means.state.settings
     follow_up, time = candidates.follow_up, cohort.time
