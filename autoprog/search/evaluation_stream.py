@@ -62,7 +62,7 @@ class _Progress:
     batch: int
     configuration: Configuration
     race: Race | None
-    summarise_model: Judge  # score of a fold in the race
+    fold_score: Judge  # score of a fold in the race
     results: dict[int, FoldResult] = field(default_factory=dict)  # by fold
     failure: tuple[int, CallOutcome] | None = None  # the first fold that failed, and its outcome
     pending: dict[str, tuple[int, ...]] = field(default_factory=dict)  # folds of calls under way, by key
@@ -93,7 +93,7 @@ class EvaluationStream:
         configurations: Mapping[int, Configuration],
         race: Race | None,
         limits: Mapping[int, float] | None = None,
-        summarise_model: Judge | None = None,
+        fold_score: Judge | None = None,
     ) -> None:
         """Add a batch, before or during `run`; `limits` are processor seconds by evaluation, infinite for no limit."""
         # Numbers ascend from batch to batch.
@@ -103,7 +103,7 @@ class EvaluationStream:
                 batch,
                 configuration,
                 race,
-                summarise_model or _score,
+                fold_score or _score,
                 waiting=list(range(self._plan.n_folds)),
                 out_of_bag=is_out_of_bag(configuration, self._cohort),
                 limit_s=(limits or {}).get(number),
@@ -213,7 +213,7 @@ class EvaluationStream:
                 break
             results.append(progress.results[number])
             if progress.race is not None and progress.race.is_lost(
-                [self._gain(progress.summarise_model(fold, r)) for fold, r in enumerate(at_common_setting(results))]
+                [self._gain(progress.fold_score(fold, r)) for fold, r in enumerate(at_common_setting(results))]
             ):
                 reason = f"no chance against the best one after {len(results)} of {self._plan.n_folds} folds"
                 return self._evaluation(progress, Status.RACED_OUT, tuple(results), reason)

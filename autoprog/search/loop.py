@@ -182,8 +182,8 @@ class Exploration:
             # Without the simple model in the space, the first pipeline might never end and keeps a limit.
             if self._opening[0].prediction.algorithm == simple_algorithm(self.cohort.mode):
                 limits[0] = math.inf
-        race, summarise_model = self._race(proposal.batch)
-        stream.add(proposal.batch, self._missing(proposal), race, limits, summarise_model)
+        race, fold_score = self._race(proposal.batch)
+        stream.add(proposal.batch, self._missing(proposal), race, limits, fold_score)
 
     def _evaluate_finalists(self) -> None:
         stream = self._stream(self.plan, self.state.settings.evaluation_s)
