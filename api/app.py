@@ -1,4 +1,4 @@
-"""The application: its parts, its middleware and its routes in one place."""
+"""The application: its parts, middleware and routes."""
 
 from __future__ import annotations
 
@@ -72,14 +72,14 @@ def create_app(
     Parameters
     ----------
     settings : Settings
-        Limits of uploads.
+        The server's settings, among them the limits of uploads and requests.
     database : Database
-        Need not be migrated yet: `/readyz` tells.
+        Need not be migrated yet: `/readyz` reports whether it is.
     files : Files
         Cohort files and models.
     local_owner : bool
-        Serve whoever is on this machine as one owner without a key, until one is made, and refuse proxies, foreign
-        hosts and origins.
+        Treat every client on this machine as one owner who needs no key until one is made; refuse proxies, foreign
+        hosts and foreign origins.
     engine_health : callable or None
         Whether a worker can be reached; None where searches run in other processes.
     operations_apart : bool
@@ -121,7 +121,7 @@ def create_app(
     if not operations_apart:
         app.include_router(docs_page.router)
     error_handlers.install(app)
-    # The last one added is the first one that a request meets.
+    # The middleware added last sees a request first.
     app.add_middleware(BodyLimit, upload_mb=settings.upload_mb)
     if local_owner:
         app.add_middleware(LoopbackOnly)
@@ -136,7 +136,7 @@ def create_app(
 
 
 def create_operations(app: FastAPI) -> FastAPI:
-    """Build what operators look at as an application of its own, to be served where clients do not come.
+    """Build a separate application for operators, to be served where clients have no access.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def create_operations(app: FastAPI) -> FastAPI:
     Returns
     -------
     FastAPI
-        `/livez`, `/readyz`, `/metrics`, `/docs` and `/openapi.json` of that application, without keys.
+        `/livez`, `/readyz`, `/metrics`, `/docs` and `/openapi.json` of `app`, without keys.
     """
     side = FastAPI(title=app.title, redirect_slashes=False, openapi_url=None, docs_url=None, redoc_url=None)
     side.state.context = app.state.context
@@ -163,7 +163,7 @@ def create_operations(app: FastAPI) -> FastAPI:
 def _model_loader(files: Files) -> Callable[[str], PrognosticModel]:
     @lru_cache(maxsize=_MODELS_IN_MEMORY)
     def load(sha256: str) -> PrognosticModel:
-        # Only a server that predicts pays the seconds that the learning libraries take to import.
+        # The learning libraries take seconds to import; only a server that predicts pays for them.
         from autoprog.model import PrognosticModel  # noqa: PLC0415
 
         return PrognosticModel.from_bytes(files.get("models", sha256))

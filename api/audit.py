@@ -1,4 +1,4 @@
-"""Requests that change something, or are refused, in the audit trail; and a number for every request."""
+"""Middleware of the audit trail, which also gives every request an identifier."""
 
 from __future__ import annotations
 
@@ -18,22 +18,13 @@ _DENIED = frozenset({401, 403})
 
 
 class Audited:
-    """Middleware that numbers requests (`X-Request-ID`) and enters them into the trail before they are answered.
-
-    Entered are those that change something or compute, and those that are refused for their key or their origin; with
-    the setting `audit_reads` all.
-
-    Parameters
-    ----------
-    app : ASGI application
-        What is asked.
-    """
+    """Middleware that numbers requests (`X-Request-ID`) and enters those of concern into the audit trail."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and its response back with the number."""
+        """Pass a request on, and its response back."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -44,6 +35,7 @@ class Audited:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers["X-Request-ID"] = request_id
+                # The entry is written before the response starts.
                 if _concerns(scope, message["status"], reads=context.settings.audit_reads):
                     event = _event(scope, message["status"], headers.get("location", ""), request_id)
                     await run_in_threadpool(context.audit.append, event)
@@ -55,7 +47,8 @@ class Audited:
 
 def _concerns(scope: Scope, status: int, *, reads: bool) -> bool:
     if status == HTTPStatus.TOO_MANY_REQUESTS and "principal" not in scope.get("state", {}):
-        return False  # of those without a key enough is told by then
+        return False  # requests without a key: the trail has enough entries of them by then
+    # Requests that change or compute something, and those refused for their key or origin.
     return scope["path"].startswith("/v1/") and (reads or scope["method"] not in _READS or status in _DENIED)
 
 
@@ -66,7 +59,7 @@ def _event(scope: Scope, status: int, location: str, request_id: str) -> AuditEv
     client = scope.get("client")
     return AuditEvent(
         action=f"{scope['method'][:10]} {path}"[:200],
-        # Identifiers alone: whatever else a client has put into a path may be anything.
+        # Identifiers alone: the rest of a path may hold anything that a client has put there.
         resource="/".join(part for part in (location or scope["path"]).split("/") if is_id(part))[:200],
         address="" if client is None else str(client[0])[:100],
         result=str(status),
@@ -77,6 +70,6 @@ def _event(scope: Scope, status: int, location: str, request_id: str) -> AuditEv
 
 
 def _key_tried(scope: Scope) -> str | None:
-    """The part of a refused key that may be shown."""
+    """Return the public part of a refused key."""
     parts = Headers(scope=scope).get("authorization", "").split("_")
     return parts[1] if len(parts) > 1 and is_id(parts[1]) else None

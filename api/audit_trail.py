@@ -1,4 +1,4 @@
-"""The audit trail as requests write it."""
+"""The audit trail that requests write to."""
 
 from __future__ import annotations
 
@@ -19,13 +19,7 @@ _log = structlog.get_logger("audit")
 
 
 class AuditTrail:
-    """Writes events; those of requests that end at the same time in one transaction.
-
-    Parameters
-    ----------
-    database : Database
-        Holds the trail.
-    """
+    """The audit trail in the database; events of requests that end at the same time share a transaction."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -34,11 +28,11 @@ class AuditTrail:
         self._again_at = 0.0
 
     def append(self, event: AuditEvent) -> None:
-        """Write an event; where the database cannot be used it is written with the next one that can be."""
+        """Write an event, or keep it until the database can be used again."""
         self._waiting.append(event)
         with self._writing:
             events = list(self._waiting)
-            # Whoever was here before has written it too, or has just tried in vain.
+            # The previous holder of the lock has written this event too, or has just failed to.
             if not events or time.monotonic() < self._again_at:
                 return
             try:

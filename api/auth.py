@@ -1,4 +1,4 @@
-"""Who is asking, and what a key may do."""
+"""Authentication, and the scopes of a key."""
 
 from __future__ import annotations
 
@@ -22,30 +22,20 @@ from autoprog.storage.repositories import KeyRepository
 Scope = Literal["read", "write", "predict"]
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-"""What a key may do: read resources; make, cancel and delete them; ask models for predictions."""
+"""Scopes of a key: read resources; make, cancel and delete them; ask models for predictions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """Who is asking.
-
-    Attributes
-    ----------
-    owner_id : str
-        Whose resources are seen.
-    scopes : frozenset of str
-        What is allowed.
-    key_id : str or None
-        The key that was sent; None of the one owner of a local server.
-    """
+    """The caller of a request."""
 
     owner_id: str
     scopes: frozenset[str]
-    key_id: str | None = None
+    key_id: str | None = None  # None for the owner of a local server without keys
 
 
 _USE_NOTED = timedelta(hours=1)
-"""Resolution of a key's time of last use, which costs a write."""
+"""Resolution of a key's time of last use; every update costs a write."""
 
 _bearer = HTTPBearer(auto_error=False, description="made by `autoprog keys create`; a local server needs none")
 
@@ -55,31 +45,9 @@ def authenticate(
     context: ContextDependency,
     credentials: Annotated[HTTPAuthorizationCredentials | None, Depends(_bearer)],
 ) -> Principal:
-    """Find out who is asking.
-
-    Parameters
-    ----------
-    request : Request
-        Its state is told who asks, for the audit trail.
-    context : Context
-        The server's parts.
-    credentials : HTTPAuthorizationCredentials or None
-        The bearer key that was sent.
-
-    Returns
-    -------
-    Principal
-        The key's owner, or the one owner of a local server for which no key has ever been made.
-
-    Raises
-    ------
-    UnauthorizedError
-        If there is no key, or it is unknown or revoked.
-    QueueFullError
-        If the owner has sent more requests, or the address more without a valid key, than may be sent in a minute.
-    """
+    """Return the caller; raises UnauthorizedError, or QueueFullError above the requests or failures per minute."""
     known: Principal | None = getattr(request.state, "principal", None)
-    if known is not None:  # who sends JSON was asked before that was read
+    if known is not None:  # `admit` authenticates before a JSON body is read
         return known
     try:
         principal = _principal(context, credentials)
@@ -92,7 +60,7 @@ def authenticate(
     if wait_s := context.requests.take(principal.owner_id):
         detail = f"more than {context.settings.requests_a_minute:,} requests in a minute: ask again later"
         raise QueueFullError(detail, retry_after_s=math.ceil(wait_s))
-    request.state.principal = principal
+    request.state.principal = principal  # for the audit trail, too
     return principal
 
 
@@ -130,27 +98,7 @@ Predictor = Annotated[Principal, Depends(_AUTHORIZERS["predict"])]
 
 
 async def admit(request: Request, dependant: Dependant) -> Principal:
-    """Refuse whoever may not use a route, before anything else is done for the request.
-
-    Parameters
-    ----------
-    request : Request
-        Its body is not touched.
-    dependant : Dependant
-        What the route asks for: a `Reader`, a `Writer` or a `Predictor`.
-
-    Returns
-    -------
-    Principal
-        Whoever may.
-
-    Raises
-    ------
-    UnauthorizedError
-        If there is no key, or it is unknown or revoked.
-    ForbiddenError
-        If the key lacks the scope.
-    """
+    """Check a route's scopes before the body is read; raises UnauthorizedError, QueueFullError and ForbiddenError."""
     principal = await run_in_threadpool(authenticate, request, get_context(request), await _bearer(request))
     asked = {dependency.call for dependency in dependant.dependencies}
     for authorize in _AUTHORIZERS.values():

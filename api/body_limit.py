@@ -1,4 +1,4 @@
-"""How much of a request is read before it is refused."""
+"""The limit on how much of a request's body is read."""
 
 from __future__ import annotations
 
@@ -10,35 +10,24 @@ from api.problems import ProblemResponse, problem
 
 _MIB = 2**20
 _JSON_MIB = 32
-# Packed bits name their objects in the part `spec`: two million of them, with short names and groups, take some 100.
+# The part `spec` names the objects of packed bits: two million of them, with short names and groups, take about 100.
 _PARTS_MIB = 128
 
 
 def parts_mb(upload_mb: int) -> int:
-    """How much the parts of an upload beside its file may hold, in MiB."""
+    """Return how many MiB the parts of an upload besides its file may hold together."""
     return min(upload_mb, _PARTS_MIB)
 
 
 class BodyLimit:
-    """Middleware that stops reading a body at its limit.
-
-    A declared length above the limit is refused before anything is read. A body without one is counted as it comes.
-
-    Parameters
-    ----------
-    app : ASGI application
-        What is protected.
-    upload_mb : int
-        Largest file in MiB; the other parts of an upload together, and any other body, may be as large, but not above
-        128 and 32 MiB.
-    """
+    """Middleware that refuses a body above its limit: by its declared length, or else while it is read."""
 
     def __init__(self, app: ASGIApp, upload_mb: int) -> None:
         self.app = app
         self.upload_mb = upload_mb
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, as far as it may be read."""
+        """Pass a request on with a counted body."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -47,7 +36,7 @@ class BodyLimit:
         limit_mb = self.upload_mb + parts_mb(self.upload_mb) if multipart else min(self.upload_mb, _JSON_MIB)
         limit = limit_mb * _MIB
         detail = f"the body exceeds {limit_mb} MiB; it was read no further"
-        # The rest of the body is still under way: the connection cannot serve another request.
+        # The rest of the body is still being sent: the connection cannot serve another request.
         close = {"Connection": "close"}
         length = headers.get("content-length", "")
         if length.isdecimal() and int(length) > limit:

@@ -1,4 +1,4 @@
-"""Bodies whose faults are told with those that the service finds, not before them."""
+"""Request bodies whose faults are reported together with those that the service finds."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from autoprog.errors import Fault
 
 
 class FaultCollector(BaseModel):
-    """A body that is validated as far as it can be: keys that are unknown, or can be spared, become faults.
+    """A body validated as far as possible: unknown and dispensable keys become faults.
 
-    Whoever takes such a body begins with its `faults`, and does nothing where there are any.
+    Services that take such a body start with its `faults` and do nothing if there are any.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -24,11 +24,11 @@ class FaultCollector(BaseModel):
 
     @property
     def faults(self) -> list[Fault]:
-        """What is wrong with the keys that were left out."""
+        """Faults of the keys that were left out."""
         return list(self._faults)
 
     def beside(self, faults: Sequence[Fault]) -> Self:
-        """The body of a request that has these faults in its headers, which are told first."""
+        """Put the faults of the request's headers before those of the body."""
         self._faults = (*faults, *self._faults)
         return self
 

@@ -18,6 +18,6 @@ async def _take_turn(
         yield
 
 
-# Scope "function": the turn ends when the answer is there, however slowly it is fetched. A route that reads a body by
-# hand names this after it, so that nobody has a turn who is still sending.
+# Scope "function": the turn ends when the response is ready, however slowly it is fetched. A route that reads a body
+# by hand names this dependency after it, so that a client that is still sending holds no turn.
 Turn = Annotated[None, Depends(_take_turn, scope="function")]

@@ -1,4 +1,4 @@
-"""What handlers ask for: the server's parts and a transaction."""
+"""Dependencies of the routes: the server's parts and a transaction."""
 
 from __future__ import annotations
 
@@ -29,45 +29,14 @@ _LOCAL_OWNER = "local"
 
 @dataclass(frozen=True)
 class Context:
-    """The parts of a server.
-
-    Attributes
-    ----------
-    settings : Settings
-        Limits.
-    database : Database
-        Rows.
-    files : Files
-        Cohort files and models.
-    is_local : bool
-        Whether everybody who can reach the server is one and the same owner, who needs no key until one is made.
-    engine_health : callable or None
-        Whether a worker can be reached; None where searches run in other processes.
-    load_model : callable
-        SHA-256 of a model's file -> the model; keeps the last ones in memory.
-    load_diagnosis : callable
-        SHA-256 of the file of a diagnosis model -> the sessions on it, and the model with them; keeps the last ones.
-    load_tree : callable
-        SHA-256 of the files of a diagnosis model and of its tree -> the tree; keeps the last ones.
-    load_arms : callable
-        SHA-256 of the file of a problem's classifiers -> the classifiers; keeps the last ones.
-    live_problems : LiveProblems
-        What the rounds of problems of test selection have shown so far.
-    turns : Turns
-        Who computes, and who waits for it.
-    audit : AuditTrail
-        What was done, and by whom.
-    requests : Rate
-        Of every owner.
-    failures : Rate
-        Of every address from which no valid key came.
-    """
+    """The parts of a server."""
 
     settings: Settings
     database: Database
     files: Files
-    is_local: bool
-    engine_health: Callable[[], bool] | None
+    is_local: bool  # all clients are one owner, who needs no key until one is made
+    engine_health: Callable[[], bool] | None  # whether a worker can be reached; None where searches run elsewhere
+    # Loaders take the SHA-256 of files (of a tree: model's, tree's) and cache what they loaded last.
     load_model: Callable[[str], PrognosticModel]
     load_diagnosis: Callable[[str], Sessions]
     load_tree: Callable[[str, str], Tree]
@@ -75,8 +44,8 @@ class Context:
     live_problems: LiveProblems
     turns: Turns
     audit: AuditTrail
-    requests: Rate
-    failures: Rate
+    requests: Rate  # by owner
+    failures: Rate  # by address, of requests without a valid key
 
     @cached_property
     def local_owner_id(self) -> str:
@@ -86,7 +55,7 @@ class Context:
 
 
 def get_context(request: Request) -> Context:
-    """Find the parts of the server that a request has reached."""
+    """Return the parts of the server that a request has reached."""
     context: Context = request.app.state.context
     return context
 
@@ -104,6 +73,6 @@ def _read_session(context: ContextDependency) -> Iterator[Session]:
         yield session
 
 
-# Scope "function" ends the transaction before the answer is sent: what a client is told has been committed.
+# Scope "function" ends the transaction before the response is sent: what a client reads has been committed.
 WriteSession = Annotated[Session, Depends(_write_session, scope="function")]
 ReadSession = Annotated[Session, Depends(_read_session, scope="function")]

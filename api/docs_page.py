@@ -1,4 +1,4 @@
-"""`/docs`: the OpenAPI document to browse, by Swagger UI. Nothing of it comes from another server."""
+"""`/docs`: the OpenAPI document in Swagger UI; nothing is loaded from another server."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _PAGE = """<!doctype html>
 </html>
 """
 _START = b'SwaggerUIBundle({url: "openapi.json", dom_id: "#swagger-ui", deepLinking: true, validatorUrl: null});\n'
-# Keys are typed in on this page: no script but its own may run, and nothing may be sent elsewhere.
+# Users type their keys into this page: only its own scripts may run, and nothing may be sent elsewhere.
 _POLICY = (
     "default-src 'none'; script-src 'self'; connect-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
     "; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -39,13 +39,13 @@ _VENDORED = {"swagger-ui-bundle.js": _SCRIPT, "swagger-ui.css": _STYLE}
 
 @router.get("/docs")
 def get_page() -> HTMLResponse:
-    """Send the page; its addresses are relative, as a proxy may serve it below a prefix."""
+    """Send the page; its addresses are relative because a proxy may serve it below a prefix."""
     return HTMLResponse(_PAGE, headers={"Content-Security-Policy": _POLICY})
 
 
 @router.get("/docs/start.js")
 def get_start() -> Response:
-    """Send what starts Swagger UI, as the page may hold no script itself."""
+    """Send the script that starts Swagger UI; the page itself may hold no script."""
     return Response(_START, media_type=_SCRIPT)
 
 
@@ -54,6 +54,6 @@ def get_vendored(name: str) -> Response:
     """Send a file of Swagger UI."""
     if name not in _VENDORED:
         raise NotFoundError("there is no such file")
-    # The package is there for its files, those of swagger-ui-dist; its code stays unused.
+    # fastapi_offline is installed for its copy of swagger-ui-dist; its code stays unused.
     content = files("fastapi_offline").joinpath("static", name).read_bytes()
     return Response(content, media_type=_VENDORED[name], headers={"Cache-Control": "max-age=86400"})

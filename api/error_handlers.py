@@ -1,4 +1,4 @@
-"""From errors to problems: what an exception becomes on its way out, and what of it is logged."""
+"""Turn exceptions into problem documents, and log them."""
 
 from __future__ import annotations
 
@@ -32,13 +32,7 @@ _CODE_BY_STATUS = {kind.status: code for code, kind in reversed(PROBLEM_TYPES.it
 
 
 def install(app: FastAPI) -> None:
-    """Register the handlers of an application.
-
-    Parameters
-    ----------
-    app : FastAPI
-        The application.
-    """
+    """Register the exception handlers of an application."""
 
     @app.exception_handler(AutoprogError)
     def on_autoprog_error(request: Request, error: AutoprogError) -> ProblemResponse:
@@ -61,7 +55,7 @@ def install(app: FastAPI) -> None:
 
 
 def _allowed_methods(app: FastAPI, scope: Scope) -> list[str]:
-    """All methods of a path; the router's own error names those of one of its routes."""
+    """Return all methods of a path; the router's own error names those of only one of its routes."""
     return [
         method
         for method in _METHODS
@@ -70,7 +64,7 @@ def _allowed_methods(app: FastAPI, scope: Scope) -> list[str]:
 
 
 def input_error(error: RequestValidationError) -> InvalidInputError:
-    """What pydantic found wrong with a request, as an error of our own."""
+    """Turn pydantic's error about a request into an InvalidInputError."""
     faults: list[Fault] = []
     for item in error.errors():
         place, *path = item["loc"]
@@ -87,7 +81,8 @@ def _http_problem(error: HTTPException, instance: str) -> Problem:
 
 
 def log_failure(scope: Scope, error: Exception) -> None:
-    """Log where an error arose; its text, which may quote a patient's value, only where it is of disk or database."""
+    """Log where an error arose, without its text unless a disk or database caused it."""
+    # The text of other errors may quote a patient's value.
     frames = traceback.extract_tb(error.__traceback__)
     reason = {"reason": str(error)} if isinstance(error, StoreUnavailableError) else {}
     structlog.get_logger("api").error(
@@ -107,7 +102,7 @@ class UnexpectedErrors:
         self.app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass a request on, and answer for it where nobody else does."""
+        """Pass a request on, and answer it if an error escapes."""
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
@@ -121,11 +116,11 @@ class UnexpectedErrors:
         try:
             await self.app(scope, receive, watched_send)
         except ClientDisconnect:
-            return  # nobody is left to be answered
+            return  # the client has left
         except Exception as caught:  # noqa: BLE001 - the last resort of every request
             if started and _is_disconnect(caught):
                 return
-            error = full(caught) if is_full(caught) else caught  # an upload that finds no room in the temporary folder
+            error = full(caught) if is_full(caught) else caught  # an upload may find the temporary folder full
             log_failure(scope, error)
             if not started:
                 code = error.code if isinstance(error, StorageFullError) else "internal"
@@ -133,7 +128,7 @@ class UnexpectedErrors:
 
 
 def _is_disconnect(error: BaseException) -> bool:
-    """Whether an error says no more than that the client has left; a stream's tasks tell it in a group."""
+    """Whether an error only means that the client has left; a stream's tasks raise it in a group."""
     if isinstance(error, BaseExceptionGroup):
         return all(_is_disconnect(each) for each in error.exceptions)
     return isinstance(error, ClientDisconnect | BrokenResourceError | OSError)

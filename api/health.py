@@ -1,4 +1,4 @@
-"""Whether the process lives, whether it can serve, and what it has done so far."""
+"""Liveness, readiness and metrics."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from autoprog.storage.room import has_room
 
 router = APIRouter(tags=["health"])
 
-# Those who ask whether the server is ready must not wait for the threads of those whom it serves.
+# Readiness checks must not wait for the threads that serve requests.
 _CHECKS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="readiness")
 
 
 class NotReadyError(AutoprogError):
-    """A part that the server needs is not at hand."""
+    """A part that the server needs is unavailable."""
 
     code = "not-ready"
 
@@ -47,7 +47,7 @@ class Readiness(BaseModel):
 
 @router.get("/livez", operation_id="get_liveness", summary="Tell that the process lives")
 async def get_liveness() -> Liveness:
-    """Answer as long as the process does: nothing behind it is asked, and no thread is waited for."""
+    """Answer as long as the process runs, without asking other parts or waiting for a thread."""
     return Liveness()
 
 
@@ -55,7 +55,7 @@ async def get_liveness() -> Liveness:
     "/readyz", operation_id="get_readiness", summary="Tell whether requests can be served", responses=problems(503)
 )
 async def get_readiness(context: ContextDependency) -> Readiness:
-    """Check the database and the engine."""
+    """Check the database, the free space and the engine."""
     if complaints := await asyncio.get_running_loop().run_in_executor(_CHECKS, _complaints, context):
         raise NotReadyError("; ".join(complaints))
     return Readiness(engine=True if context.engine_health else None)
@@ -93,17 +93,6 @@ def _engine_complaint(context: Context) -> str | None:
 
 
 def count_requests(app: FastAPI) -> Instrumentator:
-    """Count requests by route and status.
-
-    Parameters
-    ----------
-    app : FastAPI
-        The application; its registry is its own.
-
-    Returns
-    -------
-    Instrumentator
-        Whose `expose` shows the counts at `/metrics` of an application.
-    """
+    """Count requests by route and status, in a registry of the application's own."""
     instrumentator = Instrumentator(registry=CollectorRegistry(), excluded_handlers=["/livez", "/readyz", "/metrics"])
     return instrumentator.instrument(app)

@@ -1,4 +1,4 @@
-"""`Idempotency-Key`: a POST that is sent again gets the first answer again."""
+"""`Idempotency-Key`: a POST that is sent again gets the first response again."""
 
 from __future__ import annotations
 
@@ -27,81 +27,28 @@ from autoprog.storage.repositories.idempotency import LEASE_S
 
 
 def answer(status: int, document: BaseModel, **headers: str) -> StoredAnswer:
-    """Make an answer that can be given again.
-
-    Parameters
-    ----------
-    status : int
-        HTTP status.
-    document : BaseModel
-        The body.
-    **headers : str
-        With underscores for hyphens: `Retry_After="1"`.
-
-    Returns
-    -------
-    StoredAnswer
-        As it will be sent.
-    """
+    """Make a response that can be sent again; header names have underscores for hyphens: `Retry_After="1"`."""
     named = {name.replace("_", "-"): value for name, value in headers.items()}
     return StoredAnswer(status, {"Content-Type": "application/json", **named}, document.model_dump_json().encode())
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotentRequest:
-    """Does the work of a request, unless it was done before.
-
-    Attributes
-    ----------
-    database : Database
-        Keeps the answers.
-    owner_id : str
-        Who asks.
-    route : str
-        Method and path.
-    path : str
-        Path.
-    key : str or None
-        The `Idempotency-Key`; without one the work is done every time.
-    fingerprint : callable
-        Gives a digest of the body that was sent, without anything that was filled in.
-    faults : tuple of Fault
-        Of the key; whoever reads the body tells them with those of the body.
-    attempt : str
-        Tells this request from others with the same key.
-    """
+    """A request whose work is done once per key."""
 
     database: Database
     owner_id: str
-    route: str
+    route: str  # method and path
     path: str
-    key: str | None
-    fingerprint: Callable[[], str]
-    faults: tuple[Fault, ...] = ()
-    attempt: str = field(default_factory=new_id)
+    key: str | None  # without one the work is done every time
+    fingerprint: Callable[[], str]  # digest of the body as it was sent, without defaults
+    faults: tuple[Fault, ...] = ()  # the key's, to be reported with those of the body
+    attempt: str = field(default_factory=new_id)  # tells this request from others with the same key
 
+    # `fingerprint` replaces the request's own if the handler reads the body itself. Raises InvalidInputError if the key
+    # came with another body before, ConflictError if the first request is still running.
     def run(self, work: Callable[[Session], StoredAnswer], fingerprint: Callable[[], str] | None = None) -> Response:
-        """Answer a request.
-
-        Parameters
-        ----------
-        work : callable
-            Does the work in a transaction and tells the answer.
-        fingerprint : callable or None
-            In place of the request's own, where the handler has read the body itself.
-
-        Returns
-        -------
-        Response
-            Of the work, or of the first time that it was asked for.
-
-        Raises
-        ------
-        InvalidInputError
-            If the key came with another body before.
-        ConflictError
-            If the first request is still running.
-        """
+        """Do the work in a transaction, or return the first response to the same key."""
         if self.key is None:
             with self.database.session() as session:
                 return _response(work(session))
@@ -124,13 +71,13 @@ class IdempotentRequest:
         return IdempotencyRepository(session, self.owner_id, self.route, self.key or "", self.attempt)
 
     def _about(self, done: StoredAnswer) -> StoredAnswer:
-        """The answer with the resource that it tells of: what was made, or what the request is about."""
+        """Add the resource that a response is about: the one made, or else the last one in the path."""
         ids = [part for part in done.headers.get("Location", self.path).split("/") if is_id(part)]
         return replace(done, subject_id=ids[-1] if ids else None)
 
     @contextmanager
     def _heard(self) -> Iterator[None]:
-        """Keep the request from being taken for dead while the block runs."""
+        """Extend the request's lease while the block runs."""
         done = threading.Event()
 
         def extend() -> None:
@@ -148,8 +95,8 @@ class IdempotentRequest:
 
     def _remember_failure(self, error: Exception) -> None:
         document = build_problem(error, self.path)
-        # A request that was taken for dead has no record any longer, and one that overtook it has its own. Where
-        # nothing can be written the key is free when the request is taken for dead.
+        # A request whose lease has ended has lost its record, or another request has taken it over. Where nothing can
+        # be written, the key is free again once the lease ends.
         with suppress(ConflictError, StoreUnavailableError), self.database.session() as session:
             if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR or document.status == HTTPStatus.TOO_MANY_REQUESTS:
                 self._record(session).forget()
@@ -195,7 +142,8 @@ def _collecting_once(
         str | None, Header(description=_DESCRIPTION, json_schema_extra={"pattern": _KEY})
     ] = None,
 ) -> IdempotentRequest:
-    """For bodies that the service judges: the framework, which has found nothing there, would tell of the key alone."""
+    """Return the request; a bad key becomes a fault."""
+    # For bodies that the service validates: FastAPI finds nothing wrong there, and would report the key alone.
     once = _once(request, context, principal, idempotency_key)
     if idempotency_key is None or re.fullmatch(_KEY, idempotency_key):
         return once
@@ -208,32 +156,12 @@ CollectingOnceDependency = Annotated[IdempotentRequest, Depends(_collecting_once
 
 
 def takes_key(dependant: Dependant) -> bool:
-    """Whether a route gives its first answer again."""
+    """Whether a route takes an `Idempotency-Key`."""
     return any(dependency.call in {_once, _collecting_once} for dependency in dependant.dependencies)
 
 
 def refuse(request: Request, principal: Principal, error: InvalidInputError) -> Response:
-    """Refuse a body that no handler has seen; the refusal is kept like any other answer.
-
-    Parameters
-    ----------
-    request : Request
-        Its state has the `fingerprint` of the body.
-    principal : Principal
-        Who sent it.
-    error : InvalidInputError
-        What is wrong with it.
-
-    Returns
-    -------
-    Response
-        The first answer, where the key was used before.
-
-    Raises
-    ------
-    InvalidInputError
-        What was given, or, where the key came with another body before, that.
-    """
+    """Refuse a body that no handler has seen, and keep the refusal like other responses; raises InvalidInputError."""
     key = request.headers.get("Idempotency-Key")
     if key is None or not re.match(_KEY, key):
         raise error

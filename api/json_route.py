@@ -1,4 +1,4 @@
-"""Routes that take JSON: whoever sends it is known before it is read, and a large body keeps nobody else waiting."""
+"""Routes that take JSON: the sender is authenticated before the body is read, and a large body delays nobody else."""
 
 from __future__ import annotations
 
@@ -22,14 +22,11 @@ Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class JsonRoute(APIRoute):
-    """A route whose body, where it takes one, is JSON.
+    """A route that takes JSON: the key is checked first, then the media type; the body is parsed in a thread."""
 
-    FastAPI reads and parses a body on the event loop, before any dependency is asked who has sent it. Here the key
-    comes first, then the media type, then the body, which is parsed in a thread.
-    """
-
+    # FastAPI itself parses a body on the event loop, before any dependency has asked who sent it.
     def get_route_handler(self) -> Handler:
-        """Put reading in front of FastAPI's own handler."""
+        """Put authentication and reading in front of FastAPI's own handler."""
         handle = super().get_route_handler()
         field = self.body_field
         if field is None:
@@ -52,25 +49,25 @@ class JsonRoute(APIRoute):
 
 
 class _JsonRequest(Request):
-    """A request whose JSON is there when it is asked for."""
+    """A request whose JSON is parsed before FastAPI asks for it."""
 
     _document: object = None
 
     async def parse(self) -> None:
-        """Read the body; raises InvalidInputError where it is no JSON."""
+        """Read the body; raises InvalidInputError if it is not JSON."""
         if body := await self.body():
             self.state.fingerprint = lambda: hashlib.sha256(body).hexdigest()
-            # Whether NaN or an infinity can be used is said where it stands, together with all other faults.
+            # NaN and infinities are taken here: the schemas refuse them in their places, with all other faults.
             self._document = await run_in_threadpool(load_json, body, "", float)
             self.state.fingerprint = partial(compute_digest, self._document)
 
     async def json(self) -> Any:  # noqa: ANN401 - as it came out of JSON
-        """What the body says."""
+        """Return the parsed body."""
         return self._document
 
 
 async def _read_and_handle(sent: _JsonRequest, handle: Handler) -> Response | InvalidInputError:
-    """The answer, or what is wrong with the body where nothing else is wrong with the request."""
+    """Return the response, or the body's faults if nothing else is wrong with the request."""
     try:
         await sent.parse()
     except InvalidInputError as error:

@@ -1,4 +1,4 @@
-"""The guard of a server without keys: only pages and programs of this machine may speak to it."""
+"""Guard of a server without keys: only pages and programs on this machine may use it."""
 
 from __future__ import annotations
 
@@ -14,17 +14,7 @@ _FORWARDING = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-for
 
 
 class LoopbackOnly:
-    """Middleware that refuses a foreign `Host` or `Origin`, and whatever a proxy has sent on.
-
-    A browser on this machine reaches the server whatever page it shows. A page of a domain that was rebound to the
-    loopback address sends that domain as `Host`; a page of another site sends its own `Origin`. Both are refused.
-    Behind a proxy on this machine everybody would come from it, and be the one who needs no key.
-
-    Parameters
-    ----------
-    app : ASGI application
-        What is protected.
-    """
+    """Middleware that refuses a foreign `Host` or `Origin`, and requests forwarded by a proxy."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app
@@ -38,6 +28,9 @@ class LoopbackOnly:
         await self.app(scope, receive, send)
 
 
+# A browser on this machine reaches the server from any page. A page of a domain rebound to the loopback address sends
+# that domain as `Host`; a page of another site sends its own `Origin`. Behind a local proxy, everybody would seem to be
+# on this machine, and need no key.
 def _objection(headers: Headers) -> str | None:
     host = headers.get("host", "")
     if not is_loopback(_hostname(f"//{host}")):
@@ -58,18 +51,7 @@ def _hostname(url: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host name or address names this machine itself.
-
-    Parameters
-    ----------
-    host : str
-        Without a port; an IPv6 address without its brackets.
-
-    Returns
-    -------
-    bool
-        True for `localhost` and the loopback addresses.
-    """
+    """Whether a host name or address (without port or brackets) is this machine's own."""
     try:
         return ip_address(host).is_loopback
     except ValueError:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: problems under their own media type, headers, and bodies that are read by hand."""
+"""The OpenAPI document: problems with their media type, headers, and bodies that handlers read themselves."""
 
 from __future__ import annotations
 
@@ -31,44 +31,22 @@ Content = dict[str, dict[str, Any]]
 
 
 def problems(*statuses: int) -> Responses:
-    """Declare the problems that an operation may answer with.
-
-    Parameters
-    ----------
-    *statuses : int
-        HTTP statuses beside 500.
-
-    Returns
-    -------
-    dict
-        For `responses` of a route.
-    """
+    """Declare the problems that a route may respond with, besides 500."""
     return {status: {"model": Problem, "description": _TITLES[status]} for status in (*statuses, 500)}
 
 
 def reference(model: type[BaseModel]) -> dict[str, str]:
-    """Refer to a model in a hand-written part of the document; the model must be given to `install`."""
+    """Refer to a model in a hand-written part of the document; `install` must be given the model."""
     return {"$ref": _REF.format(model=model.__name__)}
 
 
 def json_body(schema: dict[str, Any]) -> Content:
-    """Media type of a JSON body."""
+    """Return the `requestBody.content` of a JSON body."""
     return {"application/json": {"schema": schema}}
 
 
 def multipart_body(required: Models, optional: Models | None = None) -> Content:
-    """Media type of a multipart body with a file and JSON parts.
-
-    Parameters
-    ----------
-    required, optional : dict
-        Name of a part -> what its JSON is.
-
-    Returns
-    -------
-    dict
-        For `requestBody.content`.
-    """
+    """Return the `requestBody.content` of a multipart body with a file and JSON parts, given by name."""
     documents = required | (optional or {})
     file = {"type": "string", "format": "binary", "description": "CSV, gzipped CSV or Parquet, told by content"}
     schema = {
@@ -81,15 +59,7 @@ def multipart_body(required: Models, optional: Models | None = None) -> Content:
 
 
 def install(app: FastAPI, models: Sequence[type[BaseModel]]) -> None:
-    """Give an application its OpenAPI document.
-
-    Parameters
-    ----------
-    app : FastAPI
-        With all its routes.
-    models : sequence of type
-        Models that hand-written parts refer to.
-    """
+    """Give an application its OpenAPI document; `models` are those that hand-written parts refer to."""
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
@@ -118,7 +88,7 @@ def _name_problems(document: dict[str, Any]) -> None:
 
 
 def _name_headers(document: dict[str, Any]) -> None:
-    """Say which headers come with what was made, queued or put off, and with an answer that is given again."""
+    """Declare the headers of responses with 201, 202, 429 and 503, and of repeated responses."""
     for operation in _operations(document):
         is_once = any(each["name"].lower() == "idempotency-key" for each in operation.get("parameters", ()))
         for status, response in operation["responses"].items():

@@ -1,4 +1,4 @@
-"""Lists: one envelope, a limit and an opaque cursor."""
+"""Pagination: one envelope, a limit and an opaque cursor."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ListDocument(BaseModel, Generic[Item]):
 
 @dataclass(frozen=True, slots=True)
 class PageRequest:
-    """Which page a client asks for."""
+    """The page that a client asks for."""
 
     limit: int
     cursor: str | None
@@ -30,7 +30,7 @@ def page_request(
     limit: Annotated[int, Query(ge=1, le=200, description="items a page")] = 50,
     cursor: Annotated[str | None, Query(max_length=500, description="`next_cursor` of the page before")] = None,
 ) -> PageRequest:
-    """Read the parameters of a list."""
+    """Read the query parameters of a list."""
     return PageRequest(limit, cursor)
 
 

@@ -1,4 +1,4 @@
-"""`/problems`: what the `type` of a problem leads to."""
+"""`/problems`: the addresses that a problem's `type` refers to."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ router = APIRouter(prefix="/problems", tags=["problems"])
     responses=problems(404),
 )
 def get_problem_type(code: str) -> Problem:
-    """Tell title and status of a problem type."""
+    """Return the title and status of a problem type."""
     if code not in PROBLEM_TYPES:
         raise NotFoundError("there is no problem type of this name")
     return problem(code)

@@ -35,18 +35,11 @@ class ForbiddenError(AutoprogError):
 
 
 class QueueFullError(AutoprogError):
-    """Enough of the owner is waiting; the same request may succeed later.
-
-    Parameters
-    ----------
-    detail : str
-        What is waiting.
-    retry_after_s : int
-        Seconds after which it is worth asking again; a runner takes the next search in minutes, not seconds.
-    """
+    """Too much was asked for, or is waiting already; the same request may succeed later."""
 
     code = "too-many-requests"
 
+    # A runner takes the next search in minutes, not seconds.
     def __init__(self, detail: str, *, retry_after_s: int = 60) -> None:
         super().__init__(detail)
         self.retry_after_s = retry_after_s
@@ -54,21 +47,11 @@ class QueueFullError(AutoprogError):
 
 @dataclass(frozen=True, slots=True)
 class ProblemType:
-    """What all problems of one type share.
-
-    Attributes
-    ----------
-    status : int
-        HTTP status.
-    title : str
-        One line, the same for every occurrence.
-    detail : str or None
-        Replaces the error's own text where that could tell how the server is built.
-    """
+    """What all problems of one type share."""
 
     status: int
     title: str
-    detail: str | None = None
+    detail: str | None = None  # replaces the error's own text where that could reveal how the server is built
 
 
 PROBLEM_TYPES: dict[str, ProblemType] = {
@@ -78,7 +61,7 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
     "not-found": ProblemType(404, "There is no such resource"),
     "method-not-allowed": ProblemType(405, "This resource does not take that method"),
     "conflict": ProblemType(409, "The resource is in a state that does not allow this"),
-    # The contract names 412 and 428; nothing asks for a condition yet.
+    # 412 and 428 are reserved: no route takes a condition yet.
     "precondition-failed": ProblemType(412, "The resource is no longer as the request takes it to be"),
     "too-large": ProblemType(413, "What was sent exceeds a limit of this server"),
     "unsupported-media": ProblemType(415, "The content is of a kind that cannot be read"),
@@ -99,7 +82,7 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
 
 
 class FaultDocument(BaseModel):
-    """One thing that is wrong with the request."""
+    """One fault of the request."""
 
     pointer: str = Field(description="JSON pointer (RFC 6901) to the place", examples=["/spec/outcome/column"])
     detail: str
@@ -119,24 +102,7 @@ class Problem(BaseModel):
 def problem(
     code: str, detail: str | None = None, *, faults: Sequence[Fault] = (), instance: str | None = None
 ) -> Problem:
-    """Describe a failure.
-
-    Parameters
-    ----------
-    code : str
-        Code of an error class; an unknown one is told as `internal`.
-    detail : str or None
-        This occurrence in words.
-    faults : sequence of Fault
-        What is wrong, for `invalid-input`.
-    instance : str or None
-        Path of the request.
-
-    Returns
-    -------
-    Problem
-        Ready to be sent.
-    """
+    """Describe a failure; an unknown code becomes `internal`."""
     code = code if code in PROBLEM_TYPES else "internal"
     kind = PROBLEM_TYPES[code]
     return Problem(
@@ -150,7 +116,7 @@ def problem(
 
 
 def build_problem(error: Exception, instance: str | None = None) -> Problem:
-    """Describe an error that was raised; one without a code of its own is told as `internal`."""
+    """Describe an exception; one without a code of its own becomes `internal`."""
     if isinstance(error, InvalidInputError):
         count = len(error.faults)
         detail = "1 fault was found." if count == 1 else f"{count:,} faults were found."
@@ -162,7 +128,7 @@ def build_problem(error: Exception, instance: str | None = None) -> Problem:
 
 
 class ProblemResponse(JSONResponse):
-    """A problem on its way to the client."""
+    """The response that carries a problem."""
 
     media_type = MEDIA_TYPE
 
@@ -173,31 +139,18 @@ class ProblemResponse(JSONResponse):
 
 
 def faults_of_validation(errors: Sequence[Mapping[str, Any]], prefix: str = "") -> tuple[Fault, ...]:
-    """Turn pydantic's errors into faults with JSON pointers.
-
-    Parameters
-    ----------
-    errors : sequence of pydantic error dicts
-        Their `loc` and `msg` are used; what was sent is never repeated.
-    prefix : str
-        Pointer to the validated document.
-
-    Returns
-    -------
-    tuple of Fault
-        One an error.
-    """
+    """Turn pydantic's errors into faults with JSON pointers below `prefix`; the rejected values are never repeated."""
     return tuple(Fault(prefix + to_pointer(strip_key_mark(tuple(e["loc"]))), _sentence(e)) for e in errors)
 
 
 def to_pointer(location: Sequence[str | int]) -> str:
-    """JSON pointer through keys and places."""
+    """Return the JSON pointer through keys and indices."""
     parts = [_encodable(str(part)) for part in location]
     return "".join("/" + part.replace("~", "~0").replace("/", "~1") for part in parts)
 
 
 def _encodable(text: str) -> str:
-    """A text without halves of surrogate pairs: JSON can spell one within a name, and no answer could hold it."""
+    """Replace halves of surrogate pairs: JSON can spell one within a name, and no response could hold it."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 

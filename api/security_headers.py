@@ -1,4 +1,4 @@
-"""Headers that keep browsers from doing more with an answer than was meant."""
+"""Response headers that restrict what browsers do with a response."""
 
 from __future__ import annotations
 
@@ -14,13 +14,7 @@ _HEADERS = {
 
 
 class SecurityHeaders:
-    """Middleware that adds the headers where a response does not set them itself.
-
-    Parameters
-    ----------
-    app : ASGI application
-        Whose responses they go with.
-    """
+    """Middleware that adds the headers where a response does not set them itself."""
 
     def __init__(self, app: ASGIApp) -> None:
         self.app = app

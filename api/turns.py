@@ -1,7 +1,7 @@
-"""Turns to compute: few requests compute at once, the others wait on the event loop, where they take no thread.
+"""Turns to compute: few requests compute at once; the others wait on the event loop, where they hold no thread.
 
-So reads of a status find a thread however much is asked for, and one owner's requests do not keep another's waiting:
-whoever has fewest running is next. A request whose client leaves while it waits is not begun.
+So a request for a status always finds a thread, and one owner's requests do not delay another's: the owner with fewest
+running is next. A request whose client leaves while it waits is not begun.
 """
 
 from __future__ import annotations
@@ -22,22 +22,14 @@ _LOOK_S = 0.2
 _RETRY_AFTER_S = 5
 
 AT_ONCE = max(2, os.cpu_count() or 1)
-"""Requests that compute at the same time: more would only share the cores."""
+"""Largest number of requests that compute at once; more would only share the cores."""
 
 MAX_WAITING = 100
-"""Requests of one owner that wait for their turn."""
+"""Largest number of one owner's requests that wait for their turn."""
 
 
 class Turns:
-    """Who computes and who waits, over all threads and event loops of a process.
-
-    Parameters
-    ----------
-    at_once : int
-        Turns that are given at the same time, at least 1.
-    most_waiting : int
-        Requests of one owner that wait.
-    """
+    """The requests that compute and wait, over all threads and event loops of a process."""
 
     def __init__(self, at_once: int = AT_ONCE, most_waiting: int = MAX_WAITING) -> None:
         self._at_once = at_once
@@ -46,26 +38,11 @@ class Turns:
         self._running: Counter[str] = Counter()
         self._lines: dict[str, deque[Future[None]]] = {}
         self._given = 0
-        self._last: dict[str, int] = {}  # number of the last turn that an owner was given who has others in hand
+        self._last: dict[str, int] = {}  # number of the last turn of each owner with requests running or waiting
 
     @asynccontextmanager
     async def turn(self, owner_id: str, has_left: Callable[[], Awaitable[bool]]) -> AsyncIterator[None]:
-        """Wait for a turn, and keep it as long as the block runs.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        has_left : callable
-            Whether nobody waits for the answer any longer; asked now and then while waiting.
-
-        Raises
-        ------
-        QueueFullError
-            If enough of this owner's requests wait already.
-        ClientDisconnect
-            If the client has left.
-        """
+        """Wait for a turn and hold it while the block runs; raises QueueFullError and ClientDisconnect."""
         mine = self._stand_in_line(owner_id)
         try:
             given = asyncio.wrap_future(mine)
@@ -93,7 +70,7 @@ class Turns:
         with self._lock:
             if mine.done():
                 self._running[owner_id] -= 1
-                self._running += Counter()  # forgets whoever has none
+                self._running += Counter()  # drops owners with no running request
             else:
                 self._lines[owner_id].remove(mine)
                 if not self._lines[owner_id]:
@@ -101,7 +78,7 @@ class Turns:
             self._give()
 
     def _give(self) -> None:
-        """Let those be next who have fewest running, and of these whoever was not given a turn for longest."""
+        """Give free turns to the owners with fewest running requests; among equals, to the one that waited longest."""
         while self._lines and self._running.total() < self._at_once:
             owner_id = min(self._lines, key=lambda each: (self._running[each], self._last.get(each, 0)))
             line = self._lines[owner_id]

@@ -1,4 +1,4 @@
-"""Bodies that are read by hand: multipart with one file and JSON parts, or JSON alone."""
+"""Bodies that handlers read themselves: multipart with one file and JSON parts, or JSON alone."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from autoprog.strict_json import load_strictly
 _FILE = "file"
 _MIB = 2**20
 _LARGE = _MIB
-# The parser, which is written in C, keeps every other thread waiting from the first byte to the last, seconds for some
-# ten MiB. With these it comes back to Python all the time, where others get their turn.
+# The parser, written in C, blocks all other threads until it has finished: seconds for some ten MiB. With these hooks
+# it returns to Python all the time, and other threads can run.
 _YIELDING: Mapping[str, Any] = {
     "parse_int": lambda digits: int(digits),  # noqa: PLW0108
     "parse_float": lambda digits: float(digits),  # noqa: PLW0108
@@ -34,39 +34,27 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What a body held.
+    """The content of a body."""
 
-    Attributes
-    ----------
-    parts : mapping
-        Name of a part -> the JSON text in it.
-    file : bytes or None
-        The part `file`.
-    faults : tuple of Fault
-        What is wrong with the parts as such, and with the request around them.
-    json : bytes or None
-        The whole body, where it is JSON and has no parts.
-    """
-
-    parts: Mapping[str, bytes]
-    file: bytes | None = None
-    faults: tuple[Fault, ...] = ()
-    json: bytes | None = None
+    parts: Mapping[str, bytes]  # JSON text by name
+    file: bytes | None = None  # the part `file`
+    faults: tuple[Fault, ...] = ()  # of the parts as such, and of the request's headers
+    json: bytes | None = None  # the whole body, if it is JSON without parts
 
     def text(self, name: str) -> bytes:
-        """The JSON text of a part; raises InvalidInputError where it is missing."""
+        """Return the JSON text of a part; raises InvalidInputError if it is missing."""
         if name not in self.parts:
             raise InvalidInputError([Fault(f"/{name}", "missing; send it as a part that holds JSON")])
         return self.parts[name]
 
     def content(self) -> bytes:
-        """The file; raises InvalidInputError where it is missing."""
+        """Return the file; raises InvalidInputError if it is missing."""
         if self.file is None:
             raise InvalidInputError([Fault(f"/{_FILE}", "missing; send it as a file part, with a file name")])
         return self.file
 
     def fingerprint(self) -> str:
-        """SHA-256 of everything that was sent; of JSON the same however it is spelt."""
+        """Return the SHA-256 of everything that was sent; for JSON it does not depend on the spelling."""
         if self.json is not None:
             try:
                 return compute_digest(load_json(self.json, ""))
@@ -78,7 +66,7 @@ class Upload:
 
 
 def compute_digest(document: object) -> str:
-    """SHA-256 of what JSON text says, the same however it is spelt; raises InvalidInputError at thousands of levels."""
+    """Return the SHA-256 of a JSON document, however it was spelt; raises InvalidInputError at thousands of levels."""
     try:
         return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
     except RecursionError:
@@ -86,18 +74,18 @@ def compute_digest(document: object) -> str:
 
 
 def read_content_type(request: Request) -> str:
-    """Media type of a request's body, in lower case and without parameters."""
+    """Return the media type of a request's body, in lower case and without parameters."""
     return request.headers.get("content-type", "").partition(";")[0].strip().lower()
 
 
 def require_json(request: Request) -> None:
-    """Refuse a body that is not JSON; raises UnsupportedMediaError."""
+    """Raise UnsupportedMediaError if a body is not JSON."""
     if read_content_type(request) != "application/json":
         raise UnsupportedMediaError("send application/json")
 
 
 async def receive_body(request: Request, parts: Sequence[str], upload_mb: int, faults: Sequence[Fault]) -> Upload:
-    """Read a body of JSON or, as `receive_upload` does, of several parts; raises as that does."""
+    """Read a body of JSON, or of several parts as `receive_upload` does; raises as that does."""
     if read_content_type(request) == "application/json":
         return Upload({}, faults=tuple(faults), json=await request.body())
     if read_content_type(request) == "multipart/form-data":
@@ -106,36 +94,11 @@ async def receive_body(request: Request, parts: Sequence[str], upload_mb: int, f
 
 
 async def receive_upload(request: Request, parts: Sequence[str], upload_mb: int, faults: Sequence[Fault]) -> Upload:
-    """Read a multipart body.
-
-    Parameters
-    ----------
-    request : Request
-        Its body has been limited already; see `BodyLimit`.
-    parts : sequence of str
-        Names of the JSON parts that are known.
-    upload_mb : int
-        Largest file in MiB; see `parts_mb` for the others.
-        Largest file in MiB.
-    faults : sequence of Fault
-        What is wrong with the request's headers, to be told with what is wrong here.
-
-    Returns
-    -------
-    Upload
-        The parts that came.
-
-    Raises
-    ------
-    UnsupportedMediaError
-        If the body is not `multipart/form-data`.
-    TooLargeError
-        If the file, or another part, exceeds its limit.
-    """
+    """Read a multipart body with the named JSON parts; raises UnsupportedMediaError and TooLargeError."""
     if read_content_type(request) != "multipart/form-data":
         raise UnsupportedMediaError(f"send multipart/form-data with the parts {_listed(parts)}")
     most, most_mb = len(parts) + 1, parts_mb(upload_mb)
-    # The form parser calls a part that is too large a bad request: it is given the bound of the whole body.
+    # The form parser reports a too large part as a bad request, so it gets the bound of the whole body.
     whole = (upload_mb + most_mb) * _MIB
     async with request.form(max_files=most, max_fields=most, max_part_size=whole) as form:
         file = form.get(_FILE)
@@ -173,26 +136,7 @@ def _unexpected(form: FormData, expected: Sequence[str]) -> Iterator[Fault]:
 def parse_json(
     model: type[Document], text: bytes, pointer: str, faults: list[Fault], needed: Collection[str] = ()
 ) -> Document | None:
-    """Read a model from JSON text, as far as it can be judged.
-
-    Parameters
-    ----------
-    model : type of BaseModel
-        What it should be.
-    text : bytes
-        UTF-8.
-    pointer : str
-        Where it stood.
-    faults : list of Fault
-        Collects what is wrong.
-    needed : collection of str
-        Keys that the rest cannot be judged without.
-
-    Returns
-    -------
-    BaseModel or None
-        The document, without those keys that have faults; None where there is none, or one of them is needed.
-    """
+    """Read a model from JSON text and collect its faults; keys with faults are left out, unless they are `needed`."""
     try:
         document = load_json(text, pointer)
     except InvalidInputError as error:
@@ -206,27 +150,8 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def load_json(text: bytes, pointer: str, constant: Callable[[str], object] = _refuse_constant) -> object:
-    """Read JSON text.
-
-    Parameters
-    ----------
-    text : bytes
-        UTF-8.
-    pointer : str
-        Where it stood.
-    constant : callable
-        What becomes of NaN and the infinities, which Python writes and JSON does not have; by default they are faults.
-
-    Returns
-    -------
-    object
-        What it says.
-
-    Raises
-    ------
-    InvalidInputError
-        If it is no JSON, or a key stands twice in an object.
-    """
+    """Parse JSON text; raises InvalidInputError if it is no JSON, nested too deeply, or repeats a key."""
+    # Python writes NaN and infinities, which JSON does not have; `constant` says what becomes of them.
     try:
         return load_strictly(text, pointer, parse_constant=constant, **(_YIELDING if len(text) > _LARGE else {}))
     except InvalidInputError:
@@ -240,7 +165,7 @@ def load_json(text: bytes, pointer: str, constant: Callable[[str], object] = _re
 def validate_document(
     model: type[Document], document: object, pointer: str, faults: list[Fault], needed: Collection[str] = ()
 ) -> Document | None:
-    """Make a model of what JSON text held, as `parse_json` does."""
+    """Make a model of parsed JSON, as `parse_json` does."""
     try:
         return model.model_validate(document)
     except RecursionError:
@@ -254,24 +179,7 @@ def validate_document(
 def validate_rest(
     validate: Callable[[object], Document], document: object, error: ValidationError, needed: Collection[str] = ()
 ) -> Document | None:
-    """What is left of a document without the keys that have faults: the same answer can tell what is wrong there.
-
-    Parameters
-    ----------
-    validate : callable
-        Makes the model; may raise ValidationError.
-    document : object
-        What was refused.
-    error : ValidationError
-        Why.
-    needed : collection of str
-        Keys that the rest cannot be judged without.
-
-    Returns
-    -------
-    BaseModel or None
-        None where there is no rest.
-    """
+    """Make a model of a refused document without its faulty keys; None if one is `needed`, or the rest is refused."""
     wrong = {str(place) for fault in error.errors(include_input=False) for place in fault["loc"][:1]}
     if not isinstance(document, dict) or not wrong.isdisjoint(needed):
         return None
@@ -282,22 +190,7 @@ def validate_rest(
 
 
 def attempt(faults: list[Fault], work: Callable[[], Result], prefix: str = "") -> Result | None:
-    """Do a step of several that may each find faults, so that all are told at once.
-
-    Parameters
-    ----------
-    faults : list of Fault
-        Collects what the step finds.
-    work : callable
-        The step; may raise InvalidInputError.
-    prefix : str
-        Pointer to put before those of the step.
-
-    Returns
-    -------
-    object or None
-        What the step made; None where it found faults.
-    """
+    """Run a step and collect its faults, with `prefix` before their pointers; returns None if there are any."""
     try:
         return work()
     except InvalidInputError as error:

@@ -1,7 +1,7 @@
 """Prognostic models from patient cohorts.
 
-`AutoPrognosis` and `Survival` are for notebooks and scripts; they bring the learning libraries, and so are loaded when
-they are first asked for.
+`AutoPrognosis` and `Survival` are for notebooks and scripts. They need the learning libraries, and are therefore
+loaded at their first use.
 """
 
 from __future__ import annotations

@@ -58,8 +58,8 @@ _Scheduler = Annotated[
 
 
 def main() -> None:
-    """Run the command line; an error that has a name is one line a fault and exit code 2, never a trace."""
-    # The default would leave the search that runs to a lease that has to run out, and the demo its server.
+    """Run the command line; a named error prints one line per fault and exits with code 2, without a traceback."""
+    # By default, the running search would wait until its lease ends, and the demo would leave its server running.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app(obj=psutil.Process().create_time())
@@ -80,7 +80,7 @@ def _fail(*lines: str) -> NoReturn:
 
 
 def _settings(**overrides: Any) -> Settings:
-    """The environment's settings with what the command line says instead."""
+    """Return the environment's settings, overridden by the command line's."""
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
         return Settings(**given)
@@ -107,7 +107,7 @@ def serve(
         bool | None, typer.Option("--require-keys", help="Ask for keys on a loopback address too, as behind a proxy.")
     ] = None,
 ) -> None:
-    """Serve the API; with it, unless told otherwise, the runner and its workers."""
+    """Serve the API and, unless told otherwise, run searches and jobs in the same process."""
     import uvicorn
 
     from api import create_app, create_operations
@@ -146,7 +146,7 @@ def serve(
         )
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, lambda *_: sys.exit())  # uvicorn raises the signal once more when it has ended
-        import_libraries()  # whoever sees that the server is ready need not wait for them
+        import_libraries()  # so that the server does not report that it is ready before they are loaded
         with service.running() if runner else nullcontext(), ExitStack() as beside:
             if settings.operations is not None:
                 place, _, its_port = settings.operations.rpartition(":")
@@ -157,7 +157,7 @@ def serve(
 
 @contextmanager
 def _served(server: uvicorn.Server) -> Iterator[None]:
-    """Another server of this process, for as long as the block runs."""
+    """Run another server in this process while the block runs."""
     thread = threading.Thread(target=server.run, name="operations")
     thread.start()
     try:
@@ -168,7 +168,7 @@ def _served(server: uvicorn.Server) -> Iterator[None]:
 
 
 def _prepare_database(opened: Callable[[], Database], settings: Settings, *, upgrade: bool = False) -> Database:
-    """Open it and migrate a SQLite database; a server's is migrated by the operator, on purpose and once."""
+    """Open the database; migrate SQLite, but leave a database server's migration to its operator."""
     from alembic.util import CommandError
     from sqlalchemy.exc import ArgumentError, DBAPIError
 
@@ -197,7 +197,7 @@ def _is_loopback(host: str) -> bool:
 
 @app.command()
 def runner(data_dir: _DataDir = None, database: _Database = None, scheduler: _Scheduler = None) -> None:
-    """Run searches and jobs without an API, until the process is asked to end."""
+    """Run searches and jobs without an API until the process is asked to end."""
     from autoprog.service import Service
 
     settings = _settings(data_dir=data_dir, database=database, scheduler=scheduler)
@@ -218,7 +218,7 @@ def worker(
     slots: Annotated[int | None, typer.Option(min=1, help="Evaluations at once; default: number of cores.")] = None,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
 ) -> None:
-    """Evaluate for a scheduler until it is lost or the process is asked to end."""
+    """Run evaluations for a scheduler until it is lost or the process is asked to end."""
     from autoprog.engine import worker_main
     from autoprog.service import Service
 
@@ -242,13 +242,13 @@ def search(
     out: Annotated[Path, typer.Option(help="Folder for the model and its report.")],
     settings: Annotated[str, typer.Option(help=_SETTINGS_HELP)] = "{}",
 ) -> None:
-    """Search without a server; run again with the same folder, it goes on where it was stopped."""
+    """Search without a server; run again with the same folder, it continues where it stopped."""
     from autoprog.local import search_locally
 
-    # An installation's database is not the place for it, nor would that installation's runners leave it alone.
+    # Not in an installation's database, whose runners would take the search.
     own = {"data_dir": out / "state", "database": None, "files": None, "scheduler": None}
     process_settings = _settings().model_copy(update=own)
-    log_to_stderr(process_settings, logging.WARNING)  # the progress bar tells the rest
+    log_to_stderr(process_settings, logging.WARNING)  # the progress bar shows the rest
     began = context.obj or time.time()
     search_locally(file, _document(spec), _document(settings), out, process_settings, console=Console(), began=began)
 
@@ -261,12 +261,12 @@ def predict(
     model: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A model that a search wrote.")],
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help=_PATIENTS_HELP)],
 ) -> None:
-    """Print the risk of every patient of a file as CSV: patient, risk, stratum, warnings; a row a horizon, if any."""
+    """Print every patient's risk as CSV: patient, risk, stratum, warnings; one row per horizon, if there are any."""
     from autoprog.cohort import Visits, read_patients, read_visits
     from autoprog.model import PrognosticModel
     from autoprog.service import Service
 
-    Service(_settings())  # imports the plug-ins, which say what types their models hold
+    Service(_settings())  # imports the plug-ins, which register the types that their models hold
     try:
         loaded = PrognosticModel.from_bytes(model.read_bytes())
     except ArtifactError as error:
@@ -297,7 +297,7 @@ def _print_risks(names: Sequence[str], risks: Sequence[PatientRisk]) -> None:
 def space(
     as_json: Annotated[bool, typer.Option("--json", help="The same document as `GET /v1/space`.")] = False,
 ) -> None:
-    """Print the pipeline space: stage by stage its algorithms, their hyperparameters, what they take and cost."""
+    """Print the pipeline space: each stage's algorithms, their hyperparameters, and what they accept and cost."""
     from autoprog.service import Service
     from autoprog.space import STAGES, Space
 
@@ -349,7 +349,7 @@ def _stage_table(stage: str, algorithms: Sequence[Algorithm]) -> Table:
 def demo(
     time_s: Annotated[float, typer.Option(min=5, help="Seconds that the search may take.")] = 60.0,
 ) -> None:
-    """Run the main job on the bundled Cleveland cohort, through a server of its own."""
+    """Run a search on the bundled Cleveland cohort, through a server of its own."""
     from autoprog.demo import run_demo
 
     run_demo(time_s, Console())
@@ -357,7 +357,7 @@ def demo(
 
 @db.command("upgrade")
 def db_upgrade(data_dir: _DataDir = None, database: _Database = None) -> None:
-    """Bring the database's tables to this version."""
+    """Migrate the database's tables to this version."""
     from autoprog.storage.database import Database
 
     settings = _settings(data_dir=data_dir, database=database)
@@ -395,7 +395,7 @@ def keys_create(
 
 
 def _enter(session: Session, command: str, resource: str) -> None:
-    """Enter a command into the audit trail, in the transaction of what it does."""
+    """Append a command to the audit trail, in the same transaction."""
     from autoprog.storage.repositories import AuditEvent, AuditRepository
 
     address = f"{getpass.getuser()}@{socket.gethostname()}"[:100]
@@ -408,7 +408,7 @@ def keys_list(
     data_dir: _DataDir = None,
     database: _Database = None,
 ) -> None:
-    """List keys: identifier, scopes, when made and last used, whether they are valid, owner; never the secret."""
+    """List keys: identifier, scopes, when made and last used, owner, and whether they are valid; never the secret."""
     from autoprog.storage.database import Database, database_now
     from autoprog.storage.repositories import KeyRepository
 
@@ -452,7 +452,7 @@ def keys_revoke(
     data_dir: _DataDir = None,
     database: _Database = None,
 ) -> None:
-    """End the life of a key; what it made stays with its owner."""
+    """Revoke a key; what was made with it stays with its owner."""
     from autoprog.storage.database import Database
     from autoprog.storage.repositories import KeyRepository
 
@@ -471,7 +471,7 @@ def audit_verify(
     data_dir: _DataDir = None,
     database: _Database = None,
 ) -> None:
-    """Check the whole chain and print its end as NUMBER:DIGEST, to be noted where nobody can change it."""
+    """Check the whole chain and print its end as NUMBER:DIGEST; note it where nobody can change it."""
     from autoprog.storage.database import Database
     from autoprog.storage.repositories import AuditRepository, ChainEnd
 
@@ -492,7 +492,7 @@ def audit_export(
     data_dir: _DataDir = None,
     database: _Database = None,
 ) -> None:
-    """Print the events as JSON, one a line."""
+    """Print the events as JSON, one per line."""
     from autoprog.storage.database import Database
     from autoprog.storage.repositories import AuditRepository
     from autoprog.storage.repositories.audit import audit_document
@@ -505,7 +505,7 @@ def audit_export(
 
 
 def _document(text: str) -> bytes:
-    """JSON given as text, or as the name of a file that holds it."""
+    """Return JSON given as text or as the name of a file."""
     return text.encode() if text.lstrip().startswith("{") else Path(text).read_bytes()
 
 

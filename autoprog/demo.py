@@ -1,7 +1,6 @@
-"""The main job on real patients, as a client of the REST API sees it: `autoprog demo`.
+"""`autoprog demo`: a search on real patients, through the REST API.
 
-Starts a server of its own on a free loopback port with a temporary data folder, posts the bundled Cleveland cohort,
-follows the search, prints what came of it, and stops the server.
+It starts its own server on a free loopback port with a temporary data folder, and posts the bundled Cleveland cohort.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from autoprog.errors import AutoprogError
 
 _START_S = 60.0
 _POLL_S = 0.5
-_LINE_S = 5  # between the lines that stand for the bar where there is no terminal
+_LINE_S = 5  # between lines of progress where there is no terminal for the bar
 _LEADERS = 8
 _SIMPLE = "median > none > logistic_regression > none"
 # Patient 4 of the file, with one measurement taken away as if it had not been made.
@@ -40,15 +39,7 @@ Json = dict[str, Any]
 
 
 def run_demo(time_s: float, console: Console) -> None:
-    """Run the main job and print its results.
-
-    Parameters
-    ----------
-    time_s : float
-        Seconds that the search may take.
-    console : Console
-        Where to print.
-    """
+    """Run the search for at most `time_s` seconds and print its results."""
     with tempfile.TemporaryDirectory(prefix="autoprog-demo-") as folder, _server(Path(folder), console) as client:
         cohort = _post_cohort(client, console)
         search = _accepted(
@@ -69,7 +60,7 @@ def run_demo(time_s: float, console: Console) -> None:
 
 @contextmanager
 def _server(folder: Path, console: Console) -> Iterator[httpx2.Client]:
-    """`autoprog serve` in a process of its own, for as long as the block runs."""
+    """Run `autoprog serve` in a separate process while the block runs."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -131,7 +122,7 @@ def _post_cohort(client: httpx2.Client, console: Console) -> Json:
 
 
 def _follow(client: httpx2.Client, search: Json, time_s: float, console: Console) -> Json:
-    """Poll the search to its end behind a progress bar; a plain line now and then where there is no terminal."""
+    """Poll the search to its end, with a progress bar, or plain lines where there is no terminal."""
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -189,7 +180,7 @@ def _table(title: str, rows: Sequence[tuple[str, ...]], *columns: str) -> Table:
 
 
 def _print_leaderboard(evaluations: Sequence[Json], console: Console) -> None:
-    """The best configurations, and the simple pipeline wherever it ranks."""
+    """Print the best configurations, and the simple pipeline wherever it ranks."""
     ranked = [(rank, e) for rank, e in enumerate(evaluations, 1) if e["status"] == "succeeded"]
     shown = [(rank, e) for rank, e in ranked if rank <= _LEADERS or _pipeline(e["configuration"]) == _SIMPLE]
     rows = [

@@ -1,7 +1,7 @@
 """Every error that a caller can act on.
 
-`AutoprogError` is the root. Each class has a stable `code`, which the API publishes as the problem type and the command
-line prints. A class exists where a caller would act differently, not for every text.
+`AutoprogError` is the root. Each class has a stable `code`, which the API publishes as the problem type. A class exists
+where a caller would act differently, not for every text.
 """
 
 from __future__ import annotations
@@ -13,29 +13,22 @@ from typing import ClassVar
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong with what a client sent.
+    """A single fault in a client's input."""
 
-    Attributes
-    ----------
-    pointer : str
-        JSON pointer (RFC 6901) to the place: `/spec/outcome/column`, `/file/columns/age`, `/patients/3/age`.
-    detail : str
-        What is wrong, in words: the column, the rows, the count, the bound that was broken. Never a patient's value:
-        a cell that could not be read is told by its place, and by what was expected there.
-    """
-
-    pointer: str
+    pointer: str  # JSON pointer (RFC 6901): `/spec/outcome/column`, `/file/columns/age`, `/patients/3/age`
+    # Names the column, the rows, the count, the bound. Never a patient's value: a cell is named by its place and by
+    # what was expected there.
     detail: str
 
 
 class AutoprogError(Exception):
-    """Something went wrong that has a name."""
+    """An error with a name."""
 
     code: ClassVar[str] = "internal"
 
 
 class InvalidInputError(AutoprogError, ValueError):
-    """What was sent cannot be used; names every fault at once."""
+    """The input cannot be used; names every fault at once."""
 
     code = "invalid-input"
 
@@ -48,7 +41,7 @@ class InvalidInputError(AutoprogError, ValueError):
 
 
 class NotFoundError(AutoprogError, LookupError):
-    """No such resource, or it belongs to another owner."""
+    """The resource does not exist, or belongs to another owner."""
 
     code = "not-found"
 
@@ -60,7 +53,7 @@ class ConflictError(AutoprogError):
 
 
 class TooLargeError(AutoprogError):
-    """What was sent exceeds a limit of this server."""
+    """The input exceeds a limit of this server."""
 
     code = "too-large"
 
@@ -72,19 +65,19 @@ class UnsupportedMediaError(AutoprogError):
 
 
 class LeaseLostError(AutoprogError):
-    """Another runner holds this search or job now, or it is deleted: stop working on it at once."""
+    """Another runner holds this search or job, or it was deleted: stop working on it at once."""
 
     code = "lease-lost"
 
 
 class StoreUnavailableError(AutoprogError):
-    """The database cannot be reached, or is too busy, at the moment: the same may succeed when it is tried again."""
+    """The database cannot be reached or is too busy; the same may succeed later."""
 
     code = "store-unavailable"
 
 
 class StorageFullError(StoreUnavailableError):
-    """A disk of the database or of the files is full: the same may succeed when there is room."""
+    """The disk of the database or of the files is full; the same may succeed when there is room."""
 
     code = "storage-full"
 

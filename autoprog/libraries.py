@@ -1,7 +1,7 @@
-"""The libraries that learn and predict, imported once and by one thread.
+"""The learning libraries, imported once and by one thread.
 
-They take seconds, and some look at modules that another thread has half imported: a process imports them before it has
-other threads, and before it says that it is ready.
+They take seconds, and some inspect modules that another thread has half imported. A process therefore imports them
+before it starts threads, and before it reports that it is ready.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LIBRARIES = (
     "pyarrow.parquet",
     "scipy.stats",
     "sklearn.ensemble",
-    "dask.array",  # asked by scipy whether an array is one of its own
+    "dask.array",  # scipy asks it whether an array is one of its own
     "xgboost",
     "lightgbm",
     "torch",
@@ -28,6 +28,6 @@ _OWN = ("autoprog.model", "autoprog.search", "autoprog.diagnosis", "autoprog.tes
 
 
 def import_libraries() -> None:
-    """Import all of them, and what of autoprog stands on them; at once where that was done before."""
+    """Import the libraries and the parts of autoprog that need them; a repeated call does nothing."""
     for name in (*LIBRARIES, *_OWN):
         importlib.import_module(name)

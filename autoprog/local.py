@@ -1,7 +1,7 @@
-"""One search without a server: `autoprog search`.
+"""`autoprog search`: one search without a server.
 
-It runs on a database and an engine of its own in the output folder, with the very services of the API, so that a file
-is read, a search planned and a result shown in the same way; and one that was stopped goes on where it stood.
+It uses the API's own services, on a separate database and engine in the output folder, so that files are read, searches
+planned and results shown in the same way. A stopped search continues where it was.
 """
 
 from __future__ import annotations
@@ -42,34 +42,9 @@ def search_locally(
     console: Console,
     began: float,
 ) -> None:
-    """Search and write `model.autoprog`, `leaderboard.csv`, `rules.json` and `report.html`.
-
-    Parameters
-    ----------
-    file : Path
-        The cohort: CSV, gzipped CSV or Parquet.
-    spec : bytes
-        JSON text: what the columns mean.
-    search_settings : bytes
-        JSON text: settings of the search.
-    out : Path
-        Folder for the results, made if it is not there.
-    settings : Settings
-        Of the process; its data folder keeps the search's state.
-    console : Console
-        Where progress is shown.
-    began : float
-        When the budget of a new search began, in seconds since 1970: when its command was given.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault of file, spec and settings.
-    ConflictError
-        If the folder holds another search.
-    SearchFailedError
-        If the search ends without a model.
-    """
+    """Search and write `model.autoprog`, `leaderboard.csv`, `rules.json` and `report.html` to the folder `out`."""
+    # Raises InvalidInputError, ConflictError if the folder holds another search, SearchFailedError without a model.
+    # `began` is when the command was given, in seconds since 1970: a new search's budget begins there.
     service = Service(settings)
     try:
         service.database.migrate()
@@ -94,7 +69,7 @@ def search_locally(
 
 
 def _started(context: Context, upload: Upload, note: Path, began: float) -> str:
-    """The search that this folder holds, or a new one."""
+    """Return the search that this folder holds, or start one."""
     asked = upload.fingerprint()
     if note.exists():
         started: dict[str, str] = json.loads(note.read_text(encoding="utf-8"))
@@ -154,7 +129,7 @@ def _write_results(context: Context, search: SearchDocument, out: Path) -> None:
 
 
 def _evaluations(repository: EvaluationRepository, owner: str, search_id: str) -> Iterator[list[Any]]:
-    """All evaluations, best first, as rows of the leaderboard."""
+    """Yield all evaluations, best first, as rows of the leaderboard."""
     for row in repository.list_all(owner, search_id, sort="score"):
         item = evaluation_document(row)
         steps = item.configuration

@@ -1,4 +1,4 @@
-"""The log of a process: one form for our own lines and the libraries', and no patient's value in it."""
+"""The log of a process: one format for its own lines and the libraries', without patients' values."""
 
 from __future__ import annotations
 
@@ -16,15 +16,7 @@ _ExcInfo = tuple[type[BaseException] | None, BaseException | None, TracebackType
 
 
 def log_to_stderr(settings: Settings, level: int = logging.INFO) -> None:
-    """Send everything that this process logs to stderr.
-
-    Parameters
-    ----------
-    settings : Settings
-        Tell whether lines are JSON.
-    level : int
-        The least that our own lines must weigh; the libraries' start at warnings.
-    """
+    """Send all logs to stderr: autoprog's own lines from `level` on, those of libraries from WARNING on."""
     console = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     renderer = structlog.processors.JSONRenderer() if settings.log_json else console
     processors: list[Processor] = [
@@ -45,7 +37,7 @@ def log_to_stderr(settings: Settings, level: int = logging.INFO) -> None:
 
 
 def log_warnings_only() -> None:
-    """Where nobody has said what becomes of our own lines, as in a notebook, let nothing below a warning be seen."""
+    """Hide lines below a warning unless logging was configured, as it is not in a notebook."""
     if not structlog.is_configured():
         structlog.configure(
             processors=[structlog.processors.add_log_level, errors_without_text, structlog.dev.ConsoleRenderer()],

@@ -1,4 +1,4 @@
-"""The parts of one installation, put together from its settings."""
+"""The parts of one installation, made from its settings."""
 
 from __future__ import annotations
 
@@ -29,13 +29,7 @@ _SWEEP_S = 3_600.0
 
 
 class Service:
-    """Database, files, engine and runners of one process.
-
-    Parameters
-    ----------
-    settings : Settings
-        Of the process.
-    """
+    """Database, files, engine and runners of one process."""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -57,7 +51,7 @@ class Service:
 
     @cached_property
     def store(self) -> DatabaseStore:
-        """What the runner reads and writes."""
+        """The runner's store."""
         return DatabaseStore(self.database, self.files, most_running=self.settings.running)
 
     @cached_property
@@ -69,21 +63,21 @@ class Service:
 
     @property
     def slots(self) -> int:
-        """Evaluations at once in this process."""
+        """Number of evaluations that run at once in this process."""
         return self.settings.workers or os.cpu_count() or 1
 
     def runner(self) -> Runner:
-        """A runner of this process, named after its machine and number."""
+        """Make a runner of searches, named after machine and process."""
         return Runner(self.store, self.engine, runner_id=_runner_id())
 
     def job_runner(self) -> JobRunner:
-        """A runner of jobs of this process, under the same name."""
+        """Make a runner of jobs, under the same name."""
         store = DatabaseJobStore(self.database, self.files, most_running=self.settings.running)
         return JobRunner(store, self.engine, WORK, runner_id=_runner_id())
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Run searches, jobs and sweeps for as long as the block runs, each in a thread that waits for no other."""
+        """Run searches, jobs and sweeps while the block runs, each in its own thread."""
         import_libraries()
         ended = threading.Event()
         runners: dict[str, Runner | JobRunner] = {"runner": self.runner(), "job-runner": self.job_runner()}
@@ -105,7 +99,7 @@ class Service:
         return False  # there is nothing more to do now
 
     def close(self) -> None:
-        """End what was made of it: the engine's workers, the database's connections."""
+        """Close the engine's workers and the database's connections, if there are any."""
         if "engine" in self.__dict__:
             self.engine.close()
         if "database" in self.__dict__:

@@ -1,4 +1,4 @@
-"""The settings of a process: read from the environment once, at the edge, and passed on."""
+"""The settings of a process: read from the environment once, and passed on."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _scheduler_address(text: str) -> str:
 
 
 class Settings(BaseSettings):
-    """One frozen object; every field is read from the environment variable `AUTOPROG_<FIELD>`."""
+    """Settings of a process; each field is read from the environment variable `AUTOPROG_<FIELD>`."""
 
     model_config = SettingsConfigDict(env_prefix="AUTOPROG_", frozen=True, extra="ignore")
 
@@ -60,10 +60,10 @@ class Settings(BaseSettings):
 
     @property
     def database_url(self) -> str:
-        """The database in use."""
+        """URL of the database in use."""
         return self.database or f"sqlite:///{self.data_dir.absolute() / 'autoprog.db'}"
 
     @property
     def files_url(self) -> str:
-        """Where cohort files and models lie."""
+        """Location of cohort files and models."""
         return self.files or str(self.data_dir.absolute() / "files")

@@ -1,4 +1,4 @@
-"""CSV that people open in a spreadsheet, which takes some texts for formulas and runs them."""
+"""CSV that is safe to open in a spreadsheet, which would run some texts as formulas."""
 
 from __future__ import annotations
 
@@ -10,22 +10,14 @@ _FORMULA = ("=", "+", "-", "@")
 
 
 def write_rows(file: TextIO, rows: Iterable[Sequence[object]]) -> None:
-    """Write rows, each text that would be a formula behind an apostrophe, and on one line; numbers stay as they are.
-
-    Parameters
-    ----------
-    file : text file
-        Opened with `newline=""`, or standard output.
-    rows : iterable of sequence
-        Header and cells.
-    """
+    """Write rows to `file`; a text that would be a formula gets an apostrophe, and stays on one line."""
     csv.writer(file, lineterminator="\n").writerows([_harmless(cell) for cell in row] for row in rows)
 
 
 def _harmless(cell: object) -> object:
     if not isinstance(cell, str) or _is_number(cell):
         return cell
-    text = cell.replace("\r", " ")  # which the writer leaves bare
+    text = cell.replace("\r", " ")  # the writer does not quote it
     return f"'{text}" if text.lstrip().startswith(_FORMULA) else text
 
 

@@ -1,4 +1,4 @@
-"""JSON in which every key of an object stands once: of two values Python's own reader silently takes the last."""
+"""JSON without repeated keys: of two values, Python's own reader silently takes the last."""
 
 from __future__ import annotations
 
@@ -13,31 +13,7 @@ _MAX_FAULTS = 100
 
 
 def load_strictly(text: str | bytes, place: str = "", **options: Callable[[str], object]) -> object:
-    """Read JSON text.
-
-    Parameters
-    ----------
-    text : str or bytes
-        UTF-8.
-    place : str
-        JSON pointer to where it stands.
-    **options : callable
-        `parse_constant`, `parse_int`, `parse_float`, as `json.loads` takes them.
-
-    Returns
-    -------
-    object
-        What it says.
-
-    Raises
-    ------
-    ValueError
-        If it is no JSON.
-    RecursionError
-        If it is nested too deeply.
-    InvalidInputError
-        If keys are repeated; names every place.
-    """
+    """Parse JSON; raises ValueError, RecursionError if nested too deeply, InvalidInputError if keys are repeated."""
     repeated: dict[int, tuple[dict[str, Any], list[str]]] = {}
 
     def build_object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -54,7 +30,7 @@ def load_strictly(text: str | bytes, place: str = "", **options: Callable[[str],
 
 
 def _faults(document: object, place: str, repeated: Mapping[int, list[str]]) -> list[Fault]:
-    """One a repeated key, where it stands; what a later value has replaced has no place."""
+    """Return a fault for each repeated key; an object that a later value replaced has no place of its own."""
     faults: list[Fault] = []
     left = [(place, document)]
     while left:
@@ -69,5 +45,5 @@ def _faults(document: object, place: str, repeated: Mapping[int, list[str]]) -> 
 
 
 def _step(name: str) -> str:
-    """A step of a pointer; without halves of surrogate pairs, which no answer can hold."""
+    """Escape one step of a pointer, replacing halves of surrogate pairs, which no response can hold."""
     return name.encode("utf-8", "replace").decode("utf-8").replace("~", "~0").replace("/", "~1")

@@ -1,6 +1,6 @@
 """Answers of which 5 % are flipped: how certain sessions say they are, how often they are right, how much they ask.
 
-On disease_symptom (305 objects, 41 diseases, 132 findings): 3,000 sessions at certainty .95, the object drawn from the
+On many_diseases (305 objects, 41 diseases, 132 findings): 3,000 sessions at certainty .95, the object drawn from the
 prior and every answer flipped with probability .05. Beside them, sessions on the same model that take every answer for
 right. Prints JSON.
 
@@ -21,7 +21,7 @@ import pandas as pd
 
 from autoprog.diagnosis import DiagnosisModel, Session, Sessions, build_model
 
-DATA = Path(__file__).parent.parent / "tests" / "data" / "disease_symptom.csv.gz"
+DATA = Path(__file__).parent.parent / "tests" / "data" / "many_diseases.csv.gz"
 SESSIONS, FLIPPED, SEED = 3000, 0.05, 0
 CERTAINTIES = (0.8, 0.9, 0.95, 0.99)
 

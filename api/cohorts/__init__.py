@@ -1,1 +1,1 @@
-"""`/v1/cohorts`: files in, cohorts out."""
+"""`/v1/cohorts`: cohorts made from uploaded files."""

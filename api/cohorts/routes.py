@@ -1,4 +1,4 @@
-"""`/v1/cohorts`."""
+"""Routes of `/v1/cohorts`."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def create_cohort(
     _turn: Turn,
     once: CollectingOnceDependency,
 ) -> Response:
-    """Take `file` and `spec`; every fault of both is named in one answer."""
+    """Take `file` and `spec`; one response names every fault of both."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_cohort(context, session, principal.owner_id, upload)
@@ -78,7 +78,7 @@ def get_cohort(cohort_id: str, session: ReadSession, principal: Reader) -> Cohor
 def get_meta_features(
     cohort_id: str, context: ContextDependency, principal: Reader, _turn: Turn
 ) -> MetaFeaturesDocument:
-    """Compute them from the stored cohort: 40 statistical ones, 15 clinical ones."""
+    """Compute them from the stored cohort: 40 statistical and 15 clinical ones."""
     return service.meta_features_document(context, principal.owner_id, cohort_id)
 
 
@@ -98,7 +98,7 @@ def get_outlook(
         Query(description="of the search, net_benefit at its default thresholds; by default that of the mode"),
     ] = None,
 ) -> OutlookDocument:
-    """Expect it from similar cohorts that were searched before: one's own, and those that other owners share."""
+    """Estimate it from similar cohorts that were searched before: your own, and those that other owners share."""
     return service.outlook_document(context, principal.owner_id, cohort_id, metric)
 
 
@@ -115,9 +115,9 @@ def delete_cohort(
     principal: Writer,
     models: Annotated[Literal["keep", "delete"], Query(description="what becomes of its models")] = "keep",
 ) -> None:
-    """Erase the patients and all that was learnt of single ones.
+    """Erase the patients and everything learnt from single ones.
 
-    Refused while a search on it is running, or a problem of test selection that is kept waits for its classifiers.
+    Refused while a search on the cohort runs, or while a stored test-selection problem waits for its classifiers.
     """
     with context.database.session() as session:
         freed = CohortRepository(session).delete(principal.owner_id, cohort_id, models=models)

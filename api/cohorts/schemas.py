@@ -1,4 +1,4 @@
-"""Cohorts as the API shows them."""
+"""Documents of cohorts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FROM_ATTRIBUTES = ConfigDict(from_attributes=True)
 
 
 class FeatureDocument(BaseModel):
-    """One column that models learn from."""
+    """A column that models learn from."""
 
     model_config = _FROM_ATTRIBUTES
 
@@ -29,7 +29,7 @@ class FeatureDocument(BaseModel):
 
 
 class BinaryOutcomeDocument(BaseModel):
-    """An outcome that a patient has or has not."""
+    """An outcome that a patient has or does not have."""
 
     column: str
     positive: str = Field(description="the value of a patient who has the outcome")
@@ -45,7 +45,7 @@ class _EventDocument(BaseModel):
 
 
 class TimeToEventDocument(_EventDocument):
-    """An event that is followed up for."""
+    """An event that patients are followed up for."""
 
     horizons: list[float] = Field(description="times at which risks are asked for, ascending")
 
@@ -58,7 +58,7 @@ class _VisitsDocument(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _flat(cls, outcome: object) -> object:
-        """A document has in one level what the library has in two."""
+        """Flatten the library's two levels into the document's one."""
         if isinstance(outcome, dict) and isinstance(outcome.get("of"), dict):
             return {**outcome["of"], **outcome}
         return outcome
@@ -77,7 +77,7 @@ OutcomeDocument: TypeAlias = BinaryOutcomeDocument | TimeToEventDocument | Visit
 
 
 class FollowUpDocument(BaseModel):
-    """How long patients were followed, each counting once: of visits from the first of each."""
+    """How long patients were followed; each patient counts once, from the first visit."""
 
     model_config = _FROM_ATTRIBUTES
 
@@ -136,7 +136,7 @@ class CohortDocument(CohortBody):
 
 
 class MetaFeatureDocument(BaseModel):
-    """One number of what a cohort is like."""
+    """A meta-feature of a cohort."""
 
     name: str
     group: Literal["statistical", "clinical"]
@@ -144,7 +144,7 @@ class MetaFeatureDocument(BaseModel):
 
 
 class FeatureGroupDocument(BaseModel):
-    """Which clinical group a feature is counted in."""
+    """The clinical group that a feature is counted in."""
 
     name: str
     meta_group: ClinicalGroup | None = Field(description="null where nothing tells")
@@ -154,7 +154,7 @@ class FeatureGroupDocument(BaseModel):
 
 
 class MetaFeaturesDocument(BaseModel):
-    """What a cohort is like, to find similar ones by; each number is described in docs/methods.md."""
+    """The meta-features of a cohort, by which similar cohorts are found; docs/methods.md describes each."""
 
     items: list[MetaFeatureDocument] = Field(description="40 statistical ones, then 15 clinical ones")
     features: list[FeatureGroupDocument] = Field(description="in the order of the cohort's; meta_group overrides")
@@ -174,7 +174,7 @@ class ExpectationDocument(BaseModel):
 
 
 class NearCohortDocument(BaseModel):
-    """An earlier cohort that an outlook rests on."""
+    """An earlier cohort that an outlook is based on."""
 
     cohort_id: str | None = Field(description="null for a cohort that another owner shares, and for an open one")
     open_cohort: str | None = Field(description="name of an open cohort that the server came with")
@@ -184,7 +184,7 @@ class NearCohortDocument(BaseModel):
 
 
 class OutlookDocument(BaseModel):
-    """What earlier cohorts let one expect of machine learning over the simple model, before training."""
+    """Expected gain of machine learning over the simple model, estimated from earlier cohorts before training."""
 
     metric: str
     level: float = Field(description="of the interval")

@@ -1,4 +1,4 @@
-"""From a file to a stored cohort."""
+"""Read, store and describe cohorts."""
 
 from __future__ import annotations
 
@@ -52,32 +52,13 @@ _MIB = 2**20
 
 
 def read_limits(context: Context) -> ReadLimits:
-    """Where reading a cohort's file stops on this server."""
+    """Return the limits of this server for reading a cohort's file."""
     return ReadLimits(decompressed_bytes=context.settings.decompressed_mb * _MIB)
 
 
 def read_upload(context: Context, upload: Upload, faults: list[Fault]) -> tuple[CohortSpec, CohortReadResult] | None:
-    """Read the cohort of an upload.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    upload : Upload
-        With the parts `file` and `spec`.
-    faults : list of Fault
-        Collects what is wrong with them: with the file too where the spec cannot be used.
-
-    Returns
-    -------
-    (CohortSpec, Intake) or None
-        None where there is no cohort; where there are faults, good only for judging what else was sent.
-
-    Raises
-    ------
-    TooLargeError, UnsupportedMediaError
-        If the file cannot be read here, and nothing else is wrong.
-    """
+    """Read an uploaded cohort and collect its faults; TooLargeError and UnsupportedMediaError are raised if alone."""
+    # A cohort returned together with faults serves only to judge what else was sent.
     faults += upload.faults
     text = attempt(faults, lambda: upload.text("spec"))
     spec, found = (None, ()) if text is None else judge_spec(text)
@@ -99,31 +80,7 @@ def read_upload(context: Context, upload: Upload, faults: list[Fault]) -> tuple[
 
 
 def create_cohort(context: Context, session: Session, owner_id: str, upload: Upload) -> CohortRow:
-    """Read an uploaded cohort and keep it.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    session : Session
-        The transaction that the row belongs to.
-    owner_id : str
-        Whom it belongs to.
-    upload : Upload
-        With the parts `file` and `spec`.
-
-    Returns
-    -------
-    CohortRow
-        With its new identifier.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault of file and spec.
-    TooLargeError, UnsupportedMediaError
-        If the file cannot be read here, and nothing else is wrong.
-    """
+    """Read and store an uploaded cohort; raises InvalidInputError, TooLargeError and UnsupportedMediaError."""
     faults: list[Fault] = []
     read = read_upload(context, upload, faults)
     if read is None or faults:
@@ -134,26 +91,7 @@ def create_cohort(context: Context, session: Session, owner_id: str, upload: Upl
 def store_cohort(
     context: Context, session: Session, owner_id: str, spec: CohortSpec, intake: CohortReadResult
 ) -> CohortRow:
-    """Keep a cohort: its patients as a file, the rest as a row.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    session : Session
-        The transaction that the row belongs to.
-    owner_id : str
-        Whom it belongs to.
-    spec : CohortSpec
-        What the client sent.
-    intake : CohortReadResult
-        What was read.
-
-    Returns
-    -------
-    CohortRow
-        With its new identifier.
-    """
+    """Store a cohort: its patients as a file, the rest as a row."""
     cohort = intake.cohort
     sha256 = store_file(context.database, context.files, session, "cohorts", to_parquet(cohort))
     body = CohortBody(
@@ -181,35 +119,13 @@ def store_cohort(
 
 
 def cohort_document(row: CohortRow) -> CohortDocument:
-    """A stored cohort as the API shows it."""
+    """Return the document of a stored cohort."""
     return CohortDocument(**row.document, id=row.id, created_at=row.created_at)
 
 
 def meta_features_document(context: Context, owner_id: str, cohort_id: str) -> MetaFeaturesDocument:
-    """Compute what a cohort is like.
-
-    They are computed for every request, which takes less than two seconds: a stored copy would go stale with the next
-    release's table of clinical terms.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    owner_id : str
-        Who asks.
-    cohort_id : str
-        The cohort.
-
-    Returns
-    -------
-    MetaFeaturesDocument
-        The 55, and where each feature was counted.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such cohort, or it is another owner's.
-    """
+    """Compute a cohort's meta-features; raises NotFoundError."""
+    # Computed for every request, in less than 2 s: the next release's clinical terms would outdate a stored copy.
     with context.database.session(read_only=True) as session:
         sha256 = CohortRepository(session).get(owner_id, cohort_id).sha256
     cohort = from_parquet(context.files.get("cohorts", sha256))
@@ -226,31 +142,7 @@ def meta_features_document(context: Context, owner_id: str, cohort_id: str) -> M
 
 
 def outlook_document(context: Context, owner_id: str, cohort_id: str, metric: MetricName | None) -> OutlookDocument:
-    """Say what earlier cohorts let one expect of a search.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    owner_id : str
-        Who asks.
-    cohort_id : str
-        The cohort.
-    metric : str or None
-        What would be optimised; None for the default of the cohort's mode.
-
-    Returns
-    -------
-    OutlookDocument
-        Of the owner's earlier cohorts, of those that others share, and of open ones.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such cohort, or it is another owner's.
-    InvalidInputError
-        If the metric does not suit the cohort.
-    """
+    """Estimate a search's gain from own, shared and open cohorts; raises NotFoundError and InvalidInputError."""
     with context.database.session(read_only=True) as session:
         sha256 = CohortRepository(session).get(owner_id, cohort_id).sha256
     cohort = from_parquet(context.files.get("cohorts", sha256))

@@ -1,1 +1,1 @@
-"""`/v1/diagnosis`: models of which object answers what, their trees, and sessions that ask the next question."""
+"""`/v1/diagnosis`: models of which object gives which answer, their trees, and sessions that ask the next question."""

@@ -1,4 +1,4 @@
-"""Models and trees of a diagnosis, read once for many requests."""
+"""Diagnosis models and trees, read once for many requests."""
 
 from __future__ import annotations
 
@@ -13,18 +13,7 @@ _IN_MEMORY = 4
 
 
 def diagnosis_loader(files: Files) -> Callable[[str], Sessions]:
-    """Read models, and keep the last ones together with the next queries that their sessions have found.
-
-    Parameters
-    ----------
-    files : Files
-        Holds them.
-
-    Returns
-    -------
-    callable
-        SHA-256 of a model's file -> the sessions on it.
-    """
+    """Return a cached loader of a model's sessions, which remember the next queries that they have found."""
 
     @lru_cache(maxsize=_IN_MEMORY)
     def load(sha256: str) -> Sessions:
@@ -34,20 +23,7 @@ def diagnosis_loader(files: Files) -> Callable[[str], Sessions]:
 
 
 def tree_loader(files: Files, load: Callable[[str], Sessions]) -> Callable[[str, str], Tree]:
-    """Read trees, and keep the last ones.
-
-    Parameters
-    ----------
-    files : Files
-        Holds them.
-    load : callable
-        SHA-256 of a model's file -> the sessions on it.
-
-    Returns
-    -------
-    callable
-        SHA-256 of the model's file and of the tree's -> the tree.
-    """
+    """Return a cached loader of trees, by the SHA-256 of the model's file and of the tree's."""
 
     @lru_cache(maxsize=_IN_MEMORY)
     def load_tree(model_sha256: str, tree_sha256: str) -> Tree:

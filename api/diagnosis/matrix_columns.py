@@ -1,4 +1,4 @@
-"""A matrix of responses column by column, as it comes out of a file, into packed bits."""
+"""Read a matrix of responses column by column into packed bits."""
 
 from __future__ import annotations
 
@@ -21,25 +21,14 @@ _CODES = {"0": 0, "1": 1, "0.0": 0, "1.0": 1, "false": 0, "true": 1, "": _EMPTY}
 
 @dataclass(frozen=True)
 class Matrix:
-    """What a file held.
+    """A matrix of responses as read from a file."""
 
-    Attributes
-    ----------
-    responses : Responses
-        Objects by queries; cells that are neither 0, 1 nor empty are named among the faults.
-    queries : tuple of str or None
-        Names of the columns; None where the file has none.
-    objects, groups : tuple of str or None
-        A text a row; None where the file has no such column.
-    prior : tuple of float, str or None, or None
-        As written; None where the file has no such column.
-    """
-
-    responses: Responses
+    responses: Responses  # objects by queries
+    # None where the file has no such names or column.
     queries: tuple[str, ...] | None = None
     objects: tuple[str, ...] | None = None
     groups: tuple[str | None, ...] | None = None
-    prior: tuple[float | str | None, ...] | None = None
+    prior: tuple[float | str | None, ...] | None = None  # texts that are no numbers stay as written
 
 
 @dataclass
@@ -49,20 +38,10 @@ class _BadCells:
 
 
 class MatrixBuilder:
-    """Takes the rows of a file part by part.
+    """Builder of a matrix from the rows of a file, batch by batch."""
 
-    Parameters
-    ----------
-    names : sequence of str
-        The file's columns, in order.
-    roles : mapping
-        `object`, `group`, `prior` -> index of the column that holds it, for those that the file has.
-    queries : sequence of int
-        Indices of the columns that are queries, in the model's order.
-    first_row : int
-        Number of the first row, as a person who looks at the file counts.
-    """
-
+    # `roles` maps `object`, `group` and `prior` to the column that holds it; `queries` are columns in model order;
+    # `first_row` is the first row's number as a person who reads the file counts.
     def __init__(self, names: Sequence[str], roles: Mapping[str, int], queries: Sequence[int], first_row: int) -> None:
         self._names, self._roles, self._queries = names, roles, queries
         self._first_row = first_row
@@ -74,7 +53,7 @@ class MatrixBuilder:
         self._texts: dict[str, list[Any]] = {role: [] for role in roles}
 
     def add(self, batch: pa.RecordBatch) -> None:
-        """Take some rows; raises TooLargeError where there are more cells than a model may have."""
+        """Take some rows; raises TooLargeError if there are more cells than a model may have."""
         n = batch.num_rows
         if (self._n_rows + n) * len(self._queries) > MAX_CELLS:
             raise TooLargeError(f"the file has more than {MAX_CELLS:,} cells")
@@ -94,20 +73,7 @@ class MatrixBuilder:
         self._n_rows += n
 
     def finish(self, faults: list[Fault], passed_over: Sequence[int] = ()) -> Matrix:
-        """The whole matrix.
-
-        Parameters
-        ----------
-        faults : list of Fault
-            Is given what is wrong with the cells.
-        passed_over : sequence of int
-            Numbers of rows that were not taken, ascending.
-
-        Returns
-        -------
-        Matrix
-            Of all rows that were.
-        """
+        """Return the matrix and add the faults of its cells; `passed_over` are numbers of skipped rows, ascending."""
         faults += self._cell_faults(passed_over)
         width = -(-len(self._queries) // 8)
         none = np.empty((0, width), dtype=np.uint8)
@@ -135,18 +101,7 @@ class MatrixBuilder:
 
 
 def cell_codes(column: pa.Array) -> NDArray[np.uint8]:
-    """Responses of one column of a file.
-
-    Parameters
-    ----------
-    column : pyarrow.Array, length n
-        Booleans, numbers, texts, or a dictionary of texts.
-
-    Returns
-    -------
-    ndarray of uint8, shape = (n,)
-        0 and 1; 2 for an empty cell, 3 for one that is something else.
-    """
+    """Return a column's responses: 0, 1, 2 for an empty cell, 3 for anything else."""
     if pa.types.is_dictionary(column.type) or _is_text(column.type):
         return _text_codes(column if pa.types.is_dictionary(column.type) else column.dictionary_encode())
     if pa.types.is_boolean(column.type):

@@ -1,4 +1,4 @@
-"""A file that holds a matrix of responses: CSV, Parquet or packed bits, told by its content."""
+"""Read a file with a matrix of responses: CSV, Parquet or packed bits, recognised by its content."""
 
 from __future__ import annotations
 
@@ -30,50 +30,15 @@ _ACCEPTED = "send CSV in UTF-8 or Parquet, or packed bits as `numpy.save` writes
 
 @dataclass(frozen=True)
 class MatrixLayout:
-    """What a client says of the file's columns.
+    """The roles of the file's columns."""
 
-    Attributes
-    ----------
-    columns : sequence of (str, str)
-        Role (`object`, `group`, `prior`) and name of its column; a column that is called like a role has that role
-        unless it is said otherwise.
-    queries : sequence of str or None
-        Columns that are queries, in order; None for all that have no role.
-    """
-
+    # Pairs of a role (`object`, `group`, `prior`) and its column. Other roles fall to columns of their own name.
     columns: Sequence[tuple[str, str]] = ()
-    queries: Sequence[str] | None = None
+    queries: Sequence[str] | None = None  # in order; None for all columns without a role
 
 
 def read_matrix(content: bytes, layout: MatrixLayout, decompressed_bytes: int, faults: list[Fault]) -> Matrix:
-    """Read a file.
-
-    Parameters
-    ----------
-    content : bytes
-        CSV or Parquet, an object a row under a header; or an array of `numpy.save`: of uint8 as `numpy.packbits(B,
-        axis=1)` gives it, or of bool, objects by queries. Any of them gzipped.
-    layout : MatrixLayout
-        What its columns are.
-    decompressed_bytes : int
-        Largest size once decompressed.
-    faults : list of Fault
-        Is given what is wrong with single columns, rows and cells.
-
-    Returns
-    -------
-    Matrix
-        What could be read.
-
-    Raises
-    ------
-    TooLargeError
-        If there are more cells or bytes than the limits.
-    UnsupportedMediaError
-        If it is none of the three.
-    InvalidInputError
-        If nothing can be read.
-    """
+    """Read a file and collect its faults; raises TooLargeError, UnsupportedMediaError and InvalidInputError."""
     if content.startswith(_GZIP):
         content = _decompressed(content, decompressed_bytes)
     if content.startswith(_PARQUET):
@@ -171,7 +136,7 @@ def _header(content: bytes) -> tuple[list[str], str]:
 
 
 def _first_sentence(error: Exception) -> str:
-    # What follows may quote a row.
+    # The rest may quote a row.
     return str(error).split(": Row", 1)[0].split("\n", 1)[0][:200]
 
 
@@ -206,7 +171,7 @@ def _batches(file: pq.ParquetFile, n_columns: int) -> Iterator[pa.RecordBatch]:
 
 
 def _builder(names: list[str], layout: MatrixLayout, first_row: int, faults: list[Fault]) -> MatrixBuilder:
-    """What takes the rows, once it is clear what the columns are; raises InvalidInputError where it is not."""
+    """Return the builder of the matrix; raises InvalidInputError if the columns are unclear."""
     wrong = [Fault(column_pointer(name), "two columns have this name") for name in _doubled(names)]
     wrong += [Fault("/file", "a column has no name") for name in names if not name][:1]
     place = {name: i for i, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""Names that clients give: what can be stored, and encoded in an answer."""
+"""Names that clients give: texts that can be stored and encoded in a response."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from pydantic import AfterValidator, Field
 from autoprog.cohort.names import is_hidden
 
 MAX_NAME = 200
-"""Most characters of a name."""
+"""Largest number of characters in a name."""
 
 NAME_FAULT = f"give a name of 1 to {MAX_NAME} characters, none of them for control or direction"
 
 
 def is_name(given: Any) -> bool:  # noqa: ANN401 - as it came out of JSON
-    """Whether something is a text that can be a name; JSON can spell half a surrogate pair, which nothing can hold."""
+    """Whether something is a text that can be a name."""
     if not isinstance(given, str) or not given.strip() or len(given) > MAX_NAME or is_hidden(given):
         return False
+    # JSON can spell half a surrogate pair, which no encoding can hold.
     return not any("\ud800" <= letter <= "\udfff" for letter in given)
 
 

@@ -1,1 +1,1 @@
-"""`/v1/feature-selection/streams`: which few features to look at, learnt with the truth."""
+"""`/v1/feature-selection/streams`: learn from labelled patients which few features to look at."""

@@ -1,4 +1,4 @@
-"""`/v1/feature-selection/streams`."""
+"""Routes of `/v1/feature-selection/streams`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ router = APIRouter(
     responses=problems(409, 413, 415, 422),
 )
 def create_stream(request: StreamRequest, principal: Writer, once: CollectingOnceDependency) -> Response:
-    """Take the names of the features, how many can be looked at in a patient, and who learns."""
+    """Take the names of the features, how many can be looked at in a patient, and the algorithm that learns."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_stream(session, principal.owner_id, request.beside(once.faults))
@@ -58,7 +58,7 @@ def list_streams(session: ReadSession, principal: Reader, page: PageParameters) 
 
 @router.get("/{stream_id}", operation_id="get_feature_stream", summary="Show a stream", responses=problems(404))
 def get_stream(stream_id: str, session: ReadSession, principal: Reader) -> StreamDocument:
-    """Show the features that it has come to prefer, and how its predictions have done."""
+    """Show the features that it now prefers, and how good its predictions have been."""
     return service.stream_document(FeatureStreamRepository(session).get(principal.owner_id, stream_id))
 
 
@@ -103,7 +103,7 @@ def create_selection(stream_id: str, principal: Writer, once: OnceDependency) ->
 def list_selections(
     stream_id: str, session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[SelectionDocument]:
-    """List what was selected, and what became of it."""
+    """List the selections and their observations."""
     selections = FeatureSelectionRepository(session)
     found = selections.load_page(principal.owner_id, stream_id, limit=page.limit, cursor=page.cursor)
     items = service.selection_documents(session, principal.owner_id, stream_id, found.items)
@@ -117,7 +117,7 @@ def list_selections(
     responses=problems(404),
 )
 def get_selection(stream_id: str, selection_id: str, session: ReadSession, principal: Reader) -> SelectionDocument:
-    """Show what to look at, and what became of the patient."""
+    """Show the features to look at, and the patient's observation."""
     row = FeatureSelectionRepository(session).of(principal.owner_id, stream_id, selection_id)
     (document,) = service.selection_documents(session, principal.owner_id, stream_id, [row])
     return document
@@ -145,7 +145,7 @@ def delete_selection(stream_id: str, selection_id: str, session: WriteSession, p
 def observe_patient(
     stream_id: str, request: ObservationRequest, principal: Writer, _turn: Turn, once: CollectingOnceDependency
 ) -> Response:
-    """Take observations one after another, late ones too; the same again gets the same answer, and is learnt once."""
+    """Take observations one after another, late ones too; a repeated one gets the same response and is learnt once."""
 
     def work(session: Session) -> StoredAnswer:
         observed = service.observe_patient(session, principal.owner_id, stream_id, request.beside(once.faults))

@@ -1,4 +1,4 @@
-"""Streams of feature selection as clients send them and as the API shows them."""
+"""Documents of feature-selection streams."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from api.diagnosis.names import MAX_NAME
 from autoprog.test_selection.online import LARGEST_STEP
 
 MAX_FEATURES = 10_000
-"""Most features of a stream."""
+"""Largest number of features of a stream."""
 
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
 _POSITIVE = {"type": "number", "exclusiveMinimum": 0}
@@ -35,11 +35,11 @@ _GROUP: dict[str, Any] = {
 _NOT_NEGATIVE = {"type": "number", "minimum": 0}
 
 MAX_MEMBERSHIPS = 20_000
-"""Most features of all subsets that are listed, together."""
+"""Largest number of features in all listed subsets together."""
 
 
 class MomentsRequest(BaseModel):
-    """Means and standard deviations that are known beforehand, in the order of the features."""
+    """Known means and standard deviations, in the order of the features."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -68,7 +68,7 @@ _OF_COSTS: JsonDict = {
 
 
 class StreamRequest(FaultCollector):
-    """Features of which a few can be looked at in each patient; what is out of range is told all at once."""
+    """Features of which a few can be looked at in each patient; one response names every fault."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE, _OF_COSTS]})
 
@@ -122,7 +122,7 @@ class StreamRequest(FaultCollector):
 
 
 class PerformanceDocument(BaseModel):
-    """How predictions have done, beside what a constant would have."""
+    """How good the predictions have been, and how good a constant would have been."""
 
     online_mistake_rate: float | None = Field(description="mistakes a patient so far")
     balanced_error: float | None = Field(description="mean of the errors among positives and negatives")
@@ -147,7 +147,7 @@ class FamilyDocument(BaseModel):
 
 
 class StreamDocument(PerformanceDocument):
-    """What a stream has learnt."""
+    """A stream and what it has learnt."""
 
     id: str
     name: str
@@ -193,14 +193,14 @@ class ObservationRequest(FaultCollector):
 
 
 class ObservationDocument(PerformanceDocument):
-    """What became of a patient; the prediction was made before the label was read."""
+    """The prediction for a patient, made before the label was read."""
 
     prediction: Literal[0, 1]
     correct: bool
 
 
 class SelectionDocument(BaseModel):
-    """What to look at in one patient."""
+    """The features to look at in one patient."""
 
     id: str
     stream_id: str

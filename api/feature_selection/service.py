@@ -1,4 +1,4 @@
-"""Streams of feature selection. Each step is done under the lock of the stream's row, so that none is lost."""
+"""Feature-selection streams; every step locks the stream's row, so that none is lost."""
 
 from __future__ import annotations
 
@@ -45,27 +45,7 @@ _LARGEST = 1e100
 
 
 def create_stream(session: Session, owner_id: str, request: StreamRequest) -> FeatureStreamRow:
-    """Keep a stream that has seen no patient.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction that the row belongs to.
-    owner_id : str
-        Whom it belongs to.
-    request : StreamRequest
-        As it was sent.
-
-    Returns
-    -------
-    FeatureStreamRow
-        With its new identifier.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault.
-    """
+    """Store a stream that has seen no patient; raises InvalidInputError."""
     faults = request.faults
     if not is_name(request.name):
         faults.append(Fault("/name", NAME_FAULT))
@@ -92,7 +72,7 @@ def _features(given: object, faults: list[Fault]) -> list[str]:
 
 
 def _options(request: StreamRequest, faults: list[Fault]) -> StreamOptions:
-    """The options; what cannot be is put down as a fault, and replaced by the default."""
+    """Return the options; invalid ones become faults and are replaced by the default."""
     default = StreamOptions()
     chosen: dict[str, Any] = {}
     for name in _NUMBERS:
@@ -200,25 +180,7 @@ def _moments(given: MomentsRequest | None) -> GivenMoments | None:
 
 
 def select_features(session: Session, owner_id: str, stream_id: str) -> FeatureSelectionRow:
-    """Choose what to look at in the next patient.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction, which locks the stream.
-    owner_id, stream_id : str
-        Whose stream, and which.
-
-    Returns
-    -------
-    FeatureSelectionRow
-        With its new identifier.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such stream, or it is another owner's.
-    """
+    """Choose the features to look at in the next patient; raises NotFoundError."""
     streams = FeatureStreamRepository(session)
     row = streams.lock(owner_id, stream_id)
     stream = FeatureStream.from_json(row.state)
@@ -230,31 +192,7 @@ def select_features(session: Session, owner_id: str, stream_id: str) -> FeatureS
 def observe_patient(
     session: Session, owner_id: str, stream_id: str, request: ObservationRequest
 ) -> ObservationDocument:
-    """Predict a patient from what was looked at, and learn the label.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction, which locks the stream: observations apply one after another.
-    owner_id, stream_id : str
-        Whose stream, and which.
-    request : ObservationRequest
-        Values and label.
-
-    Returns
-    -------
-    ObservationDocument
-        The first answer again where the same observation comes again.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such stream, or it is another owner's.
-    InvalidInputError
-        With every fault; nothing is learnt then.
-    ConflictError
-        If the selection was observed before with other values, another label or another reward.
-    """
+    """Predict a patient, then learn the label; raises NotFoundError, InvalidInputError and ConflictError."""
     streams, selections = FeatureStreamRepository(session), FeatureSelectionRepository(session)
     row = streams.lock(owner_id, stream_id)
     selection = selections.of(owner_id, stream_id, request.selection_id)
@@ -268,7 +206,7 @@ def observe_patient(
     if faults:
         raise InvalidInputError(faults)
     digest = _digest(values, request.label, reward)
-    if selection.observed is not None:
+    if selection.observed is not None:  # a repeated observation gets the first response again
         if selection.observed["digest"] != digest:
             raise ConflictError("the selection was observed before, with other values, another label or reward")
         return ObservationDocument.model_validate(selection.observed["answer"])
@@ -289,13 +227,13 @@ def _performance(performance: OnlinePerformance) -> dict[str, float | None]:
 
 
 def _number_or_text(given: object) -> object:
-    """A number out of JSON; what is none is left to whoever judges it."""
+    """Parse a number out of JSON; anything else becomes a text, which the stream refuses."""
     number = parse_number(given)
     return str(given) if number is None else number
 
 
 def _digest(values: Mapping[str, object], label: object, reward: object) -> str:
-    """Of what was observed, so that no value has to be kept; 1, 1.0 and true are the same label."""
+    """Digest an observation, so that no value has to be kept; 1, 1.0 and true are the same label."""
     plain = float(label) if isinstance(label, bool | int | float) else None
     observed = [values, plain] if reward is None else [values, plain, reward]
     return hashlib.sha256(json.dumps(observed, sort_keys=True).encode()).hexdigest()
@@ -306,7 +244,7 @@ def _is_bounded(number: float | None) -> bool:
 
 
 def _bounded(values: object, selected: Sequence[str], faults: list[Fault]) -> dict[str, object]:
-    """Numbers as floats; what is none, or so large that its square overflows, is put down, and None."""
+    """Return the values as floats; what is no number, or has a square that overflows, becomes a fault and None."""
     if not isinstance(values, dict):
         faults.append(Fault("/values", "must be an object"))
         return dict.fromkeys(selected)
@@ -320,7 +258,7 @@ def _bounded(values: object, selected: Sequence[str], faults: list[Fault]) -> di
 
 
 def _make_document(stream: FeatureStream) -> dict[str, Any]:
-    """What the API shows of a stream beside the columns."""
+    """Return everything that the API shows of a stream besides the row's columns."""
     options: Mapping[str, Any] = stream.options.to_json()
     return {
         **options,
@@ -335,7 +273,7 @@ def _make_document(stream: FeatureStream) -> dict[str, Any]:
 
 
 def stream_document(row: FeatureStreamRow) -> StreamDocument:
-    """A stream as the API shows it."""
+    """Return the document of a stream."""
     return StreamDocument(
         **row.document, id=row.id, name=row.name, created_at=row.created_at, changed_at=row.changed_at
     )
@@ -344,7 +282,7 @@ def stream_document(row: FeatureStreamRow) -> StreamDocument:
 def selection_documents(
     session: Session, owner_id: str, stream_id: str, rows: Sequence[FeatureSelectionRow]
 ) -> list[SelectionDocument]:
-    """Selections of a stream as the API shows them; reads the stream for what has to be ordered."""
+    """Return the documents of a stream's selections; reads the stream for the order of its groups."""
     stream = FeatureStreamRepository(session).get(owner_id, stream_id).document
     family = Family() if stream.get("family") is None else Family.from_json(stream["family"])
     return [_selection_document(row, family, stream["features"]) for row in rows]

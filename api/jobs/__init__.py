@@ -1,1 +1,1 @@
-"""`/v1/jobs`: work that goes on behind resources."""
+"""`/v1/jobs`: background jobs of other resources."""

@@ -1,4 +1,4 @@
-"""`/v1/jobs`."""
+"""Routes of `/v1/jobs`."""
 
 from __future__ import annotations
 
@@ -24,5 +24,5 @@ def list_jobs(session: ReadSession, principal: Reader, page: PageParameters) -> 
 
 @router.get("/{job_id}", operation_id="get_job", summary="Show how far a job has come", responses=problems(404))
 def get_job(job_id: str, session: ReadSession, principal: Reader) -> JobDocument:
-    """Show status, times, and why it failed if it did."""
+    """Show status, times, and the error if it has failed."""
     return job_document(JobRepository(session).get(principal.owner_id, job_id))

@@ -1,4 +1,4 @@
-"""Jobs as the API shows them."""
+"""Documents of jobs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autoprog.storage.tables import JobStatus
 
 
 class JobDocument(BaseModel):
-    """Work that takes longer than a request; the resource that it is about tells of its result."""
+    """Work that takes longer than a request; the resource that it is about shows its result."""
 
     id: str
     kind: JobKind

@@ -1,4 +1,4 @@
-"""How far a job has come."""
+"""Show jobs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autoprog.storage.tables import JobRow, JobStatus
 
 
 def job_document(row: JobRow) -> JobDocument:
-    """A job as the API shows it."""
+    """Return the document of a job."""
     return JobDocument(
         id=row.id,
         kind=JobKind(row.kind),
@@ -23,5 +23,5 @@ def job_document(row: JobRow) -> JobDocument:
 
 
 def load_error(row: JobRow) -> Problem | None:
-    """Why a job failed; None unless it did."""
+    """Return why a job failed, or None."""
     return None if row.error is None else problem(row.error["code"], row.error["detail"])

@@ -1,4 +1,4 @@
-"""`/v1/models`."""
+"""Routes of `/v1/models`."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def get_model(model_id: str, session: ReadSession, principal: Reader) -> ModelDo
 def predict_with_model(
     model_id: str, request: PredictionRequest, principal: Predictor, _turn: Turn, context: ContextDependency
 ) -> PredictionDocument:
-    """Give each patient's risk, stratum, matching rules, and what is unusual in them."""
+    """Return each patient's risk, stratum, matching rules and unusual values."""
     with context.database.session(read_only=True) as session:
         model = ModelRepository(session).get(principal.owner_id, model_id)
     return service.predict(context, model, request)
@@ -62,7 +62,7 @@ def predict_with_model(
     "/{model_id}", operation_id="delete_model", summary="Delete a model", status_code=204, responses=problems(404)
 )
 def delete_model(model_id: str, context: ContextDependency, principal: Writer) -> None:
-    """Delete a model; its search stays, without one."""
+    """Delete a model; its search stays, without a model."""
     with context.database.session() as session:
         freed = ModelRepository(session).delete(principal.owner_id, model_id)
     remove_unreferenced(context.database, context.files, [freed])
@@ -84,7 +84,7 @@ def recalibrate_model(
     _turn: Turn,
     once: OnceDependency,
 ) -> Response:
-    """Meet the cohort's event rate, and the spread of its risks; the model as it was stays, and is the parent."""
+    """Match the cohort's event rate, and the spread of its risks; the old model stays, as the parent."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.recalibrate(context, session, principal.owner_id, model_id, request)
@@ -109,7 +109,7 @@ def validate_model(
     _turn: Turn,
     once: OnceDependency,
 ) -> Response:
-    """Give the whole report of performance there, and tell whether the patients are like the model's own."""
+    """Return the full performance report there, and how far its patients resemble the model's own."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.validate(context, session, principal.owner_id, model_id, request)
@@ -127,7 +127,7 @@ def validate_model(
 def list_validations(
     model_id: str, session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[ValidationDocument]:
-    """List what a model was worth in other cohorts."""
+    """List the model's performance in other cohorts."""
     found = ValidationRepository(session).load_page(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
     items = [service.validation_document(row) for row in found.items]
     return ListDocument[ValidationDocument](items=items, next_cursor=found.next_cursor)
@@ -140,7 +140,7 @@ def list_validations(
     responses=problems(404),
 )
 def get_validation(model_id: str, validation_id: str, session: ReadSession, principal: Reader) -> ValidationDocument:
-    """Show what was found."""
+    """Show the performance that was measured."""
     row = ValidationRepository(session).of(principal.owner_id, model_id, validation_id)
     return service.validation_document(row)
 
@@ -153,5 +153,5 @@ def get_validation(model_id: str, validation_id: str, session: ReadSession, prin
     responses=problems(404),
 )
 def delete_validation(model_id: str, validation_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete what was found; the model stays."""
+    """Delete what was measured; the model stays."""
     ValidationRepository(session).delete(principal.owner_id, model_id, validation_id)

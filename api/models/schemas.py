@@ -1,4 +1,4 @@
-"""Models and their predictions as the API shows them."""
+"""Documents of models and their predictions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from autoprog.evaluation import THRESHOLDS
 from autoprog.search.settings import Text, Thresholds
 
 MAX_PATIENTS = 10_000
-"""Most patients of one request for predictions."""
+"""Largest number of patients in one request for predictions."""
 
 
 class ModelDocument(BaseModel):
@@ -50,7 +50,7 @@ _PATIENTS = {
 class PredictionRequest(FaultCollector):
     """Patients to predict for."""
 
-    # Cells are checked against the model's features, all at once; a closed type here would stop at its own faults.
+    # The model checks all cells at once; a stricter type here would report only its own faults.
     patients: Annotated[Any, WithJsonSchema(_PATIENTS)] = Field(
         description="every feature of the model by name: number, text, boolean, or null when it is not known",
         examples=[[{"age": 63, "sex": "1", "chol": None}]],
@@ -68,14 +68,14 @@ class HorizonPrediction(BaseModel):
 
 
 class WideningValueDocument(BaseModel):
-    """The missing value that makes an interval wider than any other one does."""
+    """The missing value that widens an interval more than any other."""
 
     feature: str
     variance_share: float = Field(description="share of the variance of the log odds that knowing it would take away")
 
 
 class PatientPrediction(BaseModel):
-    """What the model says of one patient."""
+    """The prediction for one patient."""
 
     risk: float | None = Field(description="null where there are several horizons, as interval and stratum are")
     horizons: list[HorizonPrediction] = Field(description="ascending; empty for an outcome without a time")
@@ -100,7 +100,7 @@ class PredictionDocument(BaseModel):
 
 
 class _OnCohort(BaseModel):
-    """Something to be done with a model and a cohort of the same owner."""
+    """A request to use a model with a cohort of the same owner."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -108,9 +108,9 @@ class _OnCohort(BaseModel):
 
 
 class RecalibrationRequest(_OnCohort):
-    """Patients with known outcomes to bring a model to."""
+    """The cohort with known outcomes to update a model to."""
 
-    # Spelt out, as `autoprog.model` would bring the learning libraries into a process that only serves.
+    # Spelt out, because `autoprog.model` would load the learning libraries into a process that only serves.
     method: Literal["intercept", "intercept_and_slope"] = Field(
         "intercept_and_slope",
         description="meet the event rate alone, which few patients suffice for, or the spread too",
@@ -118,7 +118,7 @@ class RecalibrationRequest(_OnCohort):
 
 
 class ValidationRequest(_OnCohort):
-    """Patients with known outcomes to measure a model on."""
+    """The cohort with known outcomes to measure a model on."""
 
     thresholds: Thresholds = Field(THRESHOLDS, description="range of risks that the net benefit is a mean over")
     subgroups: list[Text] | None = Field(None, description="features to measure by; default: sex and age")
@@ -126,7 +126,7 @@ class ValidationRequest(_OnCohort):
 
 
 class FeatureShiftDocument(BaseModel):
-    """One feature in the patients that the model was fitted on and in these."""
+    """A feature in the patients that the model was fitted on, and in these."""
 
     feature: str
     training_range: tuple[float, float] | None = Field(description="null, as `range` is, of what is no number")
@@ -137,7 +137,7 @@ class FeatureShiftDocument(BaseModel):
 
 
 class ValidationDocument(BaseModel):
-    """What a model is worth in another cohort."""
+    """Performance of a model in another cohort."""
 
     id: str
     model_id: str

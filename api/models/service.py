@@ -1,4 +1,4 @@
-"""What a stored model is and what it predicts."""
+"""Show models, predict with them, update and validate them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def model_document(row: ModelRow) -> ModelDocument:
-    """A stored model as the API shows it."""
+    """Return the document of a stored model."""
     return ModelDocument(
         **{"horizons": [], **row.document},
         id=row.id,
@@ -45,29 +45,7 @@ def model_document(row: ModelRow) -> ModelDocument:
 
 
 def predict(context: Context, row: ModelRow, request: PredictionRequest) -> PredictionDocument:
-    """Ask a model about patients.
-
-    Parameters
-    ----------
-    context : Context
-        Loads the model.
-    row : ModelRow
-        The model.
-    request : PredictionRequest
-        The patients.
-
-    Returns
-    -------
-    PredictionDocument
-        In the same order.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault of the request, and every cell of every patient that cannot be used.
-    ArtifactError
-        If the model's file is missing or was altered.
-    """
+    """Predict patients' risks, in the same order; raises InvalidInputError and ArtifactError."""
     model = context.load_model(row.sha256)
     items = [PatientPrediction.model_validate(risk.to_json()) for risk in _risks(model, request)]
     interval = IntervalDocument.model_validate(model.interval_document)
@@ -75,7 +53,7 @@ def predict(context: Context, row: ModelRow, request: PredictionRequest) -> Pred
 
 
 def _risks(model: PrognosticModel, request: PredictionRequest) -> list[PatientRisk]:
-    """Risks of all patients; raises InvalidInputError with the faults of the request and of their cells."""
+    """Return all patients' risks; raises InvalidInputError with the faults of the request and of all cells."""
     faults, given = request.faults, request.patients
     if not isinstance(given, list) or not 1 <= len(given) <= MAX_PATIENTS:
         raise InvalidInputError([*faults, Fault("/patients", f"must be a list of 1 to {MAX_PATIENTS:,} patients")])
@@ -90,7 +68,7 @@ def _risks(model: PrognosticModel, request: PredictionRequest) -> list[PatientRi
 
 
 def _placed(fault: Fault, places: Sequence[int]) -> Fault:
-    """A fault of one of the patients who were judged, at their place among all."""
+    """Move a fault from a patient's place among the valid ones to the place among all."""
     _, root, *below = fault.pointer.split("/", 3)
     if not below:
         return fault
@@ -100,32 +78,8 @@ def _placed(fault: Fault, places: Sequence[int]) -> Fault:
 def recalibrate(
     context: Context, session: Session, owner_id: str, model_id: str, request: RecalibrationRequest
 ) -> ModelRow:
-    """Bring a model to another cohort and keep it as a version of its own.
-
-    Parameters
-    ----------
-    context : Context
-        Loads the model, stores the new one.
-    session : Session
-        The transaction that the row belongs to.
-    owner_id, model_id : str
-        Whose model, and which.
-    request : RecalibrationRequest
-        The cohort, and what is to be met.
-
-    Returns
-    -------
-    ModelRow
-        With `parent_id`.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such model or cohort.
-    InvalidInputError
-        If the cohort does not serve; names all faults.
-    """
-    from autoprog.model import update_model  # noqa: PLC0415  brings the learning libraries
+    """Update a model to another cohort and store it as a new version; raises NotFoundError and InvalidInputError."""
+    from autoprog.model import update_model  # noqa: PLC0415  loads the learning libraries
 
     former, cohort = _read(context, owner_id, model_id, request.cohort_id)
     content = update_model(former, cohort, request.method).to_bytes()
@@ -139,32 +93,8 @@ def recalibrate(
 def validate(
     context: Context, session: Session, owner_id: str, model_id: str, request: ValidationRequest
 ) -> ValidationRow:
-    """Measure a model in another cohort and keep what was found.
-
-    Parameters
-    ----------
-    context : Context
-        Loads the model.
-    session : Session
-        The transaction that the row belongs to.
-    owner_id, model_id : str
-        Whose model, and which.
-    request : ValidationRequest
-        The cohort, and what to measure.
-
-    Returns
-    -------
-    ValidationRow
-        With its new identifier.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such model or cohort.
-    InvalidInputError
-        If the cohort does not serve; names all faults.
-    """
-    from autoprog.model import external_validation  # noqa: PLC0415  brings the learning libraries
+    """Measure a model in another cohort and store the results; raises NotFoundError and InvalidInputError."""
+    from autoprog.model import external_validation  # noqa: PLC0415  loads the learning libraries
 
     model, cohort = _read(context, owner_id, model_id, request.cohort_id)
     document = external_validation(model, cohort, request.thresholds, request.subgroups, request.seed)
@@ -173,14 +103,15 @@ def validate(
 
 
 def validation_document(row: ValidationRow) -> ValidationDocument:
-    """A validation as the API shows it."""
+    """Return the document of a validation."""
     return ValidationDocument(
         **row.document, id=row.id, model_id=row.model_id, cohort_id=row.cohort_id, created_at=row.created_at
     )
 
 
 def _read(context: Context, owner_id: str, model_id: str, cohort_id: str) -> tuple[PrognosticModel, Cohort]:
-    """Model and cohort, read before the transaction that writes: SQLite has one writer, who must not wait for a fit."""
+    """Load a model and a cohort."""
+    # Before the transaction that writes: SQLite has one writer, which must not wait for a fit.
     with context.database.session(read_only=True) as session:
         model = ModelRepository(session).get(owner_id, model_id)
         cohort = CohortRepository(session).get(owner_id, cohort_id)
@@ -188,6 +119,6 @@ def _read(context: Context, owner_id: str, model_id: str, cohort_id: str) -> tup
 
 
 def _still_there(session: Session, owner_id: str, model_id: str, cohort_id: str) -> ModelRow:
-    """The model's row, where neither it nor the cohort was deleted meanwhile. Raises NotFoundError."""
+    """Return the model's row; raises NotFoundError if the model or the cohort has been deleted meanwhile."""
     CohortRepository(session).get(owner_id, cohort_id)
     return ModelRepository(session).get(owner_id, model_id)

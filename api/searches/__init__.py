@@ -1,1 +1,1 @@
-"""`/v1/searches`: the main job."""
+"""`/v1/searches`: searches for a prognostic model."""

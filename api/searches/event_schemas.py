@@ -1,4 +1,4 @@
-"""What searches with event times answer beside what all searches do."""
+"""Documents of searches with event times."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from api.searches.score_schemas import Bounds, InstabilityDocument, Interval, Ne
 
 
 class OverallDocument(BaseModel):
-    """Measures of whole curves of risk: out of fold; those that see calibration, recalibrated by other patients."""
+    """Measures of whole risk curves: out of fold; those sensitive to calibration, recalibrated by other patients."""
 
     uno_c: float | None = Field(None, description="Uno's concordance until `until`; null with competing causes")
     wolbers_c: float | None = Field(None, description="Wolbers's until `until`, with competing causes alone")
@@ -30,7 +30,7 @@ class DCalibrationDocument(BaseModel):
 
 
 class HorizonPerformanceDocument(BaseModel):
-    """How good risks until a horizon are."""
+    """Performance of the risks until a horizon."""
 
     horizon: float
     auc: float = Field(description="cumulative cases against dynamic controls")
@@ -72,14 +72,14 @@ class CalibrationGroupsDocument(BaseModel):
 
 
 class PatientsByRiskDocument(BaseModel):
-    """How many patients have which risk."""
+    """Number of patients by risk."""
 
     edges: list[float]
     patients: list[int] = Field(description="between one edge and the next")
 
 
 class CauseDocument(BaseModel):
-    """How good the risks of a cause are that competes with the event of interest."""
+    """Performance of the risks of a cause that competes with the event of interest."""
 
     cause: str = Field(description="its value in the file")
     n_events: int = Field(description="patients whom it took until the horizon")

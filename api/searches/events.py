@@ -1,4 +1,4 @@
-"""Following a search: its events as they are written, and one that tells of its end."""
+"""Follow a search: its events as they are written, and one at its end."""
 
 from __future__ import annotations
 
@@ -23,25 +23,7 @@ _FINISHED = "finished"
 async def follow_search(
     context: Context, principal: Principal, search_id: str, after: int
 ) -> AsyncIterator[ServerSentEvent]:
-    """Tell what happens to a search until it ends.
-
-    Parameters
-    ----------
-    context : Context
-        Reads the events; each look is a short transaction in a thread.
-    principal : Principal
-        Who asks.
-    search_id : str
-        The search.
-    after : int
-        The last event that the client has seen; 0 for none.
-
-    Yields
-    ------
-    ServerSentEvent
-        The last one is `finished`, also for a client that has seen it; without one where the search is deleted or the
-        key is revoked.
-    """
+    """Yield a search's events after number `after`, the last one `finished`, or stop if search or key is gone."""
     while True:
         try:
             events = await run_in_threadpool(_look, context, principal, search_id, after)

@@ -11,29 +11,7 @@ _SHOWN = 20
 
 
 def search_report(session: Session, owner_id: str, search_id: str) -> str:
-    """Render the report of a search.
-
-    Parameters
-    ----------
-    session : Session
-        Reads.
-    owner_id : str
-        Who asks.
-    search_id : str
-        The search.
-
-    Returns
-    -------
-    str
-        One self-contained HTML page.
-
-    Raises
-    ------
-    NotFoundError
-        If there is none, or it is another owner's.
-    ConflictError
-        If it has no result, or none yet.
-    """
+    """Render the report of a search as one self-contained HTML page; raises NotFoundError and ConflictError."""
     from autoprog.search.report import render_report  # noqa: PLC0415 - the only place that needs the template engine
 
     search = SearchRepository(session).get(owner_id, search_id)

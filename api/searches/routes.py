@@ -1,4 +1,4 @@
-"""`/v1/searches`."""
+"""Routes of `/v1/searches`."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def delete_search(search_id: str, session: WriteSession, principal: Writer) -> N
     responses=problems(404, 409),
 )
 def cancel_search(search_id: str, session: WriteSession, principal: Writer, response: Response) -> SearchDocument:
-    """Ask for its end; what was evaluated stays, and a model is built from it when there is one."""
+    """Request its end; the evaluations stay, and a model is built from them if possible."""
     row = SearchRepository(session).request_cancel(principal.owner_id, search_id)
     response.headers.update({"Location": f"/v1/searches/{row.id}", "Retry-After": _RETRY_AFTER})
     return service.search_documents(session, [row])[0]
@@ -130,7 +130,7 @@ def cancel_search(search_id: str, session: WriteSession, principal: Writer, resp
 def continue_search(
     search_id: str, request: ContinuationRequest, context: ContextDependency, principal: Writer, once: OnceDependency
 ) -> Response:
-    """Queue it with all that was evaluated; the search and its model stay as they are."""
+    """Queue it with all its evaluations; the search and its model stay as they are."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.continue_search(context, session, principal.owner_id, search_id, request)
@@ -141,7 +141,7 @@ def continue_search(
 
 
 def _visible_search(search_id: str, context: ContextDependency, principal: Reader) -> str:
-    with context.database.session(read_only=True) as session:  # not for as long as the stream lasts
+    with context.database.session(read_only=True) as session:  # closed before the stream begins
         return SearchRepository(session).get(principal.owner_id, search_id).id
 
 
@@ -202,7 +202,7 @@ def get_ensemble(search_id: str, session: ReadSession, principal: Reader) -> Ens
     responses=problems(404, 409),
 )
 def get_rules(search_id: str, session: ReadSession, principal: Reader) -> RulesDocument:
-    """Show who the model places in which stratum, in words that can be checked."""
+    """Show which patients the model places in which stratum, in words that can be checked."""
     document = service.load_result(SearchRepository(session).get(principal.owner_id, search_id), "rules")
     return RulesDocument.model_validate(document)
 
@@ -241,7 +241,7 @@ def get_report(search_id: str, session: ReadSession, principal: Reader, _turn: T
 def predict_with_search(
     search_id: str, request: PredictionRequest, principal: Predictor, _turn: Turn, context: ContextDependency
 ) -> PredictionDocument:
-    """Do the same as the model's own `predictions`."""
+    """Return the same as the model's own `predictions`."""
     with context.database.session(read_only=True) as session:
         search = SearchRepository(session).get(principal.owner_id, search_id)
         if search.model_id is None:

@@ -1,4 +1,4 @@
-"""Searches as clients ask for them and as the API shows them."""
+"""Documents of searches."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from autoprog.search import SearchSettings
 from autoprog.space import StageName
 from autoprog.storage.tables import SearchStatus
 
-# Spelt out, as `autoprog.search.ports` would bring the learning libraries into a process that only serves.
+# Spelt out, because `autoprog.search.ports` would load the learning libraries into a process that only serves.
 PhaseName = Literal["meta_features", "search", "ensemble", "validation", "rules"]
 
 
@@ -33,7 +33,7 @@ class SearchRequest(SearchSettings):
     cohort_id: Annotated[str, Field(max_length=64)]
 
     def settings(self) -> SearchSettings:
-        """The settings alone."""
+        """Return the settings alone."""
         return SearchSettings.model_validate(self.model_dump(exclude={"cohort_id"}, exclude_unset=True))
 
 
@@ -63,7 +63,7 @@ class EvaluationCounts(BaseModel):
 
 
 class Progress(BaseModel):
-    """How far a search has come."""
+    """Progress of a search."""
 
     evaluations: EvaluationCounts
     elapsed_s: float = Field(description="seconds of the budget that are spent: those in which it was worked on")
@@ -93,7 +93,7 @@ ConfigurationDocument = dict[StageName, StepDocument]
 
 
 class StartDocument(BaseModel):
-    """What a search began with of what earlier cohorts had taught."""
+    """What earlier cohorts contributed to the start of a search."""
 
     n_cohorts: int = Field(description="earlier cohorts of the same mode and metric")
     trust: float = Field(description="how much of the prior is theirs, by their likeness; the rest is the default's")
@@ -132,7 +132,7 @@ class SettingDocument(BaseModel):
 
 
 class PathDocument(BaseModel):
-    """Scores of one hyperparameter's values by the same fits."""
+    """Scores of several values of one hyperparameter, from the same fits."""
 
     hyperparameter: str = Field(description="of the prediction algorithm, as `trees`")
     bound: float = Field(description="the largest value that was asked for; the configuration has the chosen one")
@@ -140,7 +140,7 @@ class PathDocument(BaseModel):
 
 
 class EvaluationDocument(BaseModel):
-    """What is known of one configuration."""
+    """The evaluation of a configuration."""
 
     id: str
     configuration: ConfigurationDocument
@@ -192,7 +192,7 @@ class CalibrationCurveDocument(BaseModel):
 
 
 class RiskDistributionDocument(BaseModel):
-    """How many patients have which risk."""
+    """Number of patients by risk."""
 
     edges: list[float]
     with_outcome: list[int] = Field(description="patients between one edge and the next")
@@ -200,16 +200,16 @@ class RiskDistributionDocument(BaseModel):
 
 
 class IntervalDocument(BaseModel):
-    """What the intervals of patients' risks are."""
+    """Level and method of the intervals of patients' risks."""
 
     level: float
     method: str = Field(description="how they were estimated, or why there are none")
 
 
 class SubgroupDocument(BaseModel):
-    """How good the model is in a part of the patients: out of fold, recalibrated by other patients.
+    """Performance in a subgroup of the patients: out of fold, recalibrated by other patients.
 
-    Of event times, until the last horizon: cumulative cases against dynamic controls, Brier score with weights of
+    For event times, until the last horizon: cumulative cases against dynamic controls, Brier score with weights of
     inverse probability of censoring, mean risk over the Aalen-Johansen estimate.
     """
 
@@ -227,7 +227,7 @@ class SubgroupDocument(BaseModel):
 
 
 class EnsembleDocument(BaseModel):
-    """What the delivered model consists of, and how good it is."""
+    """The members and the performance of the delivered model."""
 
     members: list[Member] = Field(description="weights sum to 1, largest first")
     rule: EnsembleName = Field("model_averaging", description="by which members and weights were chosen")
@@ -300,7 +300,7 @@ class EventRate(BaseModel):
 
 
 class HeldOutDocument(BaseModel):
-    """A rule among patients who had no part in finding it."""
+    """A rule among patients who were not used to find it."""
 
     n: int = Field(description="matching patients, however many visits of theirs match")
     in_stratum: int = Field(description="those of them in the stratum by the model, of visits at a matching one")
@@ -312,7 +312,7 @@ class HeldOutDocument(BaseModel):
 
 
 class PriorDocument(BaseModel):
-    """What a clinician expected of a rule."""
+    """A clinician's prior for a rule."""
 
     probability: float
     strength: float = Field(description="in patients")
@@ -336,7 +336,7 @@ class RuleDocument(BaseModel):
 
 
 class FidelityDocument(BaseModel):
-    """How well the rules alone tell the model's strata, among patients who had no part in finding them."""
+    """How well the rules alone reproduce the model's strata, among patients who were not used to find them."""
 
     kappa: float = Field(description="Cohen's kappa of the strata by rules and by the model: 1 is agreement, 0 chance")
     lower: float
@@ -355,7 +355,7 @@ class HorizonRulesDocument(BaseModel):
 
 
 class RulesDocument(BaseModel):
-    """The risk strata and who is in them."""
+    """The risk strata and the rules that describe them."""
 
     strata: list[StratumDocument]
     rules: list[RuleDocument]

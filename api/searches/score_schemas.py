@@ -1,4 +1,4 @@
-"""Measures, calibration and decision curves with their intervals, as several documents show them."""
+"""Measures, calibration and decision curves with their intervals, shared by several documents."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pydantic import BaseModel, Field
 
 
 class Interval(BaseModel):
-    """A figure with its interval."""
+    """An estimate with its interval."""
 
     estimate: float
     lower: float
@@ -14,21 +14,21 @@ class Interval(BaseModel):
 
 
 class Bounds(BaseModel):
-    """The ends of the interval of a figure that stands elsewhere, of level 0.95."""
+    """The interval, of level 0.95, of an estimate that is given elsewhere."""
 
     lower: float
     upper: float
 
 
 class BoundsDocument(BaseModel):
-    """The ends of intervals of level 0.95 along a curve, pointwise."""
+    """Pointwise intervals of level 0.95 along a curve."""
 
     lower: list[float]
     upper: list[float]
 
 
 class ScoreDocument(Interval):
-    """A score, and how far it can be trusted."""
+    """A score with its interval."""
 
     level: float
     method: str
@@ -38,14 +38,14 @@ class ScoreDocument(Interval):
 
 
 class PartialBoundsDocument(BaseModel):
-    """The same of a curve with gaps."""
+    """Pointwise intervals of level 0.95 along a curve with gaps."""
 
     lower: list[float | None] = Field(description="null where the curve has no value")
     upper: list[float | None]
 
 
 class NetBenefitDocument(BaseModel):
-    """Decision curves: net benefit of treating where a risk reaches a threshold, in true positives a patient."""
+    """Decision curves: net benefit of treating where a risk reaches a threshold, in true positives per patient."""
 
     thresholds: list[float] = Field(description="ascending, a number a threshold in the other lists too")
     model: list[float | None] = Field(
@@ -65,7 +65,7 @@ class NetBenefitDocument(BaseModel):
 
 
 class PerformanceDocument(BaseModel):
-    """Every measure of a set of risks: out of fold, recalibrated by other patients."""
+    """All performance measures of a set of risks: out of fold, recalibrated by other patients."""
 
     auc_roc: float
     auc_prc: float = Field(description="average precision")
@@ -102,7 +102,7 @@ class RawCalibrationDocument(BaseModel):
 
 
 class CalibrationDocument(BaseModel):
-    """Whether the risks mean what they say; of event times, those until the last horizon."""
+    """Whether the risks agree with the observed outcomes; for event times, until the last horizon."""
 
     raw: RawCalibrationDocument | None = Field(
         None, description="before recalibration; null for event times, and in searches that ended before it was told"

@@ -1,4 +1,4 @@
-"""What a search is started with, and how far it has come."""
+"""Start, continue and show searches."""
 
 from __future__ import annotations
 
@@ -38,15 +38,12 @@ from autoprog.storage.tables import EvaluationRow, SearchRow, SearchStatus
 FINISHED = frozenset({SearchStatus.SUCCEEDED, SearchStatus.FAILED, SearchStatus.CANCELLED})
 
 
-# What says which table is learnt from, and so which algorithms can be chosen.
+# Settings that change the table to learn from, and so which algorithms can be chosen.
 _SHAPING = frozenset({"reduction", "window", "missing_indicators"})
 
 
 def start_search(context: Context, session: Session, owner_id: str, body: Upload) -> SearchRow:
-    """Queue a search on a stored cohort or on an upload.
-
-    Raises as those two do, and QueueFullError where too many are waiting.
-    """
+    """Queue a search on a stored cohort or on an upload; raises as those do, and QueueFullError."""
     with context.database.session(read_only=True) as reading:
         require_room(context, reading, owner_id)
     if body.json is None:
@@ -57,38 +54,12 @@ def start_search(context: Context, session: Session, owner_id: str, body: Upload
 def _start_on_cohort(
     context: Context, session: Session, owner_id: str, text: bytes, found: Sequence[Fault]
 ) -> SearchRow:
-    """Queue a search on a stored cohort.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    session : Session
-        The transaction that the search is queued in.
-    owner_id : str
-        Whom it belongs to.
-    text : bytes
-        JSON text: the cohort and the settings.
-    found : sequence of Fault
-        What is wrong with the request around it.
-
-    Returns
-    -------
-    SearchRow
-        With its new identifier.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such cohort, or it is another owner's.
-    InvalidInputError
-        With every fault of the request, and everything that the cohort cannot bear.
-    """
+    """Queue a search on a stored cohort; raises NotFoundError and InvalidInputError."""
     faults = list(found)
     request = parse_json(SearchRequest, text, "", faults, _SHAPING)
     if request is None:
         raise InvalidInputError(faults)
-    # Read apart: the transaction that writes must not be held open for as long as a large file takes.
+    # Read separately: the writing transaction must not stay open for as long as a large file takes.
     with context.database.session(read_only=True) as reading:
         sha256 = CohortRepository(reading).get(owner_id, request.cohort_id).sha256
     cohort = from_parquet(context.files.get("cohorts", sha256))
@@ -99,31 +70,7 @@ def _start_on_cohort(
 
 
 def _start_on_upload(context: Context, session: Session, owner_id: str, upload: Upload) -> SearchRow:
-    """Make a cohort of an upload and queue a search on it, both or neither.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    session : Session
-        The transaction that both belong to.
-    owner_id : str
-        Whom they belong to.
-    upload : Upload
-        With the parts `file`, `spec` and, unless all settings are the defaults, `search`.
-
-    Returns
-    -------
-    SearchRow
-        With its new identifier.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault of the three parts.
-    TooLargeError, UnsupportedMediaError
-        If the file cannot be read here, and nothing else is wrong.
-    """
+    """Store an uploaded cohort and queue a search on it, both or neither; raises as `create_cohort` does."""
     faults: list[Fault] = []
     asked = parse_json(SearchSettings, upload.parts.get("search", b"{}"), "/search", faults, _SHAPING)
     read = read_upload(context, upload, faults)
@@ -139,37 +86,7 @@ def _start_on_upload(context: Context, session: Session, owner_id: str, upload: 
 def continue_search(
     context: Context, session: Session, owner_id: str, search_id: str, request: ContinuationRequest
 ) -> SearchRow:
-    """Queue a search that goes on from where an ended one stood.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    session : Session
-        The transaction that it is queued in.
-    owner_id : str
-        Who asks.
-    search_id : str
-        What is continued.
-    request : ContinuationRequest
-        For how long.
-
-    Returns
-    -------
-    SearchRow
-        With its new identifier; settings are those of the other, but for the budget.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such search, or it is another owner's.
-    ConflictError
-        If it has not ended, or nothing was proposed in it and nothing is to be.
-    InvalidInputError
-        If it would evaluate too many configurations.
-    QueueFullError
-        If too many are waiting.
-    """
+    """Queue a continuation of an ended search; raises NotFound-, Conflict-, InvalidInput- and QueueFullError."""
     with context.database.session(read_only=True) as reading:
         require_room(context, reading, owner_id)
     searches = SearchRepository(session)
@@ -197,20 +114,7 @@ def _queue(
 
 
 def search_documents(session: Session, rows: Sequence[SearchRow]) -> list[SearchDocument]:
-    """Searches as the API shows them.
-
-    Parameters
-    ----------
-    session : Session
-        Reads how far they have come.
-    rows : sequence of SearchRow
-        Searches that the owner may see.
-
-    Returns
-    -------
-    list of SearchDocument
-        In the same order.
-    """
+    """Return the documents of searches, in the same order."""
     tallies = EvaluationRepository(session).tallies(rows)
     now = database_now(session)
     return [_search_document(row, tallies[row.id], now) for row in rows]
@@ -251,7 +155,7 @@ def _search_document(row: SearchRow, tally: Tally, now: datetime) -> SearchDocum
 
 
 def _eta_s(settings: SearchSettings, counts: EvaluationCounts, elapsed_s: float) -> float:
-    """Seconds until the first budget is spent, at the pace so far."""
+    """Return the seconds until the first budget is spent, at the pace so far."""
     remaining_s = settings.budget.time_s - elapsed_s
     done = counts.succeeded + counts.failed
     if done:
@@ -264,7 +168,7 @@ def _find_error(row: SearchRow) -> Problem | None:
 
 
 def evaluation_document(row: EvaluationRow) -> EvaluationDocument:
-    """An evaluation as the API shows it; its number is its identifier within the search."""
+    """Return the document of an evaluation; its number is its identifier within the search."""
     return EvaluationDocument(
         id=str(row.number),
         configuration=row.configuration,
@@ -285,25 +189,7 @@ def _path_document(path: EvaluatedPath) -> PathDocument:
 
 
 def load_result(row: SearchRow, name: str) -> dict[str, Any]:
-    """A result of a finished search.
-
-    Parameters
-    ----------
-    row : SearchRow
-        The search.
-    name : {"ensemble", "rules", "decomposition"}
-        Which one.
-
-    Returns
-    -------
-    dict
-        As the search delivered it.
-
-    Raises
-    ------
-    ConflictError
-        If there is none, or none yet.
-    """
+    """Return the `ensemble`, `rules` or `decomposition` of a search; raises ConflictError if there is none yet."""
     document: dict[str, Any] | None = getattr(row, name)
     if document is None:
         raise missing_result(row, name)
@@ -311,7 +197,7 @@ def load_result(row: SearchRow, name: str) -> dict[str, Any]:
 
 
 def missing_result(row: SearchRow, name: str) -> ConflictError:
-    """Say why a search has no such result."""
+    """Explain why a search has no such result."""
     if row.status not in FINISHED:
         return ConflictError(f"the search has no {name} yet: it is {row.status}")
     if row.ensemble is not None and name == "decomposition":

@@ -1,1 +1,1 @@
-"""`/v1/space`: what a search can choose from."""
+"""`/v1/space`: the algorithms that a search can choose from."""

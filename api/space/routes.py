@@ -1,4 +1,4 @@
-"""`/v1/space`."""
+"""Route of `/v1/space`."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ router = APIRouter(prefix="/v1/space", tags=["space"], responses=problems(401, 4
 
 @router.get("", operation_id="get_space", summary="Show every algorithm and its hyperparameters")
 def get_space(_: Reader) -> SpaceDocument:
-    """Show the algorithms that a search can choose from, plug-ins included, and what each takes and costs."""
+    """Show the algorithms that a search can choose from, including plug-ins, and what each accepts and costs."""
     return space_document(Space.full())

@@ -1,4 +1,4 @@
-"""The pipeline space as the API shows it."""
+"""Documents of the pipeline space."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from autoprog.space import Input, StageName
 
 
 class NumberDocument(BaseModel):
-    """A hyperparameter that is a number."""
+    """A numeric hyperparameter."""
 
     name: str
     kind: Literal["float", "integer"]
@@ -21,7 +21,7 @@ class NumberDocument(BaseModel):
 
 
 class ChoiceDocument(BaseModel):
-    """A hyperparameter that is one of a few values without an order."""
+    """A hyperparameter with a few unordered values."""
 
     name: str
     kind: Literal["choice"]
@@ -30,7 +30,7 @@ class ChoiceDocument(BaseModel):
 
 
 class CostDocument(BaseModel):
-    """A power law of the seconds of a fit at the defaults, on one core."""
+    """Power law of the seconds that a fit takes with the defaults, on one core."""
 
     seconds: float = Field(description="of 1,000 patients and 20 columns")
     patients: float = Field(description="exponent of the number of patients")
@@ -38,7 +38,7 @@ class CostDocument(BaseModel):
 
 
 class AlgorithmDocument(BaseModel):
-    """One entry of a stage."""
+    """An algorithm of a stage."""
 
     name: str
     modes: list[Mode] = Field(description="kinds of outcome that it serves")
@@ -81,7 +81,7 @@ class AlgorithmDocument(BaseModel):
 
 
 class StageDocument(BaseModel):
-    """One stage of the pipeline."""
+    """A stage of the pipeline."""
 
     name: StageName
     algorithms: list[AlgorithmDocument]

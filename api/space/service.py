@@ -1,4 +1,4 @@
-"""The pipeline space as a document."""
+"""Describe the pipeline space."""
 
 from __future__ import annotations
 
@@ -16,18 +16,7 @@ from autoprog.space import STAGES, Algorithm, Choice, Hyperparameter, Integer, S
 
 
 def space_document(space: Space) -> SpaceDocument:
-    """Describe a space.
-
-    Parameters
-    ----------
-    space : Space
-        The algorithms in play.
-
-    Returns
-    -------
-    SpaceDocument
-        Stage by stage.
-    """
+    """Return the document of a pipeline space, stage by stage."""
     stages = [
         StageDocument(name=name, algorithms=[_algorithm(algorithm) for algorithm in algorithms])
         for name, algorithms in zip(STAGES, space.stages, strict=True)

@@ -1,1 +1,1 @@
-"""`/v1/test-selection`: which tests are worth their cost, learnt without seeing the truth; frontiers of a search."""
+"""`/v1/test-selection`: learn without the truth which tests are worth their cost; frontiers of a search."""

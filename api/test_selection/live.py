@@ -1,7 +1,7 @@
-"""Problems with rounds: their counts, kept in memory and brought up to date from the rows of feedback.
+"""Counts of problems with rounds, kept in memory and updated from the rows of feedback.
 
-A row of feedback is never changed and is numbered under the lock of its problem, so that what was summed up once stays
-right: only later rows have to be read. A snapshot in the database spares a new process all but the last thousand.
+A row of feedback never changes and is numbered under the lock of its problem, so that only later rows have to be read.
+A snapshot in the database spares a new process all but the last thousand.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autoprog.storage.test_selection_tables import SelectionProblemRow
 from autoprog.test_selection import ArmClassifiers, Arms, Counts, SelectionProblem, problem_from_json
 
 SNAPSHOT_EVERY = 1000
-"""Rows of feedback from one snapshot to the next."""
+"""Rows of feedback between snapshots."""
 
 _IN_MEMORY = 32
 _CLASSIFIERS_IN_MEMORY = 4
@@ -30,52 +30,27 @@ _CLASSIFIERS_IN_MEMORY = 4
 
 @dataclass(frozen=True, eq=False)
 class LiveProblem:
-    """A problem as far as its feedback was read.
-
-    Attributes
-    ----------
-    problem : SelectionProblem
-        Arms and policy.
-    counts : Counts
-        Without the rounds that are open.
-    sequence : int
-        The last row of feedback in them.
-    kept : int
-        The last row in the snapshot.
-    """
+    """A problem with the counts of the feedback read so far."""
 
     problem: SelectionProblem
-    counts: Counts
-    sequence: int
-    kept: int
+    counts: Counts  # without open rounds
+    sequence: int  # last row of feedback in the counts
+    kept: int  # last row of feedback in the snapshot
 
 
 class LiveProblems:
-    """The problems that rounds were opened on lately; several threads may ask at once."""
+    """The problems used last; safe for several threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._live: OrderedDict[str, LiveProblem] = OrderedDict()
 
     def arms(self, row: SelectionProblemRow) -> Arms:
-        """The arms of a problem; nothing is read for them."""
+        """Return the arms of a problem, without reading feedback."""
         return self._find(row).problem.arms
 
     def current(self, session: Session, row: SelectionProblemRow) -> LiveProblem:
-        """Bring a problem up to date.
-
-        Parameters
-        ----------
-        session : Session
-            Reads feedback that is committed: it must not have written any itself.
-        row : SelectionProblemRow
-            The problem.
-
-        Returns
-        -------
-        LiveProblem
-            With all feedback that the transaction sees.
-        """
+        """Update a problem with all committed feedback; `session` must not have written any itself."""
         live = self._find(row)
         feedback = SelectionFeedbackRepository(session)
         if live.sequence == 0 and (snapshot := feedback.snapshot(row.id)) is not None:
@@ -89,7 +64,7 @@ class LiveProblems:
         return self._keep(row.id, live)
 
     def keep_snapshot(self, session: Session, row: SelectionProblemRow, live: LiveProblem) -> None:
-        """Write a snapshot where there are many rows since the last one; the transaction has locked the problem."""
+        """Write a snapshot if many rows came since the last one; the transaction has locked the problem."""
         if live.sequence - live.kept < SNAPSHOT_EVERY:
             return
         SelectionFeedbackRepository(session).keep_snapshot(row.id, live.sequence, live.counts.to_bytes())
@@ -115,7 +90,7 @@ class LiveProblems:
 
 
 def pack_outputs(predictions: NDArray[np.int8]) -> bytes:
-    """Outputs of the arms that a round has revealed, a bit each."""
+    """Pack the outputs of the arms that a round has revealed, one bit each."""
     return np.packbits(predictions.astype(np.uint8)).tobytes()
 
 
@@ -126,18 +101,7 @@ def _unpacked(arms: Arms, rows: Sequence[tuple[int, int, bytes]]) -> Iterable[tu
 
 
 def arms_loader(files: Files) -> Callable[[str], ArmClassifiers]:
-    """Read the classifiers of problems, and keep the last ones.
-
-    Parameters
-    ----------
-    files : Files
-        Holds them.
-
-    Returns
-    -------
-    callable
-        SHA-256 of their file -> the classifiers of all arms of a problem.
-    """
+    """Return a cached loader of the classifiers of a problem's arms."""
 
     @lru_cache(maxsize=_CLASSIFIERS_IN_MEMORY)
     def load(sha256: str) -> ArmClassifiers:

@@ -1,15 +1,15 @@
-"""Numbers out of JSON, taken as they come so that one answer names all faults."""
+"""Numbers out of JSON, taken as they come so that one response names all faults."""
 
 from __future__ import annotations
 
 import math
 
 MAX_SEED = 2**63
-"""Seeds are below it."""
+"""Upper bound of seeds, excluded."""
 
 
 def parse_number(value: object) -> float | None:
-    """A number out of JSON, which may be infinite or none; None for everything else."""
+    """Return a number out of JSON, which may be infinite or NaN; None for anything else."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
     try:
@@ -19,5 +19,5 @@ def parse_number(value: object) -> float | None:
 
 
 def is_integer(value: object, low: int, high: int) -> bool:
-    """Whether something out of JSON is a whole number within bounds."""
+    """Whether a value out of JSON is a whole number within bounds."""
     return isinstance(value, int) and not isinstance(value, bool) and low <= value <= high

@@ -1,1 +1,1 @@
-"""`/v1/threshold-learners`: where to cut measurements, learnt from values with known outcomes."""
+"""`/v1/threshold-learners`: learn thresholds of measurements from values with known outcomes."""

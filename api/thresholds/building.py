@@ -1,4 +1,4 @@
-"""Learners and cases out of requests; one answer names the faults of all parts."""
+"""Make learners and cases from requests, and report the faults of all parts together."""
 
 from __future__ import annotations
 
@@ -23,25 +23,7 @@ _STANDS_IN = (0.0,)
 
 
 def build_learner(request: ThresholdLearnerRequest) -> CutLearner:
-    """Make a learner of what a client asks for.
-
-    Parameters
-    ----------
-    request : ThresholdLearnerRequest
-        As it was sent.
-
-    Returns
-    -------
-    CutLearner
-        Without experience.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault.
-    TooLargeError
-        If there would be too much to remember.
-    """
+    """Make a learner that has seen no case; raises InvalidInputError and TooLargeError."""
     faults = request.faults
     if not is_name(request.name):
         faults.append(Fault("/name", NAME_FAULT))
@@ -70,7 +52,7 @@ def _features(given: object, faults: list[Fault]) -> list[CutFeature]:
 
 
 def _feature(given: object, place: str, faults: list[Fault]) -> CutFeature:
-    """A feature; where it cannot be, faults, and one that can be in its place."""
+    """Make a feature; an invalid one becomes faults and is replaced by a valid one."""
     if not isinstance(given, Mapping):
         faults.append(Fault(place, "must be an object with a name, and thresholds or a sample"))
         return CutFeature(place, _STANDS_IN)
@@ -152,29 +134,7 @@ def _options(request: ThresholdLearnerRequest, bandit: BanditOptions, faults: li
 
 
 def read_cases(learner: CutLearner, request: CutCasesRequest) -> tuple[NDArray[np.float64], list[int]]:
-    """Cases as the learner takes them.
-
-    Parameters
-    ----------
-    learner : CutLearner
-        Whose features and labels they must have.
-    request : CutCasesRequest
-        As it was sent.
-
-    Returns
-    -------
-    values : ndarray, shape = (cases, features)
-        NaN where there is none.
-    labels : list of int
-        From 0.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault of every case.
-    TooLargeError
-        If there are too many of them.
-    """
+    """Return values (cases by features, NaN if missing) and label codes; raises InvalidInputError and TooLargeError."""
     faults = request.faults
     given = request.cases
     if not isinstance(given, list) or not given:

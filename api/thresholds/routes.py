@@ -1,4 +1,4 @@
-"""`/v1/threshold-learners`."""
+"""Routes of `/v1/threshold-learners`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ router = APIRouter(
     responses=problems(409, 413, 415, 422),
 )
 def create_learner(request: ThresholdLearnerRequest, principal: Writer, once: CollectingOnceDependency) -> Response:
-    """Take the measurements, where each may be cut, and the names of the outcomes."""
+    """Take the measurements, the candidate thresholds of each, and the names of the outcomes."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_learner(session, principal.owner_id, request.beside(once.faults))
@@ -48,7 +48,7 @@ def create_learner(request: ThresholdLearnerRequest, principal: Writer, once: Co
 def list_learners(
     session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[ThresholdLearnerSummary]:
-    """List the learners of the key's owner; a learner's own address tells its cuts."""
+    """List the learners of the key's owner; a learner's own address shows its thresholds."""
     found = ThresholdLearnerRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = [service.learner_summary(row) for row in found.items]
     return ListDocument[ThresholdLearnerSummary](items=items, next_cursor=found.next_cursor)
@@ -61,7 +61,7 @@ def list_learners(
     responses=problems(404),
 )
 def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> ThresholdLearnerDocument:
-    """Show for each measurement the likeliest best threshold, an interval for it, and what cutting there tells."""
+    """Show each measurement's likeliest best threshold, an interval for it, and the information that it gives."""
     return service.learner_document(ThresholdLearnerRepository(session).get(principal.owner_id, learner_id))
 
 
@@ -73,7 +73,7 @@ def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> Thr
     responses=problems(404),
 )
 def delete_learner(learner_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete it with all that it has learnt."""
+    """Delete it with everything that it has learnt."""
     ThresholdLearnerRepository(session).delete(principal.owner_id, learner_id)
 
 
@@ -87,7 +87,7 @@ def delete_learner(learner_id: str, session: WriteSession, principal: Writer) ->
 def study_cases(
     learner_id: str, request: CutCasesRequest, principal: Writer, once: CollectingOnceDependency
 ) -> Response:
-    """Query one measurement of each case, predict its label by that cut, then learn from it."""
+    """Query one measurement of each case, predict its label by that threshold, then learn from it."""
 
     def work(session: Session) -> StoredAnswer:
         studied = service.study_cases(session, principal.owner_id, learner_id, request.beside(once.faults))

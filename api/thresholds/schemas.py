@@ -1,4 +1,4 @@
-"""Learners of thresholds as clients send them and as the API shows them."""
+"""Documents of threshold learners."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ from api.collecting import FaultCollector
 from api.diagnosis.names import MAX_NAME
 
 MAX_PARAMETERS = 10_000
-"""Most pairs of a label and a candidate threshold that one learner keeps."""
+"""Largest number of pairs of a label and a candidate threshold in one learner."""
 
 MAX_CASES = 10_000
-"""Most cases of one request."""
+"""Largest number of cases in one request."""
 
 MAX_VALUES = 100_000
-"""Most cases times features of one request."""
+"""Largest number of cases times features in one request."""
 
-# What the science checks is taken as it comes, so that one answer names the faults of all parts at once.
+# Values that `autoprog.discretization` checks are taken as they come, so that one response names the faults of all
+# parts.
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
 _NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
 _POSITIVE = {"type": "number", "exclusiveMinimum": 0}
@@ -54,7 +55,7 @@ _EXAMPLE_CASE: JsonDict = {"values": {"glucose": 148, "bmi": None}, "label": "di
 
 
 class ThresholdLearnerRequest(FaultCollector):
-    """Measurements that are to be cut, each with candidates or a sample that they are taken from."""
+    """Measurements to cut, each with candidate thresholds or a sample from which they are taken."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -89,7 +90,7 @@ class ThresholdLearnerRequest(FaultCollector):
 
 
 class CutCasesRequest(FaultCollector):
-    """Values whose outcome is known, learnt from one after another."""
+    """Values with known outcomes, learnt from one after another."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"cases": [_EXAMPLE_CASE]}]})
 
@@ -97,14 +98,14 @@ class CutCasesRequest(FaultCollector):
 
 
 class CandidatesDocument(BaseModel):
-    """A measurement and where it may be cut."""
+    """A measurement and its candidate thresholds."""
 
     name: str
     thresholds: list[float]
 
 
 class QuestionDocument(BaseModel):
-    """What to measure, and the threshold that tells most by the draws of this case."""
+    """The measurement to query, and the threshold that is most informative by the draws of this case."""
 
     feature: str
     threshold: float
@@ -133,7 +134,7 @@ class ThresholdLearnerSummary(BaseModel):
 
 
 class CandidateDocument(BaseModel):
-    """How likely a candidate is."""
+    """A candidate threshold and how likely it is the best."""
 
     threshold: float
     best: float = Field(description="probability that no other candidate tells more of the outcome")
@@ -141,7 +142,7 @@ class CandidateDocument(BaseModel):
 
 
 class CutDocument(BaseModel):
-    """Where to cut a measurement, and how sure that is."""
+    """The best threshold of a measurement, and how certain it is."""
 
     feature: str
     threshold: float = Field(description="the candidate that is most likely to tell most")
@@ -157,7 +158,7 @@ class CutDocument(BaseModel):
 
 
 class ThresholdLearnerDocument(ThresholdLearnerSummary):
-    """What a learner has learnt."""
+    """A learner and its thresholds."""
 
     cuts: list[CutDocument]
     next_question: QuestionDocument = Field(
@@ -166,7 +167,7 @@ class ThresholdLearnerDocument(ThresholdLearnerSummary):
 
 
 class StudiedCutDocument(BaseModel):
-    """What became of a case; the prediction was made before its label was read."""
+    """The prediction for a case, made before its label was read."""
 
     feature: str | None = Field(description="which was queried; null where nothing was measured")
     threshold: float | None
@@ -177,7 +178,7 @@ class StudiedCutDocument(BaseModel):
 
 
 class CutCasesDocument(BaseModel):
-    """What became of the cases."""
+    """The result for each case."""
 
     items: list[StudiedCutDocument]
     accuracy: float = Field(description="share of cases whose label was predicted by one cut, before it was read")

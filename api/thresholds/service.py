@@ -1,4 +1,4 @@
-"""Learners of thresholds. Cases are learnt under the lock of the learner's row, so that none is lost."""
+"""Threshold learners; cases are learnt under the lock of the learner's row, so that none is lost."""
 
 from __future__ import annotations
 
@@ -26,62 +26,14 @@ from autoprog.storage.test_selection_tables import ThresholdLearnerRow
 
 
 def create_learner(session: Session, owner_id: str, request: ThresholdLearnerRequest) -> ThresholdLearnerRow:
-    """Keep a learner that has seen no case.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction that the row belongs to.
-    owner_id : str
-        Whom it belongs to.
-    request : ThresholdLearnerRequest
-        As it was sent.
-
-    Returns
-    -------
-    ThresholdLearnerRow
-        With its new identifier.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault.
-    TooLargeError
-        If there would be too much to remember.
-    """
+    """Store a learner that has seen no case; raises InvalidInputError and TooLargeError."""
     learner = build_learner(request)
     document, state = _make_document(learner), learner.to_json()
     return ThresholdLearnerRepository(session).add(owner_id, name=request.name, document=document, state=state)
 
 
 def study_cases(session: Session, owner_id: str, learner_id: str, request: CutCasesRequest) -> CutCasesDocument:
-    """Teach a learner cases whose outcome is known.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction, which locks the learner.
-    owner_id : str
-        Who asks.
-    learner_id : str
-        The learner.
-    request : CutCasesRequest
-        As it was sent.
-
-    Returns
-    -------
-    CutCasesDocument
-        What was queried of each, and predicted before its label was read.
-
-    Raises
-    ------
-    NotFoundError
-        If there is none, or it is another owner's.
-    InvalidInputError
-        With every fault of every case; nothing is learnt then.
-    TooLargeError
-        If there are too many cases.
-    """
+    """Teach a learner all cases, or none if one has a fault; raises NotFoundError, InvalidInputError, TooLargeError."""
     learners = ThresholdLearnerRepository(session)
     row = learners.lock(owner_id, learner_id)
     learner = CutLearner.from_json(row.state)
@@ -105,7 +57,7 @@ def _studied(learner: CutLearner, case: CutCase, label: int) -> StudiedCutDocume
 
 
 def _make_document(learner: CutLearner) -> dict[str, Any]:
-    """What lists show of a learner beside the columns."""
+    """Return everything that lists show of a learner besides the row's columns."""
     options = learner.options
     return {
         "features": [{"name": f.name, "thresholds": list(f.thresholds)} for f in learner.features],
@@ -121,12 +73,12 @@ def _make_document(learner: CutLearner) -> dict[str, Any]:
 
 
 def learner_summary(row: ThresholdLearnerRow) -> ThresholdLearnerSummary:
-    """A learner as a list shows it."""
+    """Return a learner as a list shows it."""
     return ThresholdLearnerSummary(**_shown(row))
 
 
 def learner_document(row: ThresholdLearnerRow) -> ThresholdLearnerDocument:
-    """A learner as the API shows it, with its cuts; reads its state."""
+    """Return the document of a learner, with its cuts; reads its state."""
     learner = CutLearner.from_json(row.state)
     question = learner.question()
     return ThresholdLearnerDocument(

@@ -1,4 +1,4 @@
-"""What comes in: the cohort, its features and its outcome; reading and checking files."""
+"""The input of AutoProg: the cohort, its features and its outcome; reading and checking files."""
 
 from autoprog.cohort.alignment import align
 from autoprog.cohort.canonical import canonical_text

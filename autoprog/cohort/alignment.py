@@ -1,4 +1,4 @@
-"""Another cohort's patients as a model wants them."""
+"""Align another cohort's patients with a model's features."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from autoprog.errors import Fault, InvalidInputError
 def align(
     features: Sequence[Feature], others: Sequence[Feature], cells: NDArray[np.float64], pointer: str
 ) -> NDArray[np.float64]:
-    """The matrix of another cohort in the order and coding of a model's features.
+    """Reorder and recode another cohort's cells to a model's features.
 
     Parameters
     ----------
     features : sequence of Feature
-        What the model was trained on.
+        The model's features.
     others : sequence of Feature, length n_others
-        What the other cohort has; columns that the model does not know are passed over.
+        The other cohort's features; those that the model does not know are ignored.
     cells : ndarray, shape = (n_rows, n_others)
-        Of its rows.
+        The other cohort's rows.
     pointer : str
-        Where a fault points to.
+        JSON pointer for faults.
 
     Returns
     -------
@@ -39,8 +39,7 @@ def align(
     Raises
     ------
     InvalidInputError
-        With every feature that is absent, has another unit or is of another kind, and every category that the model
-        has never seen.
+        If a feature is absent, has another unit, holds words where the model has numbers, or has unseen categories.
     """
     places = {feature.name: j for j, feature in enumerate(others)}
     X = np.full((len(cells), len(features)), math.nan)

@@ -1,4 +1,4 @@
-"""How a cell, a JSON value and a level meet: numbers read from text, and one canonical text a value."""
+"""Numbers read from text, and one canonical text for each value."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"[+-]?\d+", re.ASCII)
 _INFINITE = re.compile(r"[+-]?inf(?:inity)?", re.IGNORECASE)
 LARGEST = 1e100
-"""Numbers of this size are refused: their squares, and the sums of those over all patients, would be infinite."""
+"""Numbers of this size are refused: sums of their squares over all patients would be infinite."""
 
 _EXACT = 2**53  # every whole number below is a float64
 
 
 def parse_number(text: str) -> float:
-    """The number that a trimmed text writes: infinite for `inf` or one beyond float64, NaN for any other word."""
+    """Parse a trimmed text as a number: infinite for `inf` or beyond float64, NaN for any other word."""
     if _NUMBER.fullmatch(text):
         return float(text)
     if _INFINITE.fullmatch(text):
@@ -30,18 +30,7 @@ def parse_number(text: str) -> float:
 
 
 def parse_numbers(texts: pa.Array) -> NDArray[np.float64]:
-    """The numbers that trimmed texts write, as `parse_number` reads each.
-
-    Parameters
-    ----------
-    texts : pyarrow.Array of strings, length n
-        No nulls.
-
-    Returns
-    -------
-    ndarray, shape = (n,)
-        float64; NaN for words.
-    """
+    """Parse trimmed texts (no nulls) as `parse_number` does, into float64, shape = (n,)."""
     try:
         numbers = pc.cast(texts, pa.float64()).to_numpy(zero_copy_only=False)
     except pa.ArrowInvalid:
@@ -52,10 +41,10 @@ def parse_numbers(texts: pa.Array) -> NDArray[np.float64]:
 
 
 def canonical_text(value: object) -> str:
-    """One text for all ways to write a value, so that they compare equal.
+    """Write a value as the one text that all its spellings share, so that they compare equal.
 
-    `1`, `1.0`, `"1"`, `" 1.00 "` and `"1e0"` are `"1"`; `True` and `"TRUE"` are `"true"`. Any other text stays as it is
-    but for the blanks around it; capitals matter.
+    `1`, `1.0`, `"1"`, `" 1.00 "` and `"1e0"` are `"1"`; `True` and `"TRUE"` are `"true"`. Any other text only loses its
+    surrounding blanks; capitals matter.
 
     Parameters
     ----------
@@ -94,6 +83,6 @@ def _text_of_number(number: float) -> str:
 
 
 def short(text: str, length: int = 24) -> str:
-    """A client's own text, quoted and cut, for use in a message."""
+    """Quote and truncate a client's text for use in a message."""
     printable = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text[: length + 1])
     return repr(printable if len(text) <= length else printable[:length] + "\N{HORIZONTAL ELLIPSIS}")

@@ -1,4 +1,4 @@
-"""A column whose cells are told apart: missing ones, numbers, numbers that are too large and words."""
+"""Classify a column's cells: missing, numbers, numbers that are too large, and words."""
 
 from __future__ import annotations
 
@@ -15,47 +15,31 @@ from autoprog.cohort.canonical import LARGEST, canonical_text, parse_number, par
 from autoprog.cohort.table import Column
 
 MISSING_TOKENS = frozenset({"", "na", "n/a", "nan", "null", "?", ".", "-"})
-"""Cells that mean missing in any column, whatever their capitals."""
+"""Cells that mean missing in any column, in upper or lower case."""
 
 NUMERIC_MISSING_TOKENS = MISSING_TOKENS | {"none"}
 """Cells that mean missing among numbers; among words, `none` is often a level (none, mild, severe)."""
 
 MOSTLY_NUMERIC = 0.8
-"""Share of numbers among the observed cells from which on words in a column are taken for mistakes."""
+"""Share of numbers among the observed cells from which words in a column count as mistakes."""
 
 _DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """One column; what is said of a text holds for every row that has it.
-
-    Attributes
-    ----------
-    column : Column
-        The texts and which row has which.
-    counts : ndarray, shape = (n_distinct,)
-        Rows a text.
-    missing : ndarray of bool, shape = (n_distinct,)
-        Texts that mean missing.
-    numbers : ndarray, shape = (n_distinct,)
-        float64; infinite where the text says so, NaN for a word.
-    is_numeric : bool
-        Whether the column is read as one of numbers.
-    has_decimal_commas : bool
-        Whether commas were read as decimal points.
-    """
+    """One column with each distinct text classified; every array has shape = (n_distinct,)."""
 
     column: Column
-    counts: NDArray[np.int64]
-    missing: NDArray[np.bool_]
-    numbers: NDArray[np.float64]
+    counts: NDArray[np.int64]  # rows with each text
+    missing: NDArray[np.bool_]  # texts that mean missing
+    numbers: NDArray[np.float64]  # infinite where the text says so, NaN for a word
     is_numeric: bool
-    has_decimal_commas: bool
+    has_decimal_commas: bool  # whether commas were read as decimal points
 
     @property
     def name(self) -> str:
-        """The column's name."""
+        """Name of the column."""
         return self.column.name
 
     @property
@@ -65,12 +49,12 @@ class Cells:
 
     @property
     def too_large(self) -> NDArray[np.bool_]:
-        """Texts that are infinite numbers, or of the size of `LARGEST`; shape = (n_distinct,)."""
+        """Texts that are infinite numbers or reach `LARGEST` in size, shape = (n_distinct,)."""
         return ~self.missing & (np.abs(self.numbers) >= LARGEST)
 
     @property
     def n_observed(self) -> int:
-        """Rows with a value."""
+        """Number of rows with a value."""
         return int(self.counts[~self.missing].sum())
 
     @property
@@ -80,26 +64,15 @@ class Cells:
 
     @property
     def numeric_fraction(self) -> float:
-        """Share of numbers among the observed cells; 0 where nothing was observed."""
+        """Share of numbers among the observed cells; 0 where none was observed."""
         return _numeric_fraction(self.counts, self.numbers, self.missing)
 
     def rows_with(self, texts: NDArray[np.bool_]) -> NDArray[np.int64]:
-        """The rows that have one of these texts.
-
-        Parameters
-        ----------
-        texts : ndarray of bool, shape = (n_distinct,)
-            Which texts.
-
-        Returns
-        -------
-        ndarray
-            Row indices, ascending.
-        """
+        """Row indices, ascending, whose text is selected by a mask of shape = (n_distinct,)."""
         return np.flatnonzero(texts[self.column.codes])
 
     def canonical(self) -> list[str]:
-        """The canonical text of every distinct text, length n_distinct."""
+        """Canonical text of every distinct text, length n_distinct."""
         texts = self.column.texts.to_pylist()
         if not self.has_decimal_commas:
             return [canonical_text(text) for text in texts]
@@ -109,7 +82,7 @@ class Cells:
         ]
 
     def missing_words(self) -> dict[str, int]:
-        """Texts other than the empty one that were read as missing, and in how many rows."""
+        """Non-empty texts that were read as missing, with their row counts."""
         return {
             str(self.column.texts[int(i)].as_py()): int(self.counts[i])
             for i in np.flatnonzero(self.missing)
@@ -120,31 +93,12 @@ class Cells:
 def read_cells(
     column: Column,
     *,
-    numeric: bool | None = None,
-    na_values: Collection[str] = (),
-    levels: Collection[str] = (),
-    decimal_comma: bool = False,
+    numeric: bool | None = None,  # None: inferred from the share of numbers
+    na_values: Collection[str] = (),  # missing, besides the usual tokens
+    levels: Collection[str] = (),  # values, even if they are among the usual tokens
+    decimal_comma: bool = False,  # whether `1,5` may be a number
 ) -> Cells:
-    """Tell the cells of a column apart.
-
-    Parameters
-    ----------
-    column : Column
-        The column.
-    numeric : bool, optional
-        Whether it holds numbers; None judges by whether most of its observed cells are.
-    na_values : collection of str
-        Canonical texts that mean missing, beside the usual tokens.
-    levels : collection of str
-        Canonical texts that are values, even if they are among the usual tokens.
-    decimal_comma : bool
-        Whether `1,5` may be a number.
-
-    Returns
-    -------
-    Cells
-        The column with every distinct text judged.
-    """
+    """Classify a column's cells; `na_values` and `levels` are canonical texts."""
     plain = parse_numbers(column.texts)
     converted = _decimal_commas(column.texts, plain) if decimal_comma else None
     numbers = plain if converted is None else converted
@@ -183,7 +137,7 @@ def _is_in(texts: pa.Array, values: Collection[str]) -> NDArray[np.bool_]:
 
 
 def _decimal_commas(texts: pa.Array, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """The numbers with decimal commas read; None where there is no such cell or a point is used as well."""
+    """Numbers with decimal commas read; None if no cell has one or a decimal point is used as well."""
     commas = np.asarray(pc.match_substring_regex(texts, _DECIMAL_COMMA), dtype=np.bool_)
     points = np.asarray(pc.match_substring(texts, "."), dtype=np.bool_) & np.isfinite(numbers)
     if not commas.any() or points.any():

@@ -1,4 +1,4 @@
-"""What is doubtful in a cohort: warnings, never faults."""
+"""Warnings about doubtful columns and rows of a cohort; they are never faults."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ from autoprog.cohort.messages import count_text, listed
 from autoprog.cohort.schema import Feature
 
 GIVEAWAY_AUC = 0.99
-"""Area under the ROC curve from which on one column alone is suspected to know the outcome."""
+"""Area under the ROC curve above which a single column is suspected of giving the outcome away."""
 
 GIVEAWAY_CORRELATION = 0.99
-"""Rank correlation with the follow-up time from which on a column is suspected to be made of it."""
+"""Rank correlation with the follow-up time above which a column is suspected of being derived from it."""
 
 MANY_LEVELS = 50
-"""Levels above which a categorical column is warned of."""
+"""Number of levels above which a categorical column gets a warning."""
 
 MOSTLY_MISSING = 0.5
-"""Share of missing cells above which a column is warned of."""
+"""Share of missing cells above which a column gets a warning."""
 
 _FEWEST_FOR_IDENTIFIER = 20  # below, all values differ by chance too often
 _MOSTLY_DISTINCT = 0.95
 _FEWEST_FOR_GIVEAWAY = 50
 _FEWEST_OF_A_CLASS_FOR_GIVEAWAY = 10
-_PATIENTS_A_LEVEL = 10  # fewer, and the levels' own event rates fit noise
+_PATIENTS_A_LEVEL = 10  # with fewer, the levels' event rates fit noise
 _IDENTIFIER_NAME = re.compile(
     r"(?:.*[\W_])?(?:id|uid|uuid|guid|pid|mrn)"
     r"|(?:patient|subject|case|record|row|participant|encounter)[\W_]?(?:id|no|nr|number|code)"
@@ -42,18 +42,7 @@ _IDENTIFIER_NAME = re.compile(
 
 
 def reason_to_leave_out(cells: Cells) -> str | None:
-    """Why a column that nobody declared is no feature.
-
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-
-    Returns
-    -------
-    str or None
-        A warning about a column without values, a constant or an identifier; None if it is a feature.
-    """
+    """Explain why an undeclared column is left out (no value, constant or identifier); None if it is a feature."""
     declare = "declare it in features to keep it"
     name = short(cells.name, 60)
     if cells.n_observed == 0:
@@ -86,18 +75,7 @@ def _is_identifier(cells: Cells, n_values: int) -> bool:
 
 
 def reading_warnings(columns: Sequence[Cells]) -> list[str]:
-    """What was read otherwise than it was written, or may have been meant otherwise.
-
-    Parameters
-    ----------
-    columns : sequence of Cells
-        The columns that became features.
-
-    Returns
-    -------
-    list of str
-        Words read as missing, decimal commas, columns of both numbers and words.
-    """
+    """Warn of words read as missing, decimal commas, and columns that mix numbers and words."""
     warnings: list[str] = []
     by_token: dict[str, list[str]] = {}
     for cells in columns:
@@ -116,19 +94,7 @@ def reading_warnings(columns: Sequence[Cells]) -> list[str]:
 
 
 def cohort_warnings(cohort: Cohort) -> list[str]:
-    """What is doubtful in the features of a cohort.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        The cohort as it was read.
-
-    Returns
-    -------
-    list of str
-        Columns mostly missing, columns of very many levels, columns that give the outcome or the follow-up time away,
-        repeated rows.
-    """
+    """Warn of mostly missing columns, very many levels, columns that give the outcome away, and repeated rows."""
     warnings: list[str] = []
     for feature in cohort.features:
         name = short(feature.name, 60)
@@ -144,7 +110,7 @@ def cohort_warnings(cohort: Cohort) -> list[str]:
 
 def _repeated_rows(cohort: Cohort) -> list[str]:
     if cohort.visits is not None:
-        return []  # what repeats there is a patient's visit, and that is a fault
+        return []  # a repeated visit of a patient is a fault, not a warning
     times = () if cohort.time is None else (cohort.time,)
     n = int(pd.DataFrame(np.column_stack([cohort.X, cohort.y, *times])).duplicated().sum())
     verb = "repeats" if n == 1 else "repeat"
@@ -172,14 +138,14 @@ def _giveaways(cohort: Cohort) -> Iterable[str]:
 
 
 def _rank_correlation(x: NDArray[np.float64], time: NDArray[np.float64]) -> float:
-    """Spearman's correlation; 0 where there are too few patients to say, or no two values."""
+    """Spearman's correlation; 0 with too few patients or no two values."""
     if len(x) < _FEWEST_FOR_GIVEAWAY or np.ptp(x) == 0 or np.ptp(time) == 0:
         return 0.0
     return float(pd.Series(x).corr(pd.Series(time), method="spearman"))
 
 
 def _separation(feature: Feature | None, x: NDArray[np.float64], y: NDArray[np.int8]) -> float:
-    """Area under the ROC curve of one column, in its better direction; 0.5 where there are too few patients to say."""
+    """Area under the ROC curve of one column, in its better direction; 0.5 with too few patients."""
     n_events = int(y.sum())
     if len(y) < _FEWEST_FOR_GIVEAWAY or min(n_events, len(y) - n_events) < _FEWEST_OF_A_CLASS_FOR_GIVEAWAY:
         return 0.5

@@ -1,4 +1,4 @@
-"""The cohort: a matrix of features, an outcome a row, and what the columns mean."""
+"""The cohort: a feature matrix, an outcome for each row, and the columns' meaning."""
 
 from __future__ import annotations
 
@@ -18,31 +18,31 @@ Mode = Literal["classification", "survival", "temporal"]
 
 @dataclass(frozen=True, eq=False)
 class Cohort:
-    """Patients ready to learn from; nothing in it is imputed.
+    """Patients ready to learn from; nothing is imputed.
 
-    A row is a patient; in mode `temporal` it is a visit, and a patient has as many rows as visits.
+    A row is a patient; in mode `temporal` it is a visit.
 
     Attributes
     ----------
     name : str
-        As the client calls it.
+        The client's name for the cohort.
     outcome : Binary, TimeToEvent or Visits
         What is predicted.
     features : tuple of Feature, length n_features
         The columns of `X`, in order.
     X : ndarray, shape = (n_rows, n_features)
-        float64; NaN is a missing cell; codes of levels for kinds other than numeric.
+        float64; NaN is a missing cell; level codes for kinds other than numeric.
     y : ndarray, shape = (n_rows,)
-        int8; 1 with the outcome, 0 without. Of a time to an event: 0 censored, 1 the event of interest, 2 and more
-        the competing causes in the order of `outcome.competing`.
+        int8; 1 with the outcome, 0 without. For a time to an event: 0 censored, 1 the event of interest, 2 and more the
+        competing causes in the order of `outcome.competing`.
     groups : ndarray, shape = (n_rows,), or None
-        int64 codes of rows that must not be split over folds (a hospital, a family); in mode `temporal` never None:
-        the patients, or what is coarser.
+        int64 codes of rows that folds must keep together (a hospital, a family). In mode `temporal` never None: the
+        patients, or coarser groups.
     time : ndarray, shape = (n_rows,), or None
-        float64, above 0; the follow-up to the event or the censoring, in mode `temporal` from the visit on. None where
-        the outcome has no time.
+        float64, above 0; follow-up to the event or censoring, in mode `temporal` from the visit. None for an outcome
+        without a time.
     visits : VisitTable or None
-        Whose visit each row is, in mode `temporal` alone.
+        Patient and time of each row's visit; only in mode `temporal`.
     """
 
     name: str
@@ -56,7 +56,7 @@ class Cohort:
 
     @property
     def mode(self) -> Mode:
-        """The kind of outcome, as the API names it."""
+        """Kind of outcome, as the API names it."""
         if isinstance(self.outcome, Visits):
             return "temporal"
         return "survival" if isinstance(self.outcome, TimeToEvent) else "classification"
@@ -68,74 +68,49 @@ class Cohort:
 
     @property
     def n_patients(self) -> int:
-        """Number of patients with a known outcome; not the number of rows where these are visits."""
+        """Number of patients with a known outcome."""
         return self.n_rows if self.visits is None else self.visits.n_patients
 
     @property
     def event_rate(self) -> float:
-        """Share of rows with the outcome, in (0, 1); the censored count among those without."""
+        """Share of rows with the outcome, in (0, 1); censored rows count as without."""
         return float((self.y == 1).mean())
 
     @property
     def has_missing(self) -> bool:
-        """Whether any cell of `X` is missing."""
+        """True if any cell of `X` is missing."""
         return bool(np.isnan(self.X).any())
 
     @property
     def has_times(self) -> bool:
-        """Whether the outcome is a time to an event."""
+        """True if the outcome is a time to an event."""
         return self.time is not None
 
     @property
     def time_to_event(self) -> TimeToEvent | None:
-        """The event that is followed up for, from the start or from the visit; None for an outcome without a time."""
+        """The event that is followed up, from the start or from the visit; None for an outcome without a time."""
         outcome = self.outcome.of if isinstance(self.outcome, Visits) else self.outcome
         return outcome if isinstance(outcome, TimeToEvent) else None
 
     @property
     def n_causes(self) -> int:
-        """The event of interest and the causes that compete with it; 1 for an outcome without a time."""
+        """Number of causes: the event of interest and the competing ones; 1 for an outcome without a time."""
         return self.time_to_event.n_causes if self.time_to_event else 1
 
     @property
     def horizons(self) -> tuple[float, ...]:
-        """Times at which risks are asked for, ascending; empty where the outcome has no time."""
+        """Times at which risks are predicted, ascending; empty for an outcome without a time."""
         return self.time_to_event.horizons if self.time_to_event else ()
 
     def with_features(self, features: tuple[Feature, ...], columns: Sequence[int]) -> Cohort:
-        """The cohort of some of the columns.
-
-        Parameters
-        ----------
-        features : tuple of Feature, length n_taken
-            What they are from now on.
-        columns : sequence of int, length n_taken
-            Indices of columns.
-
-        Returns
-        -------
-        Cohort
-            The same rows.
-        """
+        """Keep the columns with these indices, described by `features`."""
         visits = self.visits
         if visits is not None and visits.earlier is not None:
             visits = replace(visits, earlier=replace(visits.earlier, X=visits.earlier.X[:, columns]))
         return replace(self, features=features, X=self.X[:, columns], visits=visits)
 
     def take(self, rows: NDArray[np.intp]) -> Cohort:
-        """The cohort of some of the rows.
-
-        Parameters
-        ----------
-        rows : ndarray, shape = (n_taken,)
-            Indices of rows; ascending ones keep visits in order.
-
-        Returns
-        -------
-        Cohort
-            Their cells, outcomes, times, groups and visits. What the features say of missing cells and of their range
-            stays as it was read.
-        """
+        """Keep the rows with these indices, ascending to keep visits in order; the features' statistics stay."""
         return replace(
             self,
             X=self.X[rows],

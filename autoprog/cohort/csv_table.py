@@ -1,4 +1,4 @@
-"""A CSV file as a table: encoding, delimiter, header and rows, with every structural fault found."""
+"""Read a CSV file as a table: encoding, delimiter, header and rows, with every structural fault found."""
 
 from __future__ import annotations
 
@@ -25,36 +25,15 @@ _CHUNK_CELLS = 500_000  # Python strings held at once before they go into Arrow'
 
 
 def parse_csv(data: bytes, limits: ReadLimits) -> Parsed:
-    """Read a CSV file.
-
-    Cells may be quoted with `"` and then hold delimiters and line ends; a quote in them is doubled. Lines with nothing
-    on them are passed over.
-
-    Parameters
-    ----------
-    data : bytes
-        The file: UTF-8 with or without a byte order mark.
-    limits : ReadLimits
-        Bounds cells and columns.
-
-    Returns
-    -------
-    Parsed
-        The table, and what is wrong with the file.
-
-    Raises
-    ------
-    TooLargeError
-        If there are more lines or cells than the limit.
-    """
-    # Counted before anything is parsed: a small compressed file can hold a hundred million lines.
+    """Read a CSV file in UTF-8; raises TooLargeError beyond the limits of lines or cells."""
+    # Count lines before parsing: a small compressed file can hold a hundred million of them.
     lines = data.count(b"\n")
     if lines > limits.rows:
         raise TooLargeError(f"the file has {lines:,} lines; at most {limits.rows:,} are read")
     text, faults = _decode(data)
     if not text.strip():
         return Parsed((), None, (*faults, Fault("/file", "the file is empty")))
-    csv.field_size_limit(_MAX_CELL_CHARACTERS)  # the process's own: SciPy's reader of ARFF files takes it away
+    csv.field_size_limit(_MAX_CELL_CHARACTERS)  # global to the process: SciPy's ARFF reader removes it
     delimiter = sniff_delimiter(text)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     try:
@@ -74,19 +53,8 @@ def parse_csv(data: bytes, limits: ReadLimits) -> Parsed:
 
 
 def sniff_delimiter(text: str) -> str:
-    """The delimiter of a CSV text.
-
-    Parameters
-    ----------
-    text : str
-        The file's text; its beginning is looked at.
-
-    Returns
-    -------
-    str
-        The candidate by which most rows have as many cells as the header; among equals, the one that gives the most
-        cells; a comma where none splits the header.
-    """
+    """Guess a CSV text's delimiter from its beginning; a comma where none splits the header."""
+    # The delimiter with which most rows are as wide as the header wins; among equals, the one with the most cells.
     sample = text[:_SAMPLE_CHARACTERS]
     best, best_score = ",", (0.0, 1)
     for delimiter in DELIMITERS:
@@ -96,7 +64,7 @@ def sniff_delimiter(text: str) -> str:
         except csv.Error:
             continue
         if len(sample) < len(text) and 1 < len(widths) < _SAMPLE_ROWS:
-            widths.pop()  # the sample's end may have cut it
+            widths.pop()  # the end of the sample may have cut this row
         if not widths or widths[0] < 2:
             continue
         agreement = float(np.mean([w == widths[0] for w in widths[1:]])) if len(widths) > 1 else 1.0
@@ -105,7 +73,7 @@ def sniff_delimiter(text: str) -> str:
 
 
 class _Reader(Protocol):
-    """What `csv.reader` returns; the standard library has no public name for it."""
+    """Type of `csv.reader`'s result; the standard library has no public name for it."""
 
     @property
     def line_num(self) -> int: ...
@@ -115,17 +83,17 @@ class _Reader(Protocol):
 
 @dataclass
 class _Rows:
-    """The rows of a file under its header; `faults` is filled once all are read."""
+    """Rows below the header; `faults` is filled once all are read."""
 
     columns: dict[str, list[pa.Array]]
     lines: list[int] = field(default_factory=list)
-    ragged: list[tuple[int, int]] = field(default_factory=list)
+    ragged: list[tuple[int, int]] = field(default_factory=list)  # line and number of cells
     is_complete: bool = True
     faults: list[Fault] = field(default_factory=list)
 
     @property
     def can_be_judged(self) -> bool:
-        """Whether the sound rows stand for the file."""
+        """True if the sound rows represent the file."""
         return self.is_complete and bool(self.columns) and len(self.lines) > len(self.ragged)
 
 
@@ -161,7 +129,7 @@ def _read_rows(reader: _Reader, names: list[str], limits: ReadLimits) -> _Rows:
 
 
 def _numbered(reader: _Reader, rows: _Rows) -> Iterator[tuple[int, list[str]]]:
-    """Rows with the line that each starts on; ends at broken quoting, which becomes a fault."""
+    """Yield rows with the line on which each starts; broken quoting ends them and becomes a fault."""
     start = reader.line_num + 1
     try:
         for row in reader:
@@ -211,7 +179,7 @@ def _decode(data: bytes) -> tuple[str, list[Fault]]:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        # utf-8-sig counts from behind the byte order mark
+        # utf-8-sig counts from after the byte order mark
         offset = error.start + (len(data) - len(error.object))
         where = f"byte 0x{data[offset]:02x} at offset {offset:,} (row {_line_at(data, offset)})"
         faults.append(Fault("/file", f"the file is not UTF-8: {where}; save it as UTF-8"))

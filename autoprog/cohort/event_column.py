@@ -1,4 +1,4 @@
-"""The column that says how each follow-up ended: its values told apart, every one of them explained."""
+"""Read the event column, which says how each follow-up ended; every value must be explained by the spec."""
 
 from __future__ import annotations
 
@@ -18,48 +18,22 @@ from autoprog.cohort.table import Table
 from autoprog.errors import Fault
 
 UNKNOWN = -1
-"""The code of a row whose event is missing."""
+"""Code of a row whose event is missing."""
 
 _INTEREST = "/spec/outcome/event_of_interest"
 
 
 @dataclass(frozen=True, eq=False)
 class Events:
-    """How the follow-up of each row ended.
+    """End of follow-up of each row."""
 
-    Attributes
-    ----------
-    causes : tuple of str
-        Canonical texts of the event of interest, then of the competing ones; empty where there are faults.
-    y : ndarray, shape = (n_rows,)
-        int8; 0 censored, 1 the event of interest, 2 and more the competing causes in their order, `UNKNOWN` where it is
-        missing.
-    faults : tuple of Fault
-        What is wrong with the column, or with what the client says of it.
-    """
-
-    causes: tuple[str, ...]
-    y: NDArray[np.int8]
+    causes: tuple[str, ...]  # canonical texts, the event of interest first; empty with faults
+    y: NDArray[np.int8]  # int8, shape = (n_rows,); 0 censored, 1 and more the causes in order, or `UNKNOWN`
     faults: tuple[Fault, ...]
 
 
 def read_events(table: Table, spec: EventSpec, na_values: Sequence[str]) -> Events:
-    """Read the column of the events.
-
-    Parameters
-    ----------
-    table : Table
-        Holds the column.
-    spec : EventSpec
-        Its name and what its values mean.
-    na_values : sequence of str
-        Canonical texts that mean missing.
-
-    Returns
-    -------
-    Events
-        How each follow-up ended, and what is wrong: values that nobody has explained, causes that no row has.
-    """
+    """Read the event column; values that the spec does not explain and causes without a row are faults."""
     named = [spec.censored, *spec.competing, *([spec.event_of_interest] if spec.event_of_interest else [])]
     cells = read_cells(table.columns[spec.event], na_values=na_values, levels=named, decimal_comma=table.decimal_comma)
     texts = cells.canonical()
@@ -105,6 +79,6 @@ def _faults(cells: Cells, spec: EventSpec, interest: str | None, places: Mapping
 
 
 def _values_text(places: Collection[tuple[int, int]]) -> str:
-    """How many values, each by its first row: `2 values, that of row 2 (30 rows), that of row 5 (1 row)`."""
+    """Count the values and give each one's first row: `2 values, that of row 2 (30 rows), that of row 5 (1 row)`."""
     each = (f"that of row {line} ({count_text(count, 'row')})" for line, count in sorted(places))
     return f"{count_text(len(places), 'value')}, {listed(each, len(places))}"

@@ -1,4 +1,4 @@
-"""The columns of a time to an event: how long each row was followed, and how that ended."""
+"""Read the columns of a time to an event: how long each row was followed, and how that ended."""
 
 from __future__ import annotations
 
@@ -24,23 +24,11 @@ from autoprog.errors import Fault
 
 @dataclass(frozen=True, eq=False)
 class EventTimes:
-    """What the two columns say of each row.
+    """Times and events of all rows; with faults, `time` and `y` are meaningless."""
 
-    Attributes
-    ----------
-    causes : tuple of str
-        Canonical texts of the event of interest, then of the competing ones.
-    time : ndarray, shape = (n_rows,)
-        float64, at least 0; NaN where it is missing.
-    y : ndarray, shape = (n_rows,)
-        int8; 0 censored, 1 and more the causes, `UNKNOWN` where it is missing.
-    faults : tuple of Fault
-        What is wrong with the columns; where there is one, `time` and `y` mean nothing.
-    """
-
-    causes: tuple[str, ...]
-    time: NDArray[np.float64]
-    y: NDArray[np.int8]
+    causes: tuple[str, ...]  # canonical texts, the event of interest first
+    time: NDArray[np.float64]  # float64, shape = (n_rows,); at least 0, NaN where missing
+    y: NDArray[np.int8]  # int8, shape = (n_rows,); 0 censored, 1 and more the causes, or `UNKNOWN`
     faults: tuple[Fault, ...]
 
     @property
@@ -51,22 +39,7 @@ class EventTimes:
 
 
 def read_event_times(table: Table, spec: EventSpec, na_values: Sequence[str]) -> EventTimes:
-    """Read the columns of a time to an event.
-
-    Parameters
-    ----------
-    table : Table
-        Holds both columns.
-    spec : EventSpec
-        Their names and what the events mean.
-    na_values : sequence of str
-        Canonical texts that mean missing.
-
-    Returns
-    -------
-    EventTimes
-        Times and events of all rows, with the faults of both columns.
-    """
+    """Read the time and event columns, with the faults of both."""
     time, faults = read_times(table, spec.time, na_values)
     negative = np.flatnonzero(time < 0)
     if len(negative):
@@ -79,44 +52,14 @@ def read_event_times(table: Table, spec: EventSpec, na_values: Sequence[str]) ->
 
 
 def read_times(table: Table, name: str, na_values: Sequence[str]) -> tuple[NDArray[np.float64], list[Fault]]:
-    """Read a column of times.
-
-    Parameters
-    ----------
-    table : Table
-        Holds the column.
-    name : str
-        Its name.
-    na_values : sequence of str
-        Canonical texts that mean missing.
-
-    Returns
-    -------
-    (ndarray of shape (n_rows,), list of Fault)
-        float64, NaN where the cell is missing; words, numbers that are too large, and too many missing cells.
-    """
+    """Read a time column as float64, NaN where missing, with its faults."""
     cells = read_cells(table.columns[name], numeric=True, na_values=na_values, decimal_comma=table.decimal_comma)
     faults = number_faults(cells, table.lines) + missing_faults(cells, "the time")
     return np.where(cells.missing, np.nan, cells.numbers)[cells.column.codes], faults
 
 
 def read_survival(table: Table, spec: TimeToEventSpec, na_values: Sequence[str]) -> OutcomeRows:
-    """Read the outcome of a survival cohort.
-
-    Parameters
-    ----------
-    table : Table
-        Holds the columns.
-    spec : TimeToEventSpec
-        Their names, what the events mean and the horizons.
-    na_values : sequence of str
-        Canonical texts that mean missing.
-
-    Returns
-    -------
-    OutcomeRows
-        The rows with a time above 0 and an event; what was dropped, and what is wrong.
-    """
+    """Read a survival outcome: the rows with a time above 0 and an event."""
     times = read_event_times(table, spec, na_values)
     if times.faults:
         return OutcomeRows.refused(times.faults, table.n_rows)
@@ -141,22 +84,7 @@ def read_survival(table: Table, spec: TimeToEventSpec, na_values: Sequence[str])
 
 
 def few_events_fault(spec: EventSpec, causes: Sequence[str], y: NDArray[np.int8]) -> tuple[Fault, ...]:
-    """A fault where fewer patients than a cohort needs have the event of interest.
-
-    Parameters
-    ----------
-    spec : EventSpec
-        Names the column.
-    causes : sequence of str
-        The event of interest first.
-    y : ndarray, shape = (n_patients,)
-        How the follow-up of each patient ended.
-
-    Returns
-    -------
-    tuple of Fault
-        One, or none.
-    """
+    """Report a fault if fewer than `FEWEST_OF_A_CLASS` patients have the event of interest."""
     n = int((y == 1).sum())
     if n >= FEWEST_OF_A_CLASS:
         return ()
@@ -165,7 +93,7 @@ def few_events_fault(spec: EventSpec, causes: Sequence[str], y: NDArray[np.int8]
 
 
 def uncensored_warning(spec: EventSpec, y: NDArray[np.int8]) -> list[str]:
-    """A word where nobody is censored, which is rare enough to be a mistake in the spec."""
+    """Warn if nobody is censored, which is rare enough to suggest a mistake in the spec."""
     if (y == 0).any():
         return []
     column = short(spec.event, 60)
@@ -182,7 +110,7 @@ def _rare_causes(causes: Sequence[str], y: NDArray[np.int8]) -> list[str]:
 
 
 def _dropped(times: EventTimes, spec: EventSpec) -> list[str]:
-    """Words on the rows without a time or event, and on those that were not followed at all."""
+    """Warn of rows without a time or event, and of rows with a time of 0."""
     warnings: list[str] = []
     n_rows = len(times.y)
     n_unknown = int((~times.known).sum())

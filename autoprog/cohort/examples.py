@@ -1,4 +1,4 @@
-"""The cohort that travels with the package."""
+"""The example cohort in the package."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from autoprog.cohort.spec import CohortSpec, parse_spec
 
 
 def cleveland() -> tuple[bytes, CohortSpec]:
-    """The Cleveland heart disease cohort: 303 patients, 13 findings, a few missing cells.
+    """Load the Cleveland heart disease cohort: 303 patients, 13 findings, a few missing cells.
 
     Returns
     -------
     (bytes, CohortSpec)
-        The gzipped CSV file and what its columns mean. Source and licence (CC BY 4.0) stand beside the file, in
-        `data/heart_cleveland.txt`.
+        The gzipped CSV file and its spec; source and licence (CC BY 4.0) are in `data/heart_cleveland.txt`.
     """
     content = (files("autoprog.cohort") / "data" / "heart_cleveland.csv.gz").read_bytes()
     features: dict[str, dict[str, object]] = {

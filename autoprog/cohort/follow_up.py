@@ -1,4 +1,9 @@
-"""How long the patients of a cohort were followed, and how many events that showed."""
+"""Follow-up of a cohort: its length and its events.
+
+References
+----------
+Schemper M, Smith TL. A note on quantifying follow-up in studies of failure time. Control Clin Trials 1996;17:343-6.
+"""
 
 from __future__ import annotations
 
@@ -12,18 +17,18 @@ from autoprog.cohort.cohort import Cohort
 
 @dataclass(frozen=True, slots=True)
 class FollowUpSummary:
-    """The follow-up of a cohort, a patient counting once: of visits the first of each.
+    """Follow-up of a cohort, each patient counted once, in mode `temporal` from the first visit.
 
     Attributes
     ----------
     events : dict of str to int
-        Value of the event's column -> patients with that event, the event of interest first.
+        Value of the event column -> patients with that event, the event of interest first.
     n_censored : int
         Patients without an event.
     person_time : float
         Sum of the times, in the unit of the file's column.
     median : float or None
-        Median follow-up by the reverse Kaplan-Meier estimate; None where so few are censored that it is not reached.
+        Median follow-up by the reverse Kaplan-Meier estimate; None if too few are censored to reach it.
     """
 
     events: dict[str, int]
@@ -38,7 +43,7 @@ def follow_up(cohort: Cohort) -> FollowUpSummary | None:
     Parameters
     ----------
     cohort : Cohort
-        The patients, or their visits.
+        Patients or their visits.
 
     Returns
     -------
@@ -58,28 +63,11 @@ def follow_up(cohort: Cohort) -> FollowUpSummary | None:
 
 
 def median_follow_up(time: NDArray[np.float64], event: NDArray[np.bool_]) -> float | None:
-    """The median time that patients would have been followed without events.
-
-    Parameters
-    ----------
-    time : ndarray, shape = (n_patients,)
-        Follow-up time, above 0.
-    event : ndarray of bool, shape = (n_patients,)
-        Whether it ended with an event of any cause.
-
-    Returns
-    -------
-    float or None
-        The first time at which the Kaplan-Meier estimate with events and censorings exchanged is at most one half; at
-        equal times an event comes before a censoring. None where it stays above.
-
-    References
-    ----------
-    Schemper M, Smith TL. A note on quantifying follow-up in studies of failure time. Control Clin Trials 1996;17:343-6.
-    """
+    """Median follow-up by the reverse Kaplan-Meier estimate; None if it stays above one half."""
     times, place = np.unique(time, return_inverse=True)
     censored = np.bincount(place, weights=~event, minlength=len(times))
     events = np.bincount(place, weights=event, minlength=len(times))
+    # At equal times an event precedes a censoring.
     at_risk = np.cumsum((censored + events)[::-1])[::-1] - events
     survival = np.cumprod(1 - np.divide(censored, at_risk, out=np.zeros(len(times)), where=at_risk > 0))
     reached = np.flatnonzero(survival <= 0.5)

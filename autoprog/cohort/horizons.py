@@ -1,18 +1,17 @@
-"""Which horizons a cohort's follow-up bears.
+"""Horizons that a cohort's follow-up supports.
 
 Notation:
 
 =========  =======================================================================  ==============  ==================
 symbol     meaning                                                                  shape           unit
 =========  =======================================================================  ==============  ==================
-followed   how long each patient was followed, to an event or the censoring         (n_patients,)   the file's own time
-events     the times of those patients who had the event of interest                (n_events,)     the file's own time
-h          a horizon                                                                                the file's own time
+followed   follow-up of each patient, to an event or the censoring                  (n_patients,)   the file's time
+events     times of the patients with the event of interest                         (n_events,)     the file's time
+h          a horizon                                                                                the file's time
 =========  =======================================================================  ==============  ==================
 
-A measure at h weighs patients by the inverse of the probability of not being censored, G. It needs patients who had the
-event by h, and, for G(h) to be above 0, patients who are followed beyond h. Both are asked for: `FEWEST_OF_A_CLASS` of
-each, as of a binary outcome.
+A measure at h weights patients by 1 / G, the inverse probability of being uncensored. It needs patients with the event
+by h and, for G(h) > 0, patients followed beyond h: `FEWEST_OF_A_CLASS` of each, as for a binary outcome.
 
 References
 ----------
@@ -34,38 +33,12 @@ _QUARTILES = (0.25, 0.5, 0.75)
 
 
 def horizon_limit(followed: NDArray[np.float64]) -> float:
-    """The time that every horizon must lie below.
-
-    Parameters
-    ----------
-    followed : ndarray, shape = (n_patients,)
-        How long each patient was followed; at least `FEWEST_OF_A_CLASS` patients.
-
-    Returns
-    -------
-    float
-        The longest time such that enough patients are followed beyond any earlier one.
-    """
+    """Time below which every horizon must lie; needs at least `FEWEST_OF_A_CLASS` patients."""
     return float(np.partition(followed, -FEWEST_OF_A_CLASS)[-FEWEST_OF_A_CLASS])
 
 
 def horizon_fault(h: float, followed: NDArray[np.float64], events: NDArray[np.float64]) -> str | None:
-    """Why a horizon cannot be used.
-
-    Parameters
-    ----------
-    h : float
-        The horizon.
-    followed : ndarray, shape = (n_patients,)
-        How long each patient was followed.
-    events : ndarray, shape = (n_events,)
-        Times of the event of interest; at least `FEWEST_OF_A_CLASS`.
-
-    Returns
-    -------
-    str or None
-        With the counts and the bounds; None for a horizon that can be used.
-    """
+    """Explain why a horizon cannot be used; None if it can. Needs at least `FEWEST_OF_A_CLASS` events."""
     n_events, n_beyond = int((events <= h).sum()), int((followed > h).sum())
     if n_beyond < FEWEST_OF_A_CLASS:
         beyond = "patient is" if n_beyond == 1 else "patients are"
@@ -85,22 +58,7 @@ def horizon_fault(h: float, followed: NDArray[np.float64], events: NDArray[np.fl
 def default_horizons(
     followed: NDArray[np.float64], events: NDArray[np.float64]
 ) -> tuple[tuple[float, ...], tuple[str, ...]]:
-    """The quartiles of the observed times of the event of interest.
-
-    Parameters
-    ----------
-    followed : ndarray, shape = (n_patients,)
-        How long each patient was followed.
-    events : ndarray, shape = (n_events,)
-        Times of the event of interest; at least `FEWEST_OF_A_CLASS`.
-
-    Returns
-    -------
-    horizons : tuple of float
-        Those quartiles that can be used; equal ones once.
-    left_out : tuple of str
-        Why the others cannot.
-    """
+    """Usable quartiles of the event times, without repeats, and why the others cannot be used."""
     quartiles: Sequence[float] = np.unique(np.quantile(events, _QUARTILES)).tolist()
     reasons = {h: horizon_fault(h, followed, events) for h in quartiles}
     return tuple(h for h in quartiles if reasons[h] is None), tuple(reason for reason in reasons.values() if reason)

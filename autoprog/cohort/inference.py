@@ -1,8 +1,6 @@
-"""What a column means: its kind, inferred or as declared, and the numbers that its cells become.
+"""The kind of a column, inferred or declared, and the numbers that its cells become.
 
-Without a declaration a column of words is binary when it has two values and categorical otherwise; a column of numbers
-is binary when it has two values and numeric otherwise. Whole numbers with few values (chest pain 1 to 4) are numeric
-until they are declared: a code and a count look alike, and only the client knows.
+Whole numbers with few values (chest pain 1 to 4) stay numeric unless declared: a code and a count look alike.
 """
 
 from __future__ import annotations
@@ -24,22 +22,7 @@ from autoprog.errors import Fault
 def encode_column(
     cells: Cells, declared: FeatureSpec | None, lines: NDArray[np.int64]
 ) -> tuple[Feature, NDArray[np.float64]] | list[Fault]:
-    """Turn a column into a feature and its numbers.
-
-    Parameters
-    ----------
-    cells : Cells
-        The column, its cells told apart.
-    declared : FeatureSpec or None
-        What the client says of it.
-    lines : ndarray, shape = (n_rows,)
-        Where each row stands in the file.
-
-    Returns
-    -------
-    (Feature, ndarray of shape (n_rows,)), or list of Fault
-        The feature and its column of the cohort's matrix; or what is wrong with the cells.
-    """
+    """Encode a column as a feature and its numbers, shape = (n_rows,), or list the faults of its cells."""
     declared = declared or FeatureSpec()
     faults = number_faults(cells, lines) if cells.is_numeric else []
     if faults:
@@ -68,18 +51,7 @@ def encode_column(
 
 
 def infer_kind(cells: Cells) -> FeatureKind:
-    """The kind of a column that nobody declared.
-
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-
-    Returns
-    -------
-    {"numeric", "binary", "categorical"}
-        Never ordinal: an order is the client's to tell.
-    """
+    """Infer the kind of an undeclared column; never ordinal, as only the client knows the order."""
     n_values = count_values(cells)
     if n_values == 2:
         return "binary"
@@ -87,40 +59,26 @@ def infer_kind(cells: Cells) -> FeatureKind:
 
 
 def count_values(cells: Cells) -> int:
-    """How many different values a column has, missing ones aside."""
+    """Count the distinct values of a column, without missing ones."""
     if cells.is_numeric:
         return len(np.unique(cells.numbers[~cells.missing]))
     return len(observed_values(cells))
 
 
 def observed_values(cells: Cells) -> set[str]:
-    """The canonical texts that occur in a column, missing ones aside."""
+    """Canonical texts that occur in a column, without missing ones."""
     return {text for missing, text in zip(cells.missing, cells.canonical(), strict=True) if not missing}
 
 
 def values_text(cells: Cells, lines: NDArray[np.int64], values: Collection[str]) -> str:
-    """How many values, and where each stands first: a text of faults repeats no patient's value.
-
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-    lines : ndarray, shape = (n_rows,)
-        Where each row stands in the file.
-    values : collection of str
-        Canonical texts, some of those that occur in the column.
-
-    Returns
-    -------
-    str
-        `3 values, first in rows 2, 3, 17`.
-    """
+    """Count the values and list their first rows: `3 values, first in rows 2, 3, 17`."""
+    # Only rows are named: a fault must not repeat a patient's value.
     first = sorted(line for value, (line, _) in places_of_values(cells, lines).items() if value in values)
     return f"{count_text(len(first), 'value')}, first in {rows_text(first)}"
 
 
 def places_of_values(cells: Cells, lines: NDArray[np.int64]) -> dict[str, tuple[int, int]]:
-    """The first line and the number of rows of every value of a column, by its canonical text."""
+    """First line and number of rows of every value of a column, by its canonical text."""
     codes, rows = np.unique(cells.column.codes, return_index=True)
     texts = cells.canonical()
     places: dict[str, tuple[int, int]] = {}
@@ -132,38 +90,14 @@ def places_of_values(cells: Cells, lines: NDArray[np.int64]) -> dict[str, tuple[
 
 
 def sort_levels(values: Collection[str]) -> tuple[str, ...]:
-    """Levels in the order of their codes.
-
-    Parameters
-    ----------
-    values : collection of str
-        Canonical texts.
-
-    Returns
-    -------
-    tuple of str
-        By number where all are numbers, else by text.
-    """
+    """Sort canonical texts into levels: by number if all are numbers, else by text."""
     if all(math.isfinite(parse_number(value)) for value in values):
         return tuple(sorted(values, key=parse_number))
     return tuple(sorted(values))
 
 
 def number_faults(cells: Cells, lines: NDArray[np.int64]) -> list[Fault]:
-    """What is wrong with the cells of a column of numbers.
-
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-    lines : ndarray, shape = (n_rows,)
-        Where each row stands in the file.
-
-    Returns
-    -------
-    list of Fault
-        Words and numbers that are too large, with the first few rows of each.
-    """
+    """List the faults of a numeric column: words and numbers that are too large, with the first rows of each."""
     faults: list[Fault] = []
     place = column_pointer(cells.name)
     rows = cells.rows_with(cells.words)

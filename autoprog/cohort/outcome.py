@@ -1,4 +1,4 @@
-"""What a cohort is asked to predict."""
+"""The outcome that a cohort predicts."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, TypeAlias
 
 @dataclass(frozen=True, slots=True)
 class Binary:
-    """An outcome that a patient has or has not.
+    """A binary outcome.
 
     Attributes
     ----------
     column : str
-        The column of the file that holds it.
+        The outcome's column in the file.
     positive : str
-        The value that means "has it", as canonical text (`"1"`, `"yes"`): see `canonical_text`.
+        The value with the outcome, as `canonical_text` (`"1"`, `"yes"`).
     negative : str
         The other value.
     """
@@ -28,7 +28,7 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class TimeToEvent:
-    """An event that is followed up for, among others that may come first.
+    """An event that is followed up, possibly with competing events.
 
     Attributes
     ----------
@@ -37,13 +37,13 @@ class TimeToEvent:
     event : str
         The column that says how the follow-up ended.
     event_of_interest : str
-        The value of `event` that is predicted, as canonical text.
+        The value of `event` that is predicted, as `canonical_text`.
     horizons : tuple of float
-        Times at which risks are asked for, ascending, above 0, in the unit of `time`.
+        Times at which risks are predicted, ascending, above 0, in the unit of `time`.
     competing : tuple of str
-        The values of `event` after which the event of interest cannot come, or is not looked for.
+        The values of `event` after which the event of interest cannot occur or is not observed.
     censored : str
-        The value of `event` for a patient who had no event while followed.
+        The value of `event` for a patient without an event during follow-up.
     """
 
     time: str
@@ -55,7 +55,7 @@ class TimeToEvent:
 
     @property
     def causes(self) -> tuple[str, ...]:
-        """The values of `event` in the order of their codes in `Cohort.y`: 1 is the event of interest."""
+        """Values of `event` in the order of their codes in `Cohort.y`: 1 is the event of interest."""
         return (self.event_of_interest, *self.competing)
 
     @property
@@ -66,19 +66,18 @@ class TimeToEvent:
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """An outcome that is predicted anew at each visit of a patient.
+    """An outcome that is predicted at each visit of a patient.
 
     Attributes
     ----------
     patient : str
-        The column that tells patients apart.
+        The column that identifies patients.
     visit_time : str
         The column of the time of the visit.
     horizon : float
-        How far ahead of a visit is looked, above 0, in the unit of `visit_time`.
+        Prediction horizon from each visit, above 0, in the unit of `visit_time`.
     of : Binary or TimeToEvent
-        A label of the visit itself; or the event within `horizon` after the visit, which is then the only one of its
-        `horizons`.
+        A label of the visit, or the event after it, with `horizon` as the only one of its `horizons`.
     """
 
     patient: str
@@ -88,26 +87,26 @@ class Visits:
 
 
 Outcome: TypeAlias = Binary | TimeToEvent | Visits
-"""What a cohort is asked to predict."""
+"""The outcome that a cohort predicts."""
 
 
 def outcome_from_json(document: Mapping[str, Any]) -> Outcome:
-    """Read back what `dataclasses.asdict` made of an outcome.
+    """Rebuild an outcome from its `dataclasses.asdict`.
 
     Parameters
     ----------
     document : mapping
-        Fields of the outcome; that of a visit's outcome stands in `of`.
+        Fields of the outcome; `of` holds the outcome at a visit.
 
     Returns
     -------
     Binary, TimeToEvent or Visits
-        Equal to the one that it was made of.
+        Equal to the original.
 
     Raises
     ------
     TypeError, KeyError
-        If it is of anything else.
+        If the document is anything else.
     """
     if "of" in document:
         return Visits(**{**document, "of": _at_once(document["of"])})

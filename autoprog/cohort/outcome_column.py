@@ -1,4 +1,4 @@
-"""A binary outcome as the file has it: two values, one of them positive, enough patients with each."""
+"""Read a binary outcome's column: two values, one of them positive, enough patients with each."""
 
 from __future__ import annotations
 
@@ -21,43 +21,16 @@ from autoprog.errors import Fault
 
 @dataclass(frozen=True, eq=False)
 class Labels:
-    """What a column of two values says of each row.
+    """Label of each row from a column of two values."""
 
-    Attributes
-    ----------
-    outcome : Binary or None
-        None where the column has not two values, one of them the positive one.
-    known : ndarray of bool, shape = (n_rows,)
-        Rows with a value.
-    positive : ndarray, shape = (n_rows,)
-        int8; 1 for the positive value, 0 for another and where there is none.
-    faults : tuple of Fault
-        Why it cannot be an outcome.
-    """
-
-    outcome: Binary | None
-    known: NDArray[np.bool_]
-    positive: NDArray[np.int8]
+    outcome: Binary | None  # None unless the column has two values, one of them the positive one
+    known: NDArray[np.bool_]  # rows with a value
+    positive: NDArray[np.int8]  # int8; 1 for the positive value, 0 for another or none
     faults: tuple[Fault, ...]
 
 
 def read_binary(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str]) -> OutcomeRows:
-    """Read the outcome of a classification cohort.
-
-    Parameters
-    ----------
-    table : Table
-        Holds the column.
-    spec : BinaryOutcomeSpec
-        Its name and positive value.
-    na_values : sequence of str
-        Canonical texts that mean missing.
-
-    Returns
-    -------
-    OutcomeRows
-        The outcome of each row that has one, and what is wrong.
-    """
+    """Read the outcome of a classification cohort: the label of each row that has one, with faults."""
     labels = read_labels(table, spec, na_values)
     rows = np.flatnonzero(labels.known)
     y = labels.positive[rows]
@@ -70,22 +43,7 @@ def read_binary(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str])
 
 
 def read_labels(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str]) -> Labels:
-    """Read a column of two values.
-
-    Parameters
-    ----------
-    table : Table
-        Holds the column.
-    spec : BinaryOutcomeSpec
-        Its name and positive value.
-    na_values : sequence of str
-        Canonical texts that mean missing.
-
-    Returns
-    -------
-    Labels
-        What it says of each row, and what is wrong but for too few patients of a class.
-    """
+    """Read a column of two values, with its faults except too few patients in a class."""
     cells = read_cells(
         table.columns[spec.column], na_values=na_values, levels=(spec.positive,), decimal_comma=table.decimal_comma
     )
@@ -101,7 +59,7 @@ def read_labels(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str])
 
 
 def class_faults(column: str, n_with: int, n_without: int) -> tuple[Fault, ...]:
-    """Faults where too few patients have, or have not, the outcome of a column."""
+    """Report a fault for each class with fewer than `FEWEST_OF_A_CLASS` patients."""
     return tuple(
         Fault(
             column_pointer(column),
@@ -113,7 +71,7 @@ def class_faults(column: str, n_with: int, n_without: int) -> tuple[Fault, ...]:
 
 
 def dropped_warning(column: str, labels: Labels, n_looked_back_on: int = 0) -> tuple[str, ...]:
-    """A word on the rows without a label, where there are any, and on those of them that later visits look back on."""
+    """Warn of rows without a label, and of how many of them later visits still use."""
     n_dropped, n_rows = int((~labels.known).sum()), len(labels.known)
     if not n_dropped:
         return ()
@@ -143,22 +101,7 @@ def _faults(cells: Cells, lines: NDArray[np.int64], spec: BinaryOutcomeSpec, val
 
 
 def missing_faults(cells: Cells, what: str, read_as: str = "") -> list[Fault]:
-    """A fault where a column of the outcome is missing in most rows.
-
-    Parameters
-    ----------
-    cells : Cells
-        The column.
-    what : str
-        What it is, for the text.
-    read_as : str
-        Which texts were read as missing, for the text.
-
-    Returns
-    -------
-    list of Fault
-        One, or none.
-    """
+    """Report a fault if a column of the outcome is missing in more than half of the rows."""
     if cells.missing_fraction <= MAX_MISSING:
         return []
     n, n_rows = len(cells.column.codes) - cells.n_observed, len(cells.column.codes)

@@ -1,4 +1,4 @@
-"""Where the outcome stands in a cohort's file, mode by mode."""
+"""The columns of a cohort's file that hold the outcome, in each mode."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autoprog.cohort.canonical import short
 from autoprog.cohort.spec_values import FROZEN, CellValue, ColumnName, Duration
 
 MAX_HORIZONS = 50
-"""The most horizons that a cohort may have."""
+"""Maximum number of horizons of a cohort."""
 
 _Interest = Annotated[
     CellValue | None,
@@ -24,7 +24,7 @@ _Censored = Annotated[CellValue, Field(description="the value of `event` without
 
 
 class BinaryOutcomeSpec(BaseModel):
-    """Where a binary outcome stands in the file."""
+    """The column of a binary outcome."""
 
     model_config = FROZEN
 
@@ -33,7 +33,7 @@ class BinaryOutcomeSpec(BaseModel):
 
 
 class EventSpec(BaseModel):
-    """Where a time to an event stands in the file."""
+    """The columns of a time to an event."""
 
     model_config = FROZEN
 
@@ -57,7 +57,7 @@ class EventSpec(BaseModel):
 
 
 class TimeToEventSpec(EventSpec):
-    """Where the outcome of a survival cohort stands in the file."""
+    """The columns of a survival cohort's outcome."""
 
     horizons: Annotated[
         tuple[Duration, ...] | None,
@@ -79,7 +79,7 @@ class TimeToEventSpec(EventSpec):
 
 
 class VisitEventSpec(EventSpec):
-    """Where visits and the event that follows them stand in the file; time and visits count from the same moment."""
+    """The columns of visits and the event that follows them; time and visits count from the same moment."""
 
     patient: ColumnName
     visit_time: ColumnName
@@ -92,7 +92,7 @@ class VisitEventSpec(EventSpec):
 
 
 class VisitLabelSpec(BinaryOutcomeSpec):
-    """Where visits and their own labels stand in the file."""
+    """The columns of visits and their labels."""
 
     patient: ColumnName
     visit_time: ColumnName
@@ -108,18 +108,7 @@ OutcomeSpec = BinaryOutcomeSpec | TimeToEventSpec | VisitEventSpec | VisitLabelS
 
 
 def outcome_columns(outcome: OutcomeSpec) -> dict[str, str]:
-    """The columns that an outcome takes up.
-
-    Parameters
-    ----------
-    outcome : BinaryOutcomeSpec, TimeToEventSpec, VisitEventSpec or VisitLabelSpec
-        What the client says.
-
-    Returns
-    -------
-    dict of str to str
-        Key of the outcome (`column`, `time`, `event`, `patient`, `visit_time`) -> name of the column.
-    """
+    """Columns of an outcome by key: `column`, `time`, `event`, `patient`, `visit_time`."""
     keys = ("patient", "visit_time", "time", "event", "column")
     return {key: getattr(outcome, key) for key in keys if hasattr(outcome, key)}
 

@@ -1,4 +1,4 @@
-"""A cohort as it is stored: one Parquet file that describes itself."""
+"""Store a cohort as one self-describing Parquet file."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from autoprog.errors import ArtifactError
 
 _KEY = b"autoprog.cohort"
 _VERSION = 3
-_READ_VERSIONS = (1, 2, 3)  # version 1 had binary outcomes alone, version 2 no visits without an outcome
-_WITHOUT_EARLIER = 2  # what is written as it always was has the digest that it always had
+_READ_VERSIONS = (1, 2, 3)  # 1: only binary outcomes; 2: no visits without an outcome
+_WITHOUT_EARLIER = 2  # written as version 2, so that the digest stays the same
 _NO_OUTCOME = -1
 
 
 def to_parquet(cohort: Cohort) -> bytes:
     """Write a cohort.
 
-    The columns are the features in order, the outcome, and, where there are any, the follow-up times, the groups, and
-    the visits' patients and times; everything else stands in the schema's metadata as JSON. Visits that are only looked
-    back on are the last rows, and have no outcome. The same cohort gives the same bytes, so that their digest names it.
+    The columns are the features in order, the outcome and, if present, follow-up times, groups, and the patients and
+    times of visits; the schema's metadata holds the rest as JSON. Visits without an outcome are the last rows. Equal
+    cohorts give equal bytes, so that their digest names them.
 
     Parameters
     ----------
     cohort : Cohort
-        What to store.
+        The cohort to store.
 
     Returns
     -------
@@ -77,12 +77,12 @@ def to_parquet(cohort: Cohort) -> bytes:
 
 
 def _padded(values: NDArray[Any], n: int) -> NDArray[Any]:
-    """With as many rows without an outcome behind them."""
+    """Append `n` rows without an outcome."""
     return np.concatenate([values, np.full(n, _NO_OUTCOME, dtype=values.dtype)]) if n else values
 
 
 def from_parquet(source: bytes | Path | BinaryIO) -> Cohort:
-    """Read back what `to_parquet` wrote.
+    """Read what `to_parquet` wrote.
 
     Parameters
     ----------
@@ -92,12 +92,12 @@ def from_parquet(source: bytes | Path | BinaryIO) -> Cohort:
     Returns
     -------
     Cohort
-        Equal to the one that was written, bit by bit.
+        Equal to the original, bit by bit.
 
     Raises
     ------
     ArtifactError
-        If it is no such file, or damaged.
+        If the file is missing, damaged or not a cohort's.
     """
     try:
         table = pq.ParquetFile(io.BytesIO(source) if isinstance(source, bytes) else source).read()

@@ -1,4 +1,4 @@
-"""A client's Parquet file as a table."""
+"""Read a client's Parquet file as a table."""
 
 from __future__ import annotations
 
@@ -12,29 +12,7 @@ from autoprog.errors import Fault, TooLargeError, UnsupportedMediaError
 
 
 def parse_parquet(data: bytes, limits: ReadLimits) -> Parsed:
-    """Read a Parquet file.
-
-    Numbers, booleans, texts, categories and dates are read; a date is a text to what follows.
-
-    Parameters
-    ----------
-    data : bytes
-        The file.
-    limits : ReadLimits
-        Bounds cells, columns and uncompressed bytes.
-
-    Returns
-    -------
-    Parsed
-        The table, and what is wrong with the file.
-
-    Raises
-    ------
-    TooLargeError
-        If the file's own account of its size is above the limits.
-    UnsupportedMediaError
-        If it is damaged.
-    """
+    """Read a Parquet file; raises TooLargeError beyond a limit and UnsupportedMediaError if it is damaged."""
     try:
         return _parse(data, limits)
     except (pa.ArrowException, OSError) as error:
@@ -45,7 +23,7 @@ def parse_parquet(data: bytes, limits: ReadLimits) -> Parsed:
 def _parse(data: bytes, limits: ReadLimits) -> Parsed:
     with pq.ParquetFile(pa.BufferReader(data)) as file:
         metadata = file.metadata
-        if metadata.num_columns > limits.columns:  # all else takes time for each of them
+        if metadata.num_columns > limits.columns:  # everything else takes time for each column
             return Parsed((), None, (too_many_columns(metadata.num_columns, limits),))
         schema = file.schema_arrow
         n_rows = metadata.num_rows
@@ -69,7 +47,7 @@ def _parse(data: bytes, limits: ReadLimits) -> Parsed:
 
 
 def _columns(data: bytes, names: list[str], schema: pa.Schema) -> tuple[dict[str, Column], list[Fault]]:
-    # Texts stay in dictionaries: one long text that a file repeats a million times is then held once.
+    # Keep texts in dictionaries: a long text that a file repeats a million times is then held once.
     texts = [f.name for f in schema if pa.types.is_string(f.type) or pa.types.is_large_string(f.type)]
     columns: dict[str, Column] = {}
     faults: list[Fault] = []

@@ -1,4 +1,4 @@
-"""New patients as a model wants them: a row of numbers each, and a word on what is unusual in it."""
+"""Encode new patients for a model: one row of numbers each, with warnings of unusual values."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ _NO_LIMITS_GIVEN = ReadLimits()
 
 @dataclass(frozen=True, eq=False)
 class EncodedPatients:
-    """Patients as a model's input.
+    """Encoded patients, ready for a model.
 
     Attributes
     ----------
     X : ndarray, shape = (n_patients, n_features)
-        float64 in the order and coding of the features; NaN where nothing is known.
+        float64 in the order and coding of the features; NaN where the value is unknown.
     warnings : tuple of tuple of str
-        One tuple a patient, empty where nothing is unusual.
+        Warnings of unusual values, one tuple per patient.
     """
 
     X: NDArray[np.float64]
@@ -40,27 +40,24 @@ class EncodedPatients:
 
 
 def encode_patients(features: Sequence[Feature], patients: Sequence[Mapping[str, object]]) -> EncodedPatients:
-    """Turn patients into a model's input.
+    """Encode patients for a model.
 
     Parameters
     ----------
     features : sequence of Feature
-        What the model was trained on.
+        The model's features.
     patients : sequence of mapping
-        Name of a feature -> number, text, boolean or None, in any order. Every feature must be there; None says that
-        its value is not known.
+        Name of a feature -> number, text, boolean or None (unknown), in any order; every feature is required.
 
     Returns
     -------
     EncodedPatients
-        One row a patient. A value that is missing, that was never seen, or that is out of the training range is warned
-        of.
+        One row per patient; warns of missing and unseen values and of values outside the training range.
 
     Raises
     ------
     InvalidInputError
-        If a feature is absent, a name is unknown, or a value cannot be one of its feature; names all such places below
-        `/patients`.
+        If a feature is absent, a name is unknown or a value is invalid; lists all such places below `/patients`.
     """
     if not patients:
         raise InvalidInputError([Fault("/patients", "send at least one patient")])
@@ -74,23 +71,7 @@ def encode_patients(features: Sequence[Feature], patients: Sequence[Mapping[str,
 def encode_records(
     features: Sequence[Feature], records: Sequence[Mapping[str, object]], places: Sequence[str]
 ) -> tuple[EncodedPatients, list[Fault]]:
-    """Turn records of a value a feature into a model's input.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-        What the columns are.
-    records : sequence of mapping
-        Name of a feature -> value, as `encode_patients` takes them.
-    places : sequence of str
-        JSON pointer to each record.
-
-    Returns
-    -------
-    (EncodedPatients, list of Fault)
-        One row a record; and every feature that is absent, name that is unknown and value that cannot be one of its
-        feature, whose cells are NaN.
-    """
+    """Encode records as `encode_patients` does, with faults at their JSON pointers; faulty cells are NaN."""
     known = {feature.name for feature in features}
     codes = [{level: float(i) for i, level in enumerate(feature.levels)} for feature in features]
     X = np.full((len(records), len(features)), math.nan)
@@ -112,16 +93,16 @@ def encode_records(
 
 
 def imputed_warning(feature: Feature) -> str:
-    """What is said of a feature whose value is not known."""
+    """Warning that a feature's value is unknown."""
     return f"{feature.name} was imputed"
 
 
-# A client whose record holds booleans means what the file's 0 and 1 meant, and the other way round.
+# A client's true and false mean the file's 1 and 0, and vice versa.
 _TWINS = {"true": "1", "false": "0", "1": "true", "0": "false"}
 
 
 class UnusableValueError(ValueError):
-    """A value cannot be one of its feature."""
+    """A value is invalid for its feature."""
 
 
 def _encode(feature: Feature, codes: Mapping[str, float], patient: Mapping[str, object]) -> tuple[float, str | None]:
@@ -137,27 +118,7 @@ def _encode(feature: Feature, codes: Mapping[str, float], patient: Mapping[str, 
 
 
 def encode_number(feature: Feature, value: object, expected: str = "a number or null") -> tuple[float, str | None]:
-    """Turn a value of a numeric feature into its number.
-
-    Parameters
-    ----------
-    feature : Feature
-        Of kind numeric.
-    value : object
-        A number, or a text that writes one.
-    expected : str
-        What may be sent in its place, for the error's text.
-
-    Returns
-    -------
-    (float, str or None)
-        The number, and a warning where it is outside the training range.
-
-    Raises
-    ------
-    UnusableValueError
-        If it is no finite number, or too large a one.
-    """
+    """Encode a numeric feature's value, with a warning outside the training range; may raise UnusableValueError."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, Real | str):
         msg = f"expected {expected}, got {_type_name(value)}"
         raise UnusableValueError(msg)
@@ -221,26 +182,26 @@ def read_patients(
     Parameters
     ----------
     source : Path or bytes
-        The file or its content: CSV, gzipped CSV or Parquet, told by content. Columns that are no features (an
-        identifier, the outcome) are passed over.
+        The file or its content: CSV, gzipped CSV or Parquet, detected by content. Other columns than the features (an
+        identifier, the outcome) are ignored.
     features : sequence of Feature
-        What the model was trained on.
+        The model's features.
     limits : ReadLimits
-        Where reading stops.
+        Maximum size of the file.
 
     Returns
     -------
     list of dict
-        One a row: name of a feature -> number, text or None.
+        One per row: name of a feature -> number, text or None.
 
     Raises
     ------
     InvalidInputError
-        If the file cannot be read, lacks a feature, or holds words in a numeric one; names all faults.
+        If the file cannot be read, lacks a feature or has words in a numeric one; lists all faults.
     TooLargeError
         If the file exceeds a limit.
     UnsupportedMediaError
-        If it is no such file.
+        If the file has another format.
     """
     parsed = read_table(source, limits)
     faults = list(parsed.faults)
@@ -285,18 +246,18 @@ def read_visits(
     Parameters
     ----------
     source : Path or bytes
-        The file or its content, a row a visit.
+        The file or its content, one row per visit.
     features : sequence of Feature
-        Of a visit.
+        The features of a visit.
     patient, visit_time : str
-        The columns that say whose visit it is, and when it was.
+        The columns of the patient and of the time of the visit.
     limits : ReadLimits
-        Where reading stops.
+        Maximum size of the file.
 
     Returns
     -------
     dict of str to dict
-        By patient, in the order of their first rows: `{"visits": [...]}`. Rows without a patient have the name "".
+        Patient -> `{"visits": [...]}`, in order of first rows; rows without a patient have the name "".
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""A file and what its owner says of it, read into a cohort; every fault found at once."""
+"""Read a file and its spec into a cohort; all faults are found at once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _NO_LIMITS_GIVEN = ReadLimits()
 
 @dataclass(frozen=True, eq=False)
 class CohortReadResult:
-    """What became of a file.
+    """A cohort read from a file, with warnings.
 
     Attributes
     ----------
@@ -45,11 +45,11 @@ class CohortReadResult:
     n_dropped : int
         Rows without an outcome, which are not in the cohort.
     warnings : tuple of str
-        What is doubtful, in words.
+        Warnings about doubtful columns and rows.
     sample_size : SampleSize
         Whether there are enough patients.
     follow_up : FollowUpSummary or None
-        Events and the length of the follow-up; None for an outcome without a time.
+        Events and length of follow-up; None for an outcome without a time.
     """
 
     cohort: Cohort
@@ -66,11 +66,11 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     Parameters
     ----------
     source : Path or bytes
-        The file or its content: CSV, gzipped CSV or Parquet, told by content.
+        The file or its content: CSV, gzipped CSV or Parquet, detected by content.
     spec : CohortSpec
-        What its columns mean.
+        The meaning of its columns.
     limits : ReadLimits
-        Where reading stops.
+        Maximum size of the file.
 
     Returns
     -------
@@ -80,11 +80,11 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     Raises
     ------
     InvalidInputError
-        If the file or the spec cannot be used; names all faults of both.
+        If the file or the spec is invalid; lists all faults of both.
     TooLargeError
         If the file exceeds a limit.
     UnsupportedMediaError
-        If it is no such file.
+        If the file has another format.
     """
     parsed = read_table(source, limits)
     faults = list(parsed.faults)
@@ -96,7 +96,7 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     outcome = _read_outcome(table, spec)
     known = table if outcome is None else table.take(outcome.rows)
     earlier = None if outcome is None else outcome.earlier
-    # Visits without an outcome may hold levels that no other visit has.
+    # Visits without an outcome may have levels that no other visit has.
     seen = known if outcome is None or earlier is None else table.take(np.concatenate([outcome.rows, earlier.rows]))
     features = _read_features(seen, spec)
     groups, group_faults = _read_groups(known, spec, None if outcome is None else outcome.visits)
@@ -126,12 +126,12 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
 
 
 def file_faults(source: Path | bytes, limits: ReadLimits = _NO_LIMITS_GIVEN) -> tuple[Fault, ...]:
-    """What is wrong with a file whatever its columns mean; raises as `read_cohort` does."""
+    """List a file's structural faults, whatever its columns mean; raises as `read_cohort` does."""
     return capped(read_table(source, limits).faults, "/file")
 
 
 def _read_outcome(table: Table, spec: CohortSpec) -> OutcomeRows | None:
-    """What the outcome's columns say; None where one of them is not there, which `spec_faults` has named."""
+    """Read the outcome's columns; None if one is absent, which `spec_faults` has reported."""
     outcome, na_values = spec.outcome, spec.na_values
     if any(name not in table.columns for name in outcome_columns(outcome).values()):
         return None
@@ -194,7 +194,7 @@ def _read_cells(table: Table, name: str, spec: CohortSpec) -> Cells:
 def _read_groups(
     table: Table, spec: CohortSpec, visits: VisitTable | None
 ) -> tuple[NDArray[np.int64] | None, list[Fault]]:
-    """The groups that the client names; without any, of visits the patients."""
+    """Read the client's groups; without any, visits are grouped by patient."""
     patients = None if visits is None else visits.patient
     if spec.groups is None or spec.groups not in table.columns:
         return patients, []

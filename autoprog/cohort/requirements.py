@@ -1,4 +1,4 @@
-"""What some uses of a cohort ask of its outcome."""
+"""Requirements that some uses of a cohort have for its outcome."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from autoprog.errors import Fault, InvalidInputError
 
 
 def classified(cohort: Cohort, use: str, place: str = "/cohort_id") -> Binary:
-    """The outcome of a cohort for a use that takes patients who have it or have not.
+    """Return a cohort's outcome for a use that requires a binary one.
 
     Parameters
     ----------
     cohort : Cohort
-        Of any mode.
+        A cohort of any mode.
     use : str
-        What the cohort is wanted for, as the subject of a sentence.
+        The use of the cohort, as the subject of a sentence.
     place : str
-        Where the client named the cohort.
+        JSON pointer to where the client named the cohort.
 
     Returns
     -------
     Binary
-        Of a cohort of mode `classification`.
+        The outcome of a cohort of mode `classification`.
 
     Raises
     ------
     InvalidInputError
-        If the cohort is of another mode.
+        If the cohort has another mode.
     """
     if isinstance(cohort.outcome, Binary):
         return cohort.outcome

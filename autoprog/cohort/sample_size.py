@@ -1,4 +1,4 @@
-"""How many patients a prognostic model needs: Riley's minimum for a regression, and what flexible learners need.
+"""Number of patients that a prognostic model needs: Riley's minimum for a regression, and that for flexible learners.
 
 Notation:
 
@@ -10,9 +10,9 @@ phi             share of patients with the outcome                            (0
 r2_max          largest Cox-Snell R^2 that a model can have at phi            (0, 1)
 r2              anticipated Cox-Snell R^2 of the model                        (0, 1)
 shrinkage       targeted uniform shrinkage of the coefficients, S             (0, 1)
-rate            events of interest a unit of person-time                      1 / time
+rate            events of interest per unit of person-time                    1 / time
 mean_follow_up  mean follow-up of a patient                                   time
-h               horizon: a time at which the overall risk is to be known      time
+h               horizon: a time at which the overall risk is estimated        time
 ==============  ============================================================  ========
 
 References
@@ -22,7 +22,7 @@ binary and time-to-event outcomes. Stat Med 2019;38:1276-96.
 Riley RD, Ensor J, Snell KIE, et al. Calculating the sample size required for developing a clinical prediction model.
 BMJ 2020;368:m441.
 van der Ploeg T, Austin PC, Steyerberg EW. Modern modelling techniques are data hungry. BMC Med Res Methodol 2014;14:137
-(that support vector machines, forests and networks need ten times and more of what a regression does).
+(support vector machines, forests and networks need ten or more times the patients of a regression).
 """
 
 from __future__ import annotations
@@ -41,38 +41,36 @@ from autoprog.cohort.validation_size import normal_predictor, validation_minimum
 from autoprog.cohort.windows import WindowSchema
 
 ANTICIPATED_NAGELKERKE_R2 = 0.15
-"""What BMJ 2020;368:m441 advises to anticipate where nothing is known of earlier models' performance."""
+"""Anticipated R^2 that BMJ 2020;368:m441 advises if the performance of earlier models is unknown."""
 
 Verdict = Literal["insufficient", "sufficient_for_regression", "sufficient"]
 
-# Flexible learners need at least so many times the patients of a regression.
-_FLEXIBLE = 10
+_FLEXIBLE = 10  # times the patients of a regression, at least, for flexible learners
 _SHRINKAGE = 0.9
 _OPTIMISM = 0.05  # of Nagelkerke's R^2
 _MARGIN = 0.05  # of the estimated overall risk
 _Z = 1.96
-_ROUNDING = 1e-9  # a cohort in which all have the event has a phi of 1 but for this
+_ROUNDING = 1e-9  # phi of a cohort in which all have the event may exceed 1 by this
 
 
 @dataclass(frozen=True, slots=True)
 class SampleSize:
-    """Whether a cohort is large enough for its candidate predictors.
+    """Comparison of a cohort's size with the minima for its candidate predictors.
 
     Attributes
     ----------
     n_parameters : int
-        Candidate predictor parameters: columns of the design matrix, of visits those of their windows.
+        Candidate predictor parameters: columns of the design matrix, in mode `temporal` those of the windows.
     riley_minimum : int
         Patients that a regression with these candidate predictors needs.
     flexible_minimum : int
-        Patients below which forests, boosting and networks are bound to be unstable: ten times as many, and it may
-        take more.
+        Patients below which forests, boosting and networks are unstable: ten times `riley_minimum`, possibly more.
     validation_minimum : int
-        Patients of another place, or of a later time, that a validation of the model needs.
+        Patients from another place or a later time that an external validation needs.
     events_per_predictor : float
         Patients with the outcome per candidate predictor parameter.
     verdict : {"insufficient", "sufficient_for_regression", "sufficient"}
-        Whether the cohort has fewer patients than the first minimum, fewer than the second, or at least that.
+        Whether the cohort has fewer patients than `riley_minimum`, than `flexible_minimum`, or enough for both.
     """
 
     n_parameters: int
@@ -84,14 +82,13 @@ class SampleSize:
 
 
 def sample_size(cohort: Cohort) -> SampleSize:
-    """Compare a cohort with the sizes that its features ask for.
+    """Compare a cohort with the minimum sample sizes for its features.
 
     Parameters
     ----------
     cohort : Cohort
-        Its features are the candidate predictors, of visits those of their windows; Nagelkerke's R^2 is anticipated to
-        be 0.15. Of visits the patients are counted, as one patient's visits are no independent evidence, and followed
-        up from the first.
+        Its features are the candidate predictors, in mode `temporal` those of the windows. Patients are counted, not
+        visits, and followed up from the first visit. The anticipated Nagelkerke R^2 is 0.15.
 
     Returns
     -------
@@ -125,18 +122,18 @@ def sample_size(cohort: Cohort) -> SampleSize:
 
 
 def n_with_outcome(cohort: Cohort) -> int:
-    """Number of patients with the outcome, of visits those with it at any."""
+    """Number of patients with the outcome, in mode `temporal` at any visit."""
     with_outcome = cohort.y == 1
     return int(with_outcome.sum()) if cohort.visits is None else len(np.unique(cohort.visits.patient[with_outcome]))
 
 
 def n_parameters(features: tuple[Feature, ...]) -> int:
-    """Columns of the design matrix: one a feature, for a categorical one as many as levels beside the reference."""
+    """Number of design columns: one per feature, for a categorical one its levels without the reference."""
     return sum(max(len(f.levels) - 1, 0) if f.kind == "categorical" else 1 for f in features)
 
 
 def riley_minimum(p: int, phi: float, r2: float | None = None) -> int:
-    """The minimum number of patients for a model of a binary outcome.
+    """Minimum number of patients for a model of a binary outcome.
 
     Parameters
     ----------
@@ -160,8 +157,8 @@ def riley_minimum(p: int, phi: float, r2: float | None = None) -> int:
 
     References
     ----------
-    BMJ 2020;368:m441, steps 1, 3 and 4. Step 2, the mean error of the risks, is stated for at most 30 parameters; like
-    the authors' pmsampsize this leaves it out.
+    BMJ 2020;368:m441, steps 1, 3 and 4. Step 2, the mean error of the risks, is stated for at most 30 parameters and
+    left out, as in the authors' pmsampsize.
     """
     if p < 1 or not 0 < phi < 1:
         msg = f"riley_minimum needs p >= 1 and 0 < phi < 1, got p={p}, phi={phi}"
@@ -174,21 +171,18 @@ def riley_minimum(p: int, phi: float, r2: float | None = None) -> int:
 def riley_minimum_of_times(
     p: int, rate: float, mean_follow_up: float, horizons: Sequence[float], r2: float | None = None
 ) -> int:
-    """The minimum number of patients for a model of a time to an event.
-
-    Of competing risks the event of interest alone counts, all others being censorings: the minimum is one for a model
-    of its cause-specific hazard.
+    """Minimum number of patients for a model of a time to an event; competing events count as censorings.
 
     Parameters
     ----------
     p : int
         Candidate predictor parameters, at least 1.
     rate : float
-        Events of interest a unit of person-time, above 0.
+        Events of interest per unit of person-time, above 0.
     mean_follow_up : float
         Mean follow-up of a patient, above 0; `rate` times it, the share of patients with the event, is at most 1.
     horizons : sequence of float
-        Times at which the overall risk is to be known, above 0.
+        Times at which the overall risk is estimated, above 0.
     r2 : float, optional
         Anticipated Cox-Snell R^2 of the model, in (0, r2_max); by default 0.15 of its maximum.
 
@@ -205,8 +199,8 @@ def riley_minimum_of_times(
 
     References
     ----------
-    Stat Med 2019;38:1276-96, sections 3.1 to 3.3, and equation 23 with the likelihood of a constant rate, as the
-    authors' pmsampsize takes it.
+    Stat Med 2019;38:1276-96, sections 3.1 to 3.3, and equation 23 with the likelihood of a constant rate, as in the
+    authors' pmsampsize.
     """
     phi = rate * mean_follow_up
     if p < 1 or not (rate > 0 and mean_follow_up > 0 and phi <= 1 + _ROUNDING) or min(horizons, default=0) <= 0:
@@ -217,15 +211,15 @@ def riley_minimum_of_times(
         raise ValueError(msg)
     r2_max = max_cox_snell_r2_of_times(phi)
     by_model = _patients_for_model(p, r2_max, r2)
-    # of the interval for the risk 1 - exp(-rate * horizon) the lower half is the wider one
-    units = [h / mean_follow_up for h in horizons]  # of the mean follow-up, in which the rate is phi
+    # the lower half of the interval for the risk 1 - exp(-rate * horizon) is the wider one
+    units = [h / mean_follow_up for h in horizons]  # in mean follow-ups, so that the rate is phi
     errors = [math.log1p(_MARGIN * math.exp(min(phi * h, 700))) / h for h in units]
     by_overall_risk = math.ceil(max((_Z / error) ** 2 * phi for error in errors))
     return max(by_model, by_overall_risk)
 
 
 def _patients_for_model(p: int, r2_max: float, r2: float | None) -> int:
-    """The larger of the minima by shrinkage and by optimism."""
+    """Larger of the minima by shrinkage and by optimism."""
     r2 = ANTICIPATED_NAGELKERKE_R2 * r2_max if r2 is None else r2
     if not 0 < r2 < min(r2_max, _SHRINKAGE):
         msg = f"r2 must be in (0, {min(r2_max, _SHRINKAGE):.3g}), got {r2}"
@@ -235,38 +229,12 @@ def _patients_for_model(p: int, r2_max: float, r2: float | None) -> int:
 
 
 def max_cox_snell_r2(phi: float) -> float:
-    """The Cox-Snell R^2 of a model that knows every outcome.
-
-    Parameters
-    ----------
-    phi : float
-        Share of patients with the outcome, in (0, 1).
-
-    Returns
-    -------
-    float
-        At most 0.75, which it reaches at `phi` = 0.5.
-
-    References
-    ----------
-    Stat Med 2019;38:1276-96, equation 23.
-    """
+    """Maximum Cox-Snell R^2 at a share phi in (0, 1), at most 0.75 (Stat Med 2019;38:1276-96, equation 23)."""
     return 1 - math.exp(2 * (phi * math.log(phi) + (1 - phi) * math.log(1 - phi)))
 
 
 def max_cox_snell_r2_of_times(phi: float) -> float:
-    """The same of a time to an event, by the likelihood of a constant rate.
-
-    Parameters
-    ----------
-    phi : float
-        Share of patients with the event, in (0, 1].
-
-    Returns
-    -------
-    float
-        Below 1.
-    """
+    """Maximum Cox-Snell R^2 for a time to an event, by the likelihood of a constant rate; phi in (0, 1]."""
     return 1 - math.exp(2 * (phi * math.log(phi) - phi))
 
 

@@ -10,28 +10,24 @@ FeatureKind = Literal["numeric", "binary", "categorical", "ordinal"]
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One column of the cohort's matrix.
-
-    A numeric feature is stored as it is. Every other kind is stored as the index of its level, so that the whole cohort
-    is one matrix of float64 in which a missing cell is NaN.
+    """One column of the cohort's matrix: a number, or for other kinds than numeric the index of a level.
 
     Attributes
     ----------
     name : str
         The column's name in the file.
     kind : {"numeric", "binary", "categorical", "ordinal"}
-        What the numbers mean.
+        The kind of the values.
     levels : tuple of str
-        Canonical texts of the levels, in the order of their codes; empty for a numeric feature. An ordinal feature's
-        order is meaningful; a binary feature has two.
+        Canonical texts in the order of their codes, which is meaningful if ordinal; two if binary, none if numeric.
     unit : str or None
-        As the client gave it.
+        The client's unit.
     meta_group : str or None
-        The clinical group (laboratory, medication, ...), when given.
+        The clinical group (laboratory, medication, ...), if given.
     missing_fraction : float
         Share of patients without a value, in [0, 1].
     minimum, maximum : float or None
-        Range of the observed values of a numeric feature; None for the other kinds and where nothing was observed.
+        Range of a numeric feature's observed values; None for other kinds and without observed values.
     """
 
     name: str

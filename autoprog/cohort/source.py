@@ -1,4 +1,4 @@
-"""A file, told by its content: plain or gzipped, CSV or Parquet."""
+"""Read a plain or gzipped file, CSV or Parquet, detected by its content."""
 
 from __future__ import annotations
 
@@ -34,29 +34,7 @@ _MAX_CONTROLS = 0.1
 
 
 def read_table(source: Path | bytes, limits: ReadLimits) -> Parsed:
-    """Read a file as a table of texts.
-
-    Parameters
-    ----------
-    source : Path or bytes
-        The file or its content: CSV, gzipped CSV or Parquet. Its name does not matter.
-    limits : ReadLimits
-        Where reading stops.
-
-    Returns
-    -------
-    Parsed
-        The table, and what is wrong with the file's structure.
-
-    Raises
-    ------
-    TooLargeError
-        If it exceeds a limit; a compressed file is not decompressed beyond.
-    UnsupportedMediaError
-        If it is none of the three.
-    InvalidInputError
-        If it is gzipped and damaged, or text in UTF-16.
-    """
+    """Read a CSV, gzipped CSV or Parquet file as a table of texts; decompression stops at the limit."""
     data = _read_bytes(source, limits)
     if data.startswith(_GZIP):
         data = _decompressed(data, limits)

@@ -1,4 +1,4 @@
-"""What a client says about a cohort's file: which columns are the outcome, what the others mean."""
+"""The client's spec of a cohort's file: the outcome's columns and the meaning of the others."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from autoprog.strict_json import load_strictly
 
 
 class FeatureSpec(BaseModel):
-    """What the client knows about one column; what is left out is inferred."""
+    """The client's knowledge of one column; omitted fields are inferred."""
 
     model_config = FROZEN
 
@@ -49,7 +49,7 @@ class FeatureSpec(BaseModel):
 
 
 class CohortSpec(BaseModel):
-    """What a cohort's file holds, in any mode; `POST /v1/cohorts` takes it as JSON, and `parse_spec` reads it."""
+    """The spec of a cohort's file in any mode, sent as JSON to `POST /v1/cohorts` and read by `parse_spec`."""
 
     model_config = FROZEN
 
@@ -79,40 +79,40 @@ class CohortSpec(BaseModel):
 
 
 class ClassificationSpec(CohortSpec):
-    """What the file of a cohort with a binary outcome holds."""
+    """The spec of a cohort with a binary outcome."""
 
     mode: Literal["classification"] = "classification"
     outcome: BinaryOutcomeSpec
 
 
 class SurvivalSpec(CohortSpec):
-    """What the file of a cohort with times to an event holds."""
+    """The spec of a cohort with times to an event."""
 
     mode: Literal["survival"] = "survival"
     outcome: TimeToEventSpec
 
 
 class VisitEventsSpec(CohortSpec):
-    """What the file of a cohort of visits holds, each followed up for an event."""
+    """The spec of a cohort of visits, each followed up for an event."""
 
     mode: Literal["temporal"] = "temporal"
     outcome: VisitEventSpec
 
 
 class VisitLabelsSpec(CohortSpec):
-    """What the file of a cohort of visits holds, each with a label."""
+    """The spec of a cohort of visits, each with a label."""
 
     mode: Literal["temporal"] = "temporal"
     outcome: VisitLabelSpec
 
 
 def parse_spec(spec: str | bytes | Mapping[str, Any]) -> CohortSpec:
-    """Read a spec as a client sends it.
+    """Read a client's spec.
 
     Parameters
     ----------
     spec : str, bytes or mapping
-        JSON text, or what was decoded from it.
+        JSON text, or its decoded content.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def parse_spec(spec: str | bytes | Mapping[str, Any]) -> CohortSpec:
     Raises
     ------
     InvalidInputError
-        If it is no JSON, or says what a spec cannot say; names every such place below `/spec`.
+        If it is not JSON or not a valid spec; lists every fault below `/spec`.
     """
     parsed, faults = judge_spec(spec)
     if parsed is None or faults:
@@ -131,18 +131,17 @@ def parse_spec(spec: str | bytes | Mapping[str, Any]) -> CohortSpec:
 
 
 def judge_spec(spec: str | bytes | Mapping[str, Any]) -> tuple[CohortSpec | None, tuple[Fault, ...]]:
-    """Read a spec as far as a file can be held against it.
+    """Read a client's spec as far as needed to check a file against it.
 
     Parameters
     ----------
     spec : str, bytes or mapping
-        JSON text, or what was decoded from it.
+        JSON text, or its decoded content.
 
     Returns
     -------
     (CohortSpec or None, tuple of Fault)
-        The spec, without keys that have faults; None where one of these says how the columns are to be read. And every
-        fault, below `/spec`.
+        The spec without its faulty keys, None if they decide how columns are read; and every fault, below `/spec`.
     """
     try:
         decoded = load_strictly(spec, "/spec") if isinstance(spec, str | bytes) else spec
@@ -159,7 +158,7 @@ def judge_spec(spec: str | bytes | Mapping[str, Any]) -> tuple[CohortSpec | None
                 pointer("spec", *strip_key_mark(fault["loc"])), _detail(fault["type"], fault["loc"], fault["msg"], form)
             )
             for fault in error.errors(include_url=False, include_input=False, include_context=False)
-            # of an unknown mode nobody can say what its outcome takes
+            # the outcome of an unknown mode cannot be judged
             if form is not CohortSpec or fault["loc"][:1] != ("outcome",) or len(fault["loc"]) == 1
         ]
         wrong = {str(fault["loc"][0]) if fault["loc"] else "" for fault in error.errors(include_input=False)}
@@ -170,14 +169,14 @@ _OF_COLUMNS = frozenset({"", "mode", "outcome", "features", "ignore", "groups", 
 
 
 def _without(form: type[CohortSpec], decoded: object, wrong: set[str]) -> CohortSpec | None:
-    """The spec without keys that do not say how columns are read; None where others are wrong."""
+    """Drop faulty keys that do not decide how columns are read; None if others are faulty."""
     if not isinstance(decoded, Mapping) or not wrong.isdisjoint(_OF_COLUMNS):
         return None
     return form.model_validate({"name": "cohort", **{k: v for k, v in decoded.items() if k not in wrong}})
 
 
 def _form(decoded: object) -> type[CohortSpec]:
-    """The spec of the mode that is asked for; the one of all modes where there is no such mode."""
+    """Select the model of the spec's mode; the general one if there is no such mode."""
     mode = decoded.get("mode", "classification") if isinstance(decoded, Mapping) else "classification"
     if mode == "temporal" and isinstance(decoded, Mapping):
         outcome = decoded.get("outcome")

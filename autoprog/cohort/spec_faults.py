@@ -1,4 +1,4 @@
-"""What a spec says of a file's columns, held against their names."""
+"""Check a spec against the names of a file's columns."""
 
 from __future__ import annotations
 
@@ -20,20 +20,7 @@ _ROLES = {
 
 
 def spec_faults(spec: CohortSpec, names: Sequence[str]) -> list[Fault]:
-    """Columns that the spec names but the file has not, or that it gives two parts to play.
-
-    Parameters
-    ----------
-    spec : CohortSpec
-        What the client says.
-    names : sequence of str
-        The file's columns.
-
-    Returns
-    -------
-    list of Fault
-        Every such column.
-    """
+    """List the columns that the spec names but the file lacks, and those with two roles."""
     outcome = outcome_columns(spec.outcome)
     wanted = [(pointer("spec", "outcome", key), name) for key, name in outcome.items()]
     if spec.groups is not None:

@@ -1,4 +1,4 @@
-"""The kinds of value that a spec is made of."""
+"""Types of the values in a spec."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from autoprog.cohort.canonical import canonical_text
 from autoprog.cohort.names import plain
 
 FROZEN = ConfigDict(extra="forbid", frozen=True)
-"""What every part of a spec is: closed to unknown keys, and never changed."""
+"""Every part of a spec rejects unknown keys and is immutable."""
 
 MAX_COLUMNS = 5_000
-"""The most columns that a cohort's file may have."""
+"""Maximum number of columns in a cohort's file."""
 
 MAX_NAME = 200
-"""The most characters that a column's name may have."""
+"""Maximum number of characters in a column's name."""
 
 
 def _canonical(value: object) -> str:
     if not isinstance(value, bool | int | float | str):
         msg = "give a text, a number or a boolean"
-        raise ValueError(msg)  # noqa: TRY004  # pydantic turns a ValueError into a validation error, a TypeError it lets pass
+        raise ValueError(msg)  # noqa: TRY004  # pydantic turns a ValueError, but no TypeError, into a validation error
     if isinstance(value, float) and not math.isfinite(value):
         msg = "give a finite number"
         raise ValueError(msg)
@@ -35,7 +35,7 @@ ColumnName = Annotated[
 ]
 CellValue = Annotated[
     str,
-    # Next to the type, they also refuse half a surrogate pair, which JSON can spell and no table can hold.
+    # Placed next to the type, they also reject half a surrogate pair, which JSON can spell but no table can hold.
     StringConstraints(min_length=1, max_length=1000),
     BeforeValidator(_canonical, json_schema_input_type=bool | int | float | str),
 ]

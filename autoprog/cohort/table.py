@@ -1,4 +1,4 @@
-"""A file's cells before anything is known about them: every column as its distinct texts and a code a row."""
+"""A file's cells before interpretation: each column as its distinct texts and a code per row."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from autoprog.errors import Fault
 
 @dataclass(frozen=True, slots=True)
 class ReadLimits:
-    """How much of a file is read at most.
+    """Maximum size of a file.
 
     Attributes
     ----------
     decompressed_bytes : int
-        Bytes of the file once it is decompressed.
+        Bytes after decompression.
     cells : int
         Rows times columns.
     rows : int
@@ -41,43 +41,15 @@ class ReadLimits:
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column.
+    """One column as distinct texts and codes."""
 
-    Attributes
-    ----------
-    name : str
-        From the header, without the blanks around it.
-    texts : pyarrow.Array of strings, length n_distinct
-        The different cells, without the blanks around them; an empty text is an empty cell.
-    codes : ndarray, shape = (n_rows,)
-        Index of each row's cell in `texts`.
-    """
-
-    name: str
-    texts: pa.Array
-    codes: NDArray[np.int64]
+    name: str  # stripped
+    texts: pa.Array  # distinct and stripped; an empty text is an empty cell
+    codes: NDArray[np.int64]  # index in `texts`, shape = (n_rows,)
 
     @classmethod
     def of(cls, name: str, cells: pa.Array) -> Column:
-        """The column of these cells.
-
-        Parameters
-        ----------
-        name : str
-            Its name.
-        cells : pyarrow.Array, length n_rows
-            A dictionary, or of a type that casts to text; null is an empty cell.
-
-        Returns
-        -------
-        Column
-            The same cells as distinct texts.
-
-        Raises
-        ------
-        pyarrow.ArrowNotImplementedError, pyarrow.ArrowInvalid
-            If the cells have no text.
-        """
+        """Encode cells (null is empty) as distinct texts; raises an Arrow error if their type does not cast to text."""
         if not pa.types.is_dictionary(cells.type):
             cells = cells.dictionary_encode()
         texts = pc.fill_null(pc.cast(cells.dictionary, pa.large_string()), "")
@@ -94,28 +66,18 @@ class Column:
         return Column(self.name, self.texts.filter(pa.array(used)), new_codes[self.codes])
 
     def take(self, rows: NDArray[np.intp]) -> Column:
-        """The column of some of the rows, in this order."""
+        """Select rows, in this order."""
         return Column(self.name, self.texts, self.codes[rows]).compact()
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """The rows that could be read.
-
-    Attributes
-    ----------
-    columns : mapping of str to Column
-        In the file's order.
-    lines : ndarray, shape = (n_rows,)
-        Where each row stands: in a CSV the line that it starts on, the header being line 1; in Parquet its number
-        from 1.
-    decimal_comma : bool
-        Whether a comma in a cell can be a decimal comma, as it does not separate cells.
-    """
+    """The readable rows of a file."""
 
     columns: Mapping[str, Column]
+    # line where each row of a CSV file starts (the header is line 1); row number from 1 in Parquet
     lines: NDArray[np.int64]
-    decimal_comma: bool = False
+    decimal_comma: bool = False  # whether commas can be decimal, as they do not separate cells
 
     @property
     def n_rows(self) -> int:
@@ -123,7 +85,7 @@ class Table:
         return len(self.lines)
 
     def take(self, rows: NDArray[np.intp]) -> Table:
-        """The table of some of the rows, in this order; this one if it is all of them as they stand."""
+        """Select rows, in this order; the table itself if nothing changes."""
         if np.array_equal(rows, np.arange(self.n_rows)):
             return self
         columns = {name: column.take(rows) for name, column in self.columns.items()}
@@ -132,38 +94,15 @@ class Table:
 
 @dataclass(frozen=True, eq=False)
 class Parsed:
-    """What was found in a file.
+    """The content of a file and its structural faults."""
 
-    Attributes
-    ----------
-    names : tuple of str
-        Names of the columns; empty where no header could be read.
-    table : Table or None
-        The sound rows of the columns that have a name of their own; None where there are too few to judge.
-    faults : tuple of Fault
-        What is wrong with the file's structure.
-    """
-
-    names: tuple[str, ...]
-    table: Table | None
+    names: tuple[str, ...]  # column names; empty without a readable header
+    table: Table | None  # sound rows of uniquely named columns; None if too few to judge
     faults: tuple[Fault, ...]
 
 
 def name_faults(names: Sequence[str], limits: ReadLimits) -> list[Fault]:
-    """What is wrong with a header.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The columns' names, without the blanks around them.
-    limits : ReadLimits
-        Bounds the number of columns.
-
-    Returns
-    -------
-    list of Fault
-        Too many columns; names that are empty, too long, used twice or hold what is not seen.
-    """
+    """List a header's faults: too many columns; names that are empty, too long, repeated or have hidden characters."""
     faults: list[Fault] = []
     if len(names) > limits.columns:
         faults.append(too_many_columns(len(names), limits))
@@ -190,23 +129,12 @@ def name_faults(names: Sequence[str], limits: ReadLimits) -> list[Fault]:
 
 
 def too_many_columns(n: int, limits: ReadLimits) -> Fault:
-    """What is wrong with a file of so many."""
+    """Fault of a file with too many columns."""
     return Fault("/file", f"the file has {n:,} columns; at most {limits.columns:,} are read")
 
 
 def usable_columns(names: Sequence[str]) -> dict[str, int]:
-    """The columns that can be told apart.
-
-    Parameters
-    ----------
-    names : sequence of str
-        The header.
-
-    Returns
-    -------
-    dict of str to int
-        Each name that is not empty or too long, and where it stands first.
-    """
+    """Index of each usable name's first column; empty and long names are left out."""
     first: dict[str, int] = {}
     for i, name in enumerate(names):
         if name and len(name) <= MAX_NAME:

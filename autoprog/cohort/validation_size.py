@@ -1,21 +1,21 @@
-"""How many patients it takes to validate a prognostic model elsewhere: Riley's criteria by the width of intervals.
+"""Number of patients for external validation of a prognostic model: Riley's criteria by the width of intervals.
 
 =========  ==========================================================================================  ===============
 symbol     meaning                                                                                     range
 =========  ==========================================================================================  ===============
 phi        share of patients with the outcome                                                          (0, 1)
-eta        linear predictor: log odds of the risk that the model gives, taken to be calibrated         real
+eta        linear predictor: log odds of the predicted risk, assumed to be calibrated                  real
 p          1 / (1 + exp(-eta))                                                                         (0, 1)
 I          information of a patient on intercept and slope: E p (1 - p) (1, eta)'(1, eta)              (2, 2)
 C          probability that of two patients the one with the outcome has the larger eta                [1/2, 1)
 r2         anticipated Cox-Snell R^2                                                                   (0, r2_max)
-rate, h    events a unit of person-time; a horizon                                                     1 / time, time
+rate, h    events per unit of person-time; a horizon                                                   1 / time, time
 =========  ==========================================================================================  ===============
 
-The minimum is the largest of those by which a 95 % interval of observed over expected outcomes and one of the
-calibration slope are 0.2 wide, and one of C 0.1, which are the defaults of the authors' pmvalsampsize. Of event times C
-is left out; the slope's information is that of the likelihood ratio, -ln(1 - r2) a patient, and observed over expected
-is asked for at the horizon that needs most, under a constant rate.
+The minimum makes the 95 % intervals at most 0.2 wide for observed over expected outcomes and for the calibration slope,
+and 0.1 for C, the defaults of the authors' pmvalsampsize. For event times, C is left out; the slope's information is
+that of the likelihood ratio, -ln(1 - r2) per patient, and observed over expected is taken at the most demanding
+horizon, under a constant rate.
 
 References
 ----------
@@ -41,84 +41,39 @@ _MOST = 10**12
 
 _Floats = NDArray[np.float64]
 
-# A standard normal law on a grid fine enough for six digits.
+# Standard normal distribution on a grid fine enough for six digits.
 _GRID = np.linspace(-8.0, 8.0, 1601)
 _LAW = np.exp(-(_GRID**2) / 2) / np.exp(-(_GRID**2) / 2).sum()
 
 
 def validation_minimum(eta: _Floats, weight: _Floats) -> int:
-    """The minimum number of patients for validating a model of a binary outcome.
-
-    Parameters
-    ----------
-    eta : ndarray, shape = (m,)
-        Values of the linear predictor among the patients to come; not all equal.
-    weight : ndarray, shape = (m,)
-        Their probabilities; they sum to 1.
-
-    Returns
-    -------
-    int
-        Patients.
-    """
+    """Minimum number of patients for a binary outcome; `eta`, not all equal, has probabilities `weight` (sum 1)."""
     phi = float(weight @ expit(eta))
     by_c = patients_by_c(phi, concordance(eta, weight))
     return max(patients_by_expected_observed(phi), patients_by_slope(eta, weight), by_c)
 
 
 def validation_minimum_of_times(r2: float, rate: float, mean_follow_up: float, horizons: Sequence[float]) -> int:
-    """The minimum number of patients for validating a model of a time to an event.
-
-    Parameters
-    ----------
-    r2 : float
-        Anticipated Cox-Snell R^2, in (0, 1).
-    rate : float
-        Events of interest a unit of person-time, above 0.
-    mean_follow_up : float
-        Mean follow-up of a patient, above 0.
-    horizons : sequence of float
-        Where risks are looked at, above 0.
-
-    Returns
-    -------
-    int
-        Patients.
-    """
+    """Minimum number of patients for a time to an event; every argument is above 0, and `r2` below 1."""
     by_slope = 1 / (-math.log1p(-r2) * _standard_error(_WIDTH) ** 2)
     events = max((_relative_error(rate * h) / _standard_error_of_ratio()) ** 2 for h in horizons)
     return max(math.ceil(by_slope), math.ceil(events / (rate * mean_follow_up)))
 
 
 def patients_by_expected_observed(phi: float, width: float = _WIDTH) -> int:
-    """Patients by which the interval of observed over expected outcomes is so wide, the ratio being 1."""
+    """Number of patients at which the interval of observed over expected outcomes has this width, for a ratio of 1."""
     return math.ceil((1 - phi) / (phi * _standard_error_of_ratio(width) ** 2))
 
 
 def patients_by_slope(eta: _Floats, weight: _Floats, width: float = _WIDTH) -> int:
-    """Patients by which the interval of the calibration slope is so wide, the slope being 1."""
+    """Number of patients at which the interval of the calibration slope has this width, for a slope of 1."""
     p = expit(eta)
     a, b, c = (float(weight @ (p * (1 - p) * eta**k)) for k in (0, 1, 2))
     return math.ceil(a / (a * c - b * b) / _standard_error(width) ** 2)
 
 
 def patients_by_c(phi: float, c: float, width: float = _WIDTH_OF_C) -> int:
-    """Patients by which the interval of C is so wide; its standard error is Newcombe's.
-
-    Parameters
-    ----------
-    phi : float
-        Share of patients with the outcome, in (0, 1).
-    c : float
-        C, in [0.5, 1).
-    width : float
-        Of the 95 % interval, above 0.
-
-    Returns
-    -------
-    int
-        Patients.
-    """
+    """Number of patients at which the 95 % interval of C in [0.5, 1) has this width; uses Newcombe's standard error."""
 
     def variance(n: float) -> float:
         pairs = 1 + (n / 2 - 1) * ((1 - c) / (2 - c) + c / (1 + c))
@@ -130,7 +85,7 @@ def patients_by_c(phi: float, c: float, width: float = _WIDTH_OF_C) -> int:
 
 
 def concordance(eta: _Floats, weight: _Floats) -> float:
-    """C of a calibrated model whose linear predictor has these values with these probabilities."""
+    """C of a calibrated model with these linear predictors and their probabilities."""
     order = np.argsort(eta)
     p, w = expit(eta[order]), weight[order]
     with_outcome, without = w * p, w * (1 - p)
@@ -139,22 +94,7 @@ def concordance(eta: _Floats, weight: _Floats) -> float:
 
 
 def normal_predictor(phi: float, r2: float) -> tuple[_Floats, _Floats]:
-    """A normal linear predictor of a calibrated model.
-
-    Parameters
-    ----------
-    phi : float
-        Share of patients with the outcome, in (0, 1).
-    r2 : float
-        Cox-Snell R^2 of the model, in (0, r2_max).
-
-    Returns
-    -------
-    eta : ndarray, shape = (m,)
-        Values.
-    weight : ndarray, shape = (m,)
-        Their probabilities.
-    """
+    """Values and probabilities of a calibrated, normal linear predictor; `phi` in (0, 1), `r2` in (0, r2_max)."""
 
     def shifted(sd: float) -> _Floats:
         def excess(mean: float) -> float:
@@ -180,10 +120,10 @@ def _standard_error(width: float) -> float:
 
 
 def _standard_error_of_ratio(width: float = _WIDTH) -> float:
-    """Standard error of the ratio's logarithm at which an interval from exp(-z se) to exp(z se) has this width."""
+    """Standard error of the log ratio for which the interval from exp(-z se) to exp(z se) has this width."""
     return math.asinh(width / 2) / _Z
 
 
 def _relative_error(hazard: float) -> float:
-    """Standard error of ln(1 - exp(-hazard)) for one event that the rate is estimated by."""
+    """Standard error of ln(1 - exp(-hazard)) if the rate is estimated from one event."""
     return hazard / math.expm1(hazard) if hazard < 700 else 0.0

@@ -1,4 +1,4 @@
-"""New patients with their visits so far, as a model of windows wants them: one row a patient, at the last visit."""
+"""Encode new patients with their visits for a model of windows: one row per patient, at the last visit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from autoprog.errors import Fault, InvalidInputError
 
 @dataclass
 class _Histories:
-    """Visits of all patients one after the other; filled while they are read."""
+    """Visits of all patients in sequence, filled while they are read."""
 
     patient: list[int] = field(default_factory=list)
     time: list[float] = field(default_factory=list)
@@ -37,33 +37,31 @@ class _Histories:
 def encode_visits(
     schema: WindowSchema, visit_time: str, patients: Sequence[Mapping[str, object]], window: int
 ) -> EncodedPatients:
-    """Turn patients with their visits into a model's input.
+    """Encode patients with their visits for a model.
 
     Parameters
     ----------
     schema : WindowSchema
-        What the model was trained on.
+        The model's schema.
     visit_time : str
-        The key of the time of a visit, in the unit and from the moment of the training file.
+        The key of a visit's time, in the unit and from the origin of the training file.
     patients : sequence of mapping
-        Each `{"visits": [...]}` with all visits of the patient so far, in any order: as many as there are, not those
-        of the window alone, since the number of visits and the time since the first are features. A visit has its time
-        and every feature of the schema; None says that a value is not known.
+        Each `{"visits": [...]}`, in any order. Give all visits so far, not only those of the window: their number and
+        the time since the first are features. A visit has its time and every feature of the schema; None is unknown.
     window : int
-        Visits that are looked back on, at least 1.
+        Number of visits in a window, at least 1.
 
     Returns
     -------
     EncodedPatients
-        One row a patient, at the last visit, with the columns of `schema.windowed`: the numbers that `windowed` gives
-        for that visit. Warned of are, in the window, values that were never seen or are out of the training range, and
-        features without any value.
+        One row per patient, at the last visit, as `windowed` makes it, with the columns of `schema.windowed`. Warns of
+        unseen values and of values outside the training range in the window, and of features without any value.
 
     Raises
     ------
     InvalidInputError
-        If visits are not a list or empty, a visit has no time, two visits of a patient have the same, a feature is
-        absent, a name is unknown, or a value cannot be one of its feature; names all such places below `/patients`.
+        If visits are empty or no list, a visit has no time, two visits of a patient have the same time, a feature is
+        absent, a name is unknown or a value is invalid; lists all such places below `/patients`.
     ValueError
         If the window is shorter than 1.
     """
@@ -117,7 +115,7 @@ def _read_history(histories: _Histories, i: int, patient: Mapping[str, object], 
 
 
 def _read_visit(histories: _Histories, i: int, place: str, visit: object, visit_time: str) -> float | None:
-    """Add a visit to the histories; its time, or None where that cannot be used."""
+    """Add a visit to the histories and return its time; None if that is invalid."""
     if not isinstance(visit, Mapping):
         histories.faults.append(Fault(place, "give a visit as an object: its time and its features"))
         return None

@@ -1,4 +1,4 @@
-"""A file of visits: whose each row is and when, checked and put in order, with what is predicted at each."""
+"""Read a file of visits: check and sort patients and times, and read the outcome at each visit."""
 
 from __future__ import annotations
 
@@ -23,13 +23,12 @@ from autoprog.cohort.table import Table
 from autoprog.cohort.visits import VisitTable
 from autoprog.errors import Fault
 
-# Of a time left at a visit.
-_DIGITS = 10
+_DIGITS = 10  # precision of the follow-up left at a visit
 
 
 @dataclass(frozen=True, eq=False)
 class _Keys:
-    """Whose each row is, and when; meaningless where there are faults."""
+    """Patient and time of each row's visit; meaningless with faults."""
 
     patient: NDArray[np.int64]
     visit_time: NDArray[np.float64]
@@ -37,22 +36,7 @@ class _Keys:
 
 
 def read_visit_events(table: Table, spec: VisitEventSpec, na_values: Sequence[str]) -> OutcomeRows:
-    """Read a file of visits, each followed up for an event.
-
-    Parameters
-    ----------
-    table : Table
-        Holds the columns.
-    spec : VisitEventSpec
-        Their names, what the events mean and the horizon.
-    na_values : sequence of str
-        Canonical texts that mean missing.
-
-    Returns
-    -------
-    OutcomeRows
-        The visits before the end of their patient's follow-up, by patient and time, with the time left at each.
-    """
+    """Read visits before the end of follow-up, by patient and time, with the follow-up left at each."""
     keys = _read_keys(table, spec, na_values)
     times = read_event_times(table, spec, na_values)
     faults = keys.faults + times.faults
@@ -79,22 +63,7 @@ def read_visit_events(table: Table, spec: VisitEventSpec, na_values: Sequence[st
 
 
 def read_visit_labels(table: Table, spec: VisitLabelSpec, na_values: Sequence[str]) -> OutcomeRows:
-    """Read a file of visits, each with a label.
-
-    Parameters
-    ----------
-    table : Table
-        Holds the columns.
-    spec : VisitLabelSpec
-        Their names and the positive label.
-    na_values : sequence of str
-        Canonical texts that mean missing.
-
-    Returns
-    -------
-    OutcomeRows
-        The visits with a label, by patient and time, and those without one that they look back on.
-    """
+    """Read visits with a label, by patient and time, and the unlabelled ones that their windows include."""
     keys = _read_keys(table, spec, na_values)
     labels = read_labels(table, spec, na_values)
     faults = keys.faults + labels.faults
@@ -156,7 +125,7 @@ def _repeated_visits(
 
 
 def _of_patients(keys: _Keys, times: EventTimes) -> EventTimes:
-    """With the time and event of a patient at all of their visits, those too whose row lacks them."""
+    """Copy a patient's time and event to all of their visits, also where the row lacks them."""
     n = int(keys.patient.max(initial=-1)) + 1
     time, y = np.full(n, np.nan), np.full(n, UNKNOWN, dtype=times.y.dtype)
     time[keys.patient[times.known]], y[keys.patient[times.known]] = times.time[times.known], times.y[times.known]
@@ -164,14 +133,15 @@ def _of_patients(keys: _Keys, times: EventTimes) -> EventTimes:
 
 
 def _difference(later: NDArray[np.float64], earlier: NDArray[np.float64]) -> NDArray[np.float64]:
-    """To ten digits of the longest time: 0.8 less 0.1 is 0.7, and not a hair more, which no horizon would reach."""
+    """Subtract times, rounded to ten digits of the longest."""
+    # 0.8 - 0.1 must be 0.7 and not slightly more, which no horizon would reach.
     largest = float(np.nanmax(np.abs(later), initial=1e-9))
     difference: NDArray[np.float64] = np.round(later - earlier, max(0, _DIGITS - 1 - int(np.floor(np.log10(largest)))))
     return difference
 
 
 def _inconstant(table: Table, spec: VisitEventSpec, keys: _Keys, times: EventTimes) -> tuple[Fault, ...]:
-    """Faults for patients whose time or event is not the same in all rows that have it."""
+    """List faults for patients whose time or event differs between the rows that have it."""
     faults: list[Fault] = []
     for name, values in ((spec.time, times.time), (spec.event, times.y.astype(np.float64))):
         rows = np.flatnonzero(times.known)
@@ -188,13 +158,13 @@ def _inconstant(table: Table, spec: VisitEventSpec, keys: _Keys, times: EventTim
 def _horizon_faults(
     spec: VisitEventSpec, causes: Sequence[str], visits: VisitTable, time: NDArray[np.float64], y: NDArray[np.int8]
 ) -> tuple[Fault, ...]:
-    """Too few patients with the event, at all or within the horizon of a visit, or seen beyond it."""
+    """Report a fault if too few patients have the event, at all or within the horizon, or are followed beyond it."""
     first = np.flatnonzero(np.diff(visits.patient, prepend=-1))
     faults = few_events_fault(spec, causes, y[first])
     if faults:
         return faults
     last = np.append(first[1:], len(y)) - 1
-    # A patient counts once: by the longest time left for being followed, by the shortest for the event.
+    # A patient counts once: with the longest time left for the follow-up, with the shortest for the event.
     reason = horizon_fault(spec.horizon, time[first], time[last][y[last] == 1])
     return (Fault("/spec/outcome/horizon", reason),) if reason else ()
 
@@ -205,7 +175,7 @@ def _sorted(keys: _Keys, kept: NDArray[np.bool_]) -> NDArray[np.intp]:
 
 
 def _earlier(keys: _Keys, rows: NDArray[np.intp], known: NDArray[np.bool_]) -> EarlierRows:
-    """The visits without a label before the last labelled one of their patient."""
+    """Select the visits without a label before their patient's last labelled one."""
     last = np.full(int(keys.patient.max(initial=-1)) + 1, -np.inf)
     last[keys.patient[rows]] = keys.visit_time[rows]  # ascending within a patient
     earlier = _sorted(keys, ~known & (keys.visit_time < last[keys.patient]))
@@ -214,7 +184,7 @@ def _earlier(keys: _Keys, rows: NDArray[np.intp], known: NDArray[np.bool_]) -> E
 
 
 def _codes(patient: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Codes without gaps, in the same order."""
+    """Renumber patients without gaps, in the same order."""
     codes: NDArray[np.int64] = np.unique(patient, return_inverse=True)[1].astype(np.int64)
     return codes
 

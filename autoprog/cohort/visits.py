@@ -1,4 +1,4 @@
-"""Whose row of a cohort was seen when."""
+"""Patients and times of a cohort's visits."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, eq=False)
 class EarlierVisits:
-    """Visits without an outcome of their own that later ones look back on.
+    """Visits without an outcome that the windows of later ones include.
 
     Attributes
     ----------
     X : ndarray, shape = (n_earlier, n_features)
-        float64; their cells, with the features of the cohort.
+        float64; the cohort's features.
     patient : ndarray, shape = (n_earlier,)
-        int64; codes of patients who have a row in the cohort, too.
+        int64; codes of patients who also have a row in the cohort.
     time : ndarray, shape = (n_earlier,)
-        float64; when the visit was.
+        float64; times of the visits.
     """
 
     X: NDArray[np.float64]
@@ -29,16 +29,16 @@ class EarlierVisits:
 
 @dataclass(frozen=True, eq=False)
 class VisitTable:
-    """The visits that the rows of a cohort are, sorted by patient and then by time.
+    """The visits that are a cohort's rows, sorted by patient and then by time.
 
     Attributes
     ----------
     patient : ndarray, shape = (n_rows,)
-        int64; ascending codes from 0, one a patient.
+        int64; ascending codes from 0, one per patient.
     time : ndarray, shape = (n_rows,)
-        float64; when the visit was, ascending within a patient, in the unit of the file's column.
+        float64; times of the visits, ascending within a patient, in the unit of the file's column.
     earlier : EarlierVisits or None
-        What is looked back on beside them; None where every visit has an outcome, and once windows are made.
+        Further visits in the windows; None if every visit has an outcome, and once windows are made.
     """
 
     patient: NDArray[np.int64]
@@ -51,5 +51,5 @@ class VisitTable:
         return len(np.unique(self.patient))
 
     def take(self, rows: NDArray[np.intp]) -> VisitTable:
-        """The visits of some of the rows, which keep their patients' codes."""
+        """Select rows; patients keep their codes."""
         return VisitTable(self.patient[rows], self.time[rows], self.earlier)

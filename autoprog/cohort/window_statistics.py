@@ -1,4 +1,4 @@
-"""A signal summed up over the last visits of a patient, at every visit of every patient at once.
+"""Summarise a signal over each visit's window of last visits, for all visits of all patients at once.
 
 Notation:
 
@@ -7,16 +7,15 @@ symbol    meaning                                                               
 ========  =====================================================================  =========  ====================
 x         the signal's value at each visit, NaN where it was not measured        (n_rows,)  the signal's own
 t         time of each visit                                                     (n_rows,)  the visits' time
-patient   code of the patient of each visit; rows stand by patient, then time    (n_rows,)
+patient   patient code of each visit; rows are sorted by patient, then time      (n_rows,)
 order     number of the visit among its patient's, from 0                        (n_rows,)  visits
-window    visits that are looked back on, this one included                                 visits
-lag       how many visits back, 0 <= lag < window                                           visits
-d         x at a lag, less the last observed value                               (n_rows,)  the signal's own
-u         t at a lag, less the time of the last observed value; at most 0        (n_rows,)  the visits' time
+window    number of visits in the window, this one included                                 visits
+lag       number of visits back, 0 <= lag < window                                          visits
+d         x at a lag, minus the last observed value                              (n_rows,)  the signal's own
+u         t at a lag, minus the time of the last observed value; at most 0       (n_rows,)  the visits' time
 ========  =====================================================================  =========  ====================
 
-Sums of d and u, not of x and t, so that a signal that does not move has a slope of exactly 0 whatever its level, and
-one far from 0 loses no digits.
+Sums of d and u, not of x and t, give a constant signal a slope of exactly 0, and lose no digits far from 0.
 """
 
 from __future__ import annotations
@@ -31,50 +30,21 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class WindowStatistics:
-    """What is known of one signal at each visit; every attribute has shape = (n_rows,) and is float64.
+    """Statistics of one signal at each visit; every field is float64 with shape = (n_rows,)."""
 
-    Attributes
-    ----------
-    last : ndarray
-        The last observed value; NaN where none is in the window.
-    change : ndarray
-        That value less the one observed before it; 0 where fewer than two are in the window.
-    slope : ndarray
-        Slope of the least squares line through the observed values, by time; 0 where fewer than two are in the window.
-    mean, minimum, maximum : ndarray
-        Of the observed values; NaN where none is in the window.
-    time_since : ndarray
-        Time since the last observed value, at least 0; NaN where none is in the window.
-    count : ndarray
-        Number of observed values, 0 to `window`.
-    missing : ndarray
-        1 where the value was not measured at this visit, else 0.
-    """
-
-    last: _Floats
-    change: _Floats
-    slope: _Floats
+    last: _Floats  # NaN without an observed value in the window, like mean, minimum, maximum, time_since
+    change: _Floats  # last value minus the one observed before it; 0 with fewer than two
+    slope: _Floats  # least squares slope by time; 0 with fewer than two
     mean: _Floats
     minimum: _Floats
     maximum: _Floats
-    time_since: _Floats
-    count: _Floats
-    missing: _Floats
+    time_since: _Floats  # time since the last observed value, at least 0
+    count: _Floats  # number of observed values, 0 to `window`
+    missing: _Floats  # 1 if the value was not measured at this visit, else 0
 
 
 def visit_order(patient: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The number of each visit among its patient's, from 0.
-
-    Parameters
-    ----------
-    patient : ndarray, shape = (n_rows,)
-        Codes of the patients; the rows of one stand together.
-
-    Returns
-    -------
-    ndarray, shape = (n_rows,)
-        int64.
-    """
+    """Number of each visit among its patient's, from 0; a patient's rows are adjacent."""
     row = np.arange(len(patient))
     starts = np.flatnonzero(np.diff(patient, prepend=patient[:1] - 1))
     order: NDArray[np.int64] = row - np.repeat(starts, np.diff(starts, append=len(patient)))
@@ -82,22 +52,7 @@ def visit_order(patient: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def last_observed(x: _Floats, order: NDArray[np.int64], window: int | None = None) -> _Floats:
-    """The last observed value at each visit, carried forward within a patient.
-
-    Parameters
-    ----------
-    x : ndarray, shape = (n_rows,)
-        The signal; rows stand by patient, then time.
-    order : ndarray, shape = (n_rows,)
-        As `visit_order` gives it.
-    window : int, optional
-        Visits that are looked back on, at least 1; by default all.
-
-    Returns
-    -------
-    ndarray, shape = (n_rows,)
-        NaN where none is in the window.
-    """
+    """Last observed value within the window (by default all visits), carried forward within a patient."""
     row = np.arange(len(x))
     seen = np.maximum.accumulate(np.where(np.isnan(x), -1, row))
     reach = order if window is None else np.minimum(order, window - 1)
@@ -105,24 +60,7 @@ def last_observed(x: _Floats, order: NDArray[np.int64], window: int | None = Non
 
 
 def window_statistics(x: _Floats, t: _Floats, order: NDArray[np.int64], window: int) -> WindowStatistics:
-    """Sum up a signal over the window of each visit.
-
-    Parameters
-    ----------
-    x : ndarray, shape = (n_rows,)
-        The signal; rows stand by patient, then time.
-    t : ndarray, shape = (n_rows,)
-        Time of each visit, ascending within a patient.
-    order : ndarray, shape = (n_rows,)
-        As `visit_order` gives it.
-    window : int
-        Visits that are looked back on, at least 1.
-
-    Returns
-    -------
-    WindowStatistics
-        A row of it depends on the patient's visits up to its own, and on no other. What float64 cannot hold is NaN.
-    """
+    """Summarise a signal over each visit's window; values beyond float64 become NaN."""
     with np.errstate(over="ignore", invalid="ignore"):
         return _window_statistics(x, t, order, window)
 

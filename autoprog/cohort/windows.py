@@ -1,15 +1,14 @@
-"""A cohort of visits as a table: what the last visits of a patient say at each visit.
+"""Tabulate a cohort of visits: each row describes a patient's last visits at one visit.
 
-Every length of the window gives the same features under the same names, so that pipelines for different lengths share
-one schema. A feature that never changes within a patient stays one column, its last observed value. One that does
-becomes
+Windows of every length have the same features, so that pipelines share one schema. A feature that never changes within
+a patient stays one column, its last observed value. One that does becomes
 
 ============================  ========================================================================================
 name                          meaning
 ============================  ========================================================================================
 `x (last)`                    the last observed value
-`x (change)`                  that value less the one observed before it; 0 where fewer than two are in the window
-`x (slope)`                   least squares slope of the observed values by time; 0 where fewer than two are
+`x (change)`                  that value minus the one observed before it; 0 with fewer than two in the window
+`x (slope)`                   least squares slope of the observed values by time; 0 with fewer than two
 `x (mean)`                    their mean
 `x (minimum)`, `(maximum)`    their range
 `x (time since observed)`     time since the last one
@@ -17,9 +16,9 @@ name                          meaning
 `x (missing now)`             whether there is none at this visit
 ============================  ========================================================================================
 
-A categorical one has `(last)`, `(time since observed)`, `(times observed)` and `(missing now)`. Missing is what has no
-observation in the window, and is left to the imputation. Beside them stand `visit number`, `time since first visit` and
-`time since previous visit` (0 at the first), which count all visits of the patient so far, whatever the window.
+A categorical one has `(last)`, `(time since observed)`, `(times observed)` and `(missing now)`. Features without an
+observation in the window are missing and left to imputation. `visit number`, `time since first visit` and `time since
+previous visit` (0 at the first) count all visits so far, whatever the window.
 """
 
 from __future__ import annotations
@@ -45,14 +44,14 @@ _Column = tuple[Feature, NDArray[np.float64]]
 
 @dataclass(frozen=True, slots=True)
 class WindowSchema:
-    """What windows are made of; a model of visits needs it to read new patients.
+    """The features of windows; a model of visits needs the schema to read new patients.
 
     Attributes
     ----------
     features : tuple of Feature
-        The features of a visit, as the cohort's file has them.
+        The features of a visit, as in the cohort's file.
     varying : tuple of bool
-        Which of them change within a patient of the cohort that the schema was made of.
+        Whether each changes within a patient of the cohort that the schema was made from.
     """
 
     features: tuple[Feature, ...]
@@ -60,58 +59,42 @@ class WindowSchema:
 
     @classmethod
     def of(cls, cohort: Cohort) -> WindowSchema:
-        """The schema of a cohort of visits.
-
-        Parameters
-        ----------
-        cohort : Cohort
-            Of mode `temporal`.
-
-        Returns
-        -------
-        WindowSchema
-            A feature varies if it has two different observed values in some patient.
-
-        Raises
-        ------
-        ValueError
-            If the cohort is not one of visits.
-        """
+        """Make the schema of a cohort of visits; raises ValueError for another cohort."""
+        # A feature varies if it has two different observed values in some patient.
         history = _History.of(cohort)
         return cls(cohort.features, tuple(_varies(x, history.visits.patient) for x in history.X.T))
 
     @property
     def windowed(self) -> tuple[Feature, ...]:
-        """The features of a window of any length, in order, without ranges and shares of missing cells."""
+        """Features of a window of any length, in order, without ranges and shares of missing cells."""
         nothing = VisitTable(np.empty(0, dtype=np.int64), np.empty(0))
         return tuple(feature for feature, _ in window_columns(self, np.empty((0, len(self.features))), nothing, 1))
 
 
 def windowed(cohort: Cohort, window: int, schema: WindowSchema | None = None) -> Cohort:
-    """Put the last visits of a patient into one row, at each visit.
+    """Summarise a patient's last visits in one row, at each visit.
 
     Parameters
     ----------
     cohort : Cohort
-        Of mode `temporal`, with the features of the schema.
+        A cohort of mode `temporal` with the schema's features.
     window : int
-        Visits that are looked back on, the present one included; at least 1.
+        Number of visits in a window, the present one included; at least 1.
     schema : WindowSchema, optional
-        By default that of the cohort. Of part of a cohort, or another one, give the schema that the model has: which
-        features vary is to be the same.
+        By default the cohort's. For part of a cohort or another one, give the model's: the varying features must match.
 
     Returns
     -------
     Cohort
-        The same visits with other features. A row depends on the patient's visits up to its own, with those that have
-        no outcome, and on no other; the features' ranges and shares of missing cells are those of the whole result.
+        The same visits with other features. A row depends only on the patient's visits up to its own, including those
+        without an outcome; ranges and shares of missing cells are those of the whole result.
 
     Raises
     ------
     InvalidInputError
-        If a feature of the cohort has the name of one that is made here.
+        If a feature of the cohort has the name of one made here.
     ValueError
-        If the window is shorter than 1, or the cohort is not one of visits.
+        If the window is shorter than 1, or the cohort has no visits.
     """
     schema = schema or WindowSchema.of(cohort)
     names = [feature.name for feature in schema.windowed]
@@ -135,30 +118,7 @@ def windowed(cohort: Cohort, window: int, schema: WindowSchema | None = None) ->
 def window_columns(
     schema: WindowSchema, X: NDArray[np.float64], visits: VisitTable, window: int
 ) -> Iterator[tuple[Feature, NDArray[np.float64]]]:
-    """The features of windows one by one: the one place where they are made, for cohorts and for new patients.
-
-    Parameters
-    ----------
-    schema : WindowSchema
-        What the columns of `X` are.
-    X : ndarray, shape = (n_rows, n_features)
-        The visits' values; NaN is a missing cell.
-    visits : VisitTable
-        Whose they are and when; sorted by patient, then time.
-    window : int
-        Visits that are looked back on, the present one included; at least 1.
-
-    Yields
-    ------
-    (Feature, ndarray of shape (n_rows,))
-        In the schema's order, which is the same for every window; the features without range and share of missing
-        cells.
-
-    Raises
-    ------
-    ValueError
-        If the window is shorter than 1.
-    """
+    """Make the features of windows one by one, for cohorts and new patients; raises ValueError for a window below 1."""
     if window < 1:
         msg = f"a window has at least 1 visit, got {window}"
         raise ValueError(msg)
@@ -172,41 +132,14 @@ def window_columns(
 
 
 def name_faults(names: Sequence[str]) -> list[Fault]:
-    """Faults for features of a window whose name another one has.
-
-    Parameters
-    ----------
-    names : sequence of str
-        Of all features of a window.
-
-    Returns
-    -------
-    list of Fault
-        One a name, pointing to the column of the file.
-    """
+    """Report features of a window with the same name, pointing to the file's column."""
     twice = sorted({name for name in names if names.count(name) > 1})
     detail = "a feature that is made of the visits has this name too; rename the column or name it in ignore"
     return [Fault(column_pointer(name), detail) for name in twice]
 
 
 def list_visits(cohort: Cohort) -> VisitTable:
-    """The visits of a cohort.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        Of mode `temporal`.
-
-    Returns
-    -------
-    VisitTable
-        Its own.
-
-    Raises
-    ------
-    ValueError
-        If it has none.
-    """
+    """Visits of a cohort; raises ValueError if it has none."""
     if cohort.visits is None:
         msg = f"cohort {short(cohort.name)} has no visits: its mode is {cohort.mode!r}"
         raise ValueError(msg)
@@ -215,7 +148,7 @@ def list_visits(cohort: Cohort) -> VisitTable:
 
 @dataclass(frozen=True, eq=False)
 class _History:
-    """All visits of a cohort, with those that are only looked back on, and where among them the cohort's rows are."""
+    """All visits of a cohort, including those without an outcome, and the positions of the cohort's rows."""
 
     X: NDArray[np.float64]
     visits: VisitTable
@@ -246,7 +179,7 @@ def _signal(
     known = window_statistics(x, t, order, window)
     yield replace(feature, name=f"{feature.name} (last)"), known.last
     if feature.kind != "categorical":
-        # codes of two or of ordered levels: a mean is a share, or a place on the scale
+        # the mean of binary codes is a share, of ordinal codes a place on the scale
         yield _made(feature, "change", feature.unit), known.change
         yield _made(feature, "slope", None), known.slope
         yield _made(feature, "mean", feature.unit), known.mean

@@ -1,6 +1,6 @@
-"""Which question next: identify an object, or only its group, by queries with two answers.
+"""Sequential diagnosis: identify an object, or only its group, by queries with two or more answers.
 
-`build_model` checks what is known; `grow_tree` asks everything in advance; `Sessions` asks one question at a time.
+`build_model` checks the input; `grow_tree` plans all queries in advance; `Sessions` asks one query at a time.
 """
 
 from autoprog.diagnosis.batch import MAX_BATCH, Batch

@@ -1,15 +1,15 @@
-"""Questions that are asked at once, before any of them is answered: blood is drawn once for several tests.
+"""Several queries asked at once, before any is answered: blood is drawn once for several tests.
 
 ========  =======================================================================================================
 symbol    meaning
 ========  =======================================================================================================
-A         answers to the questions chosen so far: 2^k outcomes
-Y         what is to be identified
-I(q|A)    information of the answer to q on Y once A is known, in the mean over A, bits
+A         answers to the k queries chosen so far: 2^k outcomes
+Y         target
+I(q|A)    expected information of the answer to q on Y given A, bits
 ========  =======================================================================================================
 
-The first question is the session's next one; each further one has the largest I(q|A) per cost. Where answers are right
-the information on objects is submodular, and what a batch chosen by information tells is at least 1 - 1/e of the most.
+The first query is the session's next one; each further one has the largest I(q|A) per cost. Where answers are right,
+information on objects is submodular, and a batch chosen by information has at least 1 - 1/e of the largest.
 
 References
 ----------
@@ -35,48 +35,21 @@ _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
 MAX_BATCH = 8
-"""The most questions that are asked at once: the outcomes of their answers are gone through one by one."""
+"""Maximum number of queries asked at once; the outcomes of their answers are enumerated."""
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Questions to ask at once.
-
-    Attributes
-    ----------
-    queries : tuple of NextQuery
-        In the order in which they were chosen; the gain of each is what it adds to those before it.
-    gain : float
-        Information of all answers together on the target, bits.
-    """
+    """Queries to ask at once, in the order chosen; the gain of each is added to those before it."""
 
     queries: tuple[NextQuery, ...]
-    gain: float
+    gain: float  # information of all answers together on the target, bits
 
 
 def choose_batch(
     model: DiagnosisModel, posterior: _Floats, first: NextQuery, size: int, closed: Sequence[int]
 ) -> Batch:
-    """Choose questions to ask at once.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        With or without noise.
-    posterior : ndarray, shape = (M,)
-        Of the objects, summing to 1.
-    first : NextQuery
-        What is asked first.
-    size : int
-        How many at most, in [1, MAX_BATCH].
-    closed : sequence of int
-        Queries that were answered, or cannot be.
-
-    Returns
-    -------
-    Batch
-        Fewer where no further question would tell anything.
-    """
+    """Choose up to `size` queries to ask at once, `first` first and none of `closed`; fewer where none would inform."""
     usable = np.ones(model.n_queries, dtype=bool)
     usable[[*closed, first.query]] = False
     information = _weighed(model, posterior) if model.is_noisy else _eliminating(model, posterior)
@@ -85,7 +58,7 @@ def choose_batch(
         asked = [each.query for each in chosen]
         gain = information(asked, model.target_of)
         value = gain
-        if not (gain[usable] > TIE).any():  # only answers together inform on the target, as under exclusive or
+        if not (gain[usable] > TIE).any():  # only several answers together inform on the target, as with exclusive or
             value = information(asked, np.arange(model.n_objects))
         rate = np.where(usable & (value > TIE), value / model.costs, 0.0)
         if not rate.any():
@@ -100,7 +73,7 @@ _Information = Callable[[list[int], _Ints], _Floats]
 
 
 def _eliminating(model: DiagnosisModel, posterior: _Floats) -> _Information:
-    """I(q|A) of every query where answers are right: the mean over the sets that the answers leave."""
+    """I(q|A) of every query where answers are right: the mean over the sets of objects that the answers leave."""
     left = np.flatnonzero(posterior)
 
     def information(asked: list[int], target_of: _Ints) -> _Floats:
@@ -117,7 +90,7 @@ def _eliminating(model: DiagnosisModel, posterior: _Floats) -> _Information:
 
 
 def _weighed(model: DiagnosisModel, posterior: _Floats) -> _Information:
-    """I(q|A) of every query where answers may be wrong: the mean over what the posterior would be."""
+    """I(q|A) of every query where answers may be wrong: the mean over the posteriors after the answers."""
     known = None if model.responses.known is None else Responses(model.responses.known, model.n_queries)
 
     def information(asked: list[int], target_of: _Ints) -> _Floats:

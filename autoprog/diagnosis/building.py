@@ -1,6 +1,6 @@
-"""Checking what a diagnosis model is made of; every fault is named at once.
+"""Validation of a diagnosis model's input; every fault is named at once.
 
-Pointers are those of the API's document: `/objects/3/prior`, `/queries/0/name`, `/responses/4/1`.
+Fault pointers are those of the API's document: `/objects/3/prior`, `/queries/0/name`, `/responses/4/1`.
 """
 
 from __future__ import annotations
@@ -22,24 +22,24 @@ from autoprog.diagnosis.responses import Responses
 from autoprog.errors import Fault, InvalidInputError
 
 MAX_CELLS = 1_000_000_000
-"""The most responses that a model may hold."""
+"""Maximum number of responses of a model."""
 
 MAX_OBJECTS, MAX_QUERIES = 2_000_000, 100_000
 
 MAX_NAME = 200
-"""The most characters of a name."""
+"""Maximum number of characters of a name."""
 
 _NAME = f"give a name of 1 to {MAX_NAME} characters, none of them for control or direction"
 
 MAX_SEED = 2**63 - 1
-"""The largest seed."""
+"""Largest seed."""
 
 _Column = Sequence[float | None] | NDArray[np.float64]
 
 LARGEST_COST = 1e100
-"""All queries together cost less: a path may ask every one of them, and what it costs is squared."""
+"""Upper limit of the summed costs of all queries: a path may ask every query, and its cost is squared."""
 
-# A prior whose sum is as near to 1 as rounding leaves it was meant to sum to 1.
+# A prior whose sum differs from 1 by rounding only is normalised without a warning.
 _ROUNDING = 1e-6
 
 
@@ -50,17 +50,13 @@ class ModelOptions:
     Attributes
     ----------
     algorithm : {"gbs", "ggbs", "lambda_gbs", "group_lambda_gbs"} or None
-        None decides by groups and base: `gbs` and `lambda_gbs` without groups, `ggbs` and `group_lambda_gbs` with
-        them; those with lambda where the base is above 1.
+        None chooses `gbs` without groups and `ggbs` with them, or their lambda variant where the base is above 1.
     exponential_cost_base : float or "inf"
         lambda, at least 1.
     stop : {"object", "group"} or None
-        What is to be identified. None is what the algorithm is for: the object of `lambda_gbs`, the group of the
-        others. Only `gbs` leaves a choice.
-    ties : {"first", "random"}
-        Which of equal queries is asked.
-    seed : int
-        For random ties, in [0, 2^63).
+        Target to identify; None is the object for `lambda_gbs` and the group otherwise. Only `gbs` allows both.
+    ties, seed : {"first", "random"} and int
+        Which of several equally good queries is asked; seed of random ties, in [0, 2^63).
     """
 
     algorithm: Algorithm | None = None
@@ -70,7 +66,7 @@ class ModelOptions:
     seed: int = 0
 
 
-def build_model(  # noqa: PLR0913  each is a column of what a client sends
+def build_model(  # noqa: PLR0913  each is a column of the client's document
     responses: object,
     *,
     objects: Sequence[str] | None = None,
@@ -82,35 +78,31 @@ def build_model(  # noqa: PLR0913  each is a column of what a client sends
     false_negative_rates: Sequence[float | None] | None = None,
     options: ModelOptions = ModelOptions(),
 ) -> DiagnosisModel:
-    """Check what was given and make the model.
+    """Check the input and build the model.
 
     Parameters
     ----------
     responses : Responses, ndarray or sequence of sequences, shape = (M, N)
-        0 or 1; None or NaN is an empty cell, which only a query with an error rate may have: nothing is known of what
-        the object answers to it.
+        0 or 1; None or NaN is an unknown response, allowed only for queries with an error rate.
     objects, queries : sequence of str, optional
-        Distinct names; numbered where left out.
+        Distinct names; numbered by default.
     groups : sequence of str, length M, optional
-        The group of each object; None for all of them is the same as leaving it out.
-    prior : sequence of float, length M, optional
-        Finite and above 0; counts will do. Uniform where left out, or None for all.
-    costs : sequence of float, length N, optional
-        Finite and above 0; None stands for 1.
+        Group of each object; None for all objects means no groups.
+    prior, costs : sequence of float, lengths M and N, optional
+        Finite and above 0. The prior may be counts; None for all objects is uniform. A cost of None is 1.
     false_positive_rates, false_negative_rates : sequence of float, length N, optional
-        In [0, 1), a pair summing to less than 1; None stands for 0.
+        In [0, 1), each pair summing to less than 1; None stands for 0.
     options : ModelOptions
-        Algorithm, base, stop and ties.
 
     Returns
     -------
     DiagnosisModel
-        `warnings` says what was changed.
+        `warnings` lists the changes made to the input.
 
     Raises
     ------
     InvalidInputError
-        If anything of it cannot be used; names every fault.
+        If the input is invalid; names every fault.
     """
     faults: list[Fault] = []
     warnings: list[str] = []
@@ -136,25 +128,7 @@ def build_model(  # noqa: PLR0913  each is a column of what a client sends
 
 
 def with_options(model: DiagnosisModel, options: ModelOptions) -> DiagnosisModel:
-    """The same objects and queries under another algorithm, base, stop or rule for ties.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        As `build_model` made it.
-    options : ModelOptions
-        All of them count; nothing is taken over from the model.
-
-    Returns
-    -------
-    DiagnosisModel
-        Sharing the responses.
-
-    Raises
-    ------
-    InvalidInputError
-        If the options do not go together.
-    """
+    """Replace all options of a model, sharing its responses; raises `InvalidInputError` if they are inconsistent."""
     faults: list[Fault] = []
     algorithm, base, stop = _algorithm(options, faults, grouped=model.grouped)
     _check_total(model.costs, base, faults)
@@ -182,7 +156,7 @@ def _check_sizes(packed: Responses | None, faults: list[Fault]) -> None:
 def checked_names(
     what: Literal["objects", "queries"], given: Sequence[str] | None, count: int | None, faults: list[Fault]
 ) -> tuple[str, ...]:
-    """Names that were given, or numbers, and what is wrong with them."""
+    """Given names or numbered defaults; appends faults."""
     kind = "object" if what == "objects" else "query"
     if given is None:
         return tuple(f"{kind} {i + 1}" for i in range(count or 0))
@@ -200,7 +174,7 @@ def checked_names(
 
 
 def _is_name(name: object) -> bool:
-    # half a surrogate pair, which JSON can spell, could be written to no file
+    # JSON can spell half a surrogate pair, which cannot be written to a file
     is_text = isinstance(name, str) and not any("\ud800" <= letter <= "\udfff" for letter in name)
     return is_text and 0 < len(str(name).strip()) <= len(str(name)) <= MAX_NAME and not is_hidden(str(name))
 
@@ -208,7 +182,7 @@ def _is_name(name: object) -> bool:
 def checked_groups(
     given: Sequence[str | None] | None, names: tuple[str, ...], faults: list[Fault]
 ) -> tuple[tuple[str, ...], NDArray[np.int64]]:
-    """Names of the groups and the group of each object; each object is its own where none was given."""
+    """Names of the groups and the group of each object; without groups, each object is its own."""
     if given is None or all(g is None for g in given):
         return names, np.arange(len(names))
     if len(given) != len(names):
@@ -228,7 +202,7 @@ def checked_groups(
 def _numbers(
     what: str, field: str, given: _Column, count: int, default: float | None, faults: list[Fault]
 ) -> NDArray[np.float64]:
-    """One number for each; NaN where there was a fault, which is added."""
+    """One number per item; NaN where a fault was appended."""
     if len(given) != count:
         faults.append(Fault(f"/{what}", f"{len(given):,} values of {field} for {count:,} {what}"))
     values = np.full(len(given), np.nan)
@@ -250,7 +224,7 @@ def _numbers(
 
 
 def checked_weights(given: _Column | None, count: int, faults: list[Fault], warnings: list[str]) -> NDArray[np.float64]:
-    """Weights of a prior that was given, as `DiagnosisModel` keeps them."""
+    """Weights of the prior, as `DiagnosisModel` holds them; appends faults and warnings."""
     if given is None or all(p is None for p in given):
         return np.ones(count)
     values = _numbers("objects", "prior", given, count, None, faults)
@@ -278,7 +252,7 @@ def checked_weights(given: _Column | None, count: int, faults: list[Fault], warn
 def checked_per_query(
     field: str, given: _Column | None, count: int, default: float, faults: list[Fault]
 ) -> NDArray[np.float64]:
-    """A number above 0 for each query."""
+    """One number above 0 per query; appends faults."""
     if given is None:
         return np.full(count, default)
     values = _numbers("queries", field, given, count, default, faults)
@@ -288,7 +262,7 @@ def checked_per_query(
 
 
 def _check_total(cost: NDArray[np.float64], base: float, faults: list[Fault]) -> None:
-    """A path may ask every query, and the exponential cost takes the logarithm of the base times what they cost."""
+    """Check that the cost of a path, and its product with the logarithm of the base, cannot overflow."""
     with np.errstate(over="ignore"):
         total = float(np.sum(cost))
     if total >= LARGEST_COST:
@@ -356,12 +330,12 @@ def _algorithm(options: ModelOptions, faults: list[Fault], *, grouped: bool) -> 
         faults.append(Fault("/ties", "must be 'first' or 'random'"))
     if isinstance(options.seed, bool) or not isinstance(options.seed, int) or not 0 <= options.seed <= MAX_SEED:
         faults.append(Fault("/seed", "must be a whole number in [0, 2^63)"))
-    # Where each object is its own group the two stops are one; object is the one that needs no table of groups.
+    # Where each object is its own group, both stops are equivalent; "object" needs no table of groups.
     return algorithm, base, stop if grouped else "object"
 
 
 def checked_base(given: object, faults: list[Fault]) -> float:
-    """The base of the exponential cost that was given; infinity for what no number holds."""
+    """Base of the exponential cost; infinity for one of 1e308 or more."""
     base = math.inf if given == "inf" else given
     if isinstance(base, bool) or not isinstance(base, int | float) or math.isnan(base) or base < 1:
         faults.append(Fault("/exponential_cost_base", "must be a number of at least 1, or 'inf'"))

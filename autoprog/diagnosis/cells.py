@@ -1,4 +1,4 @@
-"""Reading a matrix of responses cell by cell, naming the cells that are neither 0 nor 1."""
+"""Reading a matrix of responses, naming every cell that is neither 0 nor 1."""
 
 from __future__ import annotations
 
@@ -12,27 +12,14 @@ from autoprog.cohort.messages import count_text
 from autoprog.diagnosis.responses import Responses
 from autoprog.errors import Fault
 
-# Cells that are looked at together, so that a large matrix needs no second copy.
+# Cells that are checked together, so that a large matrix needs no second copy.
 _CHUNK = 1 << 22
-# Cells, or rows, that are named one by one before the rest is counted; other faults need room too.
+# Cells or rows that are named one by one before the rest is counted, which leaves room for other faults.
 _MOST = 50
 
 
 def read_cells(responses: object, faults: list[Fault]) -> Responses | None:
-    """Pack a matrix as a client gave it.
-
-    Parameters
-    ----------
-    responses : ndarray or sequence of sequences, shape = (M, N)
-        0, 1, False, True; None or NaN where a cell is empty.
-    faults : list of Fault
-        Is given one for each row of another length and each cell that is something else.
-
-    Returns
-    -------
-    Responses or None
-        None where a shape could not be found.
-    """
+    """Pack a matrix of 0, 1, None or NaN, appending a fault for every other cell or odd row; None without a shape."""
     matrix = _as_numbers(responses, faults)
     if matrix is None:
         return None
@@ -57,7 +44,7 @@ def read_cells(responses: object, faults: list[Fault]) -> Responses | None:
 
 
 def _as_numbers(responses: object, faults: list[Fault]) -> NDArray[Any] | None:
-    """A matrix of numbers in which NaN is an empty cell and 2 a cell that is no number."""
+    """Convert to a matrix of numbers, in which NaN is an unknown cell and 2 an invalid one."""
     if isinstance(responses, np.ndarray) and responses.dtype.kind in "biuf":
         if responses.ndim == 2:
             return responses

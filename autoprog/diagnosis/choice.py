@@ -1,11 +1,11 @@
-"""Which query is asked at a node: the best of those that split it, and what becomes of ties.
+"""The choice of the query at a node: the best of those that split it, and the rule for ties.
 
-Only queries with objects on both sides may be asked: where no query is informative, as under exclusive or, one that
+Only queries with objects on both sides may be asked. Where no query is informative, as with exclusive or, one that
 leaves everything on one side scores as well as any, and asking it would never end.
 
-Queries that cost different amounts are compared by gain per cost. For GBS, where objects are identified, that is the
-cost-sensitive greedy rule, whose expected cost is within a factor of the order of ln(1 / min_i pi_i) of the least. For
-the others no such factor is known, and where groups are identified there are models on which greedy rules do badly.
+Queries that cost different amounts are compared by gain per cost. For GBS, which identifies objects, this is the
+cost-sensitive greedy rule, whose expected cost is within a factor of order ln(1 / min_i pi_i) of the least. For the
+others no such factor is known, and there are models on which greedy rules for groups do badly.
 
 References
 ----------
@@ -36,7 +36,7 @@ def relative_costs(model: DiagnosisModel) -> _Floats | None:
 
 
 def tie_keys(model: DiagnosisModel) -> NDArray[np.uint64] | None:
-    """Random numbers of the objects, shape (M,), whose sums stand for sets; None where the first of equals is asked."""
+    """Random numbers of the objects, shape (M,), whose sums identify sets; None if ties take the first query."""
     if model.ties == "first":
         return None
     return np.random.default_rng(model.seed).integers(2**64, size=model.n_objects, dtype=np.uint64)
@@ -44,45 +44,21 @@ def tie_keys(model: DiagnosisModel) -> NDArray[np.uint64] | None:
 
 @dataclass(frozen=True, eq=False)
 class Chooser:
-    """The rule by which a model chooses queries.
-
-    Attributes
-    ----------
-    criterion : Criterion
-        Scores and gains.
-    costs : ndarray, shape = (N,), or None
-        In multiples of the least, so that no gain per cost is too large for a number; None where all cost the same.
-    keys : ndarray of uint64, shape = (M,), or None
-        For random ties, a number for each object: the sum over a node's objects stands for the set, so that the same
-        set draws the same query wherever it occurs. None where the lowest index is taken.
-    """
+    """The rule by which a model chooses queries."""
 
     criterion: Criterion
-    costs: _Floats | None
+    costs: _Floats | None  # in multiples of the least, shape (N,); None where all are equal
+    # Random numbers of the objects, shape (M,). Their sum over a node identifies its set of objects, so that the same
+    # set draws the same query wherever it occurs. None: ties take the lowest index.
     keys: NDArray[np.uint64] | None
 
     @classmethod
     def of(cls, model: DiagnosisModel) -> Chooser:
-        """The rule of a model."""
+        """Build the rule of a model."""
         return cls(make_criterion(model), relative_costs(model), tie_keys(model))
 
     def choose(self, nodes: Nodes, objects: _Ints, starts: _Ints, barred: _Ints | None = None) -> _Ints:
-        """The query to ask at each node.
-
-        Parameters
-        ----------
-        nodes : Nodes
-            The batch.
-        objects, starts : ndarray of int
-            T_a of all nodes, and where each begins.
-        barred : ndarray of int, optional
-            Queries that cannot be asked.
-
-        Returns
-        -------
-        ndarray of int, shape = (n,)
-            -1 where no query splits the node.
-        """
+        """Choose the query of each node (T_a and its start), shape (n,); -1 where none splits it."""
         scored = self.criterion(nodes)
         usable = (nodes.right > 0) & (nodes.left > 0)
         if barred is not None:
@@ -97,7 +73,7 @@ class Chooser:
         rate = np.where(usable, scored.gain / self.costs, -np.inf)
         best = rate.max(axis=1, keepdims=True)
         tied = usable & (rate >= best - scored.gain_tolerance)
-        # equal gains per cost, as where all gains are 0: the cheapest
+        # of equal gains per cost, for example all 0, the cheapest
         cost = np.where(tied, self.costs, np.inf)
         cheapest: NDArray[np.bool_] = tied & (cost <= cost.min(axis=1, keepdims=True))
         return cheapest
@@ -122,7 +98,7 @@ def _lowest(scored: Scored, usable: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def _mixed(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64: every bit of the sum moves every bit of the number."""
+    """Finaliser of splitmix64: every bit of the sum affects every bit of the result."""
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))

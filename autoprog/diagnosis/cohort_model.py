@@ -1,8 +1,7 @@
-"""A diagnosis model made of a cohort: records become distinct rows, as likely as they are frequent.
+"""A diagnosis model built from a cohort: distinct records are objects, whose prior is their frequency.
 
-A binary feature is one query, a categorical feature one a level, an ordinal one a query for each level but the first
-("at least"), a numeric one a query for each of its thresholds ("above"). Records with the same answers and the same
-group are one object, whose prior is their number.
+A binary feature is one query, a categorical feature one per level, an ordinal one a query "at least" for each level but
+the first, and a numeric one a query "above" for each threshold.
 """
 
 from __future__ import annotations
@@ -25,25 +24,25 @@ from autoprog.errors import Fault, InvalidInputError
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
-# Cases gone through while thresholds are learnt: rounds over a small cohort, a sample of a large one.
+# Cases studied while thresholds are learnt: repeated passes over a small cohort, a sample of a large one.
 _CASES = 3000
 _CANDIDATES = 9
 
 
 @dataclass(frozen=True)
 class CohortChoice:
-    """What of a cohort becomes a diagnosis model.
+    """Columns of a cohort that form a diagnosis model.
 
     Attributes
     ----------
     group : str or None
-        The feature whose level is to be identified; None is the outcome.
+        Feature whose level is to be identified; None is the outcome.
     findings : tuple of str or None
         Features that can be asked for; None is all but the group.
     thresholds : mapping of str to tuple of float
-        Where to cut numeric features; those that are not named are cut once, where it tells most about the group.
+        Cuts of numeric features; any other is cut once, where it is most informative on the group.
     false_positive_rate, false_negative_rate : float
-        Of every query, in [0, 1), summing to less than 1. A cohort with missing cells needs one of them above 0.
+        Error rates of every query, in [0, 1), summing to less than 1. Missing cells need one of them above 0.
     """
 
     group: str | None = None
@@ -55,17 +54,10 @@ class CohortChoice:
 
 @dataclass(frozen=True, eq=False)
 class CohortModel:
-    """A model and how it came about.
-
-    Attributes
-    ----------
-    model : DiagnosisModel
-        Its objects are the distinct records.
-    thresholds : mapping of str to tuple of float
-        Where each numeric finding is cut; empty for one that is constant, which is not asked for.
-    """
+    """A model whose objects are the distinct records of a cohort."""
 
     model: DiagnosisModel
+    # Cuts of each numeric finding; empty for a constant one, which is not asked for.
     thresholds: Mapping[str, tuple[float, ...]]
 
 
@@ -76,29 +68,28 @@ def model_from_cohort(
     options: ModelOptions = ModelOptions(),  # noqa: B008  frozen
     rng: np.random.Generator,
 ) -> CohortModel:
-    """Make a diagnosis model of a cohort.
+    """Build a diagnosis model from a cohort.
 
     Parameters
     ----------
     cohort : Cohort
-        Of records with a known outcome.
+        Records with a known outcome.
     choice : CohortChoice
-        Which columns, and where to cut them.
+        Columns and cuts.
     options : ModelOptions
-        Of the model.
     rng : numpy.random.Generator
         Draws the order of the records while thresholds are learnt.
 
     Returns
     -------
     CohortModel
-        The same for the same state of `rng`.
+        Reproducible for the same state of `rng`.
 
     Raises
     ------
     InvalidInputError
-        If a feature that is named is not there or is not of the kind that is needed, a record has no group, cells are
-        missing and no error rate is given, or nothing can be asked for; names every fault.
+        If a named feature does not exist or has the wrong kind, a record has no group, cells are missing without an
+        error rate, or no query remains; names every fault.
     """
     faults = _faults(cohort, choice)
     if faults:
@@ -195,7 +186,7 @@ def _groups(cohort: Cohort, group: str | None) -> tuple[tuple[str, ...], _Ints]:
 def _learnt(
     cohort: Cohort, columns: list[int], names: tuple[str, ...], group_of: _Ints, rng: np.random.Generator
 ) -> dict[str, tuple[float, ...]]:
-    """A threshold for each of these features, learnt by Exp3 over quantiles; none where the feature is constant."""
+    """One threshold per feature, learnt by Exp3 over quantiles; none where the feature is constant."""
     X = cohort.X[:, columns]
     candidates = [tuple(candidate_thresholds(x, _CANDIDATES).tolist()) for x in X.T]
     if not any(candidates):
@@ -207,7 +198,7 @@ def _learnt(
         i = int(order[number % len(X)])
         for question in learner.learner.ask(learner.prior, rng, select=False):
             learner.learner.reward(question)
-        if number < len(X):  # a record is counted once
+        if number < len(X):  # each record is counted once
             learner.learn(Case(learner.prior, dict(enumerate(X[i]))), int(group_of[i]))
     chosen = learner.thresholds()
     return {f.name: (chosen[i],) if i in chosen else () for i, f in enumerate(findings)}
@@ -216,7 +207,7 @@ def _learnt(
 def _answers(
     cohort: Cohort, columns: list[int], thresholds: Mapping[str, tuple[float, ...]]
 ) -> tuple[list[str], NDArray[np.int8]]:
-    """Names of the queries, and 0, 1 or, where the cell is missing, -1, shape (records, queries)."""
+    """Names of the queries, and answers 0, 1 or -1 (missing), shape (records, queries)."""
     queries: list[str] = []
     answers: list[NDArray[np.int8]] = []
     for j in columns:
@@ -245,7 +236,7 @@ def _short(name: str) -> str:
 
 
 def _distinct(answers: NDArray[np.int8], group_of: _Ints) -> tuple[Responses, _Ints, _Ints]:
-    """Distinct records in the order in which they first occur, their groups, and how often each occurs."""
+    """Distinct records in order of first occurrence, their groups, and their counts."""
     packed = Responses.pack(answers == 1, answers >= 0)
     classes = packed.row_classes()
     pairs = np.stack([classes, group_of], axis=1)
@@ -257,7 +248,7 @@ def _distinct(answers: NDArray[np.int8], group_of: _Ints) -> tuple[Responses, _I
 
 
 def _object_names(names: tuple[str, ...], groups: _Ints) -> list[str]:
-    """The name of the group and a number."""
+    """Name each object by its group and a number."""
     seen = np.zeros(len(names), dtype=np.int64)
     objects = []
     for g in groups:

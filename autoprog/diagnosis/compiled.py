@@ -1,7 +1,6 @@
-"""The compiled form of `autoprog.diagnosis.splitting`: `kernel.c`, which the wheel of a platform carries.
+"""The compiled form of `autoprog.diagnosis.splitting`: `kernel.c`, shipped in platform wheels.
 
-It asks what the NumPy definition asks, some ten to sixty times as fast. Where there is no library, as in an
-installation from source without a C compiler, the definition itself runs.
+It chooses the same queries as the NumPy form, 10 to 60 times as fast. Without the library, the NumPy form runs.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ SOURCE = Path(__file__).with_name("kernel.c")
 LIBRARY = Path(__file__).with_name(f"libkernel{_SUFFIX}")
 
 _LARGEST_SHARE, _GROUP_INFORMATION, _EXPONENTIAL_BOUND = range(3)
-# As many objects as the library's planes can count.
+# Number of objects that the library's planes can count.
 _MAX_OBJECTS = 2**23
 
 
@@ -52,18 +51,7 @@ class _Model(ctypes.Structure):
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The compiled library.
-
-    Returns
-    -------
-    ctypes.CDLL or None
-        None where the installation has none.
-
-    Raises
-    ------
-    ImportError
-        If it was built from another source, or cannot be loaded.
-    """
+    """Load the compiled library, None if not installed; raises `ImportError` if it is from another source or broken."""
     if not LIBRARY.exists():
         return None
     try:
@@ -89,27 +77,19 @@ def _called(function: Callable[..., int], *arguments: object) -> None:
 
 
 def _with_responses(responses: Responses) -> tuple[_Model, list[NDArray[Any]]]:
-    """A structure with the responses in it, and the arrays that must live as long."""
+    """A structure that holds the responses, and the arrays that must outlive it."""
     rows = np.ascontiguousarray(responses.rows)
     return _Model(rows=_pointer(rows), M=responses.n_objects, N=responses.n_queries, stride=rows.shape[1]), [rows]
 
 
 def serves(model: DiagnosisModel) -> bool:
-    """Whether the library is there and knows the model's criterion: all but groups at an infinite base."""
+    """Whether the library is installed and supports the model: all criteria but groups at an infinite base."""
     limit = model.algorithm == "group_lambda_gbs" and math.isinf(model.base)
     return library() is not None and not limit and model.n_objects <= _MAX_OBJECTS
 
 
 class CompiledSplitter:
-    """As `autoprog.diagnosis.splitting.Splitter`; safe for threads, which run beside each other.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        One that the library `serves`.
-    keys : ndarray of uint64, shape = (M,), optional
-        For random ties; those of the model where left out.
-    """
+    """As `autoprog.diagnosis.splitting.RowSplitter`; thread-safe, and threads run in parallel."""
 
     def __init__(self, model: DiagnosisModel, keys: NDArray[np.uint64] | None = None) -> None:
         self._structure, self._arrays = _with_responses(model.responses)
@@ -142,9 +122,9 @@ class CompiledSplitter:
         setattr(self._structure, name, _pointer(array))
 
     def choose(self, order: _Ints, start: _Ints, stop: _Ints, barred: _Ints | None = None) -> _Ints:
-        """The query to ask at each node, as `Splitter.choose`."""
+        """Choose the query of each node, as `Splitter.choose`."""
         loaded = library()
-        assert loaded is not None  # noqa: S101  `serves` has said so
+        assert loaded is not None  # noqa: S101  checked by `serves`
         structure = self._structure
         if barred is not None:
             closed = np.zeros(self._n_queries, dtype=np.uint8)
@@ -161,7 +141,7 @@ class CompiledSplitter:
     def partition(self, order: _Ints, start: _Ints, stop: _Ints, query: _Ints) -> _Ints:
         """Divide the objects of each node in place, as `Splitter.partition`."""
         loaded = library()
-        assert loaded is not None  # noqa: S101  `serves` has said so
+        assert loaded is not None  # noqa: S101  checked by `serves`
         start, stop, query = (np.ascontiguousarray(column, dtype=np.int64) for column in (start, stop, query))
         middle = np.empty(len(start), dtype=np.int64)
         pointers = [ctypes.c_void_p(_pointer(column)) for column in (order, start, stop, query, middle)]
@@ -171,26 +151,9 @@ class CompiledSplitter:
 
 
 def compiled_run_sums(responses: Responses, objects: _Ints, weights: _Floats, starts: _Ints) -> _Floats:
-    """As `autoprog.diagnosis.nodes.run_sums`; the library must be there.
-
-    Parameters
-    ----------
-    responses : Responses
-        B.
-    objects : ndarray of int, shape = (m,)
-        The runs, one after another.
-    weights : ndarray, shape = (m,)
-        Of these objects.
-    starts : ndarray of int, shape = (runs,)
-        Where each run begins; none is empty.
-
-    Returns
-    -------
-    ndarray, shape = (runs, N)
-        Exact where the weights are whole numbers.
-    """
+    """As `autoprog.diagnosis.nodes.run_sums`; the library must be installed."""
     loaded = library()
-    assert loaded is not None  # noqa: S101  whoever calls has asked
+    assert loaded is not None  # noqa: S101  checked by the caller
     structure, _arrays = _with_responses(responses)
     by_object = np.zeros(responses.n_objects)
     by_object[objects] = weights

@@ -1,4 +1,4 @@
-"""Answers that no object can have given: which of them conflict, and which objects come nearest."""
+"""Answers that no object is consistent with: which of them conflict, and the nearest objects."""
 
 from __future__ import annotations
 
@@ -12,57 +12,27 @@ from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.noise import likelihood
 
 NEAREST = 10
-"""How many of the nearest objects are told."""
+"""Maximum number of nearest objects listed."""
 
 
 @dataclass(frozen=True)
 class NearObject:
-    """An object that comes near to contradictory answers.
+    """An object close to contradictory answers."""
 
-    Attributes
-    ----------
-    object : int
-        Index of the object.
-    disagrees : tuple of int
-        Places of the answers that it cannot have given, ascending.
-    """
-
-    object: int
-    disagrees: tuple[int, ...]
+    object: int  # index
+    disagrees: tuple[int, ...]  # indices of the answers inconsistent with it, ascending
 
 
 @dataclass(frozen=True)
 class Contradiction:
-    """Answers that no object can have given.
+    """Answers that no object is consistent with."""
 
-    Attributes
-    ----------
-    conflicting : tuple of int
-        Places of answers that cannot all be right, ascending; without any one of them the rest of them could be.
-    nearest : tuple of NearObject
-        The objects that disagree with the fewest answers, likelier ones first; at most `NEAREST`.
-    """
-
-    conflicting: tuple[int, ...]
-    nearest: tuple[NearObject, ...]
+    conflicting: tuple[int, ...]  # a minimal set: indices of answers, ascending; without any one the rest are possible
+    nearest: tuple[NearObject, ...]  # inconsistent with the fewest answers, likelier first; at most `NEAREST`
 
 
 def find_contradiction(model: DiagnosisModel, answers: Sequence[tuple[int, bool | None]]) -> Contradiction:
-    """What is wrong with answers that no object can have given.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        With or without noise.
-    answers : sequence of (int, bool or None)
-        Query and answer; None where it could not be answered, which conflicts with nothing.
-
-    Returns
-    -------
-    Contradiction
-        A minimal set of conflicting answers, of which the earliest that can be left out are left out, and the objects
-        of the smallest Hamming distance.
-    """
+    """Find a minimal set of conflicting answers (None never conflicts) and the objects of least Hamming distance."""
     given = [place for place, (_, answer) in enumerate(answers) if answer is not None]
     chances = np.stack([likelihood(model, answers[p][0], answer=bool(answers[p][1])) for p in given])
     impossible = chances == 0
@@ -70,7 +40,7 @@ def find_contradiction(model: DiagnosisModel, answers: Sequence[tuple[int, bool 
     kept, count = list(range(len(given))), wrong.copy()
     for place in range(len(given)):
         without = count - impossible[place]
-        if without.all():
+        if without.all():  # still contradictory without it: the earliest such answers are left out
             kept.remove(place)
             count = without
     near = _nearest(model, wrong, chances)

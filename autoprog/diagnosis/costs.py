@@ -1,10 +1,10 @@
-"""What a tree costs, measured at its leaves.
+"""The cost of a tree, measured at its leaves.
 
 =========  ===================================================================================================
 symbol     meaning
 =========  ===================================================================================================
 pi_j       prior of the objects of leaf j
-d_j        cost of the queries asked before it: their number, where each costs 1
+d_j        cost of the queries asked before it: their number, if each costs 1
 L_1        sum_j pi_j d_j, the expected cost
 L_lambda   log_lambda sum_j pi_j lambda^d_j, the exponential cost, lambda > 1
 L_inf      max_j d_j, the worst case
@@ -31,7 +31,7 @@ _Ints = NDArray[np.int64]
 
 
 class Costed(Protocol):
-    """A tree, of queries of two answers or of more; n nodes."""
+    """A tree of n nodes, whose queries have two or more answers."""
 
     @property
     def leaves(self) -> _Ints:
@@ -47,16 +47,16 @@ class Costed(Protocol):
 
     @property
     def depth(self) -> _Ints:
-        """Number of the queries before each node, shape (n,)."""
+        """Number of queries before each node, shape (n,)."""
 
 
 def expected_cost(tree: Costed) -> float:
-    """L_1, at least 0: a smaller one is better."""
+    """L_1, at least 0."""
     return float(tree.mass[tree.leaves] @ tree.paid[tree.leaves])
 
 
 def expected_queries(tree: Costed) -> float:
-    """Mean number of queries asked, at least 0: L_1 where every query costs 1."""
+    """Mean number of queries asked, at least 0: L_1 if every query costs 1."""
     return float(tree.mass[tree.leaves] @ tree.depth[tree.leaves])
 
 
@@ -66,25 +66,7 @@ def worst_case_cost(tree: Costed) -> float:
 
 
 def exponential_cost(tree: Costed, base: float) -> float:
-    """L_lambda.
-
-    Parameters
-    ----------
-    tree : Costed
-        Any.
-    base : float
-        lambda, at least 1; 1 gives L_1 and infinity L_inf.
-
-    Returns
-    -------
-    float
-        Between L_1 and L_inf.
-
-    Raises
-    ------
-    ValueError
-        If the base is below 1.
-    """
+    """L_lambda for a base of at least 1, where 1 gives L_1 and infinity L_inf; raises `ValueError` below 1."""
     if not base >= 1:
         msg = f"the base of an exponential cost is at least 1, not {base}"
         raise ValueError(msg)
@@ -94,6 +76,6 @@ def exponential_cost(tree: Costed, base: float) -> float:
         return worst_case_cost(tree)
     rate = math.log(base)
     mass, paid = tree.mass[tree.leaves], tree.paid[tree.leaves]
-    if rate * float(paid.max()) < 1e-4:  # a logarithm of 1 + tiny, times its large inverse
+    if rate * float(paid.max()) < 1e-4:  # the logarithm of 1 + tiny is divided by the tiny rate
         return float(np.log1p(mass @ np.expm1(rate * paid))) / rate
     return float(logsumexp(np.log(mass) + rate * paid)) / rate

@@ -1,4 +1,4 @@
-"""Models whose objects are made of another model's: objects with their wrong answers, and several objects at once.
+"""Models expanded from another model: objects with their wrong answers, and several objects at once.
 
 ==========  ==================================================================================================
 symbol      meaning
@@ -6,15 +6,14 @@ symbol      meaning
 B, pi       responses and prior of the model
 r_iq        probability that object i answers query q wrongly: fn of q where B is 1, fp where it is 0
 E           set of queries that are answered wrongly, by the same wrong answer however often they are asked
-o_i         odds pi_i / (1 - pi_i) that object i is there
+o_i         odds pi_i / (1 - pi_i) that object i is present
 ==========  ==================================================================================================
 
     wrong answers     object (i, E) answers as i but for E    prior pi_i prod_{q in E} r_iq prod_{q not in E} (1 - r_iq)
-    several objects   set S answers 1 where one of S does     prior prod_{i in S} o_i
+    several objects   set S answers 1 if one of S does        prior prod_{i in S} o_i
 
-Both are conditional on what is let in: at most so many wrong answers, between one and so many objects. Where errors are
-part of the objects no answer is wrong any more: what is to be identified is a group of them, for which there are trees
-of the expected and of the exponential cost.
+Both priors are conditional on at most `most` wrong answers, and on 1 to `most` objects. Once errors are part of the
+objects no answer is wrong. Groups of objects are then identified, by trees of the expected or the exponential cost.
 
 References
 ----------
@@ -39,36 +38,32 @@ from autoprog.diagnosis.responses import Responses
 from autoprog.errors import Fault, InvalidInputError
 
 MAX_EXPANDED = 200_000
-"""The most objects that a model may be expanded to: each has a name, and is looked at one by one."""
+"""Maximum number of objects of an expanded model; each is named and built one by one."""
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
 
 def with_persistent_errors(model: DiagnosisModel, most: int) -> DiagnosisModel:
-    """The model without noise in which an object is what is the case together with the answers that come out wrong.
+    """Expand a model into one without noise, whose objects are the objects together with their wrong answers.
 
     Parameters
     ----------
     model : DiagnosisModel
         With error rates, every response known.
     most : int
-        How many answers of all queries may be wrong, at least 0.
+        Maximum number of wrong answers, at least 0. The number of queries gives the posterior of independent errors.
 
     Returns
     -------
     DiagnosisModel
-        Identifies what the model does, as groups, by `ggbs`, or by `group_lambda_gbs` where the algorithm was one of
-        lambda. `warnings` says how probable it is that more answers are wrong, which is left out.
+        Identifies the same targets, as groups, by `ggbs`, or by `group_lambda_gbs` for a lambda algorithm. `warnings`
+        states the probability of more wrong answers, which are left out.
 
     Raises
     ------
     InvalidInputError
-        If no answer may be wrong, a response is not known, or there would be too many objects.
-
-    Notes
-    -----
-    With `most` the number of queries the posterior is that of answers that are wrong independently of each other.
+        If no answer can be wrong, a response is unknown, or there would be too many objects.
     """
     faults = _whole(most, 0, "/max_errors")
     B = model.responses
@@ -101,7 +96,7 @@ def with_persistent_errors(model: DiagnosisModel, most: int) -> DiagnosisModel:
     log_weight, of = np.concatenate(logs), np.concatenate(build_object)
     covered = float(logsumexp(log_weight))
     weights = np.exp(log_weight - covered)
-    kept = np.flatnonzero(weights > 0)  # some are too small beside the others for a number to hold
+    kept = np.flatnonzero(weights > 0)  # some underflow
     names = [_variant(model, int(of[k]), wrong[k]) for k in kept]
     missed = max(0.0, -math.expm1(covered))
     warnings = (
@@ -124,25 +119,25 @@ def with_persistent_errors(model: DiagnosisModel, most: int) -> DiagnosisModel:
 
 
 def with_several_objects(model: DiagnosisModel, most: int) -> DiagnosisModel:
-    """The model in which several of the objects may be there at once.
+    """Expand a model so that several objects may be present at once.
 
     Parameters
     ----------
     model : DiagnosisModel
-        The prior of an object is the probability that it is there, independently of the others.
+        The prior of an object is the probability that it is present, independently of the others.
     most : int
-        How many at most, at least 1.
+        Maximum number of objects present, at least 1.
 
     Returns
     -------
     DiagnosisModel
-        An object is a set of the model's, which answers 1 where one of them does; an empty cell is not known unless
-        another of the set answers 1. Its group is the set of their groups. Error rates are those of the model.
+        Its objects are sets of objects. A set answers 1 if a member does, else unknown if a member's answer is unknown.
+        Its group is the set of its members' groups. Error rates are kept.
 
     Raises
     ------
     InvalidInputError
-        If there would be too many objects.
+        If `most` is invalid, or there would be too many objects.
     """
     if faults := _whole(most, 1, "/max_objects"):
         raise InvalidInputError(faults)
@@ -194,7 +189,7 @@ def _check_size(objects: int, queries: int, place: str) -> None:
 
 
 def _combinations(n: int, size: int) -> _Ints:
-    """All sets of so many of the numbers below n, shape (number of sets, size)."""
+    """All subsets of this size of the numbers below n, shape (number of subsets, size)."""
     return np.array(list(itertools.combinations(range(n), size)), dtype=np.int64).reshape(math.comb(n, size), size)
 
 
@@ -209,7 +204,7 @@ def _short(name: str) -> str:
 
 
 def _distinct(names: Sequence[str]) -> tuple[str, ...]:
-    """Names of which none occurs twice: a number is added where one did."""
+    """Make names unique by appending a number to repeated ones."""
     taken, found = set(names), []
     seen: set[str] = set()
     for name in names:

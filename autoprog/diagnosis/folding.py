@@ -1,4 +1,4 @@
-"""What of a long tree is drawn: the likelier parts first, the rest folded into counts."""
+"""The part of a long tree to draw: the most probable nodes first, the rest folded into counts."""
 
 from __future__ import annotations
 
@@ -10,49 +10,19 @@ import numpy as np
 from autoprog.diagnosis.tree import Tree
 
 MAX_NODES = 127
-"""How many nodes a picture draws unless said otherwise."""
+"""Default number of nodes drawn."""
 
 
 @dataclass(frozen=True)
 class Folded:
-    """A part of a tree to draw.
-
-    Attributes
-    ----------
-    root : int
-        Node at which it begins.
-    unfolded : frozenset of int
-        Nodes whose children are drawn; any other node that asks is drawn as a fold.
-    """
+    """A part of a tree to draw."""
 
     root: int
-    unfolded: frozenset[int]
+    unfolded: frozenset[int]  # nodes whose children are drawn; any other node that asks is drawn as a fold
 
 
 def folded(tree: Tree, node: int = 0, depth: int | None = None, most: int = MAX_NODES) -> Folded:
-    """Choose what is drawn.
-
-    Parameters
-    ----------
-    tree : Tree
-        Any.
-    node : int
-        Root of the part, in [0, n).
-    depth : int, optional
-        How many levels below it are drawn, at least 0; all where left out.
-    most : int
-        The most nodes that are drawn, at least 1. Nodes of the largest probability are unfolded first.
-
-    Returns
-    -------
-    Folded
-        The part.
-
-    Raises
-    ------
-    IndexError
-        If there is no such node.
-    """
+    """Choose the nodes to draw, unfolding the most probable first; raises `IndexError` if the node does not exist."""
     if not 0 <= node < tree.n_nodes:
         msg = f"the tree has nodes 0 to {tree.n_nodes - 1}, not {node}"
         raise IndexError(msg)
@@ -71,29 +41,13 @@ def folded(tree: Tree, node: int = 0, depth: int | None = None, most: int = MAX_
 
 
 def caption(tree: Tree, node: int, part: Folded) -> str:
-    """What is written at a node.
-
-    Parameters
-    ----------
-    tree : Tree
-        Any.
-    node : int
-        A node of the part.
-    part : Folded
-        As `folded` chose it.
-
-    Returns
-    -------
-    str
-        `fever?`, `influenza (0.25)`, `ambiguous: measles or rubella (0.02)`, or of a fold
-        `fever? ... 14 more nodes, 8 objects (0.02)`.
-    """
+    """Text of a node: `fever?`, `influenza (0.25)`, or `fever? … 14 more nodes, 8 objects (0.02)` for a fold."""
     share = f"({tree.mass[node]:.3g})"
     if tree.query[node] >= 0:
         question = f"{tree.model.queries[tree.query[node]]}?"
         if node in part.unfolded:
             return question
-        # every node that asks has two children, and each leaf under it is one of its runs of objects
+        # every node that asks has two children, so l leaves have l - 1 such nodes above them
         below = 2 * tree.n_leaves_below(node) - 2
         return f"{question} … {below:,} more nodes, {tree.stop[node] - tree.start[node]:,} objects {share}"
     targets = np.unique(tree.model.target_of[tree.objects_of(node)])

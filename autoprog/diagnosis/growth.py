@@ -1,7 +1,11 @@
 """Growing a tree from the root, all nodes of a depth at once.
 
-The choice at a node depends on its objects alone, never on its depth: the nodes of a depth share no object, and one
-pass over the rows of all of them gives what their scores need. A tree of depth d costs d passes over at most M rows.
+The choice at a node depends on its objects alone, and the nodes of a depth share no object. One pass over their rows
+gives their scores, so a tree of depth d costs d passes over at most M rows.
+
+References
+----------
+Bellala, Bhavnani & Scott 2012, IEEE Transactions on Information Theory 58:459, algorithms 1 to 4.
 """
 
 from __future__ import annotations
@@ -18,39 +22,19 @@ _Ints = NDArray[np.int64]
 
 
 def grow_tree(model: DiagnosisModel) -> Tree:
-    """The tree that the model's algorithm grows.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        Without noise.
-
-    Returns
-    -------
-    Tree
-        A node is a leaf when one target is left, or when no query splits its objects.
-
-    Raises
-    ------
-    ConflictError
-        If answers may be wrong: then no finite tree ends in certainty; a session does.
-
-    References
-    ----------
-    Bellala, Bhavnani & Scott 2012, IEEE Transactions on Information Theory 58:459, algorithms 1 to 4.
-    """
-    if model.is_noisy:
+    """Grow the tree of a model without noise; a node is a leaf if one target is left or no query splits its objects."""
+    if model.is_noisy:  # no finite tree ends in certainty
         msg = "the model's answers may be wrong, so that no tree of answers ends in certainty: open a session"
         raise ConflictError(msg)
     return grown_by(make_splitter(model), model)
 
 
 def grown_by(splitter: Splitter, model: DiagnosisModel) -> Tree:
-    """The tree of the queries that a splitter of the model chooses."""
+    """Grow the tree of the queries that a splitter chooses."""
     target_of = model.target_of
-    # by target, and so in every node
+    # sorted by target, and therefore also within every node
     order = np.argsort(target_of, kind="stable").astype(np.int64)
-    start, stop = np.array([0]), np.array([model.n_objects])  # of the nodes of the current depth
+    start, stop = np.array([0]), np.array([model.n_objects])  # the nodes of the current depth
     levels: list[tuple[_Ints, ...]] = []
     count, depth = 1, 0
     while len(start):

@@ -1,13 +1,13 @@
-"""What every tree costs, in terms of the choices at its nodes: exact, greedy or not.
+"""The cost of any tree in terms of the choices at its nodes: exact, whether the tree is greedy or not.
 
 =========  ======================================================================================================
 symbol     meaning
 =========  ======================================================================================================
 I, leaves  nodes that ask; nodes that do not
 pi_a       prior of node a; pi_l and pi_r those of its children
-pi_a^k     prior of target k in it
-d_a, c_a   cost of the queries asked before a, and of the one asked at it; depth and 1 where every query costs 1
-rho_a      max(pi_l, pi_r) / pi_a; rho_a^k the same of target k
+pi_a^k     prior of target k in a
+d_a, c_a   cost of the queries asked before a, and of the one asked at it; depth and 1 if every query costs 1
+rho_a      max(pi_l, pi_r) / pi_a; rho_a^k the same for target k
 alpha      1 / (1 + log2 lambda)
 D(a)       (sum_k (pi_a^k / pi_a)^alpha)^(1 / alpha)
 =========  ======================================================================================================
@@ -17,8 +17,8 @@ D(a)       (sum_k (pi_a^k / pi_a)^alpha)^(1 / alpha)
     lambda^L = D(root) + sum_{a in I} [(lambda^c_a - 1) lambda^d_a pi_a - pi_a D(a) + pi_l D(l) + pi_r D(r)]
                - sum_{leaves} pi_j (D(j) - 1)
 
-The last sums are 0 where every leaf holds one target, as in the theorems; leaves of several targets, and queries that
-cost other than 1, need no more than is written here.
+The last sums are 0 where every leaf holds one target, as in the theorems. These forms also hold for leaves of several
+targets and for any costs.
 
 References
 ----------
@@ -45,50 +45,28 @@ _Ints = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CostIdentity:
-    """Both sides of an identity.
+    """Both sides of an identity."""
 
-    Attributes
-    ----------
-    cost : float
-        Measured at the leaves.
-    bound : float
-        The entropy term.
-    excess : float
-        What the choices at the nodes add. At least 0 where every query costs at least 1; of the exponential cost, where
-        every leaf holds one target besides.
-    ambiguity : float
-        What leaves of several targets take off, at least 0.
-    """
-
-    cost: float
-    bound: float
+    cost: float  # measured at the leaves
+    bound: float  # the entropy term
+    # Added by the choices at the nodes. At least 0 if every query costs at least 1; for the exponential cost, only if
+    # every leaf also holds one target.
     excess: float
-    ambiguity: float
+    ambiguity: float  # subtracted by leaves of several targets, at least 0
 
     @property
     def explained(self) -> float:
-        """The right-hand side."""
+        """Right-hand side."""
         return self.bound + self.excess - self.ambiguity
 
     @property
     def error(self) -> float:
-        """By how much the two sides differ."""
+        """Absolute difference between the two sides."""
         return abs(self.cost - self.explained)
 
 
 def expected_cost_identity(tree: Tree) -> CostIdentity:
-    """Theorems 1 (objects) and 2 (groups) for a tree.
-
-    Parameters
-    ----------
-    tree : Tree
-        Any; the model's `stop` says which theorem.
-
-    Returns
-    -------
-    CostIdentity
-        Of L_1, bits.
-    """
+    """Theorem 1 (objects) or 2 (groups) for L_1, by the model's `stop`."""
     model = tree.model
     excess = 0.0
     for level in tree.levels():
@@ -122,29 +100,16 @@ def _leaf_entropy(tree: Tree) -> float:
 
 
 def exponential_cost_identity(tree: Tree, base: float) -> CostIdentity:
-    """Theorems 3 (objects) and 4 (groups) for a tree.
-
-    Parameters
-    ----------
-    tree : Tree
-        Any; the model's `stop` says which theorem.
-    base : float
-        lambda, above 1 and finite.
-
-    Returns
-    -------
-    CostIdentity
-        Of lambda^L, in units of the larger of lambda^L and D(root), which may be more than a number can hold: an error
-        of it is relative.
-    """
+    """Theorem 3 (objects) or 4 (groups) for lambda^L, by the model's `stop`; the base lambda is finite and above 1."""
     model, alpha, rate = tree.model, entropy_order(base), math.log(base)
     cost = exponential_cost(tree, base) * rate
     bound = log_diversity(model.target_prior, alpha)
+    # lambda^L may overflow: all terms are in units of the larger of lambda^L and D(root), and errors are relative
     unit = max(cost, bound)
     weighted = np.exp(_log_weighted_diversity(tree, alpha) - unit)
     asking = tree.internal
     step = rate * model.costs[tree.query[asking]]
-    # log(lambda^c - 1) as c log lambda + log(1 - lambda^-c): the power may be more than a number can hold
+    # log(lambda^c - 1) as c log lambda + log(1 - lambda^-c), because the power may overflow
     paid = np.exp(step + np.log(-np.expm1(-step)) + rate * tree.paid[asking] + np.log(tree.mass[asking]) - unit)
     children = weighted[tree.no[asking]] + weighted[tree.yes[asking]]
     ambiguity = float((weighted - np.exp(np.log(tree.mass) - unit))[tree.leaves].sum())

@@ -1,20 +1,20 @@
-"""Learning which disease shows which finding, from labelled cases, while asking for as few findings as possible.
+"""Learning P(finding | disease) from labelled cases while asking for as few findings as possible.
 
 =========  ============================================================================================  =========
 symbol     meaning                                                                                       shape
 =========  ============================================================================================  =========
 J          labels: the diseases                                                                          1
 w          beliefs over the labels                                                                       (J,)
-tau_ik     candidate thresholds of finding i; 1/2 of one that is 0 or 1                                  (K_i,)
-theta_ik   P(X_i > tau_ik | label), Beta posterior: drawn anew at every step, its mean for the beliefs   (J,)
-I          h(sum_j w_j theta_j) - sum_j w_j h(theta_j), what asking is expected to tell, bits            1
+tau_ik     candidate thresholds of finding i; 1/2 if the finding is 0 or 1                               (K_i,)
+theta_ik   P(X_i > tau_ik | label), Beta posterior: drawn at every step for the gain, its mean for w     (J,)
+I          h(sum_j w_j theta_j) - sum_j w_j h(theta_j), expected information of asking, bits             1
 =========  ============================================================================================  =========
 
-A case begins with w proportional to 1 + the cases of each label so far. At every step each finding that was not asked
-for draws a threshold from its own Exp3, and theta from its posterior; the one of the largest I is asked for, and w
-follows by Bayes. I is an expectation, known before the answer, so that every bandit that drew learns the I of its own
-draw: were it the winner's alone, a threshold that tells little would never be seen to tell little. When the label is
-known, the findings that were asked for are counted.
+A case begins with w proportional to 1 + the number of cases of each label. At every step each finding not yet asked for
+draws a threshold from its own Exp3 bandit and theta from its posterior. The finding with the largest I is asked for,
+and w is updated by Bayes' rule. I is an expectation, known before the answer, so every bandit that drew learns its own
+I. If only the winner learnt, a bandit could not discover that its threshold is uninformative. Once the label is known,
+the findings that were asked for update their posteriors.
 
 References
 ----------
@@ -42,87 +42,54 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Finding:
-    """Something that can be asked for.
-
-    Attributes
-    ----------
-    name : str
-        Distinct from the others.
-    thresholds : tuple of float
-        Candidates, ascending; (0.5,) for a finding that is 0 or 1. None: it is never asked for.
-    """
+    """A finding that can be asked for."""
 
     name: str
-    thresholds: tuple[float, ...] = (0.5,)
+    thresholds: tuple[float, ...] = (0.5,)  # candidates, ascending; (0.5,) if binary; never asked for if empty
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A patient who is being asked.
+    """A patient being questioned."""
 
-    Attributes
-    ----------
-    beliefs : ndarray, shape = (J,)
-        w, summing to 1.
-    values : mapping of int to float
-        What was asked for so far, by index of the finding; NaN where it could not be had.
-    """
-
-    beliefs: _Floats
+    beliefs: _Floats  # w, summing to 1
+    # Values obtained, by index of the finding; NaN where a value could not be obtained.
     values: Mapping[int, float] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
 class Request:
-    """What is asked for, and what was drawn to decide it.
-
-    Attributes
-    ----------
-    question : Question
-        The finding, the threshold and the gain.
-    drawn : tuple of Question
-        One for each finding that was left, at the threshold that its bandit drew.
-    """
+    """The question to ask, and the draws that decided it."""
 
     question: Question
-    drawn: tuple[Question, ...]
+    drawn: tuple[Question, ...]  # one for each remaining finding, at the threshold drawn by its bandit
 
 
 @dataclass(frozen=True)
 class Studied:
-    """A labelled case that was gone through.
-
-    Attributes
-    ----------
-    asked : tuple of int
-        Findings in the order in which they were asked for.
-    predicted : int
-        The likeliest label before the true one was told.
-    certainty : float
-        Its probability.
-    """
+    """Result of a labelled case: findings in the order asked, and the prediction made before the label was learnt."""
 
     asked: tuple[int, ...]
     predicted: int
-    certainty: float
+    certainty: float  # probability of the predicted label
 
 
 class ResponseLearner:
-    """What is known of P(finding | label), and which thresholds tell most.
+    """Learner of P(finding | label) and of the most informative thresholds.
 
     Parameters
     ----------
     findings : sequence of Finding
-        What can be asked for; at least one with a threshold.
+        At least one with a threshold.
     labels : sequence of str
-        Names of the diseases, distinct.
+        Distinct names of the diseases.
     options : BanditOptions
-        Of every bandit; the form `hedge` evaluates all thresholds of all findings at every step.
+        Options of every bandit; `hedge` evaluates all thresholds of all findings at every step.
 
     Raises
     ------
     InvalidInputError
-        If names are doubled, there is no label, or nothing can be asked for.
+        If names repeat, thresholds are not finite and ascending, there is no label, or no finding has a threshold.
     """
 
     def __init__(
@@ -153,48 +120,20 @@ class ResponseLearner:
         return prior
 
     def begin(self) -> Case:
-        """A patient of whom nothing is known."""
+        """Begin a case with no known finding."""
         return Case(self.prior)
 
     def ask(self, case: Case, rng: np.random.Generator) -> Request | None:
-        """What to ask for next.
-
-        Parameters
-        ----------
-        case : Case
-            What is known of the patient.
-        rng : numpy.random.Generator
-            Draws thresholds and theta.
-
-        Returns
-        -------
-        Request or None
-            A finding at one of its thresholds, the first of equal gains; None where all were asked for.
-        """
+        """Choose the next finding and threshold, the first of equal gains; None where all were asked for."""
         left = [i for i in range(len(self.findings)) if i not in case.values]
         drawn = self.learner.ask(case.beliefs, rng, available=left, select=False)
         return Request(max(drawn, key=lambda question: question.gain), drawn) if drawn else None
 
     def tell(self, case: Case, request: Request, value: float) -> Case:
-        """Take an answer.
-
-        Parameters
-        ----------
-        case : Case
-            Before.
-        request : Request
-            As `ask` gave it for this case.
-        value : float
-            The measurement itself, not only whether it is above the threshold; NaN where it could not be had.
-
-        Returns
-        -------
-        Case
-            After. The bandits that drew have learnt, unless the value is NaN.
-        """
+        """Add the measured value (NaN if it could not be obtained) of a request made for this case."""
         question = request.question
         values = {**case.values, question.feature: float(value)}
-        if np.isnan(value):
+        if np.isnan(value):  # the bandits learn nothing
             return Case(case.beliefs, values)
         for drawn in request.drawn:
             self.learner.reward(drawn)
@@ -202,20 +141,7 @@ class ResponseLearner:
         return Case(self.learner.beliefs_after(case.beliefs, question, answer=answer), values)
 
     def learn(self, case: Case, label: int) -> None:
-        """Count a case whose label has become known.
-
-        Parameters
-        ----------
-        case : Case
-            With what was asked for.
-        label : int
-            From 0.
-
-        Raises
-        ------
-        InvalidInputError
-            If there is no such label.
-        """
+        """Learn a case whose label (from 0) is known; raises `InvalidInputError` for an unknown label."""
         if not 0 <= label < len(self.labels):
             raise InvalidInputError([Fault("/label", f"must be one of 0 to {len(self.labels) - 1}, not {label}")])
         values = np.full(len(self.findings), np.nan)
@@ -226,26 +152,7 @@ class ResponseLearner:
     def study(
         self, values: _Floats, label: int, rng: np.random.Generator, *, certainty: float = 1.0, most: int | None = None
     ) -> Studied:
-        """Go through a labelled case: ask, learn, and tell what would have been said.
-
-        Parameters
-        ----------
-        values : ndarray, shape = (number of findings,)
-            NaN where there is none.
-        label : int
-            From 0; used only after the last question.
-        rng : numpy.random.Generator
-            Source of randomness.
-        certainty : float
-            Ask until a label is so probable, in (0, 1].
-        most : int, optional
-            Questions at most, at least 1.
-
-        Returns
-        -------
-        Studied
-            What was asked, and the prediction.
-        """
+        """Go through a labelled case: ask until `certainty` is reached or `most` were asked, then learn the label."""
         case = self.begin()
         asked: list[int] = []
         while case.beliefs.max() < certainty and (most is None or len(asked) < most):
@@ -259,25 +166,12 @@ class ResponseLearner:
         return Studied(tuple(asked), int(case.beliefs.argmax()), float(case.beliefs.max()))
 
     def thresholds(self) -> dict[int, float]:
-        """The threshold that the bandit of each finding has come to prefer, by index; its likeliest arm."""
+        """Most probable threshold of each finding's bandit, by index of the finding."""
         bandits = self.learner.bandits
         return {i: self.findings[i].thresholds[int(np.argmax(b.probabilities))] for i, b in bandits.items()}
 
     def to_model(self, options: ModelOptions = ModelOptions()) -> DiagnosisModel:  # noqa: B008  frozen
-        """The diagnosis model of what was learnt.
-
-        Parameters
-        ----------
-        options : ModelOptions
-            Of the model.
-
-        Returns
-        -------
-        DiagnosisModel
-            An object a label and a query a finding at its preferred threshold. The response is whether the posterior
-            mean of theta is above 1/2; how often patients answer otherwise, averaged over the labels, is the query's
-            error rate. A session on it weighs answers.
-        """
+        """Build a diagnosis model: one object per label, one query per finding at its most probable threshold."""
         chosen = self.thresholds()
         means = []
         for i, threshold in chosen.items():
@@ -285,6 +179,7 @@ class ResponseLearner:
             means.append(self.learner.posteriors[i].mean[:, arm])
         theta, w = np.stack(means, axis=1), self.prior[:, None]
         ones = theta > 0.5
+        # a query's error rates: how often patients answer otherwise, averaged over the labels
         with np.errstate(invalid="ignore"):
             fp = (w * theta * ~ones).sum(axis=0) / (w * ~ones).sum(axis=0)
             fn = (w * (1.0 - theta) * ones).sum(axis=0) / (w * ones).sum(axis=0)
@@ -299,7 +194,7 @@ class ResponseLearner:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The whole state as a JSON object."""
+        """Return the whole state as a JSON object."""
         return {
             "findings": [dataclasses.asdict(f) for f in self.findings],
             "labels": list(self.labels),
@@ -309,7 +204,7 @@ class ResponseLearner:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`."""
+        """Restore a learner from `to_json`."""
         findings = [Finding(f["name"], tuple(f["thresholds"])) for f in document["findings"]]
         learner = cls(findings, document["labels"])
         learner.counts = np.array(document["counts"], dtype=np.int64)
@@ -318,7 +213,7 @@ class ResponseLearner:
 
 
 def query_name(finding: Finding, threshold: float) -> str:
-    """How a finding at a threshold is called: its own name where it is 0 or 1."""
+    """Name of a query: the finding's name, followed by the threshold unless the finding is binary."""
     return finding.name if finding.thresholds == (0.5,) else f"{finding.name} > {threshold:g}"
 
 

@@ -1,4 +1,4 @@
-"""The diagnosis model: objects, queries, who answers what, and how the next query is to be chosen."""
+"""The diagnosis model: objects, queries, responses, and the rule that chooses the next query."""
 
 from __future__ import annotations
 
@@ -23,40 +23,32 @@ ALGORITHMS: tuple[Algorithm, ...] = ("gbs", "ggbs", "lambda_gbs", "group_lambda_
 
 @dataclass(frozen=True, eq=False)
 class DiagnosisModel:
-    """What is known before the first question; `build_model` makes one and checks it.
+    """Input of an identification; made by `build_model`.
 
     Attributes
     ----------
     responses : Responses
         B.
-    objects, queries : tuple of str, lengths M and N
-        Their names, distinct.
-    groups : tuple of str, length K
-        Names of the groups, distinct; those of the objects where these are not grouped.
+    objects, queries, groups : tuple of str, lengths M, N and K
+        Distinct names; the groups are the objects where these are not grouped.
     group_of : ndarray of int64, shape = (M,)
         Index of each object's group.
     grouped : bool
         False where each object is its own group.
     weights : ndarray of float64, shape = (M,)
-        Proportional to the prior and above 0. Whole numbers wherever the prior is uniform or made of counts, so that
-        sums of them are exact; otherwise they sum to 1.
+        Above 0, proportional to the prior: whole numbers (exact sums) if it is uniform or counts, else summing to 1.
     costs : ndarray of float64, shape = (N,)
-        Of asking each query, above 0; 1 where none was given.
+        Cost of each query, above 0; 1 by default.
     false_positive, false_negative : ndarray of float64, shape = (N,)
-        Probability that a query is answered 1 where the response is 0, and 0 where it is 1; their sum is below 1.
+        P(answer 1 | response 0) and P(answer 0 | response 1) of each query, summing to less than 1.
     algorithm : {"gbs", "ggbs", "lambda_gbs", "group_lambda_gbs"}
-        What chooses the next query.
+        Rule that chooses the next query.
     base : float
         lambda, the base of the exponential cost: at least 1, `math.inf` for the worst case.
     stop : {"object", "group"}
-        What is to be identified.
-    ties : {"first", "random"}
-        Which of the queries whose scores are equal is asked: that of the lowest index, or one drawn by `seed` and the
-        objects that are left.
-    seed : int
-        At least 0.
-    warnings : tuple of str
-        What was changed in what was given.
+        Target to identify.
+    ties, seed : {"first", "random"} and int
+        Among equal scores, ask the query of the lowest index, or one drawn by the seed and the remaining objects.
     """
 
     responses: Responses
@@ -74,7 +66,7 @@ class DiagnosisModel:
     stop: Stop = "object"
     ties: Ties = "first"
     seed: int = 0
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # changes made to the input
 
     @property
     def n_objects(self) -> int:
@@ -98,7 +90,7 @@ class DiagnosisModel:
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
-        """Prior of each object, shape (M,): above 0, sums to 1."""
+        """Prior of each object, shape (M,): above 0, summing to 1."""
         return self.weights / math.fsum(self.weights)
 
     @cached_property
@@ -118,53 +110,35 @@ class DiagnosisModel:
 
     @cached_property
     def is_noisy(self) -> bool:
-        """Whether an answer may be wrong, or a response is not known: answers are weighed, and eliminate nothing."""
+        """Whether an answer may be wrong or a response is unknown: answers are then weighed, and eliminate nothing."""
         return bool(self.false_positive.any() or self.false_negative.any()) or self.responses.known is not None
 
     @cached_property
     def target_of(self) -> NDArray[np.int64]:
-        """What is to be identified of each object, shape (M,): its own index, or its group's."""
+        """Target of each object, shape (M,): its own index, or its group's."""
         return np.arange(self.n_objects) if self.stop == "object" else self.group_of
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """Names of what is to be identified: the objects, or the groups."""
+        """Names of the targets: the objects or the groups."""
         return self.objects if self.stop == "object" else self.groups
 
     @cached_property
     def target_prior(self) -> NDArray[np.float64]:
-        """Prior of each target, shape (number of targets,): sums to 1."""
+        """Prior of each target, summing to 1."""
         return sums_by_code(self.target_of, self.prior, len(self.targets))
 
     @cached_property
     def unidentifiable(self) -> tuple[tuple[int, ...], ...]:
-        """Sets of objects with the same responses that are not the same target; no answer tells them apart.
-
-        Returns
-        -------
-        tuple of tuple of int
-            Each ascending, by first object. The sets are whole: objects that share their target with another of the set
-            are among them.
-        """
+        """Complete sets of objects with the same responses but different targets, ascending, sorted by first object."""
         return mixed_classes(self.responses.row_classes(), self.target_of)
 
     def with_uniform_prior(self) -> DiagnosisModel:
-        """The same model with all objects equally likely: trees of "GBS with uniform prior" are grown on it."""
+        """The same model with all objects equally likely, for trees of "GBS with uniform prior"."""
         return dataclasses.replace(self, weights=np.ones(self.n_objects))
 
     def without_noise(self) -> DiagnosisModel:
-        """The same model with every answer taken for right.
-
-        Returns
-        -------
-        DiagnosisModel
-            With error rates of 0.
-
-        Raises
-        ------
-        ValueError
-            If a response is not known.
-        """
+        """The same model with error rates of 0; raises `ValueError` if a response is unknown."""
         if self.responses.known is not None:
             msg = "responses that are not known cannot be taken for right"
             raise ValueError(msg)
@@ -173,7 +147,7 @@ class DiagnosisModel:
 
 
 def mixed_classes(classes: NDArray[np.int64], target_of: NDArray[np.int64]) -> tuple[tuple[int, ...], ...]:
-    """Sets of objects of one class that are not one target, as `DiagnosisModel.unidentifiable` gives them."""
+    """Sets of objects of the same class but different targets, as `DiagnosisModel.unidentifiable` returns them."""
     order = np.lexsort((np.arange(len(classes)), classes))
     starts = np.flatnonzero(np.diff(classes[order], prepend=-1))
     target = target_of[order]

@@ -1,28 +1,26 @@
-"""Questions with more than two answers: blood groups, stages, mild or moderate or severe.
+"""Queries with more than two answers: blood groups, stages, mild or moderate or severe.
 
 =========  ===================================================================================================
 symbol     meaning
 =========  ===================================================================================================
 M, N       objects, queries
-R          response of object i to query q: one of the answers of q                              (M, N)
-A          the most answers of a query
-pi_a       prior of node a; pi_c that of its child c, of which there is one an answer that occurs
-pi_a^k     prior of target k in it; the targets are the objects or their groups
+R          response of object i to query q: an index into the answers of q                       (M, N)
+A          largest number of answers of a query
+pi_a       prior of node a; pi_c that of its child c, one for each answer that occurs
+pi_a^k     prior of target k in a; the targets are the objects or their groups
 D(a)       (sum_k (pi_a^k / pi_a)^alpha)^(1 / alpha), alpha = 1 / (1 + log2 lambda)
 =========  ===================================================================================================
 
-The query of the least score is asked among those with two answers at least:
+Among the queries that split the node, the one with the smallest score is asked:
 
     objects, lambda = 1     max_c pi_c / pi_a
     groups, lambda = 1      minus the information of the answer on the group
     lambda > 1              log sum_c pi_c D(c) / pi_a
 
-where queries cost different amounts, that of the largest gain per cost: 1 - sum_c (pi_c / pi_a)^2, the information, or
-log_lambda(pi_a D(a)) - log_lambda(sum_c pi_c D(c)). With two answers each these are the rules of
-`autoprog.diagnosis.scores`.
-
-The source's theorems hold with the information of all answers and the sum over all children, and its bounds with log A
-in place of log 2.
+Where query costs differ, the query with the largest gain per cost is asked. The gains are 1 - sum_c (pi_c / pi_a)^2,
+the information, and log_lambda(pi_a D(a)) - log_lambda(sum_c pi_c D(c)). With two answers each, these are the rules of
+`autoprog.diagnosis.scores`. The source's theorems hold with the information of all answers and the sum over all
+children, and its bounds with log A in place of log 2.
 
 References
 ----------
@@ -60,41 +58,35 @@ _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
 MAX_MULTIWAY_CELLS = 10_000_000
-"""The most responses of a model whose queries have more than two answers."""
+"""Maximum number of responses of a model whose queries have more than two answers."""
 
 MAX_ANSWERS = 100
-"""The most answers of a query."""
+"""Maximum number of answers of a query."""
 
-# Sums over targets and queries that are held at once.
+# Sums over targets and queries that are held in memory at once.
 _SUMS = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
 class MultiwayModel:
-    """What is known before the first question; `build_multiway_model` makes one and checks it.
+    """Input of an identification whose queries have any number of answers; made by `build_multiway_model`.
 
     Attributes
     ----------
     responses : ndarray of int, shape = (M, N)
-        R: places among the answers of the query.
-    objects, queries : tuple of str, lengths M and N
-        Their names, distinct.
+        R, indices into the answers of the query.
+    objects, queries, groups : tuple of str
+        Distinct names; `groups` names the targets, which are the objects where these are not grouped.
     answers : tuple of tuple of str, length N
-        Of each query.
-    groups : tuple of str
-        Names of the targets: of the groups, or of the objects where these are not grouped.
+        Answers of each query.
     group_of : ndarray of int, shape = (M,)
         Target of each object.
     grouped : bool
         False where each object is its own group.
-    weights : ndarray, shape = (M,)
-        Proportional to the prior.
-    costs : ndarray, shape = (N,)
-        Of asking each query, above 0.
+    weights, costs : ndarray, shapes = (M,) and (N,)
+        Above 0; the weights are proportional to the prior.
     base : float
         lambda, at least 1 and finite.
-    warnings : tuple of str
-        What was changed in what was given.
     """
 
     responses: _Ints
@@ -107,7 +99,7 @@ class MultiwayModel:
     weights: _Floats
     costs: _Floats
     base: float = 1.0
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()  # changes made to the input
 
     @cached_property
     def prior(self) -> _Floats:
@@ -121,7 +113,7 @@ class MultiwayModel:
 
     @cached_property
     def unidentifiable(self) -> tuple[tuple[int, ...], ...]:
-        """Sets of objects with the same responses that are not the same target."""
+        """Sets of objects with the same responses but different targets."""
         classes = np.unique(self.responses, axis=0, return_inverse=True)[1].astype(np.int64).ravel()
         return mixed_classes(classes, self.group_of)
 
@@ -137,34 +129,32 @@ def build_multiway_model(
     costs: Sequence[float | None] | None = None,
     exponential_cost_base: float = 1.0,
 ) -> MultiwayModel:
-    """Check what was given and make the model.
+    """Check the input and build the model.
 
     Parameters
     ----------
     responses : sequence of sequence of str, shape = (M, N)
-        The answer of every object to every query.
+        Answer of every object to every query.
     objects, queries : sequence of str, optional
-        Distinct names; numbered where left out.
+        Distinct names; numbered by default.
     answers : sequence of sequence of str, length N, optional
-        The answers that each query has, distinct; where left out, or None, those that occur, in their order.
+        Distinct answers of each query; by default, or where None, those that occur, in order of occurrence.
     groups : sequence of str, length M, optional
-        The group of each object.
-    prior : sequence of float, length M, optional
-        Finite and above 0; uniform where left out.
-    costs : sequence of float, length N, optional
-        Finite and above 0; 1 where left out.
+        Group of each object.
+    prior, costs : sequence of float, lengths M and N, optional
+        Finite and above 0; uniform and 1 by default.
     exponential_cost_base : float
         lambda, at least 1 and finite.
 
     Returns
     -------
     MultiwayModel
-        `warnings` says what was changed.
+        `warnings` lists the changes made to the input.
 
     Raises
     ------
     InvalidInputError
-        If anything of it cannot be used; names every fault.
+        If the input is invalid; names every fault.
     """
     faults: list[Fault] = []
     warnings: list[str] = []
@@ -206,7 +196,7 @@ def build_multiway_model(
 def _read_answers(
     rows: list[list[str]], q: int, given: Sequence[str] | None, codes: _Ints, faults: list[Fault]
 ) -> tuple[str, ...]:
-    """The answers of a query, and in `codes` which of them each object gives."""
+    """Answers of a query; writes into `codes` which of them each object gives."""
     column = [row[q] for row in rows]
     wrong = [i for i, answer in enumerate(column) if not isinstance(answer, str) or not 0 < len(answer) <= MAX_NAME]
     faults += [Fault(f"/responses/{i}/{q}", f"give an answer of 1 to {MAX_NAME} characters") for i in wrong]
@@ -228,22 +218,16 @@ def _read_answers(
 
 @dataclass(frozen=True, eq=False)
 class MultiwayTree:
-    """A tree over the objects of a model; n nodes, numbered by depth. Costs: `expected_cost` and the like.
+    """A tree over the objects of a model; n nodes, numbered by depth. The cost functions accept it.
 
     Attributes
     ----------
-    model : MultiwayModel
-        What it identifies.
-    query : ndarray of int, shape = (n,)
-        Asked at the node; -1 at a leaf.
+    query, depth : ndarray of int, shape = (n,)
+        Query asked at the node, -1 at a leaf; number of queries asked before it.
     parent, answer : ndarray of int, shape = (n,)
-        The node above, and the answer that leads here; -1 at the root.
-    depth : ndarray of int, shape = (n,)
-        Queries asked before the node.
-    start, stop : ndarray of int, shape = (n,)
+        Parent node, and the answer that leads from it to this node; -1 at the root.
+    start, stop, order : ndarray of int, shapes = (n,), (n,) and (M,)
         The objects of a node are `order[start:stop]`.
-    order : ndarray of int, shape = (M,)
-        All objects.
     """
 
     model: MultiwayModel
@@ -281,33 +265,22 @@ class MultiwayTree:
         return paid
 
     def children(self, node: int) -> dict[str, int]:
-        """The nodes that follow a node, by answer; empty at a leaf."""
+        """Child nodes by answer; empty at a leaf."""
         below = np.flatnonzero(self.parent == node)
         answers = self.model.answers[self.query[node]] if len(below) else ()
         return {answers[self.answer[child]]: int(child) for child in below}
 
     def objects_of(self, node: int) -> _Ints:
-        """Objects that agree with all answers on the way to a node, ascending."""
+        """Objects that agree with all answers on the path to a node, ascending."""
         return np.sort(self.order[self.start[node] : self.stop[node]])
 
 
 def grow_multiway_tree(model: MultiwayModel) -> MultiwayTree:
-    """The greedy tree, all nodes of a depth at once.
-
-    Parameters
-    ----------
-    model : MultiwayModel
-        Any.
-
-    Returns
-    -------
-    MultiwayTree
-        A node is a leaf when one target is left, or when all its objects give the same answers.
-    """
+    """Grow the greedy tree; a node is a leaf when one target is left or all its objects give the same answers."""
     order = np.argsort(model.group_of, kind="stable").astype(np.int64)
     start, stop = np.array([0]), np.array([len(order)])
     above, given = np.array([-1]), np.array([-1])
-    levels: list[tuple[_Ints, ...]] = []
+    levels: list[tuple[_Ints, ...]] = []  # all nodes of a depth at once
     before = depth = 0
     while len(start):
         query = np.full(len(start), -1)
@@ -330,7 +303,7 @@ def grow_multiway_tree(model: MultiwayModel) -> MultiwayTree:
 
 
 def _places(start: _Ints, stop: _Ints) -> tuple[_Ints, _Ints]:
-    """Places of the objects of these nodes in the order, and which node each is of."""
+    """Places in `order` of the objects of these nodes, and the node of each."""
     sizes = stop - start
     node = np.repeat(np.arange(len(start)), sizes)
     places: _Ints = np.arange(sizes.sum()) + np.repeat(start - (np.cumsum(sizes) - sizes), sizes)
@@ -338,7 +311,7 @@ def _places(start: _Ints, stop: _Ints) -> tuple[_Ints, _Ints]:
 
 
 def _batches(sizes: _Ints, queries: int) -> Iterator[slice]:
-    """Nodes in runs of few enough objects to be summed at once."""
+    """Split the nodes into runs whose objects are few enough to be summed at once."""
     begin, held = 0, 0
     for i, size in enumerate(sizes):
         if i > begin and (held + size) * queries > _SUMS:
@@ -350,7 +323,7 @@ def _batches(sizes: _Ints, queries: int) -> Iterator[slice]:
 
 
 def _chosen(model: MultiwayModel, order: _Ints, start: _Ints, stop: _Ints, barred: Sequence[int] = ()) -> _Ints:
-    """The query to ask at each node; -1 where none splits it."""
+    """Query to ask at each node; -1 where none splits it."""
     query = np.full(len(start), -1)
     for part in _batches(stop - start, len(model.queries)):
         places, node = _places(start[part], stop[part])
@@ -359,14 +332,14 @@ def _chosen(model: MultiwayModel, order: _Ints, start: _Ints, stop: _Ints, barre
         value = np.where(usable, value, np.inf)
         if (model.costs != model.costs[0]).any():
             tied = value <= value.min(axis=1, keepdims=True) + TIE
-            value = np.where(tied & usable, model.costs, np.inf)  # of equal gains per cost, the cheapest
+            value = np.where(tied & usable, model.costs, np.inf)  # the cheapest of those with equal gain per cost
         best = (value <= value.min(axis=1, keepdims=True) + TIE).argmax(axis=1)
         query[part] = np.where(usable.any(axis=1), best, -1)
     return query
 
 
 def _values(model: MultiwayModel, objects: _Ints, node: _Ints) -> tuple[_Floats, NDArray[np.bool_]]:
-    """What each query is worth at each node, the least best, and whether it splits it; objects by node and target."""
+    """Value of each query at each node (smaller is better) and whether it splits it; objects by node and target."""
     R, w = model.responses[objects], model.weights[objects][:, None]
     target = model.group_of[objects]
     segment = np.flatnonzero((np.diff(node, prepend=-1) != 0) | (np.diff(target, prepend=-1) != 0))
@@ -397,7 +370,7 @@ def _values(model: MultiwayModel, objects: _Ints, node: _Ints) -> tuple[_Floats,
 
 
 def _entropy(mass: _Floats, parts: Sequence[_Floats]) -> _Floats:
-    """Mass times the entropy of how it is divided into parts, bits."""
+    """Mass times the entropy of its division into parts, bits."""
     total = np.zeros(parts[0].shape)
     for part in parts:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -406,49 +379,38 @@ def _entropy(mass: _Floats, parts: Sequence[_Floats]) -> _Floats:
 
 
 def multiway_bounds(model: MultiwayModel) -> Bounds:
-    """What no tree of a model can cost less than: the entropies over log2 A."""
+    """Lower bounds on the costs of every tree of a model: entropies divided by log2 A."""
     p = distinguishable(model.group_of, model.unidentifiable, model.prior)
     return entropy_bounds(p, float(model.costs.min()), model.base, model.most_answers)
 
 
 @dataclass(frozen=True, eq=False)
 class MultiwayState:
-    """Where a session stands after some answers, of which alone it consists.
-
-    Attributes
-    ----------
-    status : {"asking", "identified", "ambiguous", "contradictory"}
-        As of `autoprog.diagnosis.Session`.
-    next_query : str or None
-        None when done.
-    remaining : dict of str to float
-        Probability of each target that is left, the likeliest first.
-    """
+    """State of a session on a multiway model; it follows from the answers alone."""
 
     status: Literal["asking", "identified", "ambiguous", "contradictory"]
-    next_query: str | None
-    remaining: dict[str, float]
+    next_query: str | None  # None when the session is done
+    remaining: dict[str, float]  # probability of each remaining target, most probable first
 
 
 def multiway_state(model: MultiwayModel, given: Mapping[str, str | None]) -> MultiwayState:
-    """What follows from answers: the next query, and what is left.
+    """Find the next query, which agrees with the tree's, and the remaining targets.
 
     Parameters
     ----------
     model : MultiwayModel
-        Any.
     given : mapping of str to str or None
-        Answer to each query that was asked, or volunteered; None where it could not be answered.
+        Answer to each query that was asked or volunteered; None where it could not be answered.
 
     Returns
     -------
     MultiwayState
-        The same query as the tree asks, wherever the answers lead to one of its nodes.
+        Contradictory where no object agrees with the answers.
 
     Raises
     ------
     InvalidInputError
-        If there is no such query, or a query has no such answer; names every fault.
+        If a query or an answer does not exist; names every fault.
     """
     place = {name: q for q, name in enumerate(model.queries)}
     faults: list[Fault] = []

@@ -1,7 +1,6 @@
-"""The next query of a session where answers are right, found when it is wanted and remembered.
+"""The next query of a session without noise, computed on demand and cached; no tree is built.
 
-No tree is built. What is left after the answers decides the query, so that sessions that have come to the same objects
-by whatever way share it, through a bounded table of the last that were wanted.
+The remaining objects decide the query, so sessions that reach the same objects by any path share it.
 """
 
 from __future__ import annotations
@@ -30,32 +29,15 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class NextQuery:
-    """What to ask.
+    """The query to ask."""
 
-    Attributes
-    ----------
-    query : int
-        Index of the query.
-    name : str
-        Its name.
-    gain : float
-        Information on the target that the answer is expected to give, bits, in [0, 1]. May be 0 where only answers
-        together inform.
-    """
-
-    query: int
+    query: int  # index
     name: str
-    gain: float
+    gain: float  # expected information on the target, bits in [0, 1]; 0 where only several answers together inform
 
 
 class Remembered:
-    """A bounded table of next queries, safe for threads; what was wanted longest ago goes first.
-
-    Parameters
-    ----------
-    capacity : int
-        The most entries, at least 1.
-    """
+    """A thread-safe cache of next queries; the least recently used goes first."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -66,12 +48,12 @@ class Remembered:
         return len(self._entries)
 
     def clear(self) -> None:
-        """Forget all of them."""
+        """Remove all entries."""
         with self._lock:
             self._entries.clear()
 
     def get(self, key: Hashable, find: Callable[[], NextQuery | None]) -> NextQuery | None:
-        """The entry of a key, found now if it is new."""
+        """Return the entry of a key, computed now if it is new."""
         with self._lock:
             if key in self._entries:
                 self._entries.move_to_end(key)
@@ -85,27 +67,19 @@ class Remembered:
 
 
 class Elimination:
-    """Next queries of one model without noise.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        Without noise.
-    capacity : int
-        How many next queries are remembered.
-    """
+    """Next queries of one model without noise; caches up to `capacity` of them."""
 
     def __init__(self, model: DiagnosisModel, capacity: int) -> None:
         self.model = model
         self._remembered = Remembered(capacity)
 
     def forget(self) -> None:
-        """Remember nothing."""
+        """Clear the cache."""
         self._remembered.clear()
 
     @cached_property
     def _arranged(self) -> tuple[_Ints | None, DiagnosisModel, Splitter]:
-        """Objects by target, so that a node's rows are read one after another: which, their model, what divides it."""
+        """Objects sorted by target, so that a node's rows are contiguous: their order, model and splitter."""
         model = self.model
         if model.stop == "object":
             return None, model, make_splitter(model)
@@ -119,20 +93,7 @@ class Elimination:
         return order, arranged, make_splitter(arranged, None if keys is None else keys[order])
 
     def next_query(self, objects: _Ints, barred: tuple[int, ...] = ()) -> NextQuery | None:
-        """What to ask when these objects are left.
-
-        Parameters
-        ----------
-        objects : ndarray of int, shape = (m,)
-            Ascending, of at least two targets.
-        barred : tuple of int
-            Queries that cannot be answered, ascending.
-
-        Returns
-        -------
-        NextQuery or None
-            None where nothing that can be asked splits the objects.
-        """
+        """Choose the query for these objects (ascending, of at least two targets); None where none splits them."""
         is_left = np.zeros(self.model.n_objects, dtype=bool)
         is_left[objects] = True
         key = (hashlib.blake2b(np.packbits(is_left).tobytes(), digest_size=16).digest(), barred)
@@ -147,7 +108,7 @@ class Elimination:
 
 
 def _information(model: DiagnosisModel, objects: _Ints, query: int) -> float:
-    """Of the answer on the target, bits, by the prior; the objects stand by target."""
+    """Information of the answer on the target under the prior, bits; the objects are sorted by target."""
     prior = model.prior[objects]
     prior = prior / prior.sum()
     yes = prior * model.responses.at(objects, query)

@@ -1,20 +1,20 @@
-"""What the scores need to know of a batch of nodes: how each query would divide the mass of each.
+"""Input of the scores: how each query divides the mass of each node of a batch.
 
 =========  =====================================================================================  =========
 symbol     meaning                                                                                shape
 =========  =====================================================================================  =========
 n, N       nodes of the batch, queries                                                            1
-T_a        objects of node a; those of all nodes stand in one array, by node and then by target   (m,)
+T_a        objects of node a; those of all nodes are one array, sorted by node and then target    (m,)
 segment    a run of objects of the same node and the same target                                  (s,)
 pi_i       weight of object i                                                                     (m,)
 pi_a       weight of node a                                                                       (n,)
 pi_r       weight of the objects of a that answer 1 to a query                                    (n, N)
 pi_l       weight of those that answer 0                                                          (n, N)
-pi_r^k     the same of one segment                                                                (s, N)
+pi_r^k     pi_r of one segment                                                                    (s, N)
 =========  =====================================================================================  =========
 
-Where weights are whole numbers all sums are exact. Elsewhere pi_a - pi_r of a child without objects may be 1e-17 in
-place of 0; which children are empty is therefore told by the bits, and their weight is 0.
+Sums of whole weights are exact. Otherwise pi_a - pi_r of an empty child may be 1e-17 instead of 0, so the bits decide
+which children are empty, and the weight of these is set to 0.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ _Ints = NDArray[np.int64]
 
 # (pi_r^k, pi_l^k, pi_a^k) -> a number for each, 0 where pi_r^k is 0.
 Term = Callable[[_Floats, _Floats, _Floats], _Floats]
-# Sums over segments that are held at once.
+# Sums over segments that are held in memory at once.
 _SEGMENT_CELLS = 1 << 18
 
 
 class Nodes(Protocol):
-    """How every query would divide every node of a batch."""
+    """How every query divides every node of a batch."""
 
     @property
     def mass(self) -> _Floats:
@@ -64,30 +64,14 @@ class Nodes(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class RowNodes:
-    """A batch of nodes whose rows are summed.
-
-    Attributes
-    ----------
-    responses : Responses
-        B.
-    objects : ndarray of int, shape = (m,)
-        T_a of all nodes, by node and then by target.
-    starts : ndarray of int, shape = (n,)
-        Where each node begins; no node is empty.
-    target_of : ndarray of int, shape = (M,)
-        Of every object of the model.
-    weights : ndarray, shape = (M,)
-        Of every object of the model.
-    exact : bool
-        Whether all weights are whole numbers.
-    """
+    """A batch of nodes, divided by summing its rows."""
 
     responses: Responses
-    objects: _Ints
-    starts: _Ints
-    target_of: _Ints
-    weights: _Floats
-    exact: bool
+    objects: _Ints  # T_a of all nodes, sorted by node and then target, shape (m,)
+    starts: _Ints  # start of each node in `objects`, shape (n,); no node is empty
+    target_of: _Ints  # of every object of the model, shape (M,)
+    weights: _Floats  # of every object of the model, shape (M,)
+    exact: bool  # whether all weights are whole numbers
 
     @cached_property
     def mass(self) -> _Floats:
@@ -129,7 +113,7 @@ class RowNodes:
 
     @cached_property
     def _few(self) -> tuple[_Floats, _Floats]:
-        """pi_r^k and pi_l^k of all segments, where these are few."""
+        """pi_r^k and pi_l^k of all segments, if there are few."""
         return self._halves(self.objects, self._segments[0], self._segment_mass)
 
     def over_targets(self, f: Callable[[_Floats], _Floats]) -> _Floats:
@@ -156,7 +140,7 @@ class RowNodes:
         return totals
 
     def _add_singles(self, some: _Ints, terms: tuple[Term, ...], totals: tuple[_Floats, ...]) -> None:
-        """Add targets with one object in their node, which goes wholly to one side."""
+        """Add the targets with a single object in their node, which goes wholly to one side."""
         starts, _, node = self._segments
         alone = self._segment_mass[some]
         done: list[tuple[_Floats, _Floats]] = []
@@ -184,13 +168,13 @@ class RowNodes:
         first = np.flatnonzero(np.diff(node[some], prepend=-1))
         whole = np.broadcast_to(mass[:, None], right.shape)
         for g, total in zip(terms, totals, strict=True):
-            # one node may go on in the next chunk of segments, so that its sum is added to
+            # a node may continue in the next chunk of segments, so its sum accumulates
             total[node[some][first]] += np.add.reduceat(g(right, left, whole), first, axis=0)
 
     def _add_ones(
         self, objects: _Ints, starts: _Ints, node: _Ints, terms: tuple[Term, ...], totals: tuple[_Floats, ...]
     ) -> None:
-        """As `_add_segments`, over the queries that some object of a segment answers 1 alone: the others add 0."""
+        """As `_add_segments`, but only over queries that some object of a segment answers 1; the others add 0."""
         product = _sparse_sums(self.responses, objects, self.weights[objects], starts)
         segment = np.repeat(np.arange(len(starts)), np.diff(product.indptr))
         mass = np.add.reduceat(self.weights[objects], starts)[segment]
@@ -219,24 +203,7 @@ class RowNodes:
 
 
 def run_sums(responses: Responses, objects: _Ints, weights: _Floats, starts: _Ints) -> _Floats:
-    """Sum weights of the objects that answer 1, for every query and every run of objects.
-
-    Parameters
-    ----------
-    responses : Responses
-        B.
-    objects : ndarray of int, shape = (m,)
-        The runs, one after another.
-    weights : ndarray, shape = (m,)
-        Of these objects.
-    starts : ndarray of int, shape = (runs,)
-        Where each run begins; none is empty.
-
-    Returns
-    -------
-    ndarray, shape = (runs, N)
-        Exact where the weights are whole numbers.
-    """
+    """Sum the weights of the objects that answer 1, per run (none empty) and query, shape (runs, N)."""
     if responses.sparse is not None:
         return np.asarray(_sparse_sums(responses, objects, weights, starts).toarray())
     indptr = np.append(starts, len(objects))
@@ -254,7 +221,7 @@ def run_sums(responses: Responses, objects: _Ints, weights: _Floats, starts: _In
 
 
 def _sparse_sums(responses: Responses, objects: _Ints, weights: _Floats, starts: _Ints) -> csr_array:
-    """The same where ones are rare; cells without any are left out."""
+    """As `run_sums` where ones are rare; zero cells are left out."""
     indptr = np.append(starts, len(objects)).astype(np.int32)
     shape = (len(starts), responses.n_objects)
     return csr_array((weights, objects.astype(np.int32), indptr), shape=shape) @ responses.sparse

@@ -1,11 +1,11 @@
-"""Answers that may be wrong: the posterior over the objects, and the query that is expected to inform most.
+"""Answers that may be wrong: the posterior of the objects, and the most informative query.
 
 =========  ==========================================================================================  =========
 symbol     meaning                                                                                     shape
 =========  ==========================================================================================  =========
 B          response of object i to query q                                                             (M, N)
 fp, fn     P(answer 1 | B = 0) and P(answer 0 | B = 1) of each query                                   (N,)
-P          P(answer 1 | object i): 1 - fn where B is 1, fp where it is 0, 1/2 where it is not known    (M, N)
+P          P(answer 1 | object i): 1 - fn where B is 1, fp where it is 0, 1/2 where it is unknown      (M, N)
 w          posterior of the objects, proportional to prior times likelihood of the answers             (M,)
 w^k        its sum over the objects of target k                                                        (K,)
 p^k        P(answer 1 | target k) = sum_{i in k} w_i P_iq / w^k                                        (K, N)
@@ -13,9 +13,9 @@ p^k        P(answer 1 | target k) = sum_{i in k} w_i P_iq / w^k                 
 
     information of q = h(sum_k w^k p^k) - sum_k w^k h(p^k)    bits
 
-Answers are taken for independent given the object; a query is asked once. The posterior is that of the objects whatever
-chose the queries and whatever made the session stop, so that a session which stops at certainty c names the right
-target with the probability that it states, as long as the rates are right.
+Answers are assumed independent given the object; a query is asked once. The posterior does not depend on how queries
+were chosen or why the session stopped. A session that stops at certainty c therefore names the right target with the
+stated probability, as long as the rates are right.
 
 References
 ----------
@@ -40,27 +40,12 @@ from autoprog.diagnosis.splitting import run_sums
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
-# An object whose posterior is below this share of the largest changes no information that a double could show.
+# An object whose posterior is below this share of the largest does not change the information in double precision.
 _NEGLIGIBLE = 1e-18
 
 
 def likelihood(model: DiagnosisModel, query: int, *, answer: bool) -> _Floats:
-    """Probability of an answer given each object.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        With or without noise.
-    query : int
-        Index of the query.
-    answer : bool
-        True for 1.
-
-    Returns
-    -------
-    ndarray, shape = (M,)
-        In [0, 1].
-    """
+    """Probability of an answer given each object, shape (M,)."""
     objects = np.arange(model.n_objects)
     yes: _Floats = np.where(
         model.responses.at(objects, query), 1.0 - model.false_negative[query], model.false_positive[query]
@@ -71,20 +56,7 @@ def likelihood(model: DiagnosisModel, query: int, *, answer: bool) -> _Floats:
 
 
 def log_posterior(model: DiagnosisModel, answers: Sequence[tuple[int, bool]]) -> _Floats:
-    """Posterior of the objects after answers.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        With or without noise.
-    answers : sequence of (int, bool)
-        Query and answer.
-
-    Returns
-    -------
-    ndarray, shape = (M,)
-        Logarithms, of numbers that sum to 1; all -inf where no object can have given the answers.
-    """
+    """Log posterior of the objects given the answers, shape (M,); all -inf where no object is consistent with them."""
     total = np.log(model.prior)
     with np.errstate(divide="ignore"):
         for query, answer in answers:
@@ -94,20 +66,12 @@ def log_posterior(model: DiagnosisModel, answers: Sequence[tuple[int, bool]]) ->
 
 
 class Inference:
-    """Next queries of one model with noise.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        With noise.
-    capacity : int
-        How many next queries are remembered.
-    """
+    """Next queries of one model with noise; caches up to `capacity` of them."""
 
     def __init__(self, model: DiagnosisModel, capacity: int) -> None:
         self.model = model
         self._remembered = Remembered(capacity)
-        # Whether a cell is not empty, as a matrix of its own: what is known is summed like the responses.
+        # Which responses are known, as a matrix of its own, so that it is summed like the responses.
         known = model.responses.known
         self._known = None if known is None else Responses(known, model.n_queries)
         self._keys = None
@@ -116,29 +80,13 @@ class Inference:
             self._keys = keys
 
     def forget(self) -> None:
-        """Remember nothing."""
+        """Clear the cache."""
         self._remembered.clear()
 
     def next_query(
         self, posterior: _Floats, answers: tuple[tuple[int, bool], ...], barred: tuple[int, ...]
     ) -> NextQuery | None:
-        """What to ask next.
-
-        Parameters
-        ----------
-        posterior : ndarray, shape = (M,)
-            w, summing to 1: that of `answers`.
-        answers : tuple of (int, bool)
-            Queries that were asked, with their answers.
-        barred : tuple of int
-            Queries that cannot be answered, ascending.
-
-        Returns
-        -------
-        NextQuery or None
-            That of the most information on the target, per cost; where no answer alone informs on the target, on the
-            object. None where nothing informs.
-        """
+        """Choose the most informative query per cost, given the posterior after `answers`; None where none informs."""
         key = (tuple(sorted(answers)), barred)
         return self._remembered.get(key, lambda: self._found(posterior, key))
 
@@ -149,7 +97,7 @@ class Inference:
         open_queries[list(barred)] = False
         gain = expected_information(self.model, posterior, self.model.target_of, self._known)
         value = gain
-        if not (gain[open_queries] > TIE).any():
+        if not (gain[open_queries] > TIE).any():  # no single answer informs on the target, as with exclusive or
             value = expected_information(self.model, posterior, np.arange(self.model.n_objects), self._known)
         usable = np.flatnonzero(open_queries & (value > TIE))
         if not len(usable):
@@ -160,7 +108,7 @@ class Inference:
         return NextQuery(query, self.model.queries[query], float(gain[query]))
 
     def _draw(self, count: int, answers: tuple[tuple[int, bool], ...]) -> int:
-        """Index of one of so many equal queries: the first, or what the seed and the answers draw."""
+        """Index of one of `count` equal queries: the first, or one drawn by the seed and the answers."""
         if self._keys is None or count == 1:
             return 0
         signs = [int(self._keys[query, int(answer)]) for query, answer in answers]
@@ -170,24 +118,7 @@ class Inference:
 def expected_information(
     model: DiagnosisModel, posterior: _Floats, target_of: _Ints, known: Responses | None
 ) -> _Floats:
-    """Information of every query's answer on the target.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        Responses and error rates.
-    posterior : ndarray, shape = (M,)
-        w, summing to 1.
-    target_of : ndarray of int, shape = (M,)
-        Target of each object.
-    known : Responses or None
-        Which responses are known, as 0/1; None where all are.
-
-    Returns
-    -------
-    ndarray, shape = (N,)
-        Bits, in [0, 1].
-    """
+    """Information of every query's answer on the target, shape (N,), bits in [0, 1]; None: all responses are known."""
     live = np.flatnonzero(posterior > posterior.max() * _NEGLIGIBLE)
     live = live[np.argsort(target_of[live], kind="stable")]
     w, target = posterior[live], target_of[live]
@@ -205,7 +136,7 @@ def expected_information(
 
 
 def _of_objects(model: DiagnosisModel, live: _Ints, w: _Floats, known: Responses | None) -> _Floats:
-    """The same where every object is its own target: P takes three values a query."""
+    """As `expected_information` where every object is its own target: P takes three values per query."""
     fp, fn = model.false_positive, model.false_negative
     start = np.array([0])
     whole = float(w.sum())

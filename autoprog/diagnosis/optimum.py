@@ -1,19 +1,19 @@
-"""The best tree of a small model, by dynamic programming over the sets of objects that can be left.
+"""The optimal tree of a small model, by dynamic programming over the sets of objects that can be left.
 
 =========  ========================================================================================================
 symbol     meaning
 =========  ========================================================================================================
-T          set of distinct rows that are left, as the bits of a whole number
+T          set of distinct rows that are left, as the bits of an integer
 pi(T)      prior of their objects
 c_q        cost of query q
-V(T)       least cost to come from T; 0 where a single target, or a single row, is left
+V(T)       least cost from T on; 0 where a single target, or a single row, is left
 =========  ========================================================================================================
 
     expected      V(T) = min_q  c_q pi(T) + V(l) + V(r)
     exponential   V(T) = min_q  c_q log lambda + log(exp V(l) + exp V(r)),  V = log pi(T) at a leaf
     worst case    V(T) = min_q  c_q + max(V(l), V(r))
 
-Objects of the same row are never parted, so that they count as one; of queries that part the rows in the same way the
+No query separates objects with the same row, so they count as one. Of queries that divide the rows in the same way the
 cheapest is kept. The work grows with 2^rows: deciding whether a tree of a given cost exists is NP-complete.
 
 References
@@ -36,29 +36,28 @@ from autoprog.diagnosis.tree import Tree
 from autoprog.errors import ConflictError, TooLargeError
 
 MAX_ROWS = 14
-"""The most distinct rows for which the best tree is looked for."""
+"""Maximum number of distinct rows for an optimal tree."""
 
 MAX_COLUMNS = 64
-"""The most queries that part these rows in different ways."""
+"""Maximum number of queries that divide these rows in different ways."""
 
 Objective = Literal["expected", "exponential", "worst_case"]
 
 
 def optimal_tree(model: DiagnosisModel, objective: Objective | None = None) -> Tree:
-    """A tree of the least cost.
+    """Find a tree of the least cost.
 
     Parameters
     ----------
     model : DiagnosisModel
-        Without noise; at most `MAX_ROWS` distinct rows and `MAX_COLUMNS` queries that part them differently.
+        Without noise; at most `MAX_ROWS` distinct rows and `MAX_COLUMNS` queries that divide them differently.
     objective : {"expected", "exponential", "worst_case"}, optional
-        Which cost; where left out, that of the model's base. `exponential` uses the base, which must be above 1 and
-        finite; so near to 1 that rounding would decide, it is `expected`.
+        Cost to minimise; by default that of the model's base. `exponential` needs a base above 1 and finite.
 
     Returns
     -------
     Tree
-        None costs less.
+        No tree costs less.
 
     Raises
     ------
@@ -77,7 +76,7 @@ def optimal_tree(model: DiagnosisModel, objective: Objective | None = None) -> T
     if objective == "exponential" and (model.base == 1 or math.isinf(model.base)):
         msg = "the exponential cost needs a base above 1 and below infinity"
         raise ValueError(msg)
-    if objective == "exponential" and model.base - 1.0 < NEAR_ONE:
+    if objective == "exponential" and model.base - 1.0 < NEAR_ONE:  # rounding would decide
         objective = "expected"
     return _Search(model, objective).tree()
 
@@ -101,7 +100,7 @@ class _Search:
         self.queries = self._distinct_queries(self.model.responses.matrix(first))
 
     def _distinct_queries(self, rows: np.ndarray[tuple[int, int], np.dtype[np.uint8]]) -> list[tuple[int, int, float]]:
-        """Query, rows that answer 1 as bits, and cost; one for each way to part the rows."""
+        """Query, bits of the rows that answer 1, and cost; one for each way to divide the rows."""
         everything = (1 << self.n_rows) - 1
         found: dict[int, tuple[int, int, float]] = {}
         for query, column in enumerate(rows.T):
@@ -121,7 +120,7 @@ class _Search:
         return [row for row in range(self.n_rows) if left >> row & 1]
 
     def best(self, left: int) -> tuple[float, int]:
-        """V(T), and the place in `queries` of the one to ask, -1 at a leaf."""
+        """V(T), and the place in `queries` of the query to ask, -1 at a leaf."""
         if left in self.least:
             return self.least[left]
         rows = self._rows(left)
@@ -152,7 +151,7 @@ class _Search:
         return values
 
     def tree(self) -> Tree:
-        """The tree of the best choices, numbered by depth."""
+        """Build the optimal tree, numbered by depth."""
         columns: list[list[int]] = [[], [], [], [], [], []]
         query, no, yes, depths, starts, stops = columns
         order: list[int] = []
@@ -181,7 +180,7 @@ class _Search:
         return Tree(self.model, *(np.array(column, dtype=np.int64) for column in (*columns, order)))
 
     def _ordered(self, left: int) -> list[int]:
-        """Objects of a set of rows, those that answer 0 first at every node of the best tree."""
+        """Objects of a set of rows; at every node of the optimal tree, those that answer 0 come first."""
         place = self.best(left)[1]
         if place < 0:
             return [int(i) for row in self._rows(left) for i in self.members[row]]

@@ -1,4 +1,4 @@
-"""A tree as a picture, SVG 1.1: the root on the left, a column a depth, a row a leaf."""
+"""A tree as an SVG 1.1 picture: the root on the left, one column per depth, one row per leaf."""
 
 from __future__ import annotations
 
@@ -22,28 +22,27 @@ _STYLE = (
 
 
 def tree_svg(tree: Tree, node: int = 0, depth: int | None = None, most: int = MAX_NODES) -> str:
-    """Draw a tree.
+    """Draw a tree as an SVG document without scripts or links; full names are in the tooltips.
 
     Parameters
     ----------
     tree : Tree
-        Any.
     node : int
         Root of the part to draw, in [0, n).
     depth : int, optional
-        How many levels below it are drawn, at least 0; all where left out.
+        Number of levels drawn below it, at least 0; all by default.
     most : int
-        The most nodes that are drawn, at least 1; the others are folded and counted.
+        Maximum number of nodes drawn, at least 1; the others are folded and counted.
 
     Returns
     -------
     str
-        An SVG document without scripts or links. Long names are cut, and stand in full in the tooltip of their node.
+        The document.
 
     Raises
     ------
     IndexError
-        If there is no such node.
+        If the node does not exist.
     """
     part = folded(tree, node, depth, most)
     places, rows = _layout(tree, part)
@@ -59,7 +58,7 @@ def tree_svg(tree: Tree, node: int = 0, depth: int | None = None, most: int = MA
 
 
 def _layout(tree: Tree, part: Folded) -> tuple[dict[int, tuple[int, float]], int]:
-    """Column and row of every node that is drawn, and the number of rows: a node stands midway between its children."""
+    """Column and row of every node drawn, and the number of rows; a node is midway between its children."""
     order, waiting = [], [(part.root, 0)]
     while waiting:
         here, column = waiting.pop()

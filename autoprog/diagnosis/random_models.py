@@ -1,10 +1,10 @@
-"""The random data model of the source: queries that tell groups apart, and objects of a group from each other.
+"""Random models: queries that separate groups, and objects within a group.
 
 ========  ===================================================================================================  ======
 symbol    meaning                                                                                              shape
 ========  ===================================================================================================  ======
 M, N, K   objects, queries, groups                                                                             1
-x         what a query is about: 0 or 1, each with probability 1/2                                             (N,)
+x         true value of each query: 0 or 1, each with probability 1/2                                          (N,)
 gamma_b   P(a group agrees with x), in [1/2, 1]                                                                (N,)
 gamma_w   P(an object agrees with its group), in [1/2, 1]                                                      (N,)
 beta      spread of the gammas, (1 + Beta(1, beta)) / 2: the larger, the nearer they are to 1/2                1
@@ -42,27 +42,23 @@ def random_model(
     delta: float = 0.0,
     options: ModelOptions = ModelOptions(),  # noqa: B008  frozen
 ) -> DiagnosisModel:
-    """Draw a model.
+    """Draw a model without noise.
 
     Parameters
     ----------
     rng : numpy.random.Generator
-        Source of randomness.
     objects, queries : int
         M and N, at least 1.
     groups : int, optional
-        K, in [1, M]; of equal size, as near as can be. Where left out, every object is its own group.
-    beta_within, beta_between : float
-        beta of gamma_w and of gamma_b, above 0.
-    delta : float
-        Exponent of the prior, at least 0.
+        K, in [1, M], of nearly equal size; by default every object is its own group.
+    beta_within, beta_between, delta : float
+        beta of gamma_w and of gamma_b, above 0; exponent of the prior, at least 0. All are finite.
     options : ModelOptions
-        Of the model.
 
     Returns
     -------
     DiagnosisModel
-        Without noise.
+        Objects and queries are numbered.
 
     Raises
     ------
@@ -96,27 +92,12 @@ def random_model(
 
 
 def random_partition(objects: int, groups: int, rng: np.random.Generator) -> _Ints:
-    """A random partition into groups of equal size, as near as can be: the group of each object, shape (M,)."""
+    """Draw a partition into groups of nearly equal size: the group of each object, shape (M,)."""
     return rng.permutation(np.arange(objects) % groups)
 
 
 def random_responses(group_of: _Ints, within: _Floats, between: _Floats, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Responses of objects to queries.
-
-    Parameters
-    ----------
-    group_of : ndarray of int, shape = (M,)
-        From 0.
-    within, between : ndarray, shape = (N,)
-        gamma_w and gamma_b.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of bool, shape = (M, N)
-        B.
-    """
+    """Draw B, shape (M, N), for groups numbered from 0 and gamma_w (`within`) and gamma_b (`between`), shape (N,)."""
     groups = int(group_of.max()) + 1
     x = rng.random(len(between)) < 0.5
     b = x ^ (rng.random((groups, len(between))) >= between)
@@ -124,11 +105,11 @@ def random_responses(group_of: _Ints, within: _Floats, between: _Floats, rng: np
 
 
 def random_agreement(beta: float, queries: int, rng: np.random.Generator) -> _Floats:
-    """(1 + Beta(1, beta)) / 2 for each query, shape (N,)."""
+    """Draw (1 + Beta(1, beta)) / 2 for each query, shape (N,)."""
     return (1.0 + rng.beta(1.0, beta, size=queries)) / 2.0
 
 
 def zipf_prior(objects: int, delta: float, rng: np.random.Generator) -> _Floats:
-    """j^-delta in random order, shape (M,), summing to 1."""
+    """Draw a Zipf prior: j^-delta, normalised, in random order, shape (M,)."""
     prior = np.arange(1.0, objects + 1.0) ** -delta
     return rng.permutation(prior / prior.sum())

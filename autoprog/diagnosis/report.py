@@ -1,4 +1,4 @@
-"""What a tree costs, beside what no tree can be below."""
+"""The costs of a tree, with their lower bounds."""
 
 from __future__ import annotations
 
@@ -13,56 +13,23 @@ from autoprog.diagnosis.tree import Tree
 
 @dataclass(frozen=True)
 class TreeReport:
-    """A tree in figures, all finite.
+    """Figures of a tree, all finite."""
 
-    Attributes
-    ----------
-    expected_cost : float
-        L_1, of the queries asked.
-    expected_queries : float
-        Their mean number.
-    exponential_cost : float
-        L_lambda with the model's base: the expected cost where that is 1, the worst case where it is infinite.
-    worst_case : float
-        L_inf.
-    bounds : Bounds
-        What no tree of this model can cost less than.
-    n_nodes, n_leaves, depth : int
-        Size; depth is the most queries asked.
-    n_ambiguous : int
-        Leaves that hold more than one target.
-    ambiguous_probability : float
-        Prior of ending in one of them, in [0, 1].
-    identity_error : float
-        By how much the measured costs differ from the sums over nodes that they are identical to: what rounding leaves.
-    """
-
-    expected_cost: float
-    expected_queries: float
-    exponential_cost: float
-    worst_case: float
+    expected_cost: float  # L_1
+    expected_queries: float  # mean number of queries asked
+    exponential_cost: float  # L_lambda with the model's base: L_1 if that is 1, L_inf if it is infinite
+    worst_case: float  # L_inf
     bounds: Bounds
     n_nodes: int
     n_leaves: int
-    depth: int
-    n_ambiguous: int
-    ambiguous_probability: float
-    identity_error: float
+    depth: int  # largest number of queries asked
+    n_ambiguous: int  # number of leaves with more than one target
+    ambiguous_probability: float  # of ending in one of these, in [0, 1]
+    identity_error: float  # largest error of the cost identities, which is rounding alone
 
 
 def tree_report(tree: Tree) -> TreeReport:
-    """Measure a tree.
-
-    Parameters
-    ----------
-    tree : Tree
-        Any.
-
-    Returns
-    -------
-    TreeReport
-        Under the model's prior, costs and base.
-    """
+    """Measure a tree under the model's prior, costs and base."""
     base = tree.model.base
     error = expected_cost_identity(tree).error
     if base > 1 and not math.isinf(base):

@@ -1,12 +1,12 @@
-"""The score of asking a query at a node; the smallest is asked.
+"""The score of asking a query at a node; the query with the smallest score is asked.
 
 ==========  ==============================================================================================
 symbol      meaning
 ==========  ==============================================================================================
 pi_a        weight of node a; pi_l and pi_r those of its children under a query, answers 0 and 1
 pi_a^k      weight of target k in a; the targets are the objects or their groups
-rho_a       max(pi_l, pi_r) / pi_a; rho_a^k the same of one target
-h(p)        entropy of a coin, bits
+rho_a       max(pi_l, pi_r) / pi_a; rho_a^k the same for one target
+h(p)        binary entropy, bits
 lambda      base of the exponential cost, above 1; alpha = 1 / (1 + log2 lambda)
 D(a)        (sum_k (pi_a^k / pi_a)^alpha)^(1 / alpha), so that pi_a D(a) = (sum_k (pi_a^k)^alpha)^(1 / alpha)
 K_a         number of targets in a
@@ -15,17 +15,18 @@ K_a         number of targets in a
     GBS                 rho_a
     GGBS                1 - h(rho_a) + sum_k (pi_a^k / pi_a) h(rho_a^k) = 1 - information of the answer on the group
     lambda-GBS          log (pi_l D(l) + pi_r D(r)) / pi_a
-    lambda = infinity   max(n_l, n_r) / n_a, numbers of objects, where objects are identified; where groups are, first
-                        the largest K of the children, then the sum over the children that attain it of
+    lambda = infinity   objects: max(n_l, n_r) / n_a, numbers of objects
+                        groups: first the largest K of the children, then the sum over the children that attain it of
                         exp(mean_k log pi^k)
 
-The gain is what a query is worth where queries cost different amounts: the one with the largest gain per cost is asked.
+Where query costs differ, the query with the largest gain per cost is asked:
 
-    GBS                 2 pi_l pi_r / pi_a^2, how likely it parts two objects drawn at random
+    GBS                 2 pi_l pi_r / pi_a^2, probability that it separates two objects drawn at random
     GGBS                information of the answer on the group, bits
-    lambda-GBS          log_lambda(pi_a D(a)) - log_lambda(pi_l D(l) + pi_r D(r)), by how much the lower bound of the
-                        cost to come falls; it lies in [0, 1]
-    lambda = infinity   log2 K_a - log2 max(K_l, K_r), the limit of the last one
+    lambda-GBS          log_lambda(pi_a D(a)) - log_lambda(pi_l D(l) + pi_r D(r)), fall of the lower bound of the
+                        remaining cost, in [0, 1]
+    lambda = infinity   objects: as GBS, with numbers of objects
+                        groups: log2 K_a - log2 max(K_l, K_r), the limit of the last one
 
 References
 ----------
@@ -49,55 +50,32 @@ from autoprog.diagnosis.nodes import Nodes
 _Floats = NDArray[np.float64]
 
 TIE = 1e-12
-"""Scores that differ by no more than this are equal."""
+"""Scores that differ by at most this are equal."""
 
 NEAR_ONE = 1e-6
-"""With a base so near to 1 the scores of lambda-GBS differ by rounding only: GBS and GGBS, their limits, are used."""
+"""With a base below 1 + this the scores of lambda-GBS differ by rounding only: their limits GBS and GGBS are used."""
 
 
 @dataclass(frozen=True)
 class Scored:
-    """Scores of a batch of nodes.
+    """Scores and gains of a batch of nodes."""
 
-    Attributes
-    ----------
-    score : ndarray, shape = (n, N)
-        Smaller is better.
-    gain : ndarray, shape = (n, N)
-        At least 0; larger is better.
-    tolerance, gain_tolerance : float or ndarray, shape = (n, 1)
-        Scores, and gains, that differ by no more are equal.
-    rank : ndarray, shape = (n, N), or None
-        A key that comes before the score, smaller first.
-    """
-
-    score: _Floats
-    gain: _Floats
-    tolerance: float | _Floats = TIE
-    gain_tolerance: float | _Floats = TIE
-    rank: _Floats | None = None
+    score: _Floats  # smaller is better, shape (n, N)
+    gain: _Floats  # at least 0, larger is better, shape (n, N)
+    tolerance: float | _Floats = TIE  # scores that differ by at most this are equal; a number or shape (n, 1)
+    gain_tolerance: float | _Floats = TIE  # as `tolerance`, for gains
+    rank: _Floats | None = None  # key that precedes the score, smaller first, shape (n, N)
 
 
 class Criterion(Protocol):
-    """What one algorithm makes of a batch of nodes."""
+    """Scoring rule of one algorithm."""
 
     def __call__(self, nodes: Nodes) -> Scored:
-        """Scores and gains, both of shape (n, N); those of a query that does not split a node mean nothing."""
+        """Scores and gains, both of shape (n, N); undefined for a query that does not split a node."""
 
 
 def make_criterion(model: DiagnosisModel) -> Criterion:
-    """The criterion that a model's algorithm and base ask for.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        Its algorithm decides, and for lambda-GBS its base.
-
-    Returns
-    -------
-    Criterion
-        GBS or GGBS where the base is within `NEAR_ONE` of 1.
-    """
+    """Choose the criterion for a model's algorithm and base."""
     if model.algorithm in {"gbs", "ggbs"} or model.base - 1.0 < NEAR_ONE:
         return largest_share if model.algorithm in {"gbs", "lambda_gbs"} else group_information
     if math.isinf(model.base):
@@ -106,41 +84,19 @@ def make_criterion(model: DiagnosisModel) -> Criterion:
 
 
 def counts_objects(model: DiagnosisModel) -> bool:
-    """Whether the criterion takes all objects for equally likely: lambda-GBS in the limit of infinity."""
+    """Whether the criterion treats all objects as equally likely: lambda-GBS in the limit of infinity."""
     return model.algorithm == "lambda_gbs" and math.isinf(model.base)
 
 
 def largest_share(nodes: Nodes) -> Scored:
-    """GBS.
-
-    Parameters
-    ----------
-    nodes : Nodes
-        The batch.
-
-    Returns
-    -------
-    Scored
-        rho_a, in [1/2, 1].
-    """
+    """GBS: rho_a, in [1/2, 1]."""
     mass = nodes.mass[:, None]
     rho = np.maximum(nodes.left, nodes.right) / mass
     return Scored(rho, 2.0 * (nodes.left / mass) * (nodes.right / mass))
 
 
 def group_information(nodes: Nodes) -> Scored:
-    """GGBS.
-
-    Parameters
-    ----------
-    nodes : Nodes
-        The batch.
-
-    Returns
-    -------
-    Scored
-        1 minus the information, in [0, 1].
-    """
+    """GGBS: 1 minus the information, in [0, 1]."""
     (within,) = nodes.divided(_entropy)
     mass = np.broadcast_to(nodes.mass[:, None], nodes.right.shape)
     information = (_entropy(nodes.right, nodes.left, mass) - within) / mass
@@ -150,7 +106,7 @@ def group_information(nodes: Nodes) -> Scored:
 def _entropy(right: _Floats, left: _Floats, mass: _Floats) -> _Floats:
     """Mass times h(rho), bits."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        # The other way round a share near the smallest number would overflow.
+        # mass / right would overflow for a share near the smallest number
         entropy = -right * np.log2(right / mass) - left * np.log2(left / mass)
     entropy[(right == 0) | (left == 0)] = 0.0
     return entropy
@@ -158,29 +114,12 @@ def _entropy(right: _Floats, left: _Floats, mass: _Floats) -> _Floats:
 
 @dataclass(frozen=True)
 class ExponentialBound:
-    """lambda-GBS, over objects or over groups.
-
-    Attributes
-    ----------
-    base : float
-        lambda, above 1 and finite.
-    """
+    """lambda-GBS over objects or groups, for a finite base (lambda) above 1."""
 
     base: float
 
     def __call__(self, nodes: Nodes) -> Scored:
-        """Log-scores, at most log D(a), and gains in [0, 1].
-
-        Parameters
-        ----------
-        nodes : Nodes
-            The batch.
-
-        Returns
-        -------
-        Scored
-            The tolerances grow with 1 / alpha where rounding of the logarithm would part equal scores.
-        """
+        """Log-scores, at most log D(a), and gains in [0, 1]."""
         alpha = 1.0 / (1.0 + math.log2(self.base))
 
         whole = nodes.over_targets(lambda a: a**alpha)
@@ -191,6 +130,7 @@ class ExponentialBound:
             children = np.logaddexp(np.log(right) / alpha, np.log(np.maximum(whole[:, None] - lost, 0.0)) / alpha)
             bound = np.log(whole)[:, None] / alpha
         score = children - np.log(nodes.mass)[:, None]
+        # rounding of the logarithm grows with 1 / alpha, and must not separate equal scores
         rounding = 16 * np.finfo(np.float64).eps * (1.0 + np.log1p(whole[:, None])) / alpha
         rate = math.log(self.base)
         gain = np.maximum(bound - children, 0.0) / rate
@@ -198,18 +138,7 @@ class ExponentialBound:
 
 
 def most_targets(nodes: Nodes) -> Scored:
-    """Group lambda-GBS in the limit of infinity.
-
-    Parameters
-    ----------
-    nodes : Nodes
-        The batch.
-
-    Returns
-    -------
-    Scored
-        Ranked by the larger number of targets.
-    """
+    """Group lambda-GBS in the limit of infinity; ranked first by the larger number of targets."""
     whole = nodes.over_targets(np.ones_like)[:, None]
     logs = nodes.over_targets(np.log)[:, None]
     K_r, gone, log_r, log_lost = nodes.divided(
@@ -228,5 +157,5 @@ def most_targets(nodes: Nodes) -> Scored:
 
 
 def _log(mass: _Floats) -> _Floats:
-    """The logarithm, and 0 of an empty child, which the counts leave out."""
+    """Logarithm; 0 for an empty child, which the counts leave out."""
     return np.log(np.where(mass > 0, mass, 1.0))

@@ -1,4 +1,4 @@
-"""The stored form of models and trees: packed bits and a JSON document in one archive; reading it runs no code."""
+"""Stored form of models and trees: packed bits and a JSON document in one archive; reading it runs no code."""
 
 from __future__ import annotations
 
@@ -21,18 +21,7 @@ _NODES = ("query", "no", "yes", "depth", "start", "stop")
 
 
 def model_to_bytes(model: DiagnosisModel) -> bytes:
-    """Write a model.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        Any.
-
-    Returns
-    -------
-    bytes
-        The same model gives the same bytes.
-    """
+    """Write a model; the same model gives the same bytes."""
     document = {
         "version": _VERSION,
         "objects": model.objects,
@@ -57,23 +46,7 @@ def model_to_bytes(model: DiagnosisModel) -> bytes:
 
 
 def model_from_bytes(data: bytes) -> DiagnosisModel:
-    """Read a model that `model_to_bytes` wrote.
-
-    Parameters
-    ----------
-    data : bytes
-        The whole archive.
-
-    Returns
-    -------
-    DiagnosisModel
-        Equal to what was written.
-
-    Raises
-    ------
-    ArtifactError
-        If the bytes are something else, or of another version.
-    """
+    """Read a model written by `model_to_bytes`; raises `ArtifactError` for other bytes or another version."""
     arrays = unpack_arrays(data, "diagnosis model")
     try:
         document = json.loads(arrays["document"].tobytes())
@@ -118,41 +91,12 @@ def _assembled(document: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> Dia
 
 
 def tree_to_bytes(tree: Tree) -> bytes:
-    """Write a tree without its model.
-
-    Parameters
-    ----------
-    tree : Tree
-        Any.
-
-    Returns
-    -------
-    bytes
-        The same tree gives the same bytes.
-    """
+    """Write a tree without its model; the same tree gives the same bytes."""
     return pack_arrays({name: getattr(tree, name) for name in (*_NODES, "order")})
 
 
 def tree_from_bytes(model: DiagnosisModel, data: bytes) -> Tree:
-    """Read a tree that `tree_to_bytes` wrote.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        The model that it was grown on.
-    data : bytes
-        The whole archive.
-
-    Returns
-    -------
-    Tree
-        Equal to what was written.
-
-    Raises
-    ------
-    ArtifactError
-        If the bytes are something else, or a tree of another model.
-    """
+    """Read a tree written by `tree_to_bytes`; raises `ArtifactError` for other bytes or a tree of another model."""
     arrays = unpack_arrays(data, "tree")
     columns = [arrays.get(name, np.empty(0)) for name in (*_NODES, "order")]
     nodes, order = columns[:-1], columns[-1]

@@ -1,7 +1,6 @@
-"""A session: questions asked one after another until what was to be identified is known.
+"""Sessions: queries asked one after another until the target is identified.
 
-A session is its answers; everything else follows from them and the model, so that a stored session is a list of answers
-and goes on wherever the model is. States do not change: an answer makes a new one.
+A session is its list of answers; everything else follows from them and the model. Sessions are immutable.
 """
 
 from __future__ import annotations
@@ -28,42 +27,24 @@ _Ints = NDArray[np.int64]
 Status = Literal["asking", "identified", "ambiguous", "contradictory"]
 
 CERTAINTY = 0.95
-"""At which a session stops where answers may be wrong, unless it was opened with another certainty."""
+"""Default certainty at which a session stops where answers may be wrong."""
 
 CAPACITY = 4096
-"""How many next queries are remembered unless said otherwise."""
+"""Default number of cached next queries."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer.
+    """An answer to a query."""
 
-    Attributes
-    ----------
-    query : str
-        Name of the query.
-    answer : bool or None
-        None where it could not be answered.
-    volunteered : bool
-        Whether it was given without being asked for.
-    """
-
-    query: str
-    answer: bool | None
-    volunteered: bool = False
+    query: str  # its name
+    answer: bool | None  # None where the query could not be answered
+    volunteered: bool = False  # whether it was given without being asked
 
 
 @dataclass(frozen=True)
 class Candidate:
-    """Something that may still be the one.
-
-    Attributes
-    ----------
-    name : str
-        Of the target.
-    probability : float
-        Posterior, in (0, 1].
-    """
+    """A target that is still possible, with its posterior probability in (0, 1]."""
 
     name: str
     probability: float
@@ -71,48 +52,44 @@ class Candidate:
 
 @dataclass(frozen=True, eq=False)
 class Session:
-    """Where a session stands.
+    """State of a session.
 
     Attributes
     ----------
-    model : DiagnosisModel
-        What it identifies.
     answers : tuple of Answer
-        In order; the number of an answer is its place, from 1.
+        In order; answers are numbered from 1.
     certainty : float
-        The session stops when a target is at least so probable.
+        Probability of a target at which the session stops.
     status : {"asking", "identified", "ambiguous", "contradictory"}
-        `identified`: a target is certain enough. `ambiguous`: several are left, and nothing that can be asked tells
-        them apart. `contradictory`: no object can have given the answers; take some back.
-    next_query : NextQuery or None
-        None when done.
+        `identified`: a target is certain enough. `ambiguous`: several are left, and no query tells them apart.
+        `contradictory`: no object is consistent with the answers; undo some.
     posterior : ndarray, shape = (M,)
-        Of the objects; sums to 1, or all 0 where the answers contradict each other.
+        Probabilities of the objects; all 0 where the answers are contradictory.
     contradiction : Contradiction or None
-        Places in `answers`, from 0, where these contradict each other.
+        Conflicting answers as indices into `answers`, from 0.
     """
 
     model: DiagnosisModel
     answers: tuple[Answer, ...]
     certainty: float
     status: Status
-    next_query: NextQuery | None
+    next_query: NextQuery | None  # None when the session is done
     posterior: _Floats = field(repr=False)
     contradiction: Contradiction | None = None
 
     @property
     def done(self) -> bool:
-        """Whether nothing is left to ask."""
+        """Whether no query is left to ask."""
         return self.status != "asking"
 
     @property
     def target_kind(self) -> Literal["object", "group"]:
-        """What the names of `remaining` are names of."""
+        """Whether `remaining` names objects or groups."""
         return "group" if self.model.stop == "group" else "object"
 
     @property
     def n_remaining(self) -> int:
-        """How many targets are left."""
+        """Number of targets left."""
         return int(np.count_nonzero(self._target_posterior))
 
     @property
@@ -122,43 +99,24 @@ class Session:
         return sums_by_code(self.model.target_of, self.posterior, len(self.model.targets))
 
     def remaining(self, most: int | None = None) -> tuple[Candidate, ...]:
-        """Targets that are left, the most probable first.
-
-        Parameters
-        ----------
-        most : int, optional
-            How many to tell at most; all where left out.
-
-        Returns
-        -------
-        tuple of Candidate
-            Equal ones in the order of the model. Empty where the answers contradict each other.
-        """
+        """List at most `most` (default all) remaining targets, most probable first, ties in the model's order."""
         posterior = self._target_posterior
         left = np.flatnonzero(posterior > 0)
         first = left[np.argsort(-posterior[left], kind="stable")[:most]]
         return tuple(Candidate(self.model.targets[t], float(posterior[t])) for t in first)
 
     def objects(self) -> _Ints:
-        """Indices of the objects that are left, ascending."""
+        """Indices of the remaining objects, ascending."""
         return np.flatnonzero(self.posterior > 0)
 
     @property
     def result(self) -> Candidate | None:
-        """The target that was identified, with its certainty; None in every other status."""
+        """The identified target; None in every other status."""
         return self.remaining(1)[0] if self.status == "identified" else None
 
 
 class Sessions:
-    """Sessions on one model; safe for threads.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        With or without noise. No tree is needed.
-    capacity : int
-        How many next queries are remembered: sessions that have come to the same state share them.
-    """
+    """Sessions on one model; thread-safe. Up to `capacity` next queries are cached and shared between sessions."""
 
     def __init__(self, model: DiagnosisModel, capacity: int = CAPACITY) -> None:
         self.model = model
@@ -167,7 +125,7 @@ class Sessions:
         self._inference = Inference(model, capacity) if model.is_noisy else None
 
     def forget(self) -> None:
-        """Remember no next query: what sessions ask does not change, only how soon it is known."""
+        """Clear the cache of next queries; queries stay the same and only take longer."""
         for source in (self._elimination, self._inference):
             if source is not None:
                 source.forget()
@@ -178,19 +136,19 @@ class Sessions:
         Parameters
         ----------
         known : sequence of Answer
-            What is known before the first question; counts as volunteered.
+            Answers known in advance; they count as volunteered.
         certainty : float, optional
-            In (0, 1]. Where left out, 1 for a model without noise and `CERTAINTY` for one with.
+            In (0, 1]; by default 1 without noise and `CERTAINTY` with noise.
 
         Returns
         -------
         Session
-            Done at once where a single target was to be told, or what is known is enough.
+            Already done if there is a single target or the known answers suffice.
 
         Raises
         ------
         InvalidInputError
-            If the certainty, or anything that is said to be known, cannot be used; names every fault.
+            If the certainty or a known answer is invalid; names every fault.
         """
         faults: list[Fault] = []
         if certainty is None:
@@ -206,20 +164,7 @@ class Sessions:
         return self.resume(answers, certainty)
 
     def resume(self, answers: Sequence[Answer], certainty: float) -> Session:
-        """The session that stored answers make.
-
-        Parameters
-        ----------
-        answers : sequence of Answer
-            As a session of the same model holds them.
-        certainty : float
-            As it was opened with.
-
-        Returns
-        -------
-        Session
-            As it stood.
-        """
+        """Restore a session of the same model from its answers and certainty."""
         given = [(self._index[a.query], a.answer) for a in answers]
         told = [(q, a) for q, a in given if a is not None]
         barred = tuple(sorted(q for q, a in given if a is None))
@@ -234,36 +179,33 @@ class Sessions:
         self,
         session: Session,
         query: str,
-        answer: bool | None,  # noqa: FBT001  it is what is told
+        answer: bool | None,  # noqa: FBT001  the answer itself
         *,
         volunteered: bool = False,
     ) -> Session:
-        """The session after one more answer.
+        """Return the session after one more answer.
 
         Parameters
         ----------
         session : Session
-            One of this model.
         query : str
-            Name of the query that was asked; of any that was not answered yet where volunteered.
+            Name of the query asked; if volunteered, of any query without an answer.
         answer : bool or None
-            None where it cannot be answered: the query is not asked again in this session.
+            None where it cannot be answered; the query is not asked again in this session.
         volunteered : bool
-            Whether the answer is given without being asked for; then it may contradict the others, and may be given
-            when the session is done.
+            A volunteered answer may contradict the others, and is accepted when the session is done.
 
         Returns
         -------
         Session
-            A new one.
+            A new session.
 
         Raises
         ------
         InvalidInputError
-            If there is no such query, it was answered before, or it was not asked; or the answer is neither true nor
-            false nor null.
+            If the query is unknown, already answered or not the one asked, or the answer is not true, false or null.
         ConflictError
-            If the session is done, and the answer was not volunteered; or its answers contradict each other.
+            If the answers are contradictory, or the session is done and the answer is not volunteered.
         """
         given = Answer(query, answer, volunteered)
         if faults := self._faults(session.answers, given, ""):
@@ -281,27 +223,7 @@ class Sessions:
         return self.resume((*session.answers, given), session.certainty)
 
     def batch(self, session: Session, size: int) -> Batch:
-        """Questions to ask at once.
-
-        Parameters
-        ----------
-        session : Session
-            One of this model.
-        size : int
-            How many at most, in [1, `MAX_BATCH`].
-
-        Returns
-        -------
-        Batch
-            The next query first. Their answers are given as volunteered ones, in any order.
-
-        Raises
-        ------
-        InvalidInputError
-            If the size is outside its range.
-        ConflictError
-            If the session is done.
-        """
+        """Choose up to `size` (1 to `MAX_BATCH`) queries to ask at once; their answers are added as volunteered."""
         if isinstance(size, bool) or not isinstance(size, int) or not 1 <= size <= MAX_BATCH:
             raise InvalidInputError([Fault("/size", f"must be a whole number from 1 to {MAX_BATCH}")])
         if session.next_query is None:
@@ -311,26 +233,8 @@ class Sessions:
         return choose_batch(self.model, session.posterior, session.next_query, size, closed)
 
     def undo(self, session: Session, number: int) -> Session:
-        """The session without its last answer.
-
-        Parameters
-        ----------
-        session : Session
-            One of this model.
-        number : int
-            Number of the last answer, from 1: what is to be taken back must be said, so that a request that arrives
-            twice takes one answer back.
-
-        Returns
-        -------
-        Session
-            A new one.
-
-        Raises
-        ------
-        ConflictError
-            If that is not the number of the last answer.
-        """
+        """Remove the last answer, whose number from 1 must be given; raises `ConflictError` for any other number."""
+        # the number makes a repeated request harmless: it removes one answer only
         if not session.answers or number != len(session.answers):
             last = f"the last is {len(session.answers)}" if session.answers else "there is none"
             msg = f"only the last answer can be taken back: {last}, not {number}"
@@ -370,7 +274,7 @@ class Sessions:
         present = self.model.target_of[objects]
         if (present == present[0]).all():
             return "identified", None
-        # of two targets neither is certain, however rare the other: a certainty of 1 is never met by rounding
+        # while two targets are left neither is certain, however rare the other: rounding must not reach 1
         if certainty < 1:
             by_target = posterior if self.model.stop == "object" else sums_by_code(self.model.target_of, posterior)
             if by_target.max() >= certainty:
@@ -378,6 +282,6 @@ class Sessions:
         if self._inference is not None:
             following = self._inference.next_query(posterior, tuple(told), barred)
         else:
-            assert self._elimination is not None  # noqa: S101  one of the two is there
+            assert self._elimination is not None  # noqa: S101  exactly one of the two is set
             following = self._elimination.next_query(objects, barred)
         return ("ambiguous", None) if following is None else ("asking", following)

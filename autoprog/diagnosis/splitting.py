@@ -1,6 +1,6 @@
-"""Which query is asked at each node of a level, and how it divides the objects.
+"""The query asked at each node of a level, and the division of its objects.
 
-`RowSplitter` is the definition, in NumPy; `autoprog.diagnosis.compiled` does the same in C where it was built.
+`RowSplitter` is the definition, in NumPy; `autoprog.diagnosis.compiled` is the same in C.
 """
 
 from __future__ import annotations
@@ -23,72 +23,34 @@ from autoprog.diagnosis.scores import counts_objects
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]
 
-# Scores of nodes times queries that are held at once.
+# Scores (nodes times queries) that are held in memory at once.
 _SCORES = 1 << 20
 
 
 class Splitter(Protocol):
-    """Chooses queries for nodes of a model without noise, and divides nodes by them."""
+    """Chooses the queries of nodes of a model without noise, and divides the nodes; a node is `order[start:stop]`."""
 
     def choose(self, order: _Ints, start: _Ints, stop: _Ints, barred: _Ints | None = None) -> _Ints:
-        """The query to ask at each node, shape (n,); -1 where none splits it.
-
-        Parameters
-        ----------
-        order : ndarray of int
-            Objects; those of a node stand together, by target.
-        start, stop : ndarray of int, shape = (n,)
-            The objects of a node are `order[start:stop]`; no node is empty.
-        barred : ndarray of int, optional
-            Queries that cannot be asked.
-
-        Returns
-        -------
-        ndarray of int, shape = (n,)
-            Indices of queries.
-        """
+        """Query of each node (not empty, sorted by target), none of `barred`, shape (n,); -1 where none splits it."""
 
     def partition(self, order: _Ints, start: _Ints, stop: _Ints, query: _Ints) -> _Ints:
-        """Put the objects of each node that answer 0 before those that answer 1, in place.
-
-        Parameters
-        ----------
-        order : ndarray of int, shape = (M,)
-            Objects; among those of the same answer the order stays.
-        start, stop : ndarray of int, shape = (n,)
-            As of `choose`.
-        query : ndarray of int, shape = (n,)
-            Asked at each.
-
-        Returns
-        -------
-        ndarray of int, shape = (n,)
-            Where those that answer 1 begin.
-        """
+        """Move the objects that answer 0 before those that answer 1, stably and in place; return where the 1s begin."""
 
 
 def make_splitter(model: DiagnosisModel, keys: NDArray[np.uint64] | None = None) -> Splitter:
-    """The quickest splitter that there is for a model, with the keys of other random ties than the model's, if any."""
+    """The fastest splitter available for a model; `keys` replaces the model's keys of random ties."""
     return CompiledSplitter(model, keys) if serves(model) else RowSplitter(model, keys)
 
 
 def run_sums(responses: Responses, objects: _Ints, weights: _Floats, starts: _Ints) -> _Floats:
-    """As `autoprog.diagnosis.nodes.run_sums`, compiled where that is quicker."""
+    """As `autoprog.diagnosis.nodes.run_sums`, compiled where available."""
     if library() is None:
         return nodes.run_sums(responses, objects, weights, starts)
     return compiled_run_sums(responses, objects, weights, starts)
 
 
 class RowSplitter:
-    """The definition.
-
-    Parameters
-    ----------
-    model : DiagnosisModel
-        Without noise.
-    keys : ndarray of uint64, shape = (M,), optional
-        For random ties; those of the model where left out.
-    """
+    """The definition of a splitter; `keys` replaces the model's keys of random ties."""
 
     def __init__(self, model: DiagnosisModel, keys: NDArray[np.uint64] | None = None) -> None:
         self._model = model
@@ -99,7 +61,7 @@ class RowSplitter:
         self._exact = counts_objects(model) or model.has_whole_weights
 
     def choose(self, order: _Ints, start: _Ints, stop: _Ints, barred: _Ints | None = None) -> _Ints:
-        """The query to ask at each node."""
+        """Choose the query of each node."""
         query = np.empty(len(start), dtype=np.int64)
         for part in self._batches(len(start)):
             places, begins = _places(start[part], stop[part])
@@ -121,14 +83,14 @@ class RowSplitter:
         return stop - np.add.reduceat(answer.astype(np.int64), begins)
 
     def _batches(self, n: int) -> Iterator[slice]:
-        """Nodes in runs whose scores are held at once."""
+        """Split the nodes into runs whose scores are held in memory at once."""
         step = max(1, _SCORES // self._model.n_queries)
         for begin in range(0, n, step):
             yield slice(begin, begin + step)
 
 
 def _places(start: _Ints, stop: _Ints) -> tuple[_Ints, _Ints]:
-    """Places in the order of the objects of these nodes, and where each node begins among them."""
+    """Places in `order` of the objects of these nodes, and where each node begins among them."""
     sizes = stop - start
     begins = np.cumsum(sizes) - sizes
     return np.arange(sizes.sum()) + np.repeat(start - begins, sizes), begins

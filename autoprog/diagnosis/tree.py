@@ -1,7 +1,7 @@
-"""A tree of questions: which query at which node, and which objects are left at each.
+"""A tree of queries, and the objects left at each node.
 
-Nodes are numbered by depth, node 0 is the root. Objects stand in one order in which the objects of every node are a
-run, so that a tree of M objects takes memory of the order of M.
+Nodes are numbered by depth from the root, node 0. Objects are kept in one order in which the objects of every node are
+a run, so that memory is proportional to the number of objects M.
 """
 
 from __future__ import annotations
@@ -28,18 +28,12 @@ class Tree:
 
     Attributes
     ----------
-    model : DiagnosisModel
-        What it identifies.
-    query : ndarray of int, shape = (n,)
-        Asked at the node; -1 at a leaf.
+    query, depth : ndarray of int, shape = (n,)
+        Query asked at the node, -1 at a leaf; number of queries asked before it.
     no, yes : ndarray of int, shape = (n,)
         Child for the answer 0 and 1; -1 at a leaf.
-    depth : ndarray of int, shape = (n,)
-        Queries asked before the node.
-    start, stop : ndarray of int, shape = (n,)
+    start, stop, order : ndarray of int, shapes = (n,), (n,) and (M,)
         The objects of a node are `order[start:stop]`.
-    order : ndarray of int, shape = (M,)
-        All objects.
     """
 
     model: DiagnosisModel
@@ -68,7 +62,7 @@ class Tree:
 
     @cached_property
     def paid(self) -> _Floats:
-        """Cost of the queries asked before each node, shape (n,); the depth where every query costs 1."""
+        """Cost of the queries asked before each node, shape (n,); the depth if every query costs 1."""
         paid = np.zeros(self.n_nodes)
         costs = self.model.costs
         for level in self.levels():
@@ -78,11 +72,11 @@ class Tree:
         return paid
 
     def levels(self) -> Iterator[_Ints]:
-        """Nodes that ask, a depth at a time from the root."""
+        """Nodes that ask, one depth at a time from the root."""
         yield from self._by_depth(self.internal)
 
     def depths(self) -> Iterator[_Ints]:
-        """All nodes, a depth at a time from the root."""
+        """All nodes, one depth at a time from the root."""
         yield from self._by_depth(np.arange(self.n_nodes))
 
     def _by_depth(self, nodes: _Ints) -> list[_Ints]:
@@ -92,35 +86,25 @@ class Tree:
 
     @cached_property
     def mass(self) -> _Floats:
-        """Prior of the objects of each node, shape (n,); the root's is 1."""
+        """Prior of the objects of each node, shape (n,); 1 at the root."""
         return self.masses(self.model.prior)
 
     def masses(self, weights: _Floats) -> _Floats:
-        """Sum of weights over the objects of each node.
-
-        Parameters
-        ----------
-        weights : ndarray, shape = (M,)
-            One an object, at least 0.
-
-        Returns
-        -------
-        ndarray, shape = (n,)
-            Summed upwards from the leaves, so that nothing is lost by subtraction.
-        """
+        """Sum weights of the objects, shape (M,), at least 0, over each node, shape (n,)."""
         mass = np.zeros(self.n_nodes)
         leaves = self.leaves[np.argsort(self.start[self.leaves])]
         mass[leaves] = np.add.reduceat(weights[self.order], self.start[leaves])
+        # summed upwards, so that no subtraction loses digits
         for level in reversed(list(self.levels())):
             mass[level] = mass[self.no[level]] + mass[self.yes[level]]
         return mass
 
     def objects_of(self, node: int) -> _Ints:
-        """Objects that agree with all answers on the way to a node, ascending."""
+        """Objects that agree with all answers on the path to a node, ascending."""
         return np.sort(self.order[self.start[node] : self.stop[node]])
 
     def n_leaves_below(self, node: int) -> int:
-        """Number of leaves under a node, itself included where it is one."""
+        """Number of leaves under a node; 1 for a leaf."""
         starts = self._leaf_starts
         return int(np.searchsorted(starts, self.stop[node]) - np.searchsorted(starts, self.start[node]))
 
@@ -130,32 +114,19 @@ class Tree:
 
     @cached_property
     def leaf_of(self) -> _Ints:
-        """The leaf at which each object ends, shape (M,)."""
+        """Leaf at which each object ends, shape (M,)."""
         leaf = np.empty(self.model.n_objects, dtype=np.int64)
         sizes = self.stop[self.leaves] - self.start[self.leaves]
         leaf[self.order[self._within(self.leaves)]] = np.repeat(self.leaves, sizes)
         return leaf
 
     def objects_within(self, nodes: _Ints) -> tuple[_Ints, _Ints]:
-        """Objects of several nodes.
-
-        Parameters
-        ----------
-        nodes : ndarray of int, shape = (k,)
-            Which.
-
-        Returns
-        -------
-        objects : ndarray of int
-            Node by node.
-        which : ndarray of int
-            Place in `nodes` of each.
-        """
+        """Objects of these nodes, node by node, and the index into `nodes` of each."""
         sizes = self.stop[nodes] - self.start[nodes]
         return self.order[self._within(nodes)], np.repeat(np.arange(len(nodes)), sizes)
 
     def measured_by(self, model: DiagnosisModel) -> Tree:
-        """The same questions under another prior or other costs of the same objects and queries."""
+        """The same tree under another prior or other costs of the same objects and queries."""
         return dataclasses.replace(self, model=model)
 
     def _within(self, nodes: _Ints) -> _Ints:
@@ -165,22 +136,7 @@ class Tree:
         return places
 
     def target_masses(self, nodes: _Ints, weights: _Floats) -> tuple[_Ints, _Floats]:
-        """Mass of every target that is present at these nodes.
-
-        Parameters
-        ----------
-        nodes : ndarray of int, shape = (k,)
-            Nodes that share no object: leaves, or nodes of one depth.
-        weights : ndarray, shape = (M,)
-            One an object, above 0.
-
-        Returns
-        -------
-        which : ndarray of int
-            Place in `nodes` of each pair of a node and a target present there, ascending.
-        masses : ndarray
-            pi_a^k of each pair.
-        """
+        """pi_a^k of every target present at nodes that share no object, after the index into `nodes` of each."""
         objects, node = self.objects_within(nodes)
         target = self.model.target_of[objects]
         by = np.lexsort((target, node))
@@ -190,25 +146,12 @@ class Tree:
 
     @cached_property
     def ambiguous(self) -> _Ints:
-        """Leaves that hold more than one target: nothing that can be asked tells these apart."""
+        """Leaves with more than one target, which no query tells apart."""
         which, _ = self.target_masses(self.leaves, self.model.prior)
         return self.leaves[np.bincount(which, minlength=len(self.leaves)) > 1]
 
     def node(self, index: int) -> dict[str, Any]:
-        """One node as a document.
-
-        Parameters
-        ----------
-        index : int
-            In [0, n).
-
-        Returns
-        -------
-        dict
-            A node that asks: `node`, `depth`, `probability`, `query`, `no`, `yes` (numbers of the children). A leaf:
-            `objects` (names), `group` (name of its target; None where it is ambiguous), `groups` (probability of each
-            target that is left) in place of the last three.
-        """
+        """One node as a document: its query and children, or a leaf's objects and the probability of each target."""
         shared = {"node": index, "depth": int(self.depth[index]), "probability": float(self.mass[index])}
         if self.query[index] >= 0:
             query = self.model.queries[self.query[index]]
@@ -220,31 +163,12 @@ class Tree:
         return {
             **shared,
             "objects": [self.model.objects[i] for i in objects],
-            "group": names[0] if len(names) == 1 else None,
+            "group": names[0] if len(names) == 1 else None,  # None if ambiguous
             "groups": dict(zip(names, share.tolist(), strict=True)),
         }
 
     def page(self, node: int = 0, depth: int | None = None) -> list[dict[str, Any]]:
-        """A part of the tree as documents.
-
-        Parameters
-        ----------
-        node : int
-            Root of the part, in [0, n).
-        depth : int, optional
-            How many levels below it to go, at least 0; all where left out. What lies below can be asked for by the
-            numbers `no` and `yes` of the deepest nodes.
-
-        Returns
-        -------
-        list of dict
-            By number, the root of the part first; as `node` gives them.
-
-        Raises
-        ------
-        IndexError
-            If there is no such node.
-        """
+        """Documents of `node` and the nodes up to `depth` (default all) levels below, by number."""
         if not 0 <= node < self.n_nodes:
             msg = f"the tree has nodes 0 to {self.n_nodes - 1}, not {node}"
             raise IndexError(msg)

@@ -1,7 +1,4 @@
-"""One bandit over the candidate thresholds of a feature.
-
-Symbols as in `autoprog.discretization.weights`.
-"""
+"""One bandit over the candidate thresholds of a feature; symbols as in `autoprog.discretization.weights`."""
 
 from __future__ import annotations
 
@@ -19,42 +16,25 @@ _Floats = NDArray[np.float64]
 
 
 class Bandit(Protocol):
-    """What chooses among arms and learns from the gain of the arm that was drawn."""
+    """Chooses among arms and learns from the gain of the arm drawn."""
 
     def draw(self, rng: np.random.Generator) -> int:
-        """An arm, from 0."""
+        """Draw an arm, from 0."""
 
     def update(self, arm: int, gain: float) -> None:
         """Learn the gain of a drawn arm."""
 
 
 class ExponentialWeights:
-    """What Exp3 and Hedge have in common: scores, their law, and a state that survives JSON.
-
-    Parameters
-    ----------
-    n_arms : int
-        K, at least 1.
-    options : BanditOptions
-        Form, rate and mixing.
-
-    Attributes
-    ----------
-    S : ndarray, shape = (K,)
-        Scores.
-    queries : int
-        Updates so far.
-    clipped : int
-        How many of them had a gain outside [0, 1], for which no bound on the regret is known.
-    """
+    """Shared base of Exp3 and Hedge for K >= 1 arms: scores, their draw probabilities, and a JSON state."""
 
     def __init__(self, n_arms: int, options: BanditOptions) -> None:
         if n_arms < 1:
             raise InvalidInputError([Fault("/arms", f"a bandit needs at least one arm, not {n_arms}")])
         self.options = options
         self.S: _Floats = np.zeros(n_arms)
-        self.queries = 0
-        self.clipped = 0
+        self.queries = 0  # number of updates
+        self.clipped = 0  # updates with a gain outside [0, 1], for which no regret bound is known
 
     @property
     def n_arms(self) -> int:
@@ -63,30 +43,19 @@ class ExponentialWeights:
 
     @property
     def probabilities(self) -> _Floats:
-        """P, the law of the next draw."""
+        """P, the probabilities of the next draw."""
         eta = self.options.rate_at(self.n_arms, self.queries)
         return probabilities(self.S, eta, self.options.mixing_at(self.n_arms, eta))
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What was unusual about the gains, in words."""
+        """Warning texts about clipped gains."""
         if not self.clipped:
             return ()
         return (f"{self.clipped} of {self.queries} gains lay outside [0, 1] and were clipped",)
 
     def draw(self, rng: np.random.Generator) -> int:
-        """Draw an arm.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        int
-            B, from 0.
-        """
+        """Draw B, from 0."""
         return int(drawn(self.probabilities, np.asarray(rng.random())))
 
     def _clip(self, gains: _Floats) -> _Floats:
@@ -97,13 +66,13 @@ class ExponentialWeights:
         return clipped
 
     def to_json(self) -> dict[str, Any]:
-        """The whole state as a JSON object."""
+        """Return the whole state as a JSON object."""
         state = {"scores": self.S.tolist(), "queries": self.queries, "clipped": self.clipped}
         return {"options": self.options.to_json(), **state}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`."""
+        """Restore a bandit from `to_json`."""
         bandit = cls(len(document["scores"]), BanditOptions.from_json(document["options"]))
         bandit.S = np.array(document["scores"], dtype=np.float64)
         bandit.queries, bandit.clipped = document["queries"], document["clipped"]
@@ -111,20 +80,7 @@ class ExponentialWeights:
 
 
 class Exp3(ExponentialWeights):
-    """Exponential weights that see the gain of the drawn arm alone; forms `loss`, `gain` and `mixed`.
-
-    Parameters
-    ----------
-    n_arms : int
-        K, at least 1.
-    options : BanditOptions
-        Form, rate and mixing.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no arm, or the form is `hedge`.
-    """
+    """Exponential weights that see the gain of the drawn arm alone; forms `loss`, `gain` and `mixed`."""
 
     def __init__(self, n_arms: int, options: BanditOptions = BanditOptions()) -> None:  # noqa: B008  frozen
         if options.form == "hedge":
@@ -132,24 +88,10 @@ class Exp3(ExponentialWeights):
         super().__init__(n_arms, options)
 
     def update(self, arm: int, gain: float, probability: float | None = None) -> None:
-        """Learn the gain of a drawn arm.
-
-        Parameters
-        ----------
-        arm : int
-            B, as `draw` gave it.
-        gain : float
-            D, in [0, 1]; what lies outside is clipped and counted.
-        probability : float or None
-            P(B) when it was drawn, above 0. Give it where other updates came in between; None says that none did.
-
-        Raises
-        ------
-        InvalidInputError
-            If there is no such arm, it cannot have been drawn, or the gain is not finite.
-        """
+        """Learn the gain of an arm drawn with `probability` (default: P now); gains are clipped to [0, 1]."""
         if not 0 <= arm < self.n_arms:
             raise InvalidInputError([Fault("/arm", f"must be one of 0 to {self.n_arms - 1}, not {arm}")])
+        # P now is the P of the draw unless other updates came in between
         p = float(self.probabilities[arm]) if probability is None else probability
         if not 0 < p <= 1:
             raise InvalidInputError([Fault("/arm", f"arm {arm} has probability {p:g}: it cannot have been drawn")])
@@ -159,22 +101,7 @@ class Exp3(ExponentialWeights):
 
 
 class Hedge(ExponentialWeights):
-    """Exponential weights that see the gains of all arms.
-
-    Once a measurement is known so are all its binarisations: this costs K evaluations of the gain in place of one.
-
-    Parameters
-    ----------
-    n_arms : int
-        K, at least 1.
-    options : BanditOptions
-        Rate and mixing; the form must be `hedge`.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no arm, or the form is another.
-    """
+    """Exponential weights that see the gains of all arms, at K evaluations of the gain per update; form `hedge`."""
 
     def __init__(self, n_arms: int, options: BanditOptions = BanditOptions("hedge")) -> None:  # noqa: B008  frozen
         if options.form != "hedge":
@@ -182,43 +109,20 @@ class Hedge(ExponentialWeights):
         super().__init__(n_arms, options)
 
     def update_all(self, gains: Sequence[float] | _Floats) -> None:
-        """Learn the gains of all arms.
-
-        Parameters
-        ----------
-        gains : sequence of float, length K
-            D, in [0, 1]; what lies outside is clipped and counted.
-
-        Raises
-        ------
-        InvalidInputError
-            If their number is not K or one is not finite.
-        """
+        """Learn the finite gains of all K arms, in [0, 1]; values outside are clipped and counted."""
         D = np.asarray(gains, dtype=np.float64)
         if D.shape != self.S.shape:
             raise InvalidInputError([Fault("/gains", f"{self.n_arms} arms need as many gains, not {D.size}")])
+        # a known measurement gives all its binarisations, and so the gains of all arms
         self.S = self.S + self._clip(D)
         self.queries += 1
 
 
 def make_bandit(n_arms: int, options: BanditOptions = BanditOptions()) -> Exp3 | Hedge:  # noqa: B008  frozen
-    """The bandit of a form.
-
-    Parameters
-    ----------
-    n_arms : int
-        K, at least 1.
-    options : BanditOptions
-        `form` decides the class.
-
-    Returns
-    -------
-    Exp3 or Hedge
-        Without experience.
-    """
+    """Make the bandit for `options.form`."""
     return Hedge(n_arms, options) if options.form == "hedge" else Exp3(n_arms, options)
 
 
 def bandit_from_json(document: Mapping[str, Any]) -> Exp3 | Hedge:
-    """The bandit that `to_json` wrote."""
+    """Restore a bandit from `to_json`."""
     return Hedge.from_json(document) if document["options"]["form"] == "hedge" else Exp3.from_json(document)

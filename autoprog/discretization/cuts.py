@@ -1,4 +1,4 @@
-"""Where to cut measurements, learnt from a stream of values with known outcomes, and how sure that is.
+"""Where to cut measurements, learnt from a stream of values with known outcomes, with its uncertainty.
 
 ========  ====================================================================================  ==============
 symbol    meaning                                                                               shape
@@ -8,19 +8,19 @@ tau_k     candidate thresholds of a feature, ascending                          
 w         (1 + cases of each label) / (J + cases)                                               (J,)
 n_jb      cases of label j whose value lies in bin b: up to tau_0, ..., above tau_(K-1)         (J, K + 1)
 theta     P(X > tau_k | label)                                                                  (J, K)
-I_k       information that cutting at tau_k is expected to give, h(w theta_k) - w h(theta_k)    (K,)
+I_k       expected information of a cut at tau_k, h(w theta_k) - w h(theta_k)                   (K,)
 ========  ====================================================================================  ==============
 
-A case is one step of algorithm 1: every measured feature draws a threshold from its own bandit, the one of the largest
-gain is queried, its answer predicts the label, and then the label is learnt. In the form of the note only what was
-queried is updated: one bandit, and the posterior of one feature; a threshold that tells little is then seldom seen to,
-for it is seldom queried. The shared form updates the bandit of every feature that drew, each by the gain of its own
-draw, which is an expectation and needs no answer, and the posterior of every feature that was measured.
+A case is one step of algorithm 1. Every measured feature draws a threshold from its own bandit; the feature with the
+largest gain is queried, its answer predicts the label, and then the label is learnt. As published, only the queried
+feature's bandit and posterior are updated, so an uninformative threshold is rarely queried and rarely corrected. The
+shared form updates every measured feature: its posterior, and its bandit by the gain of its own draw, which is an
+expectation and needs no answer.
 
-How sure a cut is: the values of one feature fall into bins, and theta of all its thresholds is drawn together, from
-Dirichlet laws of the bins, prior mass (a0 + b0) / (K + 1) a bin. The cut is the threshold that most often has the
-largest I; its interval holds the middle 95 % of the thresholds that had it. Independent Beta draws, which the bandit
-uses, would know neither that theta falls along the thresholds nor that it moves together.
+Uncertainty: the values of a feature fall into bins, and theta of all thresholds is drawn jointly from Dirichlet
+posteriors of the bins, with prior mass (a0 + b0) / (K + 1) per bin. The cut is the threshold that most often has the
+largest I; its interval is the middle 95 % of the thresholds that had it. Independent Beta draws, as in the bandit,
+would ignore that theta falls along the thresholds and is correlated.
 
 References
 ----------
@@ -46,23 +46,15 @@ Updates = Literal["shared", "queried"]
 
 LEVEL = 0.95
 DRAWS = 1000
-_CASE, _CUT = 0, 1  # beside the number of cases, so that no two kinds of draws share a seed
+_CASE, _CUT = 0, 1  # part of the seed, so that the two kinds of draws never share one
 
 
 @dataclass(frozen=True, slots=True)
 class CutFeature:
-    """A measurement that is to be cut.
-
-    Attributes
-    ----------
-    name : str
-        Distinct from the others.
-    thresholds : tuple of float
-        Candidates, ascending, at least one.
-    """
+    """A measurement to cut."""
 
     name: str
-    thresholds: tuple[float, ...]
+    thresholds: tuple[float, ...]  # candidates, ascending, at least one
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +64,13 @@ class CutOptions:
     Attributes
     ----------
     updates : {"shared", "queried"}
-        Whether a case updates all features that were measured, or, as published, the queried one alone.
+        Whether a case updates all measured features or, as published, the queried one alone.
     choice : {"bandit", "exhaustive"}
-        Whether the threshold of a feature is drawn by its bandit, or the best of all by the draw of theta.
-    bandit : BanditOptions
-        Of every bandit.
+        Whether a feature's threshold is drawn by its bandit or is the best for the draw of theta.
     prior : (float, float)
         Beta prior a0, b0 of every theta, above 0.
     seed : int
-        Seeds, with the number of cases, all draws; at least 0.
+        At least 0; seeds all draws together with the number of cases.
     """
 
     updates: Updates = "shared"
@@ -90,7 +80,7 @@ class CutOptions:
     seed: int = 0
 
     def faults(self) -> Iterator[Fault]:
-        """What cannot be, beside what the bandit's options refuse themselves."""
+        """Faults of these options, other than those that the bandit's options raise."""
         for name, value, allowed in (
             ("updates", self.updates, get_args(Updates)),
             ("choice", self.choice, get_args(Choice)),
@@ -103,27 +93,13 @@ class CutOptions:
 
 @dataclass(frozen=True, slots=True)
 class CutCase:
-    """What became of a case.
+    """Result of a case: the query, and the prediction made before the label was learnt."""
 
-    Attributes
-    ----------
-    feature : int or None
-        Which was queried; None where nothing was measured.
-    threshold : float or None
-        The one that was drawn.
-    answer : bool or None
-        Whether the value was above it.
-    predicted : int
-        The likeliest label by that answer, before the true one was learnt; of equals the first.
-    certainty : float
-        Its probability.
-    """
-
-    feature: int | None
+    feature: int | None  # the feature queried; None, like its answer, where nothing was measured
     threshold: float | None
-    answer: bool | None
-    predicted: int
-    certainty: float
+    answer: bool | None  # whether the value was above the threshold
+    predicted: int  # most probable label given the answer, the first of ties
+    certainty: float  # probability of the predicted label
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,24 +108,18 @@ class Cut:
 
     Attributes
     ----------
-    threshold : float
-        The likeliest best one.
-    probability : float
-        That it is the best of the candidates.
+    threshold, probability : float
+        The threshold most likely to be the best candidate, and the probability that it is.
     lower, upper : float
-        Between which thresholds the best one lies with probability `LEVEL`.
-    probabilities : ndarray, shape = (K,)
-        That each candidate is the best.
-    information : float
-        Posterior mean of what cutting at `threshold` tells of the label, in bits.
-    information_lower, information_upper : float
-        Its central interval of level `LEVEL`.
+        Interval that contains the best threshold with probability `LEVEL`.
+    probabilities, drawn : ndarray, shape = (K,)
+        Probability that each candidate is the best; P of the bandit, its next draw.
+    information, information_lower, information_upper : float
+        Information of the cut on the label, bits: posterior mean and central interval of level `LEVEL`.
     above : ndarray, shape = (J,)
         P(X > threshold | label), posterior means.
-    drawn : ndarray, shape = (K,)
-        P of the bandit: how often it would draw each candidate next.
     n_cases : int
-        That the feature has learnt from.
+        Number of cases that the feature has learnt from.
     """
 
     threshold: float
@@ -166,26 +136,20 @@ class Cut:
 
 
 class CutLearner:
-    """Learns where to cut some measurements.
+    """Learner of the cuts of several measurements.
 
     Parameters
     ----------
     features : sequence of CutFeature
         At least one.
     labels : sequence of str
-        Names of the outcomes, distinct, at least two.
+        Distinct names of the outcomes, at least two.
     options : CutOptions
-        How they are learnt.
-
-    Attributes
-    ----------
-    counts : ndarray of int, shape = (J,)
-        Cases of each label so far.
 
     Raises
     ------
     InvalidInputError
-        With every fault.
+        If the input is invalid; names every fault.
     """
 
     def __init__(
@@ -207,7 +171,7 @@ class CutLearner:
         if faults:
             raise InvalidInputError(faults)
         self.features, self.labels, self.options = tuple(features), tuple(labels), options
-        self.counts = np.zeros(len(labels), dtype=np.int64)
+        self.counts = np.zeros(len(labels), dtype=np.int64)  # cases of each label
         self.learner = ThresholdLearner(
             [np.array(f.thresholds, dtype=np.float64) for f in features],
             len(labels),
@@ -218,44 +182,26 @@ class CutLearner:
 
     @property
     def n_cases(self) -> int:
-        """Cases so far."""
+        """Number of cases learnt."""
         return int(self.counts.sum())
 
     @property
     def prior(self) -> _Floats:
-        """w, shape = (J,)."""
+        """w, shape (J,)."""
         prior: _Floats = (1.0 + self.counts) / (len(self.labels) + self.n_cases)
         return prior
 
     def question(self) -> Question:
-        """What the next case will be asked, if all features can be measured; the same until a case is learnt."""
+        """Question of the next case if all features are measured; unchanged until a case is learnt."""
         return max(self._drawn(), key=lambda question: question.gain)
 
     def _drawn(self) -> tuple[Question, ...]:
-        """One for every feature. All draw, whether measured or not, so that what one draws depends on no other."""
+        """Draw one question per feature, measured or not, so that no draw depends on what else is measured."""
         rng = np.random.default_rng([self.options.seed, _CASE, self.n_cases])
         return self.learner.ask(self.prior, rng, select=False)
 
     def study(self, values: _Floats, label: int) -> CutCase:
-        """Go through a case: query a feature, predict, then learn the label.
-
-        Parameters
-        ----------
-        values : ndarray, shape = (number of features,)
-            NaN where there is none. Under `queried` the value of the queried feature is the only one that is read.
-        label : int
-            From 0.
-
-        Returns
-        -------
-        CutCase
-            The prediction was made without the label.
-
-        Raises
-        ------
-        InvalidInputError
-            If the values are not one a feature or infinite, or there is no such label; nothing is learnt then.
-        """
+        """Go through a case (NaN is missing, labels count from 0): query a feature, predict, then learn the label."""
         values = np.asarray(values, dtype=np.float64)
         faults = []
         if values.shape != (len(self.features),) or np.isinf(values).any():
@@ -263,20 +209,20 @@ class CutLearner:
         if not 0 <= label < len(self.labels):
             faults.append(Fault("/label", f"must be one of 0 to {len(self.labels) - 1}, not {label}"))
         if faults:
-            raise InvalidInputError(faults)
+            raise InvalidInputError(faults)  # nothing is learnt
         drawn = [question for question in self._drawn() if not np.isnan(values[question.feature])]
         case, learnt = self._predict(drawn, values)
         for question in learnt:
             self.learner.reward(question)
         read = np.full(len(self.features), np.nan)
         of = [question.feature for question in learnt]
-        read[of] = values[of]
+        read[of] = values[of]  # `queried` reads only the value of the queried feature
         self.learner.learn(read, label)
         self.counts[label] += 1
         return case
 
     def _predict(self, drawn: Sequence[Question], values: _Floats) -> tuple[CutCase, Sequence[Question]]:
-        """What is said of a case, and the questions that learn from it."""
+        """Predict the label of a case, and list the questions that learn from it."""
         w = self.prior
         if not drawn:
             return CutCase(None, None, None, int(w.argmax()), float(w.max())), ()
@@ -287,18 +233,7 @@ class CutLearner:
         return case, drawn if self.options.updates == "shared" else (queried,)
 
     def cuts(self, draws: int = DRAWS) -> tuple[Cut, ...]:
-        """Where to cut each feature, by what was learnt so far.
-
-        Parameters
-        ----------
-        draws : int
-            Of theta, at least 1; all probabilities are shares of them.
-
-        Returns
-        -------
-        tuple of Cut
-            One a feature; the same for the same state.
-        """
+        """One cut per feature, from `draws` draws of theta; deterministic for the same state."""
         return tuple(self._cut(i, draws) for i in range(len(self.features)))
 
     def _cut(self, i: int, draws: int) -> Cut:
@@ -327,7 +262,7 @@ class CutLearner:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """The whole state as a JSON object."""
+        """Return the whole state as a JSON object."""
         options = asdict(self.options)
         return {
             "features": [asdict(feature) for feature in self.features],
@@ -339,7 +274,7 @@ class CutLearner:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`."""
+        """Restore a learner from `to_json`."""
         features = [CutFeature(f["name"], tuple(f["thresholds"])) for f in document["features"]]
         given = document["options"]
         a0, b0 = given["prior"]

@@ -1,12 +1,12 @@
-"""What it is worth to ask a question with two answers, on a scale from 0 to 1.
+"""The gain of a question with two answers, on a scale from 0 to 1.
 
 ========  ==========================================================================  ==========  =====
 symbol    meaning                                                                     shape       unit
 ========  ==========================================================================  ==========  =====
 J         number of groups                                                            scalar      1
 w         beliefs over the groups, sum 1                                              (J,)        1
-theta     P(yes | group), a column a question                                         (J, ...)    1
-h(p)      entropy of a coin, -p log2 p - (1 - p) log2(1 - p)                          scalar      bit
+theta     P(yes | group), one column per question                                     (J, ...)    1
+h(p)      binary entropy, -p log2 p - (1 - p) log2(1 - p)                             scalar      bit
 lambda    base of exponential costs, above 1                                          scalar      1
 alpha     1 / (1 + log2 lambda)                                                       scalar      1
 ========  ==========================================================================  ==========  =====
@@ -14,11 +14,12 @@ alpha     1 / (1 + log2 lambda)                                                 
     information    I = h(sum_j w_j theta_j) - sum_j w_j h(theta_j)
     exponential    1 - (|w (1 - theta)|_alpha + |w theta|_alpha) / |w|_alpha,
                    |v|_alpha = (sum_j v_j^alpha)^(1 / alpha)
-    realised       H(w) - H(w | answer), which lies in [-log2 J, log2 J], mapped to [0, 1]
-    cost-aware     (error before - error after) - lambda c, which lies in [-1 - largest lambda c, 1], mapped to [0, 1]
+    realised       H(w) - H(w | answer), in [-log2 J, log2 J], mapped to [0, 1]
+    cost-aware     (error before - error after) - lambda c, in [-1 - largest lambda c, 1], mapped to [0, 1]
 
 With theta_j the share of a group that answers yes, 1 - I is the criterion of group identification, and the exponential
-gain is 1 minus the ratio that the exponential costs minimise: thresholds are learnt by what chooses the question.
+gain is 1 minus the ratio that the exponential costs minimise: thresholds are learnt by the criterion that chooses the
+question.
 
 References
 ----------
@@ -38,52 +39,19 @@ _Floats = NDArray[np.float64]
 
 
 def coin_entropy(p: _Floats) -> _Floats:
-    """h(p) in bits; 0 at both ends."""
+    """h(p) in bits; 0 for p = 0 and 1."""
     entropy: _Floats = (entr(p) + entr(1.0 - p)) / np.log(2.0)
     return entropy
 
 
 def expected_information(w: _Floats, theta: _Floats) -> _Floats:
-    """Information that the answer is expected to give on the group.
-
-    Parameters
-    ----------
-    w : ndarray, shape = (J,)
-        Beliefs, summing to 1.
-    theta : ndarray, shape = (J, ...)
-        P(yes | group).
-
-    Returns
-    -------
-    ndarray, shape = (...)
-        I, in [0, 1] bit.
-    """
+    """I in [0, 1] bit, shape (...): expected information on the group, from w (J,) and theta (J, ...)."""
     information = coin_entropy(np.tensordot(w, theta, 1)) - np.tensordot(w, coin_entropy(theta), 1)
     return np.clip(information, 0.0, 1.0)  # rounding can leave -1e-17
 
 
 def exponential_gain(w: _Floats, theta: _Floats, base: float) -> _Floats:
-    """Gain under costs that grow exponentially with the number of questions.
-
-    Parameters
-    ----------
-    w : ndarray, shape = (J,)
-        Beliefs, summing to 1.
-    theta : ndarray, shape = (J, ...)
-        P(yes | group).
-    base : float
-        lambda, above 1 and finite.
-
-    Returns
-    -------
-    ndarray, shape = (...)
-        In [0, 1).
-
-    Raises
-    ------
-    InvalidInputError
-        If the base is not above 1 or not finite.
-    """
+    """Exponential gain in [0, 1), shape (...), from w (J,), theta (J, ...) and a finite base above 1 (lambda)."""
     if not (np.isfinite(base) and base > 1):
         raise InvalidInputError([Fault("/base", f"must be finite and above 1, not {base}")])
     alpha = 1.0 / (1.0 + np.log2(base))
@@ -94,25 +62,14 @@ def exponential_gain(w: _Floats, theta: _Floats, base: float) -> _Floats:
 
 
 def _log_norm(v: _Floats, alpha: float) -> _Floats:
-    """Log of |v|_alpha along the first axis; -inf where nothing is left."""
+    """Logarithm of |v|_alpha along the first axis; -inf where v is 0."""
     with np.errstate(divide="ignore"):
         norm: _Floats = np.logaddexp.reduce(alpha * np.log(v), axis=0) / alpha
     return norm
 
 
 def realised_gain(before: _Floats, after: _Floats) -> float:
-    """Entropy that an answer took away, mapped to [0, 1].
-
-    Parameters
-    ----------
-    before, after : ndarray, shape = (J,)
-        Beliefs without and with the answer, summing to 1.
-
-    Returns
-    -------
-    float
-        (H(before) - H(after) + log2 J) / (2 log2 J); 1/2 where the answer said nothing, and of a single group.
-    """
+    """Fall of the entropy from `before` to `after`, both (J,), mapped to [0, 1]; 1/2 for no fall or a single group."""
     most = np.log2(len(before))
     if most == 0:
         return 0.5
@@ -124,16 +81,14 @@ def _entropy(w: _Floats) -> float:
 
 
 def cost_aware_gain(error_before: float, error_after: float, scaled_cost: float, largest_cost: float) -> float:
-    """What a test takes off the error less what it costs, mapped to [0, 1]; needs labels.
+    """Fall of the error by a test minus its cost, mapped to [0, 1]; needs labels.
 
     Parameters
     ----------
     error_before, error_after : float
-        Whether, or how often, the prediction was wrong without and with the test, in [0, 1].
-    scaled_cost : float
-        lambda c of this test, at least 0.
-    largest_cost : float
-        That of the dearest test; finite. The map must be the same for all tests, or it would take the cost out again.
+        Error, or its rate, without and with the test, in [0, 1].
+    scaled_cost, largest_cost : float
+        lambda c of this test and of the dearest one; finite, at least 0.
 
     Returns
     -------
@@ -143,7 +98,7 @@ def cost_aware_gain(error_before: float, error_after: float, scaled_cost: float,
     Raises
     ------
     InvalidInputError
-        If an error lies outside [0, 1], or the costs are negative, not finite or out of order.
+        If a value is outside its range.
     """
     faults: list[Fault] = []
     for name, error in (("error_before", error_before), ("error_after", error_after)):
@@ -155,5 +110,6 @@ def cost_aware_gain(error_before: float, error_after: float, scaled_cost: float,
         faults.append(Fault("/scaled_cost", f"must lie between 0 and the largest, {largest_cost}, not {scaled_cost}"))
     if faults:
         raise InvalidInputError(faults)
+    # the same map for all tests: one that depended on the test's own cost would cancel it
     delta = error_before - error_after - scaled_cost
     return float((delta + 1.0 + largest_cost) / (2.0 + largest_cost))

@@ -5,13 +5,13 @@
     w             beliefs over the groups                                                 (J,)
     D[i, k]       gain of asking whether X_i > tau_ik, in [0, 1]                          scalar
 
-At a step every feature that can be asked for draws a threshold from its own bandit, and theta from its posterior. With
-feature selection the feature of the largest D is asked for, and its bandit alone learns D; without, all are asked for
-and all learn. The exhaustive learner has no bandits: it evaluates every threshold of every feature and takes the best.
+At every step each available feature draws a threshold from its own bandit, and theta from its posterior. With feature
+selection the feature with the largest D is asked for, and its bandit alone learns D; without, all are asked for and all
+learn. The exhaustive learner has no bandits: it takes the best of all thresholds of all features.
 
 References
 ----------
-Learning Feature Discretizations (two pages; algorithm 1, with the losses in place of the printed gains by default).
+Learning Feature Discretizations (algorithm 1, by default with losses in place of the printed gains).
 """
 
 from __future__ import annotations
@@ -36,30 +36,14 @@ Choice = Literal["bandit", "exhaustive"]
 
 @dataclass(frozen=True, eq=False)
 class Question:
-    """A feature at one of its thresholds.
-
-    Attributes
-    ----------
-    feature : int
-        Index of the feature.
-    arm : int
-        Index of the threshold.
-    threshold : float
-        The answer is yes where the measurement is above it.
-    gain : float
-        D, in [0, 1].
-    probability : float
-        P(arm) when it was drawn; 1 of the exhaustive learner.
-    all_gains : ndarray, shape = (K_i,), or None
-        D of every threshold, where they were evaluated.
-    """
+    """A feature at one of its thresholds."""
 
     feature: int
-    arm: int
-    threshold: float
-    gain: float
-    probability: float
-    all_gains: _Floats | None = None
+    arm: int  # index of the threshold
+    threshold: float  # the answer is yes if the measurement is above it
+    gain: float  # D, in [0, 1]
+    probability: float  # P(arm) when it was drawn; 1 for the exhaustive learner
+    all_gains: _Floats | None = None  # D of every threshold, if evaluated, shape (K_i,)
 
 
 class ThresholdLearner:
@@ -68,17 +52,16 @@ class ThresholdLearner:
     Parameters
     ----------
     thresholds : sequence of ndarray
-        Candidates of every feature, as `candidate_thresholds` gives them; a feature without any is never asked for.
+        Candidates of every feature; a feature without any is never asked for.
     n_groups : int
         J, at least 1.
     options : BanditOptions
-        Of every bandit.
     gain : callable (ndarray, shape = (J,); ndarray, shape = (J, K)) -> ndarray, shape = (K,)
-        From beliefs and theta to D; the expected information by default.
+        D from beliefs and theta; the expected information by default.
     choice : {"bandit", "exhaustive"}
-        Who chooses the threshold.
+        How the threshold is chosen.
     prior : (float, float)
-        Of every theta.
+        Beta prior of every theta, above 0.
 
     Raises
     ------
@@ -108,25 +91,8 @@ class ThresholdLearner:
     def ask(
         self, w: _Floats, rng: np.random.Generator, *, available: Sequence[int] | None = None, select: bool = True
     ) -> tuple[Question, ...]:
-        """Choose what to ask for.
-
-        Parameters
-        ----------
-        w : ndarray, shape = (J,)
-            Beliefs, summing to 1.
-        rng : numpy.random.Generator
-            Source of randomness.
-        available : sequence of int or None
-            Features that may be asked for; None for all. One whose measurement is missing must not be among them.
-        select : bool
-            Whether one feature is chosen, or all are asked for.
-
-        Returns
-        -------
-        tuple of Question
-            One with feature selection, the first of equal gains; all features in order without. Empty where nothing is
-            available.
-        """
+        """Choose the question with the largest gain, or without `select` one per available feature (default all)."""
+        # a feature whose measurement is missing must not be available
         candidates = self.posteriors if available is None else [i for i in available if i in self.posteriors]
         questions = [self._question(i, w, rng) for i in candidates]
         if select and questions:
@@ -149,15 +115,7 @@ class ThresholdLearner:
         return Question(i, arm, threshold, gain, probability)
 
     def reward(self, question: Question, gain: float | None = None) -> None:
-        """Let the bandit of a feature that was asked for learn; no other changes.
-
-        Parameters
-        ----------
-        question : Question
-            As `ask` gave it. If the measurement could not be had, do not call this.
-        gain : float or None
-            A gain known only from the answer, in [0, 1] (`realised_gain`); None for the question's own.
-        """
+        """Let the bandit of an answered question learn its gain, or `gain` in [0, 1] if known only from the answer."""
         if self.choice == "exhaustive":
             return
         bandit = self.bandits[question.feature]
@@ -169,42 +127,19 @@ class ThresholdLearner:
             bandit.update(question.arm, question.gain if gain is None else gain, question.probability)
 
     def learn(self, values: _Floats, group: int) -> None:
-        """Learn a case whose group has become known.
-
-        Parameters
-        ----------
-        values : ndarray, shape = (n_features,)
-            Its measurements; NaN where there is none.
-        group : int
-            From 0.
-        """
+        """Learn the measurements (NaN where missing), shape (n_features,), of a case with a known group, from 0."""
         for i, posterior in self.posteriors.items():
             posterior.update(float(values[i]), group)
 
     def beliefs_after(self, w: _Floats, question: Question, *, answer: bool) -> _Floats:
-        """Beliefs after an answer, by the posterior means of theta.
-
-        Parameters
-        ----------
-        w : ndarray, shape = (J,)
-            Beliefs before.
-        question : Question
-            What was asked for.
-        answer : bool
-            Whether the measurement was above the threshold.
-
-        Returns
-        -------
-        ndarray, shape = (J,)
-            Summing to 1.
-        """
+        """Beliefs after an answer, shape (J,), summing to 1, by the posterior means of theta."""
         theta = self.posteriors[question.feature].mean[:, question.arm]
         joint = w * (theta if answer else 1.0 - theta)
         after: _Floats = joint / joint.sum()
         return after
 
     def to_json(self) -> dict[str, Any]:
-        """The state as a JSON object; the gain, which is code, is not part of it."""
+        """Return the state as a JSON object, without the gain, which is code."""
         features = {
             str(i): {"posterior": self.posteriors[i].to_json(), "bandit": self.bandits[i].to_json()}
             for i in self.posteriors
@@ -213,20 +148,7 @@ class ThresholdLearner:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any], gain: Gain = expected_information) -> Self:
-        """The inverse of `to_json`.
-
-        Parameters
-        ----------
-        document : mapping
-            As `to_json` wrote it.
-        gain : callable
-            The gain that the learner was made with.
-
-        Returns
-        -------
-        ThresholdLearner
-            In the same state.
-        """
+        """Restore a learner from `to_json`; `gain` must be the one it was made with."""
         posteriors = {int(i): ThetaPosterior.from_json(f["posterior"]) for i, f in document["features"].items()}
         thresholds = [
             posteriors[i].thresholds if i in posteriors else np.empty(0) for i in range(document["n_features"])

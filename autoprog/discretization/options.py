@@ -1,4 +1,4 @@
-"""How a bandit over thresholds learns."""
+"""Options of a bandit over thresholds."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from autoprog.errors import Fault, InvalidInputError
 
 Form = Literal["loss", "gain", "mixed", "hedge"]
 FORMS: tuple[Form, ...] = get_args(Form)
-_FLOOR = 1e-6
+_FLOOR = 1e-6  # without any mixing, a probability that has become 0 stays 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +22,22 @@ class BanditOptions:
     Attributes
     ----------
     form : {"loss", "gain", "mixed", "hedge"}
-        `loss`, the default, is safe without exploration. `gain` is the form as published, which can feed an arm that
-        was lucky early for ever. `mixed` is `gain` with exploration. `hedge` learns from the gains of all arms.
+        `loss` is safe without exploration. `gain` is as published; it can favour an arm that was lucky early for ever.
+        `mixed` is `gain` with exploration. `hedge` learns from the gains of all arms.
     rate : float or None
-        A fixed learning rate, above 0.
+        Fixed learning rate, above 0. None: sqrt(2 ln K / (n K)), for `hedge` sqrt(2 ln K / n), if `queries` is given;
+        otherwise it falls with the queries so far.
     queries : int or None
-        The number of queries to come, where it is known and `rate` is not given: the rate is then
-        sqrt(2 ln K / (n K)). Where both are None the rate falls with the queries so far.
+        Number n of queries to come, if known.
     mixing : float or None
-        Share of draws that are uniform, in [0, 1]; None for eta K in the form `mixed` and for nothing elsewhere.
+        Share of uniform draws, in [0, 1]; None is eta K for `mixed`, else 0.
     floor : float or None
-        The least mixing, in [0, 1]: without any, a probability that has become 0 stays 0. None for 1e-6, and for none
-        in the form `gain`, which is published without.
+        Minimum mixing, in [0, 1]; None is 1e-6, or 0 for `gain`, as published.
 
     Raises
     ------
     InvalidInputError
-        With every fault.
+        If an option is outside its range; names every fault.
     """
 
     form: Form = "loss"
@@ -63,40 +62,27 @@ class BanditOptions:
             raise InvalidInputError(faults)
 
     def rate_at(self, K: int, n: int) -> float:
-        """The learning rate of a bandit of K arms after n queries.
-
-        Parameters
-        ----------
-        K : int
-            Number of arms, at least 1.
-        n : int
-            Queries so far; only the anytime rate depends on them.
-
-        Returns
-        -------
-        float
-            eta; 0 of a single arm unless a rate was given.
-        """
+        """eta of a bandit of K arms after n queries; 0 for a single arm unless a rate was given."""
         if self.rate is not None:
             return self.rate
-        # With all gains known an estimate has no variance that grows with the number of arms.
+        # If all gains are known, no estimate has a variance that grows with the number of arms.
         arms = 1 if self.form == "hedge" else K
         if self.queries is not None:
             return float(np.sqrt(2 * np.log(K) / (self.queries * arms)))
         return float(np.sqrt(np.log(K) / (max(1, n) * arms)))
 
     def mixing_at(self, K: int, eta: float) -> float:
-        """The share of uniform draws of a bandit of K arms at this rate, in [0, 1]."""
+        """Share of uniform draws of a bandit of K arms at this rate, in [0, 1]."""
         floor = self.floor if self.floor is not None else 0.0 if self.form == "gain" else _FLOOR
         if self.mixing is not None:
             return max(self.mixing, floor)
         return max(min(1.0, eta * K), floor) if self.form == "mixed" else floor
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Return the options as a JSON object."""
         return asdict(self)
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`."""
+        """Restore options from `to_json`."""
         return cls(**document)

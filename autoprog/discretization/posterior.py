@@ -1,11 +1,11 @@
-"""What is known of P(finding | group) for every threshold of a feature.
+"""Posterior of P(finding | group) for every threshold of a feature.
 
     J             number of groups (diseases, labels)
     K             number of candidate thresholds
     ones, zeros   labelled cases of a group above, and not above, a threshold        (J, K)
     theta[j, k]   P(X > tau_k | Y = j), independently Beta(a0 + ones, b0 + zeros)     (J, K)
 
-Once a measurement is known its K binarisations are, so that one labelled case updates a row of both tables.
+A known measurement gives all K binarisations, so one labelled case updates a row of both tables.
 """
 
 from __future__ import annotations
@@ -55,20 +55,7 @@ class ThetaPosterior:
         self.zeros = np.zeros_like(self.ones)
 
     def update(self, value: float, group: int) -> None:
-        """Learn a labelled case.
-
-        Parameters
-        ----------
-        value : float
-            The measurement; NaN, which says nothing, changes nothing.
-        group : int
-            Its group, from 0.
-
-        Raises
-        ------
-        InvalidInputError
-            If there is no such group.
-        """
+        """Learn the value of a case in a group (from 0); NaN changes nothing, an unknown group raises an error."""
         if not 0 <= group < len(self.ones):
             raise InvalidInputError([Fault("/group", f"must be one of 0 to {len(self.ones) - 1}, not {group}")])
         if np.isnan(value):
@@ -79,62 +66,36 @@ class ThetaPosterior:
 
     @property
     def mean(self) -> _Floats:
-        """Posterior means of theta, shape = (J, K)."""
+        """Posterior means of theta, shape (J, K)."""
         a0, b0 = self.prior
         mean: _Floats = (a0 + self.ones) / (a0 + b0 + self.ones + self.zeros)
         return mean
 
     def draw(self, rng: np.random.Generator, arm: int | None = None) -> _Floats:
-        """Draw theta.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            Source of randomness.
-        arm : int or None
-            One threshold, or None for all.
-
-        Returns
-        -------
-        ndarray, shape = (J, K), or (J,) for one threshold
-            In [0, 1].
-        """
+        """Draw theta: all thresholds, shape (J, K), or the one of `arm`, shape (J,)."""
         a0, b0 = self.prior
         column = slice(None) if arm is None else arm
         return rng.beta(a0 + self.ones[:, column], b0 + self.zeros[:, column])
 
     def draw_together(self, rng: np.random.Generator, draws: int) -> _Floats:
-        """Draw theta of all thresholds from one law of the values, so that it falls along them.
-
-        Parameters
-        ----------
-        rng : numpy.random.Generator
-            Source of randomness.
-        draws : int
-            At least 1.
-
-        Returns
-        -------
-        ndarray, shape = (draws, J, K)
-            In [0, 1], not rising along the thresholds: sums over the bins between them, whose shares are Dirichlet with
-            the counts and the prior's mass spread evenly.
-        """
+        """Draw theta of all thresholds jointly, shape (draws, J, K), falling along the thresholds."""
         J, K = self.ones.shape
         below = np.concatenate([self.zeros, (self.zeros + self.ones)[:, -1:]], axis=1)
         bins = np.diff(below, axis=1, prepend=np.zeros((J, 1), dtype=np.int64))
         masses = bins + sum(self.prior) / (K + 1)
+        # Dirichlet shares of the bins between thresholds; the prior's mass is spread evenly
         shares = np.stack([rng.dirichlet(mass, draws) for mass in masses], axis=1)
         theta: _Floats = np.clip(shares[:, :, ::-1].cumsum(axis=2)[:, :, -2::-1], 0.0, 1.0)
         return theta
 
     def to_json(self) -> dict[str, Any]:
-        """The whole state as a JSON object."""
+        """Return the whole state as a JSON object."""
         counts = {"ones": self.ones.tolist(), "zeros": self.zeros.tolist()}
         return {"thresholds": self.thresholds.tolist(), "prior": list(self.prior), **counts}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`."""
+        """Restore a posterior from `to_json`."""
         a0, b0 = document["prior"]
         posterior = cls(np.array(document["thresholds"]), len(document["ones"]), (a0, b0))
         posterior.ones = np.array(document["ones"], dtype=np.int64)

@@ -1,4 +1,4 @@
-"""Many runs of a bandit at once, over gains that are drawn: what a form and a rate are worth.
+"""Many simulated runs of a bandit at once, to compare forms and rates.
 
     m         mean gain of every arm                                   (K,)
     R, T      runs, rounds
@@ -20,44 +20,19 @@ from autoprog.discretization.weights import bandit_scores, drawn, probabilities
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """What became of some runs.
+    """Result of simulated runs."""
 
-    Attributes
-    ----------
-    regret : ndarray, shape = (R,)
-        Pseudo-regret at the end.
-    probabilities : ndarray, shape = (R, K)
-        The law of the next draw at the end, without the mixing.
-    """
-
-    regret: NDArray[np.float64]
-    probabilities: NDArray[np.float64]
+    regret: NDArray[np.float64]  # pseudo-regret at the end, shape (R,)
+    probabilities: NDArray[np.float64]  # of the next draw at the end, without the mixing, shape (R, K)
 
     def stuck(self, m: NDArray[np.float64]) -> int:
-        """Runs that end by drawing an arm other than the best at least nine times in ten."""
+        """Number of runs that end by drawing a suboptimal arm at least nine times in ten."""
         wrong = np.delete(self.probabilities, int(np.argmax(m)), axis=1)
         return int((wrong.max(axis=1) >= 0.9).sum())
 
 
 def simulate(m: NDArray[np.float64], options: BanditOptions, rounds: int, runs: int, rng: np.random.Generator) -> Runs:
-    """Run a bandit against independent Bernoulli gains.
-
-    Parameters
-    ----------
-    m : ndarray, shape = (K,)
-        Mean gains, in [0, 1].
-    options : BanditOptions
-        Form, rate and mixing.
-    rounds, runs : int
-        T and R, at least 1.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    Runs
-        Regret and final law of every run.
-    """
+    """Run a bandit R times for T rounds against independent Bernoulli gains of means m (K,), in [0, 1]."""
     K = len(m)
     S = np.zeros((runs, K))
     played = np.zeros((runs, K), dtype=np.int64)

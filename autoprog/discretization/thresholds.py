@@ -1,4 +1,4 @@
-"""Where a continuous measurement may be cut."""
+"""Candidate thresholds of a continuous measurement."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ def candidate_thresholds(x: NDArray[np.floating], K: int) -> NDArray[np.float64]
     Parameters
     ----------
     x : ndarray, shape = (n,)
-        Observed values; NaN is missing and left out.
+        Observed values; NaN is left out.
     K : int
-        Most thresholds, at least 1.
+        Maximum number of thresholds, at least 1.
 
     Returns
     -------
     ndarray, shape = (at most K,)
-        Ascending; no two divide the values alike, and each has a value above it: fewer than K where quantiles coincide.
-        Where all of them are the largest value, the next below it. None for a feature that is constant or was never
-        observed: skip it.
+        Ascending; fewer than K where quantiles divide the values alike or equal the largest value. If all equal it, the
+        next smaller value. Empty for a feature that is constant or never observed: skip it.
 
     Raises
     ------
@@ -41,7 +40,7 @@ def candidate_thresholds(x: NDArray[np.floating], K: int) -> NDArray[np.float64]
     if not seen.size:
         return np.empty(0)
     quantiles = np.quantile(seen, np.arange(1, K + 1) / (K + 1))
-    # At the largest value nobody would answer yes; two quantiles between the same two values are one question.
+    # No value exceeds the largest, and two quantiles between the same two values are one question.
     quantiles = quantiles[quantiles < seen.max()]
     _, first = np.unique(np.searchsorted(np.sort(seen), quantiles, side="right"), return_index=True)
     distinct: NDArray[np.float64] = quantiles[first]

@@ -8,8 +8,8 @@ S         score of each arm, an estimate of its summed gain                     
 eta       learning rate                                                          scalar      1 / gain
 gamma     mixing, the share of draws that are uniform                            scalar      1
 P         probability that an arm is drawn                                       (..., K)    1
-B         the arm that was drawn                                                 (...)       1
-D         the gain of the drawn arm, or in Hedge of every arm, in [0, 1]         (...)       gain
+B         the arm drawn                                                          (...)       1
+D         gain of the arm drawn, or for Hedge of every arm, in [0, 1]            (...)       gain
 ========  =====================================================================  ==========  ========
 
     P = (1 - gamma) softmax(eta S) + gamma / K
@@ -36,22 +36,7 @@ _Floats = NDArray[np.float64]
 
 
 def probabilities(S: _Floats, eta: float, gamma: float) -> _Floats:
-    """The law that arms are drawn by.
-
-    Parameters
-    ----------
-    S : ndarray, shape = (..., K)
-        Scores; finite.
-    eta : float
-        Learning rate, at least 0.
-    gamma : float
-        Mixing, in [0, 1].
-
-    Returns
-    -------
-    ndarray, shape = (..., K)
-        P, which sums to 1 over the arms; no entry is below gamma / K.
-    """
+    """P, shape (..., K), from finite scores S of that shape, eta >= 0 and gamma in [0, 1]; at least gamma / K."""
     weights = np.exp(eta * (S - S.max(axis=-1, keepdims=True)))
     softmax = weights / weights.sum(axis=-1, keepdims=True)
     mixed: _Floats = (1.0 - gamma) * softmax + gamma / S.shape[-1]
@@ -59,48 +44,16 @@ def probabilities(S: _Floats, eta: float, gamma: float) -> _Floats:
 
 
 def drawn(P: _Floats, uniforms: _Floats) -> NDArray[np.intp]:
-    """Arms by inversion of their law.
-
-    Parameters
-    ----------
-    P : ndarray, shape = (..., K)
-        As `probabilities` gave it.
-    uniforms : ndarray, shape = (...)
-        Uniform on [0, 1).
-
-    Returns
-    -------
-    ndarray of int, shape = (...)
-        B; never an arm of probability 0.
-    """
+    """Arms drawn by inversion of P, shape (..., K), at uniforms on [0, 1), shape (...); none has probability 0."""
     cumulative = P.cumsum(axis=-1)
-    # Scaled by the sum as it was rounded, so that the last arm with any probability ends at exactly the largest value.
+    # Scaled by the rounded sum, so that the last arm with positive probability ends exactly at the largest value.
     targets = uniforms * cumulative[..., -1]
     arms: NDArray[np.intp] = (cumulative <= targets[..., None]).sum(axis=-1)
     return arms
 
 
 def bandit_scores(form: Form, S: _Floats, B: NDArray[np.intp], D: _Floats, p: _Floats) -> _Floats:
-    """Scores after the gain of the drawn arm is known.
-
-    Parameters
-    ----------
-    form : {"loss", "gain", "mixed"}
-        The estimate of the gains that were not seen.
-    S : ndarray, shape = (..., K)
-        Scores before.
-    B : ndarray of int, shape = (...)
-        Arms drawn.
-    D : ndarray, shape = (...)
-        Their gains, in [0, 1].
-    p : ndarray, shape = (...)
-        P(B) when they were drawn, above 0.
-
-    Returns
-    -------
-    ndarray, shape = (..., K)
-        A new array.
-    """
+    """Scores, shape (..., K), after gains D of arms B drawn with probability p > 0, for `loss`, `gain` or `mixed`."""
     change = np.zeros_like(S)
     at_B = (D - 1.0) / p if form == "loss" else D / p
     np.put_along_axis(change, B[..., None], at_B[..., None], axis=-1)

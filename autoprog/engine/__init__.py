@@ -1,4 +1,4 @@
-"""Where evaluations run: Dask.distributed dispatches calls, a child process of the worker runs each and can be killed.
+"""Engine of evaluations: Dask.distributed dispatches calls; a child process of the worker runs each and can be killed.
 
 `DaskEngine` implements the port `autoprog.search.ports.Dispatcher`, with workers in this process or on a cluster;
 `worker_main` is a cluster's worker.

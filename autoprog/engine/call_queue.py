@@ -1,4 +1,4 @@
-"""The calls of one queue as tasks of a Dask cluster, and what is done when the cluster loses them."""
+"""A queue's calls as tasks of a Dask cluster, which are sent again if the cluster loses them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from autoprog.errors import EngineUnavailableError
 from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus
 
 ANSWER_S = 2.0
-"""Seconds that a scheduler has to answer where an old or no answer serves as well."""
+"""Seconds to wait for a scheduler's answer when an old answer, or none, would also do."""
 
 _POLL_S = 0.05
 _CHECK_S = 1.0
@@ -32,18 +32,9 @@ class _Pending(NamedTuple):
 
 
 class DaskCallQueue:
-    """Calls on their way; see `autoprog.search.ports.CallQueue`. Of one thread.
+    """Calls on their way; see `autoprog.search.ports.CallQueue`. For use by one thread."""
 
-    Parameters
-    ----------
-    connect : callable
-        Gives a connected client, or raises OSError.
-    patience_s : float
-        Seconds without a scheduler or without a worker until the queue is given up.
-    stop : callable () -> bool
-        Asked every 50 ms while outcomes are waited for.
-    """
-
+    # `connect` may raise OSError; without scheduler or worker the queue waits `patience_s`; it asks `stop` every 50 ms.
     def __init__(self, connect: Callable[[], Client], patience_s: float, stop: Callable[[], bool]) -> None:
         self._connect = connect
         self._patience_s = patience_s
@@ -60,28 +51,13 @@ class DaskCallQueue:
 
     @property
     def slots(self) -> int:
-        """Calls that run at the same time, as counted when a worker last answered; 0 until one has."""
+        """Number of calls that run at once, as a worker last reported; 0 until one has."""
         if not self._slots:
             self._slots = self._counted()
         return self._slots
 
     def submit(self, call: Call, limits: CallLimits) -> None:
-        """Ask for one more call; it is sent at once, or where no scheduler answers while outcomes are waited for.
-
-        Parameters
-        ----------
-        call : Call
-            What to run; pickled here, once.
-        limits : CallLimits
-            Of this call.
-
-        Raises
-        ------
-        ValueError
-            If a call was submitted to this queue under the same key before.
-        RuntimeError
-            If the queue is closed.
-        """
+        """Send a call, or keep it until a scheduler answers; raises ValueError if its key was used before."""
         if self._closed:
             raise RuntimeError("the queue is closed")
         if call.key in self._keys:
@@ -92,30 +68,19 @@ class DaskCallQueue:
             self._send_waiting()
 
     def withdraw(self, key: str) -> None:
-        """Give up a call: it is killed where it runs, not started where it waits, and no outcome of it follows."""
+        """Kill a running call, or do not start a waiting one; it gets no outcome."""
         if self._pending.pop(key, None) is not None:
             self._call_back([key])
 
     def outcomes(self) -> Iterator[CallOutcome]:
-        """Tell of each call when it ends, until none is pending; see `autoprog.search.ports.CallQueue`.
-
-        Yields
-        ------
-        CallOutcome
-            With its value.
-
-        Raises
-        ------
-        EngineUnavailableError
-            If there was no worker for too long, or one cannot start its children.
-        """
+        """Yield the outcome of each call as it ends, until none is pending; raises EngineUnavailableError."""
         while self._pending:
             outcome = self._cancelled() if self._is_stopped() else self._next()
             if outcome is not None:
                 yield outcome
 
     def close(self) -> None:
-        """Kill what runs and call back what waits."""
+        """Kill running calls and cancel waiting ones."""
         self._closed = True
         self._pending.clear()
         self._call_back(list(self._futures))
@@ -132,7 +97,7 @@ class DaskCallQueue:
         return CallOutcome(key, CallStatus.CANCELLED, reason="cancelled")
 
     def _next(self) -> CallOutcome | None:
-        """Wait for an outcome; None if there is none for a moment."""
+        """Wait briefly for an outcome; None if there is none."""
         if len(self._futures) < len(self._pending):
             self._send_waiting()
         if time.monotonic() - self._checked > _CHECK_S:
@@ -150,7 +115,7 @@ class DaskCallQueue:
         return outcome
 
     def _reach(self) -> Client | None:
-        """The client; None where no scheduler answers, which is not tried again for a second."""
+        """Return the client, or None if no scheduler answers; it tries again after a second."""
         if self._client is not None and self._client.status == "running":
             return self._client
         if time.monotonic() < self._retry:
@@ -166,13 +131,13 @@ class DaskCallQueue:
         client = self._reach()
         if client is None:
             return
-        with suppress(OSError, ClosedClientError):  # a scheduler that is lost meanwhile; what was not sent still waits
+        with suppress(OSError, ClosedClientError):  # the scheduler was lost meanwhile; unsent calls still wait
             for key in self._pending:
                 if key not in self._futures:
                     self._send(client, key)
 
     def _check(self) -> None:
-        """See whether there is anyone to run the calls."""
+        """Check that some worker can run the calls."""
         slots = self._counted()
         self._checked = time.monotonic()
         if slots:
@@ -198,11 +163,11 @@ class DaskCallQueue:
     def _call_back(self, keys: Sequence[str]) -> None:
         futures = [self._futures.pop(key) for key in keys if key in self._futures]
         if futures and self._client is not None and self._client.status == "running":
-            with suppress(OSError, ClosedClientError):  # a scheduler that is lost meanwhile takes its tasks with it
+            with suppress(OSError, ClosedClientError):  # a lost scheduler takes its tasks with it
                 self._client.cancel(futures)
 
     def _outcome(self, key: str, future: Future) -> CallOutcome | None:
-        """What came of a call; None if the cluster lost it."""
+        """Return the outcome of a call, or None if the cluster lost it."""
         if future.status == "error":
             error = future.exception(timeout=_GATHER_S)
             if isinstance(error, KilledWorker):
@@ -215,11 +180,11 @@ class DaskCallQueue:
         if outcome.status is CallStatus.CANCELLED:
             return None
         if outcome.status is CallStatus.SUCCEEDED:
-            return replace(outcome, value=pickle.loads(outcome.value))  # noqa: S301  (of a child of our worker)
+            return replace(outcome, value=pickle.loads(outcome.value))  # noqa: S301  (from our worker's child)
         return outcome
 
 
 def count_slots(client: Client, answer_s: float) -> int:
-    """Calls that the workers of a cluster run at the same time. Raises OSError if none is told within `answer_s`."""
+    """Count the calls that a cluster's workers run at once; raises OSError without an answer within `answer_s`."""
     threads: dict[str, int] = client.sync(client.scheduler.ncores, callback_timeout=answer_s)
     return sum(threads.values())

@@ -1,4 +1,4 @@
-"""What runs inside a child process: its preparation, and one call after the other under a memory limit."""
+"""A worker's child process: its preparation, and one call after another under a memory limit."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from autoprog.search.ports import CallOutcome, CallStatus
 from autoprog.search.work import prepare
 
 EXIT_OUT_OF_MEMORY = 86
-"""Exit code of a child that could not allocate: its heap is not to be trusted with another call."""
+"""Exit code of a child that ran out of memory: its heap cannot be trusted with another call."""
 
 _PR_SET_PDEATHSIG = 1
 _BUFFERED_ORDER = 200
@@ -37,17 +37,7 @@ _supervisor: Connection | None = None
 
 
 def initialize(supervisor: Connection, preload: Sequence[str], scratch: Path) -> None:
-    """Prepare a fresh child: it dies with its parent, uses one thread, has the plug-ins loaded and knows its folder.
-
-    Parameters
-    ----------
-    supervisor : Connection
-        Where each call announces its process.
-    preload : sequence of str
-        Plug-in modules.
-    scratch : pathlib.Path
-        Private folder that the children of the worker share.
-    """
+    """Prepare a fresh child: it dies with its parent, uses one thread, and has loaded the plug-ins."""
     global _supervisor  # noqa: PLW0603  (Pebble hands an initializer's results to no one)
     _supervisor = supervisor
     _die_with_parent()
@@ -66,22 +56,7 @@ def initialize(supervisor: Connection, preload: Sequence[str], scratch: Path) ->
 
 
 def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:
-    """Run one call.
-
-    Parameters
-    ----------
-    key : str
-        The call's.
-    payload : bytes
-        Pickled (function, arguments).
-    memory_mb : int
-        MiB that it may allocate.
-
-    Returns
-    -------
-    CallOutcome
-        Succeeded with the pickled value, or failed. A call that runs out of memory ends the process.
-    """
+    """Run one pickled call within its memory limit; a call that runs out of memory ends the process."""
     assert _supervisor is not None  # noqa: S101
     began, start = time.process_time(), time.perf_counter()
     _supervisor.send((os.getpid(), resident_bytes(os.getpid()), began))
@@ -100,11 +75,9 @@ def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:
 
 
 def _die_with_parent() -> None:
-    """See to it that no child outlives its parent, even one that hangs.
-
-    The kernel kills this process when the fork server ends, and the fork server ends when the last copy of its alive
-    pipe is closed: the parent's, once this one is gone.
-    """
+    """Make sure that no child outlives its parent, even if it hangs."""
+    # The kernel kills this process when the fork server ends. The fork server ends when the last copy of its alive pipe
+    # is closed: once this process has closed its own, the parent's is the last.
     if sys.platform == "linux":
         ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     server = getattr(forkserver, "_forkserver", None)
@@ -115,24 +88,23 @@ def _die_with_parent() -> None:
 
 
 def _use_one_thread() -> None:
-    """Limit every numerical library that is loaded to one thread."""
+    """Limit every loaded numerical library to one thread."""
     threadpool_limits(1)
     if "torch" in sys.modules:
         sys.modules["torch"].set_num_threads(1)
 
 
 def _allocate_buffers() -> None:
-    """Have numpy's and scipy's OpenBLAS allocate their buffers, 32 MiB each, at the first product that is not small.
-
-    They are the process's, not a call's; and in a call whose limit leaves no room for them OpenBLAS tries for ever.
-    """
+    """Make numpy's and scipy's OpenBLAS allocate their buffers of 32 MiB each."""
+    # OpenBLAS does so at the first product that is not small. Within a call whose limit leaves no room for the buffers,
+    # it would try forever.
     factor = np.ones((_BUFFERED_ORDER, _BUFFERED_ORDER))
     np.dot(factor, factor)
     dgemm(1.0, factor, factor)
 
 
 def _is_out_of_memory(error: BaseException) -> bool:
-    """Whether this error, or one that led to it, says that memory could not be allocated."""
+    """Whether an error, or one of its causes, says that memory could not be allocated."""
     seen: set[int] = set()
     cause: BaseException | None = error
     while cause is not None and id(cause) not in seen:
@@ -144,6 +116,6 @@ def _is_out_of_memory(error: BaseException) -> bool:
 
 
 def _describe(error: BaseException) -> str:
-    """Type and first line of an error."""
+    """Return the type and first line of an error."""
     lines = without_values(str(error).strip()).splitlines()
     return f"{type(error).__name__}: {lines[0]}"[:_REASON_LENGTH] if lines else type(error).__name__

@@ -1,4 +1,4 @@
-"""How Dask is set: quiet, without dashboards, and quick to give a deadly task up."""
+"""Configuration of Dask: quiet, without dashboards, and quick to give up a task that kills workers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import logging
 import dask
 
 HTTP_ADDRESS = "127.0.0.1:0"
-"""Where Dask's HTTP servers listen, which start even without a dashboard: out of reach, and never twice on one port."""
+"""Address of Dask's HTTP servers, which start even without a dashboard: unreachable, and never twice on one port."""
 
 _CONFIG = {
     # A call cannot take its worker down, so a worker that dies has another reason; one more try is enough.
@@ -19,6 +19,6 @@ _CONFIG = {
 
 
 def configure_dask() -> None:
-    """Set what the engine needs in Dask's configuration of this process."""
+    """Set what the engine needs in this process's Dask configuration."""
     dask.config.set(_CONFIG)
     logging.getLogger("distributed").setLevel(logging.CRITICAL)

@@ -1,4 +1,4 @@
-"""The engine as the search sees it: a Dask client, and the cluster of one worker where there is no other."""
+"""The engine: a Dask client, with its own cluster of one worker unless it connects to another."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class EngineHealth:
     reachable : bool
         Whether the scheduler answers.
     slots : int
-        Calls that its workers run at the same time; 0 where there is no worker.
+        Calls that its workers run at once; 0 without a worker.
     """
 
     reachable: bool
@@ -38,14 +38,14 @@ class EngineHealth:
 
 
 class DaskEngine:
-    """Runs calls on the workers of a Dask scheduler; make one by `embedded` or `connect`, and close it.
+    """Engine that runs calls on the workers of a Dask scheduler; make one by `embedded` or `connect`, and close it.
 
     Parameters
     ----------
     address : str
-        The scheduler's.
+        The scheduler's address.
     patience_s : float
-        Seconds to wait for a scheduler or a worker that is away before a run is given up.
+        Seconds without a scheduler or a worker after which a run is given up.
     cluster : LocalCluster or None
         Closed with the engine.
     """
@@ -56,7 +56,7 @@ class DaskEngine:
         self._cluster = cluster
         self._client: Client | None = None
         self._connecting = Lock()
-        # The libraries below close themselves at exit too, but in an order in which they wait for each other.
+        # Dask's own exit handlers close it in an order in which they wait for each other.
         atexit.register(self.close)
 
     @classmethod
@@ -68,16 +68,16 @@ class DaskEngine:
         slots : int
             Calls at once, at least 1.
         preload : sequence of str
-            Plug-in modules that the children import; they register algorithms.
+            Plug-in modules that the children import to register algorithms.
 
         Returns
         -------
         DaskEngine
-            Its children are still starting, for a few seconds; calls wait for them.
+            Its children take a few seconds to start; calls wait for them.
         """
         configure_dask()
-        # Scheduler and worker live and die together. A process that was suspended for longer than the scheduler waits
-        # for a sign of its worker, as with a laptop's lid, would give up the only one that it has.
+        # Scheduler and worker share one process. If it is suspended for longer than the scheduler waits for its worker,
+        # as by closing a laptop, the scheduler would give up the only worker that it has.
         with dask.config.set({"distributed.scheduler.worker-ttl": None}):
             cluster = LocalCluster(
                 processes=False,
@@ -92,15 +92,15 @@ class DaskEngine:
 
     @classmethod
     def connect(cls, address: str, *, patience_s: float = 60.0) -> Self:
-        """Make an engine over a cluster; the connection is made when it is first needed.
+        """Make an engine over a cluster; it connects at its first use.
 
         Parameters
         ----------
         address : str
-            Of the Dask scheduler, as in `tcp://127.0.0.1:8786`; with `tls://`, the certificates are those of Dask's
-            own configuration.
+            The Dask scheduler's address, such as `tcp://127.0.0.1:8786`; `tls://` uses the certificates of Dask's own
+            configuration.
         patience_s : float
-            Seconds to wait for a scheduler or a worker that is away before a run is given up.
+            Seconds without a scheduler or a worker after which a run is given up.
 
         Returns
         -------
@@ -119,7 +119,7 @@ class DaskEngine:
         self.close()
 
     def close(self) -> None:
-        """Let go of the cluster; what this engine still runs is killed."""
+        """Disconnect; calls that this engine still runs are killed."""
         atexit.unregister(self.close)
         with self._connecting:
             if self._client is not None:
@@ -130,14 +130,14 @@ class DaskEngine:
 
     @property
     def slots(self) -> int:
-        """Calls that run at the same time; 0 where there is no worker. Raises EngineUnavailableError."""
-        try:  # one that is busy answers late
+        """Number of calls that run at once; 0 without a worker. Raises EngineUnavailableError."""
+        try:  # a busy scheduler answers late
             return count_slots(self._connected(), max(ANSWER_S, self._patience_s))
         except OSError as error:
             raise EngineUnavailableError(f"the scheduler at {self._address} does not answer") from error
 
     def health(self) -> EngineHealth:
-        """Ask the scheduler for its workers, for two seconds at most."""
+        """Ask the scheduler for its workers, for at most two seconds."""
         try:
             return EngineHealth(reachable=True, slots=count_slots(self._connected(), ANSWER_S))
         except OSError:
@@ -150,19 +150,18 @@ class DaskEngine:
         Parameters
         ----------
         stop : callable () -> bool
-            Asked every 50 ms while outcomes are waited for; once it returns true, running calls are killed and the
-            rest is not started.
+            Asked every 50 ms while outcomes are awaited; once true, running calls are killed and no others started.
 
         Yields
         ------
         DaskCallQueue
-            Its calls may wait for a scheduler or a worker for as long as this engine's patience lasts.
+            Its calls wait for a scheduler or a worker until this engine's patience ends.
         """
         with closing(DaskCallQueue(self._connected, self._patience_s, stop)) as queue:
             yield queue
 
     def _connected(self) -> Client:
-        """The client, made anew where the old one lost its scheduler. Raises OSError."""
+        """Return the client, a new one if the old one lost its scheduler; raises OSError."""
         with self._connecting:
             if self._client is not None and self._client.status != "running":
                 self._client.close()

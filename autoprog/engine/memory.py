@@ -1,8 +1,7 @@
-"""How much memory a process holds, and the limit on how much more it may take.
+"""The memory that a process holds, and a limit on what it may add: on Linux, `RLIMIT_DATA`.
 
-On Linux the limit is `RLIMIT_DATA`: it counts private writable memory whether touched or not, and leaves out what the
-address space holds anyway, such as libraries and read-only maps of a cohort's file. Shared memory escapes it, which is
-why resident memory is watched from outside too. Elsewhere the watch is all there is.
+It counts private writable memory, touched or not, but no libraries or read-only maps of a cohort's file. Shared memory
+escapes it, so resident memory is watched from outside too; elsewhere the watch is the only limit.
 """
 
 from __future__ import annotations
@@ -20,18 +19,7 @@ MIB = 1 << 20
 
 
 def resident_bytes(pid: int) -> int | None:
-    """Memory that a process keeps from others, without the pages of mapped files.
-
-    Parameters
-    ----------
-    pid : int
-        The process.
-
-    Returns
-    -------
-    int or None
-        Bytes; None if there is no such process.
-    """
+    """Return the bytes that a process holds, without pages of mapped files; None if there is no such process."""
     if sys.platform != "linux":
         try:
             return int(psutil.Process(pid).memory_info().rss)
@@ -43,18 +31,7 @@ def resident_bytes(pid: int) -> int | None:
 
 @contextmanager
 def data_limit(budget: int) -> Iterator[None]:
-    """Let this process allocate at most so much more than it holds now.
-
-    Parameters
-    ----------
-    budget : int
-        Bytes.
-
-    Yields
-    ------
-    None
-        While the limit holds.
-    """
+    """Limit this process to `budget` bytes more than it holds now, while the block runs."""
     fields = _status(os.getpid()) if sys.platform == "linux" else None
     if fields is None:
         yield
@@ -71,7 +48,7 @@ def data_limit(budget: int) -> Iterator[None]:
 
 
 def _status(pid: int) -> dict[str, int] | None:
-    """The sizes in /proc/PID/status, in bytes."""
+    """Return the sizes in /proc/PID/status, in bytes."""
     try:
         text = Path(f"/proc/{pid}/status").read_text()
     except (FileNotFoundError, ProcessLookupError):

@@ -1,6 +1,6 @@
-"""Imported by the fork server before it forks: every child inherits what is loaded here, and starts in milliseconds.
+"""Module that the fork server imports before it forks: children inherit the libraries and start in milliseconds.
 
-Nothing else imports this module. It only loads: a library that computed in the fork server may hang in its children.
+Nothing else imports it. It only loads: a library that computed in the fork server may hang in its children.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from autoprog.libraries import LIBRARIES
 
 _MODULES = (
     *LIBRARIES,
-    "torch._dynamo",  # by the first optimizer of a process: a second, and 70 MiB of the call's limit
+    "torch._dynamo",  # loaded by a process's first optimizer: a second, and 70 MiB of the call's limit
     "autoprog.engine.child",
     "autoprog.search.work",
 )
@@ -24,8 +24,8 @@ def _skip(_main: str) -> None:
     """Do nothing in place of importing the parent's main module."""
 
 
-# A child of multiprocessing imports its parent's main module first. No call needs it, it costs the imports of the
-# command line, and a script without a main guard would start itself again.
+# A child of multiprocessing imports its parent's main module first. No call needs it, it would import the command line,
+# and a script without a main guard would start itself again.
 for _name in ("_fixup_main_from_name", "_fixup_main_from_path"):
     if hasattr(spawn, _name):
         setattr(spawn, _name, _skip)

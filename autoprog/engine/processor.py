@@ -1,4 +1,4 @@
-"""Processor time of a process. Unlike the clock it does not depend on the load of the machine."""
+"""Processor time of a process, which unlike the clock does not depend on the machine's load."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import psutil
 
 
 def processor_seconds(pid: int) -> float | None:
-    """Seconds that the threads of a process have computed, in user and system mode; None if there is none such."""
+    """Return a process's user and system seconds over all threads; None if there is no such process."""
     try:
         times = psutil.Process(pid).cpu_times()
     except psutil.NoSuchProcess:

@@ -1,4 +1,4 @@
-"""One slot of a worker: a child process, its hard limits, and its replacement when it had to be killed."""
+"""A worker's slot: a child process, its hard limits, and its replacement after a kill."""
 
 from __future__ import annotations
 
@@ -23,26 +23,16 @@ _STARTS = 3
 _VARIABLES = dict.fromkeys(
     ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
 ) | {
-    # Arrow's own allocator reserves 1 GiB of writable memory at its first use, all of which counts against a call.
+    # Arrow's own allocator reserves 1 GiB of writable memory at its first use, which would count against the call.
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 _environment = Lock()
 
 
 class Slot:
-    """Runs one call at a time in a child process.
+    """A child process that runs one call at a time, is watched from outside, and is replaced after a kill."""
 
-    A Pebble pool of a single process enforces the time limit and replaces a process that ended by itself. This class
-    watches the process from outside, and puts a new pool in the place of one whose process it had to kill.
-
-    Parameters
-    ----------
-    preload : sequence of str
-        Plug-in modules that the child imports.
-    scratch : pathlib.Path
-        Private folder that the children of the worker share.
-    """
-
+    # A Pebble pool of one process enforces the time limit, and replaces a process that ended by itself.
     def __init__(self, preload: Sequence[str], scratch: Path) -> None:
         self._preload = tuple(preload)
         self._scratch = scratch
@@ -50,42 +40,20 @@ class Slot:
         self._pool = self._new_pool()
 
     def start(self) -> None:
-        """Fork the child; a failure is left to the first call, which meets it again."""
+        """Fork the child; if that fails, the first call fails the same way."""
         _start_forkserver(self._preload)
         with suppress(RuntimeError):
             self._schedule(os.getpid)
 
     def run(self, key: str, payload: bytes, limits: CallLimits, cancelled: Event) -> CallOutcome:
-        """Run one call to its end or to its limit.
-
-        Parameters
-        ----------
-        key : str
-            The call's.
-        payload : bytes
-            Pickled (function, arguments).
-        limits : CallLimits
-            Its hard limits.
-        cancelled : Event
-            Another thread sets it to have the call killed.
-
-        Returns
-        -------
-        CallOutcome
-            With the value still pickled.
-
-        Raises
-        ------
-        EngineUnavailableError
-            If no child can be started.
-        """
+        """Run one call until it ends, exceeds a limit or is `cancelled`; raises EngineUnavailableError."""
         why = None
         for _ in range(_STARTS):
             watch = Watch(self._announced, limits)
             try:
                 end = self._attempt(key, payload, watch, cancelled)
             except RuntimeError:
-                # Pebble gives a pool up whose process ended between two calls or did not come up.
+                # Pebble gives up a pool whose process ended between two calls or did not start.
                 why = watch.failed_start()
                 self._replace_pool()
             else:
@@ -126,7 +94,7 @@ class Slot:
         try:
             return self._pool.schedule(function, args=arguments, timeout=timeout)
         except TypeError as error:
-            # What multiprocessing makes of a fork server that died while another slot spoke to it.
+            # Multiprocessing raises this if the fork server died while another slot used it.
             raise RuntimeError("the fork server is gone") from error
 
     def _replace_pool(self) -> None:
@@ -155,7 +123,7 @@ def _start_forkserver(preload: Sequence[str]) -> None:
 
 @contextmanager
 def _variables() -> Iterator[None]:
-    """Have the process that is started meanwhile load its libraries without thread pools and reserves of memory."""
+    """Make a process that is started meanwhile load its libraries without thread pools and memory reserves."""
     before = {name: os.environ.get(name) for name in _VARIABLES}
     os.environ.update(_VARIABLES)
     try:

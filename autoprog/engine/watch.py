@@ -1,4 +1,4 @@
-"""Watching one call from outside its process: where it runs, what it holds, and why it ended."""
+"""Watch a call from outside its process: where it runs, what memory it holds, and why it ended."""
 
 from __future__ import annotations
 
@@ -18,28 +18,20 @@ _GONE_S = 0.5
 _NEAR_THE_LIMIT = 0.8
 
 
-# The clock is a backstop: a call may take so many times its processor seconds by it, which it does on a machine with
-# that much other work; but not its very seconds if it computed in less than this share of them, for then it waits.
+# Backstops by the clock: a call may take `_CLOCK` times its processor seconds, as it does on a busy machine. It only
+# waits, and is ended after its very seconds, if it computed in less than the share `_WAITING` of them.
 _CLOCK, _WAITING = 10.0, 0.05
 
 
 class End(NamedTuple):
-    """How a call ended that did not return, and why."""
+    """How and why a call ended that did not return."""
 
     status: CallStatus
     reason: str
 
 
 class Watch:
-    """Follows the process of one call.
-
-    Parameters
-    ----------
-    announced : Connection
-        Where the child tells that it begins a call, or why it could not start.
-    limits : CallLimits
-        The call's hard limits.
-    """
+    """Observer of the process of one call."""
 
     def __init__(self, announced: Connection, limits: CallLimits) -> None:
         self.limits = limits
@@ -50,22 +42,22 @@ class Watch:
         self._baseline = self._peak = 0
         self._computed_before = self._computed = 0.0
         self._failure: str | None = None
-        while announced.poll():  # what earlier calls left
+        while announced.poll():  # messages of earlier calls
             announced.recv()
 
     @property
     def clock_s(self) -> float:
-        """Seconds of the clock after which the call is ended whatever it computed."""
+        """Seconds by the clock after which the call is ended, whatever it computed."""
         return _CLOCK * self.limits.time_s
 
     def breach(self) -> End | None:
-        """Look at the process; how the call has ended if it took too much memory or time, or its process is gone."""
+        """Return how the call has ended if it exceeded its memory or time, or its process is gone."""
         self._listen()
         if self._pid is None:
             return None
         now, resident = time.monotonic(), resident_bytes(self._pid)
         if resident is None:
-            # Pebble reports every other way to end within this time, but waits for a process that left with code 0.
+            # Pebble reports every other end within this time, but waits for a process that exited with code 0.
             return self.explain(0) if now - self._seen > _GONE_S else None
         self._seen = now
         self._peak = max(self._peak, resident - self._baseline)
@@ -77,7 +69,7 @@ class Watch:
         return self.too_late() if self._has_spent(now - self._began) else None
 
     def too_late(self) -> End:
-        """The end of a call that took its time."""
+        """Return the end of a call that exceeded its time."""
         return End(CallStatus.TIMEOUT, f"took longer than its {self.limits.time_s:g} s")
 
     def _has_spent(self, elapsed_s: float) -> bool:
@@ -86,18 +78,7 @@ class Watch:
         return self._computed > limit_s or waits or elapsed_s > self.clock_s
 
     def explain(self, exit_code: int) -> End:
-        """Tell why a process ended.
-
-        Parameters
-        ----------
-        exit_code : int
-            Its exit code; minus the number of the signal that killed it.
-
-        Returns
-        -------
-        End
-            Out of memory, or crashed.
-        """
+        """Return why a process ended, by its exit code or the negative number of its signal."""
         self._listen()
         if exit_code == EXIT_OUT_OF_MEMORY:
             return self._out_of_memory()
@@ -110,7 +91,7 @@ class Watch:
         return End(CallStatus.CRASHED, f"its process was killed by {signal.Signals(-exit_code).name}")
 
     def outcome(self, key: str, end: End) -> CallOutcome:
-        """The outcome of a call that ended this way."""
+        """Return the outcome of a call that ended this way."""
         duration = time.monotonic() - self._began if self._pid is not None else 0.0
         return CallOutcome(key, end.status, reason=end.reason, duration_s=duration, processor_s=self._computed)
 
@@ -121,7 +102,7 @@ class Watch:
                 os.kill(self._pid, signal.SIGKILL)
 
     def failed_start(self) -> str | None:
-        """Why the child could not start, if it told."""
+        """Return why the child could not start, if it reported that."""
         self._listen()
         return self._failure
 

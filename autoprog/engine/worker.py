@@ -24,15 +24,7 @@ _log = logging.getLogger(__name__)
 
 
 class Children(WorkerPlugin):  # type: ignore[misc]
-    """The child processes of one Dask worker, one a thread, and the folder that they share.
-
-    Parameters
-    ----------
-    slots : int
-        Calls at once, at least 1; the worker must have as many threads.
-    preload : sequence of str
-        Plug-in modules that the children import.
-    """
+    """The child processes of a Dask worker, one per thread, and the folder that they share."""
 
     name = _PLUGIN
 
@@ -50,7 +42,7 @@ class Children(WorkerPlugin):  # type: ignore[misc]
         self._starting.start()
 
     def teardown(self, worker: Worker) -> None:  # noqa: ARG002  (Dask's signature)
-        """Kill every child and remove their folder; what still ran is put back for another worker."""
+        """Kill every child and remove their folder; running calls go back to the scheduler."""
         with self._lock:
             self._closing = True
             for cancelled in self._running.values():
@@ -65,7 +57,7 @@ class Children(WorkerPlugin):  # type: ignore[misc]
         self._scratch.close()
 
     def transition(self, key: str, start: str, finish: str, **_: object) -> None:
-        """Follow Dask's tasks: one that is released while it runs was cancelled, or its client is gone."""
+        """Follow Dask's tasks: a running one that is released was cancelled, or its client is gone."""
         with self._lock:
             if finish == "executing":
                 self._running[key] = Event()
@@ -75,29 +67,7 @@ class Children(WorkerPlugin):  # type: ignore[misc]
                     cancelled.set()
 
     def run(self, task: str, key: str, payload: bytes, limits: CallLimits) -> CallOutcome:
-        """Run a call in a free child.
-
-        Parameters
-        ----------
-        task : str
-            Dask's key of the running task.
-        key : str
-            The call's.
-        payload : bytes
-            Pickled (function, arguments).
-        limits : CallLimits
-            Its hard limits.
-
-        Returns
-        -------
-        CallOutcome
-            With the value still pickled.
-
-        Raises
-        ------
-        Reschedule
-            If this worker is closing.
-        """
+        """Run the call of a Dask task in a free child; raises Reschedule if this worker is closing."""
         with self._lock:
             cancelled = self._running.get(task)
             closing = self._closing
@@ -123,7 +93,7 @@ class Children(WorkerPlugin):  # type: ignore[misc]
 
 
 def supervise(task: str, key: str, payload: bytes, limits: CallLimits) -> CallOutcome:
-    """Body of the Dask task of one call; see `Children.run`."""
+    """Run a call as a Dask task; see `Children.run`."""
     worker = get_worker()
     children = worker.plugins.get(_PLUGIN)
     if children is None:
@@ -136,12 +106,12 @@ def supervise(task: str, key: str, payload: bytes, limits: CallLimits) -> CallOu
 def worker_main(scheduler: str, slots: int, preload: Sequence[str] = (), *, host: str | None = None) -> int:
     """Run a worker of a cluster until the scheduler is lost or the process is asked to end.
 
-    A termination signal gives the calls that run back to the scheduler, which sends them to another worker.
+    A termination signal returns running calls to the scheduler, which sends them to another worker.
 
     Parameters
     ----------
     scheduler : str
-        Address of the Dask scheduler, as in `tcp://scheduler:8786`. Dask's own configuration gives TLS certificates.
+        The Dask scheduler's address, such as `tcp://scheduler:8786`; Dask's own configuration gives TLS certificates.
     slots : int
         Calls at once, at least 1.
     preload : sequence of str

@@ -1,4 +1,4 @@
-"""Which of the explored pipelines predict together, and with what weights."""
+"""Choice of the explored pipelines that predict together, and of their weights."""
 
 from autoprog.ensemble.contributions import Contributions, contributions
 from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline, average

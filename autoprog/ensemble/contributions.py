@@ -1,11 +1,8 @@
-"""What a pipeline is worth beside the others: the score of one half of it and one half of the others' ensemble.
+"""Contribution of a pipeline to the others' ensemble: the score of the mean of its risks and the ensemble's.
 
-A search that looks for the best single pipeline spends its time on ever more like the best. What is delivered is an
-average, which gains more from a pipeline that errs elsewhere, even if it is the poorer one alone.
+A search for the best single pipeline spends its time on variants of the best. The delivered average gains more from a
+pipeline with different errors, even if its own score is lower.
 
-=======  =========================================================================================  ================
-symbol   meaning                                                                                    shape
-=======  =========================================================================================  ================
 r        out-of-fold risks of the t pipelines with the best scores, in the first repeat             (t, n) or (t, n, T)
 g        their scores on the K folds of this repeat, and those of other repeats                     (t, J)
 pi, tau  prior weights and temperature of `pseudo_bma`                                              (t,), scalar
@@ -16,16 +13,15 @@ E_-i     that of all but pipeline i: sum_{j != i} w_j r_j / sum_{j != i} w_j    
 h_i      scores of (E_-i + r_i) / 2 on the folds of the first repeat                                (t, K)
 b        slope of the means of h on those of the first repeat's g, in [0.1, 1]                      scalar
 c        contributions: g_bar + (h - h_bar) / b, bars being means over pipelines                    (t, J)
-=======  =========================================================================================  ================
 
-Contributions are in the score's own unit: a pipeline whose h is what its g lets one expect has c = g in the mean. They
-stand beside scores of pipelines without risks, such as those that were raced out, and mean what earlier cohorts' do.
-On folds of other repeats c is g, moved by the mean of c - g on the first.
+Contributions are in the score's unit: if a pipeline's h is what its g predicts, then c = g on average. So they compare
+with scores of pipelines without risks, such as those raced out, and with earlier cohorts'. On folds of other repeats c
+is g plus the mean of c - g on the first.
 
 References
 ----------
 Lévesque, Gagné & Sabourin 2016, UAI, Bayesian hyperparameter optimization for ensemble learning (the ensemble's score
-as what is optimised, one member at a time).
+as the objective, one member at a time).
 """
 
 from __future__ import annotations
@@ -43,10 +39,10 @@ from autoprog.ensemble.log_scores import count_rarer, probabilities_of_outcome
 from autoprog.ensemble.pseudo_bma import prior_weights, temperature
 from autoprog.evaluation import Evaluation, FoldResult, History, Plan, get_outcomes
 
-# Pipelines with the best scores whose contributions are computed: the others have none worth telling apart.
+# Best pipelines whose contributions are computed; those of the others hardly differ.
 _MOST = 100
 _MIN_SLOPE = 0.1
-# Means of scores that differ by less are equal up to rounding.
+# Differences between mean scores below this are rounding.
 _ROUNDING = 1e-12
 
 _Floats = NDArray[np.float64]
@@ -54,28 +50,16 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """What the pipelines of a history are worth beside each other.
+    """Contributions of a history's pipelines to their ensemble."""
 
-    Attributes
-    ----------
-    history : History
-        At least two succeeded evaluations, with risks.
-    cohort : Cohort
-        The patients that they were evaluated on.
-    plan : Plan
-        How.
-    chosen_before : int
-        Number of first evaluations that were chosen before any score was seen.
-    """
-
-    history: History
-    cohort: Cohort
+    history: History  # at least two succeeded evaluations, with risks
+    cohort: Cohort  # the patients that they were evaluated on
     plan: Plan
-    chosen_before: int = 0
+    chosen_before: int = 0  # first evaluations that were chosen before any score was seen
 
     @cached_property
     def revised(self) -> History:
-        """The history with contributions in the place of scores, of the evaluations that have one."""
+        """History with contributions instead of scores, for the evaluations that have one."""
         by_number = dict(zip((e.number for e in self._best), self._c, strict=True))
         evaluations = tuple(
             replace(e, score=float(c.mean()), fold_scores=tuple(map(float, c)))
@@ -86,20 +70,7 @@ class Contributions:
         return replace(self.history, evaluations=evaluations)
 
     def fold_score(self, number: int, result: FoldResult) -> float:
-        """Score on one fold of one half of a further pipeline and one half of the ensemble of all these.
-
-        Parameters
-        ----------
-        number : int
-            The fold, from 0; repeats one after another.
-        result : FoldResult
-            What it says of the pipeline.
-
-        Returns
-        -------
-        float
-            In the unit of the score; the score itself on a fold of a later repeat.
-        """
+        """Score of a further pipeline mixed with the ensemble, in the score's unit; unmixed after the first repeat."""
         if number >= self.plan.folds:
             return result.score
         test = self.plan.fold(self.cohort, number).test
@@ -125,7 +96,7 @@ class Contributions:
         y = get_outcomes(self.cohort)
         e = np.log(probabilities_of_outcome(self._r, y, self.plan.times)).sum(axis=1)
         before = np.array([evaluation.number < self.chosen_before for evaluation in self._best])
-        with np.errstate(divide="ignore"):  # of what has no prior weight
+        with np.errstate(divide="ignore"):  # log of a prior weight of 0
             log_w: _Floats = e / temperature(count_rarer(y)) + np.log(prior_weights(e, before))
         return log_w
 
@@ -142,7 +113,7 @@ class Contributions:
         return np.array([[self._scored(k, p[test]) for k, test in enumerate(tests)] for p in mixed])
 
     def _weights_without(self, i: int) -> _Floats:
-        """Of all but one, renewed rather than divided: the one may have had nearly all weight."""
+        """Renormalised weights without pipeline i, computed anew since i may have had nearly all weight."""
         log_w = np.delete(self._log_w, i)
         if np.isneginf(log_w).all():  # only the one was admitted
             log_w = np.zeros_like(log_w)
@@ -170,5 +141,5 @@ class Contributions:
 
 
 def contributions(history: History, cohort: Cohort, plan: Plan, chosen_before: int = 0) -> Contributions | None:
-    """Of a history with at least two pipelines to compare; else None."""
+    """Contributions of a history with at least two succeeded evaluations; else None."""
     return Contributions(history, cohort, plan, chosen_before) if len(history.succeeded) >= 2 else None

@@ -18,16 +18,14 @@ Scale = Literal["risk", "log_odds"]
 
 
 def average(weights: NDArray[np.float64], p: NDArray[np.floating], scale: Scale) -> NDArray[np.float64]:
-    """Average risks.
+    """Average risks in [0, 1].
 
     Parameters
     ----------
-    weights : ndarray, shape = (..., t)
-        Sum to 1 along the last axis.
-    p : ndarray, shape = (t, n) or (t, n, n_times)
-        Risks in [0, 1].
+    weights, p
+        Weights, (..., t), that sum to 1 along the last axis; risks, (t, n) or (t, n, n_times).
     scale : {"risk", "log_odds"}
-        On which to average.
+        Scale of the average.
 
     Returns
     -------
@@ -41,59 +39,23 @@ def average(weights: NDArray[np.float64], p: NDArray[np.floating], scale: Scale)
 
 @dataclass(frozen=True, slots=True)
 class WeighedPipeline:
-    """One pipeline of an ensemble.
+    """One pipeline of an ensemble."""
 
-    Attributes
-    ----------
-    weight : float
-        In (0, 1].
-    number : int
-        Its evaluation's.
-    configuration : Configuration
-        The pipeline.
-    score : float
-        Its cross-validated score, in the metric's own direction.
-    """
-
-    weight: float
-    number: int
+    weight: float  # in (0, 1]
+    number: int  # of its evaluation
     configuration: Configuration
-    score: float
+    score: float  # cross-validated, in the metric's own direction
 
 
 @dataclass(frozen=True, slots=True)
 class Ensemble:
-    """Pipelines whose risks are averaged.
+    """Pipelines whose risks are averaged."""
 
-    Attributes
-    ----------
-    members : tuple of WeighedPipeline, at least 1
-        Largest weight first; weights sum to 1.
-    scale : {"risk", "log_odds"}
-        On which they are averaged.
-    """
-
-    members: tuple[WeighedPipeline, ...]
+    members: tuple[WeighedPipeline, ...]  # at least 1, largest weight first; weights sum to 1
     scale: Scale = "risk"
 
     def out_of_fold_risks(self, history: History) -> NDArray[np.float64]:
-        """The members' out-of-fold risks, averaged.
-
-        Parameters
-        ----------
-        history : History
-            Holds every member's evaluation, with its risks.
-
-        Returns
-        -------
-        ndarray, shape = (n_rows,) or (n_rows, n_times)
-            In [0, 1].
-
-        Raises
-        ------
-        ValueError
-            If the history lacks a member's risks.
-        """
+        """Average the members' out-of-fold risks; raises ValueError if the history lacks those of a member."""
         risks = {e.number: e.risks for e in history.succeeded if e.risks is not None}
         missing = [m.number for m in self.members if m.number not in risks]
         if missing:
@@ -103,48 +65,19 @@ class Ensemble:
         return average(weights, np.array([risks[m.number] for m in self.members], dtype=np.float64), self.scale)
 
     def out_of_fold_causes(self, history: History, at_horizons: Sequence[int]) -> NDArray[np.float64] | None:
-        """The members' out-of-fold risks of every cause until the horizons, averaged as risks.
-
-        Parameters
-        ----------
-        history : History
-            Holds every member's evaluation.
-        at_horizons : sequence of int, length n_horizons
-            Places of the horizons among the times of the risks.
-
-        Returns
-        -------
-        ndarray, shape = (n_rows, n_causes, n_horizons), or None
-            The event of interest first; None where nothing competes with it, or a member's evaluation does not say.
-        """
+        """Average the members' risks of all causes, (n_rows, n_causes, n_horizons); None if an evaluation has none."""
         by_number = {e.number: e for e in history.succeeded}
         told: list[NDArray[np.float32]] = []
         for member in self.members:
             evaluation = by_number[member.number]
             if evaluation.risks is None or evaluation.competing is None:
-                return None
+                return None  # nothing competes, or an evaluation of an earlier version does not say
             of_interest = evaluation.risks[:, None, list(at_horizons)]
             told.append(np.concatenate([of_interest, evaluation.competing], axis=1))
         return average(np.array([m.weight for m in self.members]), np.array(told, dtype=np.float64), "risk")
 
     def without(self, numbers: Collection[int]) -> Ensemble:
-        """The ensemble of the other members, their weights normalised.
-
-        Parameters
-        ----------
-        numbers : collection of int
-            Evaluations to leave out; not all of the members.
-
-        Returns
-        -------
-        Ensemble
-            In the same order.
-
-        Raises
-        ------
-        ValueError
-            If no member is left.
-        """
+        """Leave out evaluations and renormalise the weights; raises ValueError if no member is left."""
         kept = [m for m in self.members if m.number not in numbers]
         total = sum(m.weight for m in kept)
         if not kept:

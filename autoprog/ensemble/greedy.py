@@ -1,19 +1,15 @@
-"""Greedy selection with bagging: pipelines are taken one by one, each as often as it makes the average better.
+"""Greedy selection with bagging: pipelines are added one by one, each as often as it improves the average.
 
-=======  =========================================================================  ===========
-symbol   meaning                                                                    shape
-=======  =========================================================================  ===========
-p        out-of-fold risks of the pipelines                                         (t, n)
-y, c     outcomes, and how often each patient counts                                (n,)
-G        p diag(c) p'                                                               (t, t)
-h        p diag(c) y                                                                (t,)
-m        how often a bag has taken each pipeline; k in all                          (bags, t)
-=======  =========================================================================  ===========
+    p        out-of-fold risks of the pipelines                                         (t, n)
+    y, c     outcomes, and how often each patient counts                                (n,)
+    G        p diag(c) p'                                                               (t, t)
+    h        p diag(c) y                                                                (t,)
+    m        how often a bag has taken each pipeline; k in all                          (bags, t)
 
     sum_i c_i (y_i - (m p)_i / k)^2 = m G m' / k^2 - 2 h m' / k + constant
 
-so that a step costs no pass over the patients. The Brier score stands in for whatever the search optimises: it sees
-ranking and calibration, and of a few hundred patients it says more than a rank does.
+Thus a step needs no pass over the patients. The Brier score replaces the search's metric: it depends on ranking and
+calibration, and in a few hundred patients it is less noisy than a rank measure.
 
 References
 ----------
@@ -34,24 +30,7 @@ _MIN_GAIN = 1e-12
 def greedy_weights(
     p: NDArray[np.floating], y: NDArray[np.integer], c: NDArray[np.floating], rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Weights of an average that is built greedily.
-
-    Parameters
-    ----------
-    p : ndarray, shape = (t, n)
-        Out-of-fold risks, in [0, 1].
-    y : ndarray, shape = (n,)
-        0 and 1.
-    c : ndarray, shape = (n,)
-        How often each patient counts, at least 0.
-    rng : numpy.random.Generator
-        Draws the half of the pipelines that each of `BAGS` bags may take from.
-
-    Returns
-    -------
-    ndarray, shape = (t,)
-        Mean over the bags; sums to 1.
-    """
+    """Mean weights of `BAGS` greedy averages, each of a random half of the pipelines; they sum to 1."""
     weighted = np.asarray(p, dtype=np.float64) * c
     G, h = weighted @ np.asarray(p, dtype=np.float64).T, weighted @ y
     t = len(p)
@@ -61,22 +40,7 @@ def greedy_weights(
 
 
 def select(G: NDArray[np.float64], h: NDArray[np.float64], allowed: NDArray[np.bool_]) -> NDArray[np.float64]:
-    """Shares of the pipelines in each bag's best average among its first `STEPS`.
-
-    Parameters
-    ----------
-    G : ndarray, shape = (t, t)
-        See above.
-    h : ndarray, shape = (t,)
-        See above.
-    allowed : ndarray of bool, shape = (bags, t)
-        Which pipelines each bag may take, at least one.
-
-    Returns
-    -------
-    ndarray, shape = (bags, t)
-        Rows sum to 1.
-    """
+    """Shares of the pipelines in each bag's best average among its first `STEPS`, shape = (bags, t)."""
     bags, t = allowed.shape
     rows, diagonal = np.arange(bags), np.diag(G)
     m, Gm, shares = np.zeros((bags, t)), np.zeros((bags, t)), np.zeros((bags, t))

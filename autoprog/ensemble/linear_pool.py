@@ -1,17 +1,13 @@
-"""Stacking of predictive distributions: the average of the pipelines' risks that gives the outcomes most probability.
+"""Stacking of predictive distributions: the average of the pipelines' risks with the highest likelihood.
 
-=======  =========================================================================================  =========
-symbol   meaning                                                                                    shape
-=======  =========================================================================================  =========
-q        probability of each patient's outcome by each pipeline, see `log_scores`                   (t, n)
-c        how often each patient counts                                                              (n,)
-w        weights, at least 0                                                                        (t,)
-=======  =========================================================================================  =========
+    q        probability of each patient's outcome by each pipeline, see `log_scores`                   (t, n)
+    c        how often each patient counts                                                              (n,)
+    w        weights, at least 0                                                                        (t,)
 
     maximise  sum_i c_i log(sum_k w_k q_ki) - (sum_i c_i) sum_k w_k
 
-which is concave; at its maximum the weights sum to 1, whatever the scale of w. Greedy selection (Caruana et al. 2004)
-approaches the same average step by step.
+This is concave, and the weights sum to 1 at its maximum. Greedy selection (Caruana et al. 2004) approaches the same
+average step by step.
 
 References
 ----------
@@ -27,30 +23,17 @@ from scipy.optimize import minimize
 
 _Floats = NDArray[np.float64]
 
-# The mean log score is exact to 1e-5, far below its standard error.
+# This makes the mean log score exact to 1e-5, far below its standard error.
 _OPTIONS = {"gtol": 1e-5, "ftol": 1e-10, "maxiter": 200}
 
 
 def likeliest(q: _Floats, c: NDArray[np.floating], most: int) -> NDArray[np.intp]:
-    """The pipelines with the best log scores, at most so many; the earliest among equals."""
+    """Indices of at most `most` pipelines with the best log scores, the earliest among equals."""
     return np.argsort(-(np.log(q) @ c), kind="stable")[:most]
 
 
 def pooled_weights(q: _Floats, c: NDArray[np.floating]) -> _Floats:
-    """Weights of the likeliest average.
-
-    Parameters
-    ----------
-    q : ndarray, shape = (t, n)
-        Above 0.
-    c : ndarray, shape = (n,)
-        At least 0.
-
-    Returns
-    -------
-    ndarray, shape = (t,)
-        At least 0, summing to 1.
-    """
+    """Weights, at least 0 and summing to 1, of the average with the highest likelihood."""
     counted = c > 0
     q, c = q[:, counted], np.asarray(c[counted], dtype=np.float64)
     share = c / c.sum()

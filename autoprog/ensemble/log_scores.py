@@ -1,15 +1,11 @@
-"""The probability that each pipeline gave, out of fold, to each patient's outcome.
+"""Probability that each pipeline gave, out of fold, to each patient's outcome.
 
-=======  =========================================================================================  ================
-symbol   meaning                                                                                    shape
-=======  =========================================================================================  ================
 p        out-of-fold risks of the pipelines                                                         (t, n) or (t, n, T)
-q        probability of what became of each patient, by each pipeline                               (t, n)
+q        probability of each patient's outcome, by each pipeline                                    (t, n)
 l        log q                                                                                      (t, n)
-=======  =========================================================================================  ================
 
-Of event times q is the probability of the event of interest in the interval in which it came, or of none of it until
-the last time at which the patient was followed. Whoever had another event first is known never to have it.
+With event times q is the probability of the event of interest in the interval in which it came, or of none until the
+end of follow-up. A patient who had another event first is known never to have it.
 
 References
 ----------
@@ -23,47 +19,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-# A pipeline that is certain and wrong of one patient must not be ruled out by him alone.
+# A pipeline that is certain and wrong about one patient must not be ruled out by him alone.
 _LEAST = 1e-4
 
 _Floats = NDArray[np.float64]
 
 
 def count_rarer(y: NDArray[Any]) -> int:
-    """Patients with the rarer outcome, at least 1.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n,)
-        0 and 1, or of dtype `EVENT_TIMES`: of these the patients with the event of interest are counted.
-
-    Returns
-    -------
-    int
-        What says how much a cohort tells of weights.
-    """
+    """Count the patients with the rarer outcome, or with the event of interest if y has times; at least 1."""
     has_times = y.dtype.names is not None
     events = int(np.count_nonzero((y["event"] if has_times else y) == 1))
     return max(1, events if has_times else min(events, len(y) - events))
 
 
 def probabilities_of_outcome(p: NDArray[np.floating[Any]], y: NDArray[Any], times: tuple[float, ...] = ()) -> _Floats:
-    """Probability that each pipeline gave to what became of each patient.
-
-    Parameters
-    ----------
-    p : ndarray, shape = (t, n) or (t, n, T)
-        Risks in [0, 1]; of event times, until each of `times`.
-    y : ndarray, shape = (n,)
-        0 and 1, or of dtype `EVENT_TIMES`.
-    times : tuple of float, length T
-        Ascending; empty where the outcome has no time.
-
-    Returns
-    -------
-    ndarray, shape = (t, n)
-        q, in [1e-4, 1].
-    """
+    """q, in [1e-4, 1], from risks and outcomes; `times` are ascending, and empty if the outcome has no time."""
     risks = np.asarray(p, dtype=np.float64)
     if not times:
         return np.clip(np.where(y == 1, risks, 1.0 - risks), _LEAST, 1.0)
@@ -74,7 +44,7 @@ def probabilities_of_outcome(p: NDArray[np.floating[Any]], y: NDArray[Any], time
     seen = (y["event"] == 1) & (interval < T)
     at = np.minimum(interval, T - 1)
     happened = F[:, patients, at + 1] - F[:, patients, at]
-    # The last time at which a patient was still known to be without: of another event the last of all.
+    # The last time at which a patient was known to be event-free: after another event, the last of all.
     followed = np.where(y["event"] > 1, T, interval)
     free = 1.0 - F[:, patients, np.minimum(followed, T)]
     return np.clip(np.where(seen, happened, free), _LEAST, 1.0)

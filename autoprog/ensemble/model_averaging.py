@@ -1,22 +1,16 @@
 """Bayesian model averaging over the explored pipelines.
 
-======  ====================================================================================  ============  =======
-symbol  meaning                                                                               shape         range
-======  ====================================================================================  ============  =======
-z       a decomposition, drawn by Gibbs sampling                                              -             -
-f       true gains of the t explored pipelines given z: normal, with their full covariance    (t,)          real
-e       f less its mean                                                                       (t,)          real
-w_i     sum_z P(z | H) P(f_i = max_j f_j | z, H)                                              (t,)          [0, 1]
-======  ====================================================================================  ============  =======
+    z       a decomposition, drawn by Gibbs sampling                                              -             -
+    f       true gains of the t explored pipelines given z: normal, with their full covariance    (t,)          real
+    e       f less its mean                                                                       (t,)          real
+    w_i     sum_z P(z | H) P(f_i = max_j f_j | z, H)                                              (t,)          [0, 1]
 
-Similar pipelines share their weight: of two that correlate by .999 and a third, independent one with the same mean,
-the third has one half.
-
-The law of e does not depend on the gains that were observed, so that draws of it serve for whatever gains are given.
+Similar pipelines share their weight: of two with correlation .999 and an independent third with the same mean, the
+third has one half. The law of e does not depend on the observed gains, so its draws serve for any gains.
 
 References
 ----------
-Sheet autoprognosis.md, "Ensemble: Bayesian model averaging"; Alaa & van der Schaar 2018, eq. 9.
+Alaa & van der Schaar 2018, AutoPrognosis, ICML, eq. 9.
 """
 
 from __future__ import annotations
@@ -30,25 +24,23 @@ MAX_MEMBERS = 20
 MIN_WEIGHT = 1e-3
 
 _DRAWS = 20_000
-# Of the weights that are computed hundreds of times, whose errors then average out.
+# Draws for weights that are computed hundreds of times, so that their errors average out.
 _DRAWS_REVISED = 2_000
 
 
 def best_probabilities(
     means: NDArray[np.float64], covariances: NDArray[np.float64], rng: np.random.Generator, draws: int = _DRAWS
 ) -> NDArray[np.float64]:
-    """Probability of each pipeline to be the best, by simulation.
+    """Simulate the probability of each pipeline to be the best.
 
     Parameters
     ----------
-    means : ndarray, shape = (n_z, t)
-        Posterior means of the gains under each drawn decomposition.
-    covariances : ndarray, shape = (n_z, t, t)
-        Their posterior covariances.
+    means, covariances
+        Posterior of the gains under each drawn decomposition, (n_z, t) and (n_z, t, t).
     rng : numpy.random.Generator
         Source of randomness.
     draws : int
-        Draws of the gains over all decompositions; the standard error of a weight is at most .5 / sqrt(draws).
+        Draws over all decompositions; the standard error of a weight is at most .5 / sqrt(draws).
 
     Returns
     -------
@@ -66,7 +58,7 @@ def best_probabilities(
 
 def _deviations(covariance: NDArray[np.float64], draws: int, rng: np.random.Generator) -> NDArray[np.float64]:
     """Draws of e, shape = (draws, t)."""
-    # A posterior covariance is singular up to rounding where pipelines are twins, which Cholesky would refuse.
+    # Twin pipelines make the covariance singular up to rounding, on which Cholesky would fail.
     eigenvalues, vectors = np.linalg.eigh(covariance)
     # The symmetric root does not depend on which eigenvectors the library happens to choose.
     root = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ vectors.T
@@ -74,7 +66,7 @@ def _deviations(covariance: NDArray[np.float64], draws: int, rng: np.random.Gene
 
 
 def thinned(weights: NDArray[np.float64], most: int = MAX_MEMBERS) -> NDArray[np.float64]:
-    """Weights without those below `MIN_WEIGHT` and those beyond the `most` largest, normalised; same shape."""
+    """Drop weights below `MIN_WEIGHT` or beyond the `most` largest, and normalise the rest; same shape."""
     kept = np.argsort(-weights, kind="stable")[:most]
     kept = kept[weights[kept] >= min(MIN_WEIGHT, weights.max())]
     left = np.zeros(len(weights))
@@ -83,19 +75,7 @@ def thinned(weights: NDArray[np.float64], most: int = MAX_MEMBERS) -> NDArray[np
 
 
 class RevisedWeights:
-    """The weights that model averaging would have given, had the evaluations had other gains.
-
-    Parameters
-    ----------
-    posterior : Posterior
-        Of the gains that were observed; its kernel and decompositions are held.
-    rng : numpy.random.Generator
-        Source of randomness.
-    most : int
-        The most members, at least 1.
-    draws : int
-        Draws of the gains over all decompositions, the same for whatever gains are given.
-    """
+    """Weights that model averaging would give for other gains, with the same kernel, decompositions and draws."""
 
     def __init__(
         self, posterior: Posterior, rng: np.random.Generator, most: int = MAX_MEMBERS, draws: int = _DRAWS_REVISED
@@ -106,18 +86,7 @@ class RevisedWeights:
         self._deviations = np.array([_deviations(c, each, rng) for c in posterior.covariances])
 
     def __call__(self, gains: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Weigh the pipelines.
-
-        Parameters
-        ----------
-        gains : ndarray, shape = (b, t)
-            Of `posterior.numbers`, b times; more is better, in the unit of the score.
-
-        Returns
-        -------
-        ndarray, shape = (b, t)
-            Every row sums to 1.
-        """
+        """Weights, rows summing to 1, for `gains` of `posterior.numbers`, both (b, t); more is better."""
         return np.array([self._weights(means) for means in self._posterior.means_given(gains)])
 
     def _weights(self, means: NDArray[np.float64]) -> NDArray[np.float64]:

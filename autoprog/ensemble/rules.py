@@ -1,7 +1,6 @@
-"""The rules by which explored pipelines become an ensemble: one table.
+"""Table of the rules that make an ensemble of explored pipelines.
 
-A rule gives weights, and says what they would have been had each patient counted otherwise: what it takes to tell how
-much of an ensemble's score is owed to having been chosen by the same patients.
+A rule gives weights, and the weights for patients counted otherwise, which the correction for optimism needs.
 """
 
 from __future__ import annotations
@@ -27,62 +26,35 @@ from autoprog.survival import ipcw_weights
 
 EnsembleName = Literal["model_averaging", "pseudo_bma", "linear_pool", "blend", "greedy", "stacking", "best"]
 
-# Best pipelines that a greedy or a stacked ensemble is made of: more add noise and little else.
+# Best pipelines from which each ensemble is made: more add noise and little else.
 _GREEDY_FROM, _STACKED_FROM, _POOLED_MOST = 50, 20, 25
-# Patients with the rarer outcome where the likeliest average is worth as much as weights by log scores.
+# Patients with the rarer outcome at which both parts of a blend have equal shares.
 _POOLED_HALF = 800
 
 _Floats = NDArray[np.float64]
 Choose = Callable[[NDArray[np.float32], _Floats], _Floats]
-"""From how often each patient counts, shape = (n, b), and the gains that the pipelines then have, shape = (b, t), to
-weights, shape = (b, t)."""
+"""From how often each patient counts, (n, b), and the pipelines' resulting gains, (b, t), to weights, (b, t)."""
 
 
 @dataclass(frozen=True, eq=False)
 class KnownRisks:
-    """Risks beside what became of the patients: of event times, a row for every time at which that is known.
+    """Risks and known outcomes; with event times, one row per patient and time at which the outcome is known."""
 
-    Attributes
-    ----------
-    p : ndarray, shape = (t, m)
-        Out-of-fold risks of the pipelines.
-    y : ndarray of int8, shape = (m,)
-        Whether the outcome was seen.
-    patient : ndarray of int, shape = (m,)
-        Whose risk it is.
-    weight : ndarray, shape = (m,)
-        Of inverse probability of censoring; 1 where the outcome has no time.
-    """
-
-    p: NDArray[np.float32]
-    y: NDArray[np.int8]
-    patient: NDArray[np.intp]
-    weight: _Floats
+    p: NDArray[np.float32]  # out-of-fold risks of the pipelines, (t, m)
+    y: NDArray[np.int8]  # whether the outcome was seen, (m,)
+    patient: NDArray[np.intp]  # (m,)
+    weight: _Floats  # of inverse probability of censoring, 1 if the outcome has no time, (m,)
 
 
 @dataclass(frozen=True)
 class Candidates:
-    """What an ensemble is chosen from.
-
-    Attributes
-    ----------
-    history : History
-        The search.
-    posterior : Posterior or None
-        Of its succeeded evaluations; None for a rule that does not ask for it.
-    y : ndarray, shape = (n,)
-        Outcomes of the patients that they were evaluated on: 0 and 1, or of dtype `EVENT_TIMES`.
-    follow_up : ScoringContext or None
-        Of a cohort with event times.
-    chosen_before : int
-        Number of first evaluations that were chosen before any score was seen. They are not there by luck.
-    """
+    """Pipelines from which an ensemble is chosen."""
 
     history: History
-    posterior: Posterior | None
-    y: NDArray[Any]
-    follow_up: ScoringContext | None = None
-    chosen_before: int = 0
+    posterior: Posterior | None  # of the succeeded evaluations; None for a rule that does not need it
+    y: NDArray[Any]  # outcomes of the evaluated patients: 0 and 1, or of dtype `EVENT_TIMES`
+    follow_up: ScoringContext | None = None  # of a cohort with event times
+    chosen_before: int = 0  # first evaluations, chosen before any score was seen and so not by luck
 
     @property
     def before(self) -> NDArray[np.bool_]:
@@ -91,17 +63,17 @@ class Candidates:
 
     @property
     def rarer(self) -> int:
-        """Patients with the rarer outcome; of event times, with the event; at least 1."""
+        """Patients with the rarer outcome or, with event times, with the event; at least 1."""
         return count_rarer(self.y)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
-        """The t evaluations that may be chosen; of a very long history the posterior holds the best and the latest."""
+        """The t evaluations to choose from; in a very long history the posterior holds the best and the latest."""
         return tuple(e.number for e in self.history.succeeded) if self.posterior is None else self.posterior.numbers
 
     @property
     def known_posterior(self) -> Posterior:
-        """The posterior, for a rule that asks for it; raises ValueError where there is none."""
+        """Posterior, or ValueError if there is none."""
         if self.posterior is None:
             msg = "this rule asks for the posterior of the gains"
             raise ValueError(msg)
@@ -115,7 +87,7 @@ class Candidates:
 
     @cached_property
     def known(self) -> KnownRisks:
-        """What a rule that compares risks with outcomes looks at."""
+        """Risks and outcomes, for rules that compare them."""
         n = len(self.y)
         if self.follow_up is None:
             return KnownRisks(self.risks, self.y, np.arange(n), np.ones(n))
@@ -123,7 +95,7 @@ class Candidates:
         w = ipcw_weights(self.y["time"], self.y["event"], t, self.follow_up.censoring)
         seen = (self.y["event"] == 1)[:, None] & (self.y["time"][:, None] <= t)
         known = w > 0
-        # Of mean 1 a patient: penalties are meant for patients who count once.
+        # Mean weight 1 per patient: penalties are meant for patients who count once.
         return KnownRisks(self.risks[:, known], seen[known].astype(np.int8), np.nonzero(known)[0], w[known] / len(t))
 
     @cached_property
@@ -138,7 +110,7 @@ class Candidates:
         return np.array([by_number[number] for number in self.numbers])
 
     def ensemble(self, weights: _Floats, scale: Scale) -> Ensemble:
-        """The pipelines with these weights, shape = (t,): the heaviest first, the earliest among equals."""
+        """Ensemble of the pipelines with these weights, the heaviest first, the earliest among equals."""
         by_number = {e.number: e for e in self.history.succeeded}
         heaviest = np.argsort(-weights, kind="stable")[: np.count_nonzero(weights)]
         chosen = [(float(weights[i]), by_number[self.numbers[i]]) for i in heaviest]
@@ -149,79 +121,79 @@ class Candidates:
 
 
 class WeighingRule(Protocol):
-    """A way to weigh pipelines; `asks_for_posterior` says whether it takes what the optimizer believes of them."""
+    """Rule that weighs pipelines; `asks_for_posterior` says whether it needs the optimiser's posterior."""
 
     name: EnsembleName
     asks_for_posterior: bool
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
-        """The ensemble that is delivered."""
+        """Make the ensemble to deliver."""
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
-        """What the rule would have chosen, had the patients counted otherwise."""
+        """Make a function that weighs the pipelines again for other counts of the patients."""
 
 
 class ModelAveraging:
-    """Every pipeline by its probability to be the best; see `autoprog.ensemble.model_averaging`."""
+    """Weights by the probability to be the best; see `autoprog.ensemble.model_averaging`."""
 
     name: EnsembleName = "model_averaging"
     asks_for_posterior = True
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
-        """Eq. 9."""
+        """Apply eq. 9."""
         posterior = candidates.known_posterior
         return candidates.ensemble(thinned(best_probabilities(posterior.means, posterior.covariances, rng)), "risk")
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
-        """Eq. 9 again, kernel and decompositions held."""
+        """Apply eq. 9 again, with the same kernel and decompositions."""
         revised = RevisedWeights(candidates.known_posterior, rng)
         return lambda _, gains: revised(gains)
 
 
 class Best:
-    """The one pipeline with the largest posterior mean, which is less easily fooled than the largest score."""
+    """The one pipeline with the largest posterior mean, which luck inflates less than the largest score."""
 
     name: EnsembleName = "best"
     asks_for_posterior = True
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
-        """All weight to one."""
+        """Give one pipeline all the weight."""
         return candidates.ensemble(_one(candidates.known_posterior.means.mean(axis=0)), "risk")
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
-        """The largest mean by other gains."""
+        """Give the weight to the largest posterior mean for other gains."""
         return lambda _, gains: np.array([_one(m) for m in candidates.known_posterior.means_given(gains).mean(axis=1)])
 
 
 class PseudoBmaWeights:
-    """Every pipeline by its log score; see `autoprog.ensemble.pseudo_bma`."""
+    """Weights by log scores; see `autoprog.ensemble.pseudo_bma`."""
 
     name: EnsembleName = "pseudo_bma"
     asks_for_posterior = False
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
-        """By all patients."""
+        """Weigh by all patients."""
         return candidates.ensemble(thinned(_pseudo_bma(candidates, rng)(np.ones(len(candidates.y)))), "risk")
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
-        """The same law by the patients drawn."""
+        """Weigh by the patients drawn."""
         weigh = _pseudo_bma(candidates, rng)
         return lambda c, _: np.array([thinned(weigh(counts.astype(np.float64))) for counts in c.T])
 
 
 class LinearPool:
-    """The likeliest average; see `autoprog.ensemble.linear_pool`."""
+    """The average with the highest likelihood; see `autoprog.ensemble.linear_pool`."""
 
     name: EnsembleName = "linear_pool"
     asks_for_posterior = False
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
-        """By all patients."""
+        """Weigh by all patients."""
         everybody = np.ones(len(candidates.y))
         return candidates.ensemble(self._weights(candidates.probabilities, everybody), "risk")
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
-        """The likeliest by the patients drawn."""
+        """Weigh by the patients drawn."""
         return lambda c, _: np.array(
             [self._weights(candidates.probabilities, counts.astype(np.float64)) for counts in c.T]
         )
@@ -232,21 +204,19 @@ class LinearPool:
 
 
 class Blend:
-    """By log scores where patients with the rarer outcome are few, as the likeliest average where they are many.
-
-    Of r such patients r / (r + 800) of the weight is the likeliest average's: it is sharper, the other steadier.
-    """
+    """Mixture of `LinearPool`, with share r / (r + 800) for r patients with the rarer outcome, and pseudo-BMA."""
 
     name: EnsembleName = "blend"
     asks_for_posterior = False
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
-        """By all patients."""
+        """Weigh by all patients."""
         (weights,) = self.reweigh(candidates, rng)(np.ones((len(candidates.y), 1), dtype=np.float32), np.empty((1, 0)))
         return candidates.ensemble(weights, "risk")
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
-        """Both by the patients drawn."""
+        """Weigh both by the patients drawn."""
+        # The pool is sharper, and needs many patients; weights by log scores are steadier.
         steady, sharp = PseudoBmaWeights().reweigh(candidates, rng), LinearPool().reweigh(candidates, rng)
         share = candidates.rarer / (candidates.rarer + _POOLED_HALF)
         return lambda c, gains: np.array(
@@ -258,18 +228,18 @@ class Blend:
 
 
 class Greedy:
-    """Caruana's greedy selection with bagging; see `autoprog.ensemble.greedy`."""
+    """Greedy selection with bagging by Caruana et al.; see `autoprog.ensemble.greedy`."""
 
     name: EnsembleName = "greedy"
     asks_for_posterior = False
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:
-        """By all patients."""
+        """Weigh by all patients."""
         everybody = np.ones(len(candidates.y), dtype=np.float32)
         return candidates.ensemble(self._weights(candidates, everybody, candidates.gains, rng), "risk")
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:
-        """The same selection by the patients drawn."""
+        """Weigh by the patients drawn."""
         return lambda c, gains: np.array(
             [self._weights(candidates, counts, g, rng) for counts, g in zip(c.T, gains, strict=True)]
         )
@@ -284,19 +254,19 @@ class Greedy:
 
 
 class Stacking:
-    """A logistic combination of log odds; see `autoprog.ensemble.stacking`."""
+    """Logistic combination of log odds; see `autoprog.ensemble.stacking`."""
 
     name: EnsembleName = "stacking"
     asks_for_posterior = False
 
     def weigh(self, candidates: Candidates, rng: np.random.Generator) -> Ensemble:  # noqa: ARG002  the rules' signature
-        """By all patients."""
+        """Weigh by all patients."""
         everybody = np.ones(len(candidates.y), dtype=np.float32)
         x = compute_logit(candidates.known.p)
         return candidates.ensemble(self._weights(x, candidates.known, everybody, candidates.gains), "log_odds")
 
     def reweigh(self, candidates: Candidates, rng: np.random.Generator) -> Choose:  # noqa: ARG002  the rules' signature
-        """The same fit to the patients drawn."""
+        """Weigh by the patients drawn."""
         x = compute_logit(candidates.known.p)
         return lambda c, gains: np.array(
             [self._weights(x, candidates.known, counts, g) for counts, g in zip(c.T, gains, strict=True)]
@@ -327,7 +297,7 @@ def _one(gains: _Floats) -> _Floats:
 
 
 def _placed(places: NDArray[np.intp], weights: _Floats, t: int) -> _Floats:
-    """Weights of some pipelines among all t; the smallest dropped."""
+    """Weights of some pipelines among all t, thinned."""
     placed = np.zeros(t)
     placed[places] = weights
     return thinned(placed)

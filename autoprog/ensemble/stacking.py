@@ -1,17 +1,13 @@
-"""A stacked logistic combination: pipelines averaged on the scale of log odds, with weights fitted to the outcome.
+"""Stacked logistic combination: pipelines averaged on the scale of log odds, with weights fitted to the outcome.
 
-=======  =========================================================================  ===========
-symbol   meaning                                                                    shape
-=======  =========================================================================  ===========
-x        log odds of the out-of-fold risks of the pipelines                         (t, n)
-y, c     outcomes, and how often each patient counts                                (n,)
-a, b     intercept and coefficients, b at least 0                                   scalar, (t,)
-=======  =========================================================================  ===========
+    x        log odds of the out-of-fold risks of the pipelines                         (t, n)
+    y, c     outcomes, and how often each patient counts                                (n,)
+    a, b     intercept and coefficients, b at least 0                                   scalar, (t,)
 
     maximise  sum_i c_i log P(y_i | logit = a + b x_i) - (kappa / 2) sum_j (b_j - 1/t)^2
 
-The penalty draws to the plain average. Weights are b over its sum; the intercept and the sum are left to the
-recalibration of whatever is delivered, which has both.
+The penalty shrinks to the plain average. Weights are b over its sum; the recalibration of the delivered ensemble
+replaces the intercept and the sum.
 
 References
 ----------
@@ -29,22 +25,7 @@ KAPPA = 1.0
 
 
 def stacked_weights(x: NDArray[np.float64], y: NDArray[np.integer], c: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Weights of the penalised maximum likelihood.
-
-    Parameters
-    ----------
-    x : ndarray, shape = (t, n)
-        Log odds of out-of-fold risks.
-    y : ndarray, shape = (n,)
-        0 and 1.
-    c : ndarray, shape = (n,)
-        How often each patient counts, at least 0.
-
-    Returns
-    -------
-    ndarray, shape = (t,)
-        At least 0, summing to 1; the plain average where no pipeline is worth a weight.
-    """
+    """Weights, at least 0 and summing to 1; the plain average if every coefficient is 0."""
     t = len(x)
     start = np.append(np.full(t, 1 / t), 0.0)
 

@@ -1,4 +1,4 @@
-"""The search as an estimator of scikit-learn: for notebooks and scripts, without a server."""
+"""The search as a scikit-learn estimator: for notebooks and scripts, without a server."""
 
 from autoprog.estimator.estimator import AutoPrognosis
 from autoprog.estimator.follow_up import Survival

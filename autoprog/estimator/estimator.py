@@ -1,4 +1,4 @@
-"""`AutoPrognosis`: a search by `fit`, its model by `predict_proba`."""
+"""`AutoPrognosis`: `fit` searches, `predict_proba` predicts with the model."""
 
 from __future__ import annotations
 
@@ -27,28 +27,26 @@ from autoprog.survival import censoring_survival, uno_c, wolbers_c
 class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """Search pipelines for a cohort and predict with the ensemble of the best.
 
-    The search is that of the service, in this process: pipelines are proposed, cross-validated in child processes
-    under limits of time and memory, and averaged. Scripts that fit one must guard their entry point by
-    `if __name__ == "__main__":`, as for every use of processes that are spawned.
+    The search is the service's, in this process: pipelines are proposed, cross-validated in child processes under
+    limits of time and memory, and averaged. Scripts must guard their entry point by `if __name__ == "__main__":`, as
+    for all spawned processes.
 
     Parameters
     ----------
     mode : {"classification", "survival"}
-        The kind of outcome: one that a patient has or has not, or the time to an event.
+        The kind of outcome: one that a patient has or does not have, or the time to an event.
     horizons : sequence of float or None
-        With mode `survival`, the times at which risks are predicted; None for the quartiles of the observed times of
-        the event.
+        Mode `survival`: times at which risks are predicted; None for the quartiles of the observed event times.
     time_budget_s : float
-        Seconds of the clock for the whole of `fit`, at least 1.
+        Seconds by the clock for the whole of `fit`, at least 1.
     metric : str or None
-        What is optimised, as the setting `metric` of the REST API names it; None for `auc_roc`, with mode `survival`
-        `uno_c`.
+        What to optimise, as the REST API's setting `metric`; None for `auc_roc`, in mode `survival` for `uno_c`.
     settings : mapping or None
-        Further settings of the search, by the names of the REST API: `{"folds": 10, "ensemble": "greedy"}`. Of a
-        `budget` in it the evaluations count; the time is `time_budget_s`. Open cohorts that autoprog has learnt from
-        are told by the names of their columns: on an array of one of them, in a benchmark say, `{"warm_start": False}`.
+        Further settings of the search, named as in the REST API: `{"folds": 10, "ensemble": "greedy"}`. A `budget` may
+        limit evaluations; its time is `time_budget_s`. Open cohorts that autoprog has learnt from are recognised by
+        their column names; for an array of one of them, as in a benchmark, pass `{"warm_start": False}`.
     n_jobs : int or None
-        Evaluations at once; None or -1 for one a core.
+        Evaluations at once; None or -1 for one per core.
     random_state : int, RandomState or None
         Seeds folds, proposals and pipelines. With the same seed and a budget of evaluations,
         `settings={"budget": {"evaluations": 40}}`, the result is the same as long as the time suffices.
@@ -56,15 +54,15 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     model_ : PrognosticModel
-        The fitted model; `model_.predict` tells strata, rules and intervals of single patients too.
+        The fitted model; `model_.predict` also returns strata, rules and intervals of single patients.
     classes_ : ndarray, shape = (2,)
-        The values of the outcome; risks are of the second. Not there with mode `survival`.
+        The values of the outcome; risks are of the second. Absent in mode `survival`.
     horizons_ : ndarray, shape = (n_horizons,)
-        Times of the predicted risks; empty without a time.
+        Times of the predicted risks; empty in mode `classification`.
     ensemble_ : dict
-        Members, the honest score with its interval, calibration and all measures, as the REST API shows them.
+        Members, the honest score with its interval, calibration and all measures, as in the REST API.
     rules_ : dict
-        Risk strata, and rules that describe them.
+        Risk strata, and the rules that describe them.
     leaderboard_ : DataFrame
         All evaluations, the best first.
     warnings_ : tuple of str
@@ -72,7 +70,7 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     n_features_in_ : int
         Number of features.
     feature_names_in_ : ndarray of str
-        Names of the columns, where `X` was a DataFrame with names.
+        Names of the columns, if `X` was a DataFrame with names.
 
     Examples
     --------
@@ -107,22 +105,23 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         X : DataFrame or array-like, shape = (n_patients, n_features)
-            NaN where nothing is known. Columns of a DataFrame may be numbers, booleans, categories or texts; those of
-            an array are numbers.
+            NaN where unknown. An array holds numbers; a DataFrame also booleans, categories or texts.
         y : array-like, shape = (n_patients,), or Survival
-            The outcome: two different values, or with mode `survival` the follow-up.
+            The outcome: two different values, or in mode `survival` the follow-up.
         groups : array-like, shape = (n_patients,), or None
-            What must not be split over folds: a hospital, a family.
+            Patients that must not be split over folds share a value: a hospital, a family.
 
         Returns
         -------
         AutoPrognosis
-            Itself.
+            The estimator itself.
 
         Raises
         ------
         ValueError
-            If a parameter, the features or the outcome cannot be used; names all faults.
+            If a parameter, the features or the outcome are invalid; names all faults.
+        TypeError
+            In mode `survival`, if `y` is no Survival.
         SearchFailedError
             If no pipeline could be evaluated in time.
         """
@@ -134,12 +133,12 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability of not having the outcome, and of having it.
+        """Return the probabilities of not having the outcome, and of having it.
 
         Parameters
         ----------
         X : DataFrame or array-like, shape = (n_patients, n_features)
-            As `fit` takes it; columns of a DataFrame in the same order.
+            As for `fit`; a DataFrame's columns in the same order.
 
         Returns
         -------
@@ -151,7 +150,7 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         NotFittedError
             Before `fit`.
         ValueError
-            If the features differ from those of `fit`, or the outcome is a time: see `predict_risk`.
+            If the features differ from those of `fit`, or in mode `survival`: see `predict_risk`.
         """
         check_is_fitted(self, "model_")
         if len(self.horizons_):
@@ -161,22 +160,22 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.column_stack([1.0 - risks, risks])
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The more probable value of the outcome; with mode `survival` the risk until the last horizon.
+        """Return the more probable value of the outcome; in mode `survival` the risk until the last horizon.
 
         Parameters
         ----------
         X : DataFrame or array-like, shape = (n_patients, n_features)
-            As `fit` takes it.
+            As for `fit`.
 
         Returns
         -------
         ndarray, shape = (n_patients,)
-            One of `classes_` each, or a risk.
+            Values of `classes_`, or risks.
 
         Raises
         ------
         NotFittedError, ValueError
-            As `predict_proba`.
+            As `predict_risk`.
         """
         risks = self.predict_risk(X)
         if risks.ndim > 1:
@@ -186,48 +185,50 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return labels
 
     def predict_risk(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability of the outcome, or of the event of interest until each horizon.
+        """Return the probability of the outcome, or of the event of interest until each horizon.
 
         Parameters
         ----------
         X : DataFrame or array-like, shape = (n_patients, n_features)
-            As `fit` takes it.
+            As for `fit`.
 
         Returns
         -------
         ndarray, shape = (n_patients,) or (n_patients, n_horizons)
-            In [0, 1]; with mode `survival` of the times in `horizons_`.
+            In [0, 1]; in mode `survival` until the times in `horizons_`.
 
         Raises
         ------
-        NotFittedError, ValueError
-            As `predict_proba`.
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If the features differ from those of `fit`.
         """
         check_is_fitted(self, "model_")
         model: PrognosticModel = self.model_
         return model.risks(to_matrix(model, self._table(X, reset=False)))
 
     def score(self, X: ArrayLike, y: ArrayLike | Survival, sample_weight: ArrayLike | None = None) -> float:
-        """Accuracy; with mode `survival` Uno's concordance until the last horizon, of competing risks Wolbers's.
+        """Return the accuracy; in mode `survival` Uno's, with competing events Wolbers's concordance.
 
         Parameters
         ----------
         X : DataFrame or array-like, shape = (n_patients, n_features)
-            As `fit` takes it.
+            As for `fit`.
         y : array-like, shape = (n_patients,), or Survival
-            What became of these patients.
+            The outcome of these patients.
         sample_weight : array-like, shape = (n_patients,), or None
-            Of the accuracy.
+            Weights for the accuracy.
 
         Returns
         -------
         float
-            More is better.
+            More is better; a concordance is until the last horizon.
 
         Raises
         ------
         NotFittedError, ValueError
-            As `predict_proba`.
+            As `predict_risk`.
         """
         if not isinstance(y, Survival):
             return float(super().score(X, y, sample_weight))
@@ -271,7 +272,7 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return survival_cohort(frame, y, self.horizons, groups, all_numeric=not isinstance(X, pd.DataFrame))
 
     def _table(self, X: ArrayLike, y: object = "no_validation", *, reset: bool = True) -> pd.DataFrame:
-        """The features by name, checked as scikit-learn does."""
+        """Return the features by name, checked as scikit-learn does."""
         if isinstance(X, pd.DataFrame):
             validate_data(self, X, skip_check_array=True, reset=reset)
             return to_frame(X)
@@ -303,12 +304,12 @@ class AutoPrognosis(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.classifier_tags.multi_class = False
         if self.mode == "survival":
             tags.estimator_type, tags.classifier_tags = None, None
-        # Without a seed and with a budget of time no two searches are alike.
+        # Without a seed, and with a time budget, no two searches are alike.
         tags.non_deterministic = True
         return tags
 
     def __getstate__(self) -> dict[str, Any]:
-        """The model as its own file, whose types are checked when it is read."""
+        """Store the model as its own file, whose types are checked when it is read."""
         state: dict[str, Any] = super().__getstate__()
         if "model_" in state:
             state = {**state, "model_": state["model_"].to_bytes()}

@@ -1,4 +1,4 @@
-"""What patients with a time to an event are fitted to."""
+"""The target of models of time to an event."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ class Survival:
     Attributes
     ----------
     time : array-like, shape = (n_patients,)
-        From the start to the event or the censoring, above 0, in any unit; that of the horizons.
+        Time from the start to the event or to censoring, above 0, in the unit of the horizons.
     event : array-like, shape = (n_patients,)
-        How the follow-up ended: 0 or False for censored, 1 or True for the event of interest, 2 and more for
-        competing events.
+        How the follow-up ended: 0 or False for censored, 1 or True for the event of interest, 2 and more for competing
+        events.
 
     Raises
     ------
     ValueError
-        If one of them is no column of numbers, or they differ in length, or a code is no whole number from 0.
+        If one of them is no column of numbers, their lengths differ, or a code is no whole number from 0.
 
     Examples
     --------

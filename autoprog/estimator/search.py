@@ -1,4 +1,4 @@
-"""One search in this process, on a database that is gone when it ends."""
+"""One search in this process, on a temporary database."""
 
 from __future__ import annotations
 
@@ -31,64 +31,27 @@ from autoprog.storage.repositories import (
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import store_file
 
-# By slots and process: what was forked has no share in it.
+# By slots and process: a forked process must not use its parent's.
 _engines: dict[tuple[int, int], DaskEngine] = {}
 _making = threading.Lock()
 
 MIN_TIME_S = 1.0
-"""Of a search, whatever the start of the engine took."""
+"""Shortest time of a search in seconds, however long the engine took to start."""
 
 
 class SearchResult(NamedTuple):
-    """What a search delivered.
+    """The result of a search."""
 
-    Attributes
-    ----------
-    model : PrognosticModel
-        Fitted on all patients.
-    ensemble, rules : dict
-        As the API shows them.
-    leaderboard : DataFrame
-        All evaluations, the best first.
-    warnings : tuple of str
-        What to know before trusting the model.
-    """
-
-    model: PrognosticModel
-    ensemble: dict[str, Any]
+    model: PrognosticModel  # fitted on all patients
+    ensemble: dict[str, Any]  # as in the REST API, like `rules`
     rules: dict[str, Any]
-    leaderboard: pd.DataFrame
+    leaderboard: pd.DataFrame  # all evaluations, the best first
     warnings: tuple[str, ...]
 
 
 def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None, began: float) -> SearchResult:
-    """Search a model.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        The patients.
-    settings : SearchSettings
-        As a client sends them.
-    n_jobs : int or None
-        Evaluations at once; None or -1 for one a core.
-    began : float
-        When the budget of time began, by the monotonic clock.
-
-    Returns
-    -------
-    SearchResult
-        The model and its documents.
-
-    Raises
-    ------
-    ValueError
-        If `n_jobs` is another number below 1.
-    InvalidInputError
-        If the cohort cannot bear the settings; names all faults.
-    SearchFailedError
-        If the search ends without a model.
-    """
+    """Search for a model; raises ValueError, InvalidInputError and SearchFailedError."""
+    # The time budget began at `began`, by the monotonic clock.
     log_warnings_only()
     planned, warnings = plan_search(settings, cohort)
     engine = _engine(_slots(n_jobs))
@@ -109,7 +72,7 @@ def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None, began: 
 
 
 def close_engines() -> None:
-    """End the processes that searches ran in; a later search starts others. When this process ends, they end too."""
+    """End the processes that searches ran in; a later search starts new ones."""
     with _making:
         for engine in _engines.values():
             engine.close()
@@ -126,7 +89,7 @@ def _slots(n_jobs: int | None) -> int:
 
 
 def _engine(slots: int) -> DaskEngine:
-    """The process's engine of so many slots: its children start beside the search, and then serve every one."""
+    """Return the process's engine with this number of slots; it serves all later searches."""
     with _making:
         place = slots, os.getpid()
         if place not in _engines:
@@ -135,7 +98,7 @@ def _engine(slots: int) -> DaskEngine:
 
 
 def _queued(database: Database, files: Files, cohort: Cohort, settings: SearchSettings) -> tuple[str, str]:
-    """The owner and the search, as identifiers."""
+    """Queue a search and return the identifiers of its owner and of the search."""
     content = to_parquet(cohort)
     with database.session() as session:
         sha256 = store_file(database, files, session, "cohorts", content)

@@ -1,4 +1,4 @@
-"""Features and targets as scikit-learn's users have them, brought into the form of a cohort's file, and back."""
+"""Convert scikit-learn's features and targets into cohorts, and patients into a model's matrix."""
 
 from __future__ import annotations
 
@@ -18,23 +18,12 @@ from autoprog.cohort.cells import NUMERIC_MISSING_TOKENS
 from autoprog.estimator.follow_up import Survival
 from autoprog.model import PrognosticModel
 
-# Where a warning of what reading has dropped belongs.
+# Warnings about what reading has dropped point at the caller of `fit`.
 _CALLER_OF_FIT = 5
 
 
 def to_frame(X: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:
-    """A table with named columns: those of an array are called x0, x1 and so on.
-
-    Parameters
-    ----------
-    X : DataFrame or ndarray, shape = (n_patients, n_features)
-        The features.
-
-    Returns
-    -------
-    DataFrame
-        With an index from 0; categories as their values.
-    """
+    """Return a table with named columns (x0, x1 ... for an array), an index from 0, and categories as values."""
     if not isinstance(X, pd.DataFrame) or not all(isinstance(name, str) for name in X.columns):
         values = np.asarray(X)
         return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
@@ -45,30 +34,8 @@ def to_frame(X: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:
 
 
 def binary_cohort(frame: pd.DataFrame, y: NDArray[np.bool_], groups: object, *, all_numeric: bool) -> Cohort:
-    """The cohort of an outcome without a time.
-
-    Parameters
-    ----------
-    frame : DataFrame, shape = (n_patients, n_features)
-        The features.
-    y : ndarray of bool, shape = (n_patients,)
-        Who has the outcome.
-    groups : array-like, shape = (n_patients,), or None
-        Rows that must not be split over folds.
-    all_numeric : bool
-        Whether every column is a number and stays one; else kinds are told from the values, and columns without
-        information are left out.
-
-    Returns
-    -------
-    Cohort
-        Of mode `classification`.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault of the columns.
-    """
+    """Make a cohort of mode `classification`; raises InvalidInputError."""
+    # With `all_numeric` every column stays a number; else values decide, and columns without information are dropped.
     (outcome,) = _unused(frame, "outcome")
     spec = {"mode": "classification", "outcome": {"column": outcome, "positive": 1}}
     table = frame.assign(**{outcome: y.astype(np.int64)})
@@ -78,29 +45,7 @@ def binary_cohort(frame: pd.DataFrame, y: NDArray[np.bool_], groups: object, *, 
 def survival_cohort(
     frame: pd.DataFrame, y: Survival, horizons: Sequence[float] | None, groups: object, *, all_numeric: bool
 ) -> Cohort:
-    """The cohort of a time to an event; see `binary_cohort`.
-
-    Parameters
-    ----------
-    frame : DataFrame, shape = (n_patients, n_features)
-        The features.
-    y : Survival, length n_patients
-        The follow-up.
-    horizons : sequence of float or None
-        Times at which risks are asked for; None for the quartiles of the times of the event of interest.
-    groups, all_numeric
-        As `binary_cohort` takes them.
-
-    Returns
-    -------
-    Cohort
-        Of mode `survival`.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault of columns, times and horizons.
-    """
+    """Make a cohort of mode `survival`, by default with quartiles of event times; raises InvalidInputError."""
     time, event = _unused(frame, "time", "event")
     codes = np.asarray(y.event)
     competing = [int(code) for code in np.unique(codes) if code > 1]
@@ -114,7 +59,7 @@ def survival_cohort(
 
 
 def to_matrix(model: PrognosticModel, frame: pd.DataFrame) -> NDArray[np.float64]:
-    """New patients as the model takes them, shape = (n_patients, n_features of the model)."""
+    """Return new patients as the model takes them, shape = (n_patients, n_features of the model)."""
     if not model.inputs:
         return np.empty((len(frame), 0))
     patients = read_patients(_parquet(frame), model.inputs)
@@ -134,11 +79,9 @@ def _cohort(table: pd.DataFrame, spec: dict[str, Any], groups: object, numeric: 
 
 
 def _mixed_columns(table: pd.DataFrame) -> list[str]:
-    """Columns that pandas holds as text, since beside numbers they have words.
-
-    In a file such a column may be one of numbers with mistakes in it, and is refused until somebody says. Here the
-    type of the column says it.
-    """
+    """Return the columns that pandas holds as text because they mix numbers with words."""
+    # In a file such a column may hold numbers with mistakes, and is refused until its kind is declared. Here the type
+    # of the column declares it.
     found = []
     for name in table.select_dtypes(include=["object", "string"]):
         texts = table[name].dropna().astype(str).str.strip().unique()
@@ -149,7 +92,7 @@ def _mixed_columns(table: pd.DataFrame) -> list[str]:
 
 
 def _unused(frame: pd.DataFrame, *names: str) -> list[str]:
-    """Names like these that no column has."""
+    """Return names like these that no column has."""
     found = []
     for name in names:
         while name in frame:

@@ -1,4 +1,4 @@
-"""The score of one configuration: folds, metrics, out-of-fold risks."""
+"""Evaluation of one configuration: folds, metrics, out-of-fold risks."""
 
 from autoprog.evaluation.along import EvaluatedPath, FoldPath, Setting
 from autoprog.evaluation.cross_validation import (

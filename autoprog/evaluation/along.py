@@ -1,16 +1,12 @@
-"""Settings along a path: what one fit a fold says of many values of a hyperparameter, and the one that all folds share.
+"""Settings along a path: scores of many values of a hyperparameter from one fit per fold.
 
-=======  =====================================================================================  ============
-symbol   meaning                                                                                shape
-=======  =====================================================================================  ============
-v        values of the hyperparameter, ascending; a fold whose fit ended early has fewer        (m,)
-l        mean loss of the patients held out of a fold, by value: the log loss, of event times
-         the integrated Brier score                                                             (folds, m)
-i        argmin_j mean over folds of l_j, among the values that all folds have: one for all     scalar
-=======  =====================================================================================  ============
+    v        values of the hyperparameter, ascending; a fold whose fit ended early has fewer                (m,)
+    l        mean loss of the patients held out of a fold, by value: the log loss, of event times
+             the integrated Brier score                                                             (folds, m)
+    i        argmin_j mean over folds of l_j, among the values that all folds have: one for all     scalar
 
-A value chosen in each fold by its own patients would make the score too good; one number that thousands of patients
-share hardly does (.0005 of log loss on thirteen cohorts).
+A value chosen in each fold by its own patients would inflate the score; one value chosen by all of them hardly does (by
+.0005 of log loss on thirteen cohorts).
 
 References
 ----------
@@ -32,40 +28,18 @@ from autoprog.space import Parameter
 
 @dataclass(frozen=True, eq=False)
 class FoldPath:
-    """What one fold says of every value.
+    """Scores, losses and risks of one fold at every value."""
 
-    Attributes
-    ----------
-    values : tuple of Parameter, length m
-        v.
-    scores : ndarray, shape = (m,)
-        In the metric's own direction.
-    losses : ndarray, shape = (m,)
-        l.
-    risks : ndarray, shape = (m, n_test) or (m, n_test, n_times)
-        float32; of the fold's test patients.
-    competing : ndarray, shape = (m, n_test, n_causes - 1, n_horizons), or None
-        float32; see `FoldResult`.
-    """
-
-    values: tuple[Parameter, ...]
-    scores: NDArray[np.float64]
-    losses: NDArray[np.float64]
-    risks: NDArray[np.float32]
-    competing: NDArray[np.float32] | None = None
+    values: tuple[Parameter, ...]  # v
+    scores: NDArray[np.float64]  # in the metric's own direction, (m,)
+    losses: NDArray[np.float64]  # l, (m,)
+    risks: NDArray[np.float32]  # of the fold's test patients, (m, n_test) or (m, n_test, n_times)
+    competing: NDArray[np.float32] | None = None  # (m, n_test, n_causes - 1, n_horizons), see `FoldResult`
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One value and its scores.
-
-    Attributes
-    ----------
-    value : Parameter
-        Of the hyperparameter.
-    fold_scores : tuple of float
-        In the metric's own direction, in the order of the folds.
-    """
+    """One value of the hyperparameter, with its scores by fold in the metric's own direction."""
 
     value: Parameter
     fold_scores: tuple[float, ...]
@@ -78,24 +52,14 @@ class Setting:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedPath:
-    """What an evaluation says of the values up to the bound that was asked for.
-
-    Attributes
-    ----------
-    hyperparameter : str
-        Of the prediction algorithm.
-    bound : Parameter
-        What was asked for.
-    settings : tuple of Setting
-        Ascending; those that all folds have.
-    """
+    """Scores of a hyperparameter's values, ascending up to the requested bound, that all folds have."""
 
     hyperparameter: str
     bound: Parameter
     settings: tuple[Setting, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON document."""
         return {
             "hyperparameter": self.hyperparameter,
             "bound": self.bound,
@@ -104,24 +68,13 @@ class EvaluatedPath:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> EvaluatedPath:
-        """The inverse of `to_json`."""
+        """Read what `to_json` wrote."""
         settings = tuple(Setting(value, tuple(scores)) for value, *scores in document["settings"])
         return cls(document["hyperparameter"], document["bound"], settings)
 
 
 def common_place(paths: Sequence[FoldPath]) -> int:
-    """The place of the value that all folds share.
-
-    Parameters
-    ----------
-    paths : sequence of FoldPath, at least 1
-        Of folds of one configuration.
-
-    Returns
-    -------
-    int
-        i; the smallest among equals.
-    """
+    """Index i of the value that all folds share, the smallest among equals."""
     m = min(len(path.values) for path in paths)
     return int(np.argmin(np.mean([path.losses[:m] for path in paths], axis=0)))
 

@@ -1,4 +1,4 @@
-"""What is computed once for a cohort and dropped with it."""
+"""Values computed once per cohort and dropped with it."""
 
 from __future__ import annotations
 
@@ -12,25 +12,13 @@ from autoprog.cohort import Cohort
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
 
-# Of one function for one cohort: windows may have several lengths, and a search tries several numbers of folds.
+# Values per function and cohort: windows may have several lengths, and a search tries several numbers of folds.
 _MAX_VALUES = 4
 
 
 def cached_per_cohort(function: Callable[Concatenate[Cohort, _P], _T]) -> Callable[Concatenate[Cohort, _P], _T]:
-    """Have a function keep its last values for every cohort for as long as the cohort lives.
-
-    A cohort may take hundreds of megabytes, and a process sees many: a cache that holds its keys would hold them.
-
-    Parameters
-    ----------
-    function : callable (cohort, ...) -> value
-        Of hashable arguments. Its value must not hold the cohort itself.
-
-    Returns
-    -------
-    callable
-        The same function; called again with equal arguments it gives the same object.
-    """
+    """Cache a function's last values per cohort, while the cohort lives; arguments must be hashable."""
+    # Cohorts take hundreds of megabytes, so the cache must not keep them alive; nor may a value hold its cohort.
     kept: WeakKeyDictionary[Cohort, Callable[..., _T]] = WeakKeyDictionary()
 
     @wraps(function)
@@ -40,7 +28,7 @@ def cached_per_cohort(function: Callable[Concatenate[Cohort, _P], _T]) -> Callab
             alive = ref(cohort)
 
             @lru_cache(_MAX_VALUES)
-            def values_of(*a: Any, **n: Any) -> _T:  # noqa: ANN401  those of the function, whatever they are
+            def values_of(*a: Any, **n: Any) -> _T:  # noqa: ANN401  the function's own arguments
                 return function(cast("Cohort", alive()), *a, **n)
 
             values = kept.setdefault(cohort, values_of)

@@ -1,4 +1,4 @@
-"""Cross-validating one configuration: every stage is fitted inside the training fold."""
+"""Cross-validation of one configuration: every stage is fitted inside the training fold."""
 
 from __future__ import annotations
 
@@ -31,44 +31,18 @@ _ROUNDING = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class FoldResult:
-    """What one fold says of a configuration.
+    """Score and risks of a configuration in one fold."""
 
-    Attributes
-    ----------
-    score : float
-        In the metric's own direction.
-    risks : ndarray, shape = (n_test,) or (n_test, n_times)
-        float32; of the fold's test patients, in their order; of event times, until each of the plan's times.
-    competing : ndarray, shape = (n_test, n_causes - 1, n_horizons), or None
-        float32; their risks of the causes that compete with the event of interest, until the cohort's horizons; None
-        where there is no such cause.
-    notes : tuple of str
-        See `autoprog.evaluation.notes`.
-    path : FoldPath or None
-        Where one fit says of many settings: all of them. Score and risks are then those of the setting that is best in
-        this fold alone, until `at_common_setting` puts those of the one in their place that all folds share.
-    """
-
-    score: float
-    risks: NDArray[np.float32]
-    notes: tuple[str, ...] = ()
-    path: FoldPath | None = None
+    score: float  # in the metric's own direction
+    risks: NDArray[np.float32]  # of the test patients, in order; (n_test,), or (n_test, n_times) until the plan's times
+    notes: tuple[str, ...] = ()  # see `autoprog.evaluation.notes`
+    path: FoldPath | None = None  # until `at_common_setting`, score and risks are those of this fold's best setting
+    # Risks of the competing causes until the horizons, (n_test, n_causes - 1, n_horizons); None without such causes.
     competing: NDArray[np.float32] | None = None
 
 
 def at_common_setting(results: Sequence[FoldResult]) -> list[FoldResult]:
-    """The results of some folds at the setting that they share; as they are where there is no path.
-
-    Parameters
-    ----------
-    results : sequence of FoldResult
-        Of folds of one configuration.
-
-    Returns
-    -------
-    list of FoldResult
-        In the same order.
-    """
+    """Move the results of one configuration's folds to the setting that they share, if they have a path."""
     paths = [r.path for r in results if r.path is not None]
     if not paths:
         return list(results)
@@ -83,31 +57,14 @@ def _at(result: FoldResult, path: FoldPath, place: int) -> FoldResult:
 
 @dataclass(frozen=True, eq=False)
 class CrossValidation:
-    """Scores and risks of one configuration.
+    """Cross-validated scores and risks of one configuration."""
 
-    Attributes
-    ----------
-    fold_scores : tuple of float, length repeats x folds
-        In the metric's own direction, repeats one after another.
-    risks : ndarray, shape = (n_rows,) or (n_rows, n_times)
-        float32; out-of-fold risk of every patient in the first repeat. A mean over repeats would be that of several
-        fits, and better than the one that is delivered.
-    competing : ndarray, shape = (n_rows, n_causes - 1, n_horizons), or None
-        float32; of the same fits the risks of the competing causes, see `FoldResult`.
-    notes : str or None
-        What is worth knowing of the fits, in words.
-    chosen : Setting or None
-        Of a path, the setting that scores and risks are of.
-    settings : tuple of Setting
-        All settings of a path.
-    """
-
-    fold_scores: tuple[float, ...]
-    risks: NDArray[np.float32]
+    fold_scores: tuple[float, ...]  # in the metric's own direction, repeat by repeat
+    risks: NDArray[np.float32]  # out-of-fold risks in the first repeat, (n_rows,) or (n_rows, n_times)
     notes: str | None = None
-    competing: NDArray[np.float32] | None = None
-    chosen: Setting | None = None
-    settings: tuple[Setting, ...] = ()
+    competing: NDArray[np.float32] | None = None  # (n_rows, n_causes - 1, n_horizons), see `FoldResult`
+    chosen: Setting | None = None  # setting of the path that the scores belong to
+    settings: tuple[Setting, ...] = ()  # all settings of the path
 
     @property
     def score(self) -> float:
@@ -116,27 +73,13 @@ class CrossValidation:
 
     @classmethod
     def of(cls, results: Sequence[FoldResult], cohort: Cohort, plan: Plan) -> CrossValidation:
-        """Put the results of all folds together.
-
-        Parameters
-        ----------
-        results : sequence of FoldResult, length repeats x folds
-            In the order of the folds.
-        cohort : Cohort
-            The patients, as `Plan.sample` gave them.
-        plan : Plan
-            The folds.
-
-        Returns
-        -------
-        CrossValidation
-            Complete.
-        """
+        """Combine the results of all folds, in order, of a cohort from `Plan.sample`."""
         paths = [r.path for r in results if r.path is not None]
         settings = list_settings(paths) if paths else ()
         chosen = settings[common_place(paths)] if paths else None
         results = at_common_setting(results)
         tests = [plan.fold(cohort, number).test for number in range(plan.folds)]
+        # Only the first repeat: a mean over repeats would be that of several fits, and better than the delivered one.
         risks = _in_order(tests, [r.risks for r in results[: plan.folds]], cohort.n_rows)
         competing = [r.competing for r in results[: plan.folds] if r.competing is not None]
         return cls(
@@ -150,7 +93,7 @@ class CrossValidation:
 
 
 def _in_order(tests: Sequence[NDArray[np.intp]], parts: Sequence[NDArray[np.float32]], n: int) -> NDArray[np.float32]:
-    """What folds say of their test patients, put together."""
+    """Combine the parts of all test folds."""
     whole = np.zeros((n, *parts[0].shape[1:]), dtype=np.float32)
     for test, part in zip(tests, parts, strict=True):
         whole[test] = part
@@ -158,27 +101,7 @@ def _in_order(tests: Sequence[NDArray[np.intp]], parts: Sequence[NDArray[np.floa
 
 
 def cross_validate(configuration: Configuration, cohort: Cohort, plan: Plan) -> CrossValidation:
-    """Score a configuration on the folds of a search.
-
-    Parameters
-    ----------
-    configuration : Configuration
-        The pipeline.
-    cohort : Cohort
-        The patients.
-    plan : Plan
-        Folds, repeats, metric, seed.
-
-    Returns
-    -------
-    CrossValidation
-        Scores and out-of-fold risks.
-
-    Raises
-    ------
-    ValueError
-        Where the pipeline cannot be fitted, or gives risks that are not probabilities.
-    """
+    """Score a configuration on all folds of a plan; raises ValueError as `evaluate_fold`."""
     if is_out_of_bag(configuration, plan.sample(cohort)):
         results = list(evaluate_out_of_bag(configuration, cohort, plan))
     else:
@@ -192,29 +115,7 @@ def evaluate_out_of_bag(
     plan: Plan,
     memory: Any = None,  # noqa: ANN401  joblib's interface, which has no type
 ) -> tuple[FoldResult, ...]:
-    """Score a forest on every fold by one fit to all patients; see `is_out_of_bag`.
-
-    Parameters
-    ----------
-    configuration : Configuration
-        The pipeline.
-    cohort : Cohort
-        All patients.
-    plan : Plan
-        Which of them are used, folds, metric, seed.
-    memory : object or None
-        Where stages before the prediction are kept; see `autoprog.evaluation.prefixes`.
-
-    Returns
-    -------
-    tuple of FoldResult, length repeats x folds
-        What the trees that have not seen them say of each fold's test patients.
-
-    Raises
-    ------
-    ValueError
-        As `evaluate_fold`.
-    """
+    """Score a forest on every fold by one fit to all patients, see `is_out_of_bag`; otherwise as `evaluate_fold`."""
     cohort = plan.sample(cohort, configuration)
     metric = plan.metric_for(cohort)
     with recorded_warnings() as warned:
@@ -241,16 +142,12 @@ def evaluate_fold(
 
     Parameters
     ----------
-    configuration : Configuration
-        The pipeline.
-    cohort : Cohort
-        All patients.
-    plan : Plan
-        Which of them are used, folds, metric, seed.
+    configuration, cohort, plan
+        The pipeline, all patients, and the sample, folds, metric and seed.
     number : int
-        The fold, from 0; repeats one after another.
+        The fold, from 0, repeat by repeat.
     memory : object or None
-        Where stages before the prediction are kept; see `autoprog.evaluation.prefixes`.
+        Cache of the stages before the prediction; see `PrefixMemory`.
 
     Returns
     -------
@@ -260,7 +157,7 @@ def evaluate_fold(
     Raises
     ------
     ValueError
-        Where the pipeline cannot be fitted, gives risks that are not probabilities, or has no score on this fold.
+        If the pipeline cannot be fitted, gives risks that are not probabilities, or has no score on this fold.
     """
     cohort = plan.sample(cohort, configuration)
     fold, shape = plan.fold(cohort, number), plan.shape(cohort)
@@ -284,7 +181,7 @@ def _evaluate_along(
     number: int,
     memory: Any,  # noqa: ANN401  joblib's interface, which has no type
 ) -> FoldResult:
-    """The same of a configuration whose fit says of many settings."""
+    """Evaluate a configuration whose one fit scores many settings."""
     fold, metric, y = plan.fold(cohort, number), plan.metric_for(cohort), get_outcomes(cohort)
     with recorded_warnings() as warned:
         along = fit_along(configuration, cohort, fold, plan, plan.fold_seed(number), memory)
@@ -300,7 +197,7 @@ def _evaluate_along(
 
 
 def _predicted(pipeline: BaseEstimator, X: NDArray[np.float64], plan: Plan) -> NDArray[np.float64]:
-    """Risks, shape = (n,), or those of every cause, (n, n_causes, n_times)."""
+    """Predict risks, shape = (n,), or those of every cause, shape = (n, n_causes, n_times)."""
     if not plan.times:
         return predict_risks(pipeline, X)
     F: NDArray[np.float64] = pipeline.cumulative_incidence(X, np.array(plan.times))
@@ -308,7 +205,7 @@ def _predicted(pipeline: BaseEstimator, X: NDArray[np.float64], plan: Plan) -> N
 
 
 def _competing(F: NDArray[np.float64], cohort: Cohort, plan: Plan) -> NDArray[np.float32] | None:
-    """Of incidences, shape = (..., n_causes, n_times), those of the competing causes until the horizons."""
+    """Select the competing causes and the horizons from incidences, shape = (..., n_causes, n_times)."""
     if cohort.n_causes == 1:
         return None
     places = [plan.times.index(horizon) for horizon in cohort.horizons]
@@ -316,7 +213,7 @@ def _competing(F: NDArray[np.float64], cohort: Cohort, plan: Plan) -> NDArray[np
 
 
 def _losses(risks: NDArray[np.float64], cohort: Cohort, fold: Fold, plan: Plan) -> NDArray[np.float64]:
-    """What the setting is chosen by: it sees ranking and calibration, whatever the search optimises."""
+    """Losses by which the setting is chosen; they depend on ranking and calibration, whatever the search optimises."""
     loss, y = plan.loss_for(cohort), get_outcomes(cohort)[fold.test]
     return np.array([loss.score(y, p) for p in risks])
 

@@ -1,4 +1,4 @@
-"""Net benefit: what deciding by a risk is worth, in true positives a patient.
+"""Net benefit: the value of decisions by risk, in true positives per patient.
 
     y          outcomes, 1 for a patient with the outcome                                 (n,)
     p          risks                                                                      (n,)
@@ -9,7 +9,7 @@
 
     NB(t)  =  (1/n) sum_i 1[p_i >= t] (y_i - (1 - y_i) t/(1 - t))
 
-whose mean over thresholds in [a, b], all alike, has a closed form in which no grid is chosen:
+Its mean over thresholds in [a, b] has a closed form, which needs no grid:
 
     (1/n) sum_i y_i B(p_i) - (1 - y_i) H(p_i)
     B(p)  =  (c - a) / (b - a),   c = p cut to [a, b]           benefit of a risk
@@ -32,22 +32,7 @@ _Floats = NDArray[np.float64]
 
 
 def net_benefit(y: NDArray[Any], p: NDArray[np.floating[Any]], t: _Floats) -> _Floats:
-    """Net benefit of treating the patients whose risk reaches a threshold.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n_patients,)
-        0 and 1.
-    p : ndarray, shape = (n_patients,)
-        Risks in [0, 1].
-    t : ndarray, shape = (n_thresholds,)
-        Thresholds in (0, 1).
-
-    Returns
-    -------
-    ndarray, shape = (n_thresholds,)
-        More is better; treating nobody has 0, and none exceeds the event rate.
-    """
+    """Net benefit of treating the patients whose risk reaches each threshold t, in (0, 1); at most the event rate."""
     with_outcome, without = np.sort(p[y == 1]), np.sort(p[y == 0])
     true_positives = len(with_outcome) - np.searchsorted(with_outcome, t)
     false_positives = len(without) - np.searchsorted(without, t)
@@ -56,82 +41,24 @@ def net_benefit(y: NDArray[Any], p: NDArray[np.floating[Any]], t: _Floats) -> _F
 
 
 def net_benefit_of_all(rate: float, t: _Floats) -> _Floats:
-    """Net benefit of treating everybody.
-
-    Parameters
-    ----------
-    rate : float
-        Event rate, in [0, 1].
-    t : ndarray, shape = (n_thresholds,)
-        Thresholds in (0, 1).
-
-    Returns
-    -------
-    ndarray, shape = (n_thresholds,)
-        0 at the threshold that equals the event rate, below 0 beyond it.
-    """
+    """Net benefit of treating everybody at thresholds t in (0, 1): 0 at the event rate, and negative above it."""
     return rate - (1 - rate) * t / (1 - t)
 
 
 def mean_net_benefit(y: NDArray[Any], p: NDArray[np.floating[Any]], a: float, b: float) -> float:
-    """Mean net benefit over a range of thresholds.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n_patients,)
-        0 and 1.
-    p : ndarray, shape = (n_patients,)
-        Risks in [0, 1].
-    a, b : float
-        The range, 0 < a <= b < 1; of one threshold where they are equal.
-
-    Returns
-    -------
-    float
-        More is better.
-
-    Notes
-    -----
-    A proper score, but one that does not see how risks below a, or above b, differ from each other.
-    """
+    """Mean net benefit over thresholds in [a, b]: a proper score, but blind to differences outside the range."""
     return float((benefit(p[y == 1], a, b).sum() - harm(p[y == 0], a, b).sum()) / len(y))
 
 
 def benefit(p: NDArray[np.floating[Any]], a: float, b: float) -> _Floats:
-    """B(p), in [0, 1]: the share of the range at which a patient of this risk is treated.
-
-    Parameters
-    ----------
-    p : ndarray
-        Risks in [0, 1].
-    a, b : float
-        The range, 0 < a <= b < 1.
-
-    Returns
-    -------
-    ndarray
-        Of the same shape.
-    """
+    """B(p), in [0, 1]: the share of the thresholds in [a, b] that a risk reaches."""
     if a == b:
         return (np.asarray(p) >= a).astype(np.float64)
     return (np.clip(np.asarray(p, dtype=np.float64), a, b) - a) / (b - a)
 
 
 def harm(p: NDArray[np.floating[Any]], a: float, b: float) -> _Floats:
-    """H(p), the harm of treating a patient of this risk, who has no outcome, wherever the threshold is reached.
-
-    Parameters
-    ----------
-    p : ndarray
-        Risks in [0, 1].
-    a, b : float
-        The range, 0 < a <= b < 1.
-
-    Returns
-    -------
-    ndarray
-        Of the same shape, at least 0.
-    """
+    """H(p), at least 0: the harm of treating a patient without the outcome at the thresholds that the risk reaches."""
     if a == b:
         return benefit(p, a, b) * a / (1 - a)
     c = np.clip(np.asarray(p, dtype=np.float64), a, b)

@@ -1,4 +1,4 @@
-"""The record of one evaluated configuration, and the history of a search."""
+"""Record of one evaluated configuration, and history of a search."""
 
 from __future__ import annotations
 
@@ -28,57 +28,27 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What is known of one configuration.
+    """Result of evaluating one configuration."""
 
-    Attributes
-    ----------
-    number : int
-        Place in the search, from 0; the order of proposal, not of arrival.
-    batch : int
-        The batch that proposed it, from 0.
-    configuration : Configuration
-        What the score is of; of a path the setting that all folds share.
-    status : Status
-        How it ended.
-    score : float or None
-        Mean over folds in the metric's own direction; None unless succeeded.
-    fold_scores : tuple of float
-        One a fold (repeats one after another); of a configuration that was raced out, those before it was.
-    risks : ndarray, shape = (n_patients,), or None
-        Out-of-fold risk of every patient, in the first repeat; None unless succeeded.
-    competing : ndarray, shape = (n_patients, n_causes - 1, n_horizons), or None
-        Out-of-fold risks of the causes that compete with the event of interest, until the cohort's horizons; None
-        without such causes, and of evaluations of earlier versions.
-    duration_s : float
-        Wall-clock seconds.
-    reason : str or None
-        Why it did not succeed, in words; or what to know of one that did: warnings of its learner, columns that were
-        left out of a fold, patients that a fit did not use.
-    n_patients : int or None
-        Patients that it was evaluated on: fewer than all where a large cohort is explored.
-    path : EvaluatedPath or None
-        What the same fits said of other settings.
-    out_of_bag : bool
-        Whether it was one fit to all patients; else there was one a fold.
-    """
-
-    number: int
-    batch: int
-    configuration: Configuration
+    number: int  # place in the order of proposal, from 0
+    batch: int  # batch that proposed it, from 0
+    configuration: Configuration  # with a path, at the setting that all folds share
     status: Status
-    score: float | None = None
-    fold_scores: tuple[float, ...] = ()
-    risks: NDArray[np.float32] | None = None
-    duration_s: float = 0.0
-    reason: str | None = None
-    n_patients: int | None = None
-    path: EvaluatedPath | None = None
-    out_of_bag: bool = False
+    score: float | None = None  # mean over folds in the metric's own direction; None unless succeeded
+    fold_scores: tuple[float, ...] = ()  # repeat by repeat; those before the end if raced out
+    risks: NDArray[np.float32] | None = None  # out of fold, first repeat, (n,) or (n, n_times); None unless succeeded
+    duration_s: float = 0.0  # wall-clock time
+    reason: str | None = None  # why it did not succeed or, if it did, notes on the fits
+    n_patients: int | None = None  # evaluated on; fewer than all in the exploration of a large cohort
+    path: EvaluatedPath | None = None  # scores of other settings from the same fits
+    out_of_bag: bool = False  # whether there was one fit to all patients, instead of one per fold
+    # Out-of-fold risks of the competing causes until the horizons, (n, n_causes - 1, n_horizons); None without such
+    # causes, and from earlier versions.
     competing: NDArray[np.float32] | None = None
 
     @property
     def proposed(self) -> Configuration:
-        """What was asked for: of a path its bound."""
+        """Requested configuration; with a path, at its bound."""
         if self.path is None:
             return self.configuration
         return self.configuration.at("prediction", self.path.hyperparameter, self.path.bound)
@@ -86,21 +56,11 @@ class Evaluation:
 
 @dataclass(frozen=True)
 class History:
-    """What a search has seen, in order of proposal.
-
-    Attributes
-    ----------
-    metric : Metric
-        Tells which scores are better.
-    evaluations : tuple of Evaluation
-        Sorted by number.
-    repeats : int
-        Repeats of the cross-validation behind every score.
-    """
+    """Evaluations of a search in order of proposal."""
 
     metric: Metric
-    evaluations: tuple[Evaluation, ...] = ()
-    repeats: int = 1
+    evaluations: tuple[Evaluation, ...] = ()  # sorted by number
+    repeats: int = 1  # of the cross-validation behind every score
 
     def __len__(self) -> int:
         return len(self.evaluations)
@@ -110,13 +70,13 @@ class History:
 
     @property
     def succeeded(self) -> tuple[Evaluation, ...]:
-        """The evaluations that have a score."""
+        """Evaluations that have a score."""
         return tuple(e for e in self.evaluations if e.status is Status.SUCCEEDED)
 
     def best(self) -> Evaluation | None:
-        """The succeeded evaluation with the best score; the earliest among equals."""
+        """Succeeded evaluation with the best score, the earliest among equals."""
         return max(self.succeeded, key=lambda e: self.metric.gain(e.score or 0.0), default=None)
 
     def gains(self) -> NDArray[np.float64]:
-        """Scores of the succeeded evaluations turned so that more is better, shape = (n_succeeded,)."""
+        """Scores of the succeeded evaluations, shape = (n_succeeded,), with the sign that makes more better."""
         return np.array([self.metric.gain(e.score) for e in self.succeeded if e.score is not None])

@@ -1,20 +1,16 @@
-"""How good curves of risk are: the measures that a search with event times can optimise.
+"""Measures of risk curves that a search with event times can optimise.
 
-=======  ===========================================================================  ==========
-symbol   meaning                                                                      shape
-=======  ===========================================================================  ==========
-y        event codes and times, of dtype `EVENT_TIMES`                                (n,)
-F        risk of the event of interest until t                                        (n, T)
-t        times of the search, the horizons among them, the last horizon the last      (T,)
-tau      the last horizon                                                             scalar
-G        survival of the censoring time among all patients of the search              function
-=======  ===========================================================================  ==========
+    y        event codes and times, of dtype `EVENT_TIMES`                                (n,)
+    F        risk of the event of interest until t                                        (n, T)
+    t        times of the search, the horizons among them, the last horizon the last      (T,)
+    tau      the last horizon                                                             scalar
+    G        survival of the censoring time among all patients of the search              function
 
 Both concordances rank patients by their risk until tau. Uno's counts pairs whose first event comes by tau, weighted by
-1/G(T-)^2; with competing risks it is Wolbers's: whoever had another event first counts as later than all events of
-interest. Harrell's takes every pair that censoring leaves comparable, other events as censorings. The area under the
-curve is the mean over the horizons; those who had a competing event are controls. The Brier score is integrated by the
-trapezoid rule over t, from its first to tau, and divided by that length; of a single time it is the score at it.
+1/G(T-)^2; with competing risks it is Wolbers's, which counts a patient with another event first as later than all
+events of interest. Harrell's takes every pair that censoring leaves comparable, with other events as censoring. The AUC
+is the mean over the horizons, with competing events as controls. The Brier score is integrated by the trapezoid rule
+from the first time to tau and divided by that length; for a single time it is the score at that time.
 """
 
 from __future__ import annotations
@@ -43,46 +39,16 @@ _Floats = NDArray[np.floating]
 
 @dataclass(frozen=True, eq=False)
 class ScoringContext:
-    """What measures of curves depend on, beside the patients that they are taken of.
+    """Context of event metrics besides the patients that are scored."""
 
-    Attributes
-    ----------
-    times : tuple of float
-        t.
-    horizons : tuple of float
-        Those of the times that the client asked for.
-    n_causes : int
-        The event of interest and the causes that compete with it.
-    censoring : StepFunction
-        G.
-    """
-
-    times: tuple[float, ...]
-    horizons: tuple[float, ...]
-    n_causes: int
-    censoring: StepFunction
+    times: tuple[float, ...]  # t
+    horizons: tuple[float, ...]  # those of the times that were requested
+    n_causes: int  # including the event of interest
+    censoring: StepFunction  # G
 
     @classmethod
     def of(cls, cohort: Cohort, times: tuple[float, ...]) -> ScoringContext:
-        """Of a cohort with event times.
-
-        Parameters
-        ----------
-        cohort : Cohort
-            Its censoring gives G.
-        times : tuple of float
-            t.
-
-        Returns
-        -------
-        ScoringContext
-            For the measures.
-
-        Raises
-        ------
-        ValueError
-            If the cohort has no event times.
-        """
+        """Estimate G in a cohort, for the times t; raises ValueError if the cohort has no event times."""
         if cohort.time is None or cohort.time_to_event is None:
             msg = "the outcome has no time"
             raise ValueError(msg)
@@ -91,7 +57,7 @@ class ScoringContext:
 
     @property
     def at_horizons(self) -> list[int]:
-        """Places of the horizons among the times."""
+        """Indices of the horizons in the times."""
         return [self.times.index(horizon) for horizon in self.horizons]
 
 
@@ -131,43 +97,12 @@ EVENT_METRICS = tuple(_SCORES)
 
 
 def measured_name(name: str, follow_up: ScoringContext) -> str:
-    """What a metric of event times is, by name: with competing causes the concordance is Wolbers's.
-
-    Parameters
-    ----------
-    name : str
-        One of `EVENT_METRICS`.
-    follow_up : ScoringContext
-        Of the cohort that is measured.
-
-    Returns
-    -------
-    str
-        The same name, or `wolbers_c` for `uno_c`.
-    """
+    """Name of a metric as measured: with competing causes `uno_c` is `wolbers_c`."""
     return "wolbers_c" if name == "uno_c" and follow_up.n_causes > 1 else name
 
 
 def make_event_metric(name: str, follow_up: ScoringContext) -> Metric:
-    """The metric that a search with event times was asked for.
-
-    Parameters
-    ----------
-    name : str
-        One of `EVENT_METRICS`.
-    follow_up : ScoringContext
-        Of the search's cohort.
-
-    Returns
-    -------
-    Metric
-        Its `score` takes `y` of dtype `EVENT_TIMES` and `risks`, shape = (n, T).
-
-    Raises
-    ------
-    KeyError
-        If there is none of that name.
-    """
+    """Make one of `EVENT_METRICS`, for outcomes of dtype `EVENT_TIMES` and risks (n, T); KeyError for another name."""
     measure, ranks, reference = _SCORES[name]
     return Metric(
         name,
@@ -182,21 +117,15 @@ def make_event_metric(name: str, follow_up: ScoringContext) -> Metric:
 
 @dataclass(frozen=True, slots=True)
 class Direction:
-    """Which scores of a measure are better.
-
-    Attributes
-    ----------
-    greater_is_better : bool
-        Whether the greater ones are.
-    """
+    """Whether greater scores of a measure are better."""
 
     greater_is_better: bool
 
     def gain(self, score: float) -> float:
-        """The score turned so that more is better."""
+        """Score with the sign that makes more better."""
         return score if self.greater_is_better else -score
 
 
 def metric_direction(name: str) -> Direction:
-    """The direction of any measure that a search can optimise; raises KeyError for another name."""
+    """Direction of a measure that a search can optimise; raises KeyError for any other name."""
     return Direction(METRICS[name].greater_is_better if name in METRICS else _SCORES[name][1])

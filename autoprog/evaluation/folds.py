@@ -1,4 +1,4 @@
-"""The folds of a search: the same for every configuration."""
+"""Folds of a search, the same for every configuration."""
 
 from __future__ import annotations
 
@@ -16,13 +16,7 @@ from autoprog.evaluation.strata import outcome_strata
 
 @dataclass(frozen=True, eq=False)
 class Fold:
-    """One split of the patients.
-
-    Attributes
-    ----------
-    train, test : ndarray of int
-        Row numbers; disjoint, together all patients.
-    """
+    """One split of the patients into row numbers of a training and a test part."""
 
     train: NDArray[np.intp]
     test: NDArray[np.intp]
@@ -30,18 +24,16 @@ class Fold:
 
 @cached_per_cohort
 def make_folds(cohort: Cohort, folds: int, repeats: int, seed: int) -> tuple[tuple[Fold, ...], ...]:
-    """Split the patients into folds stratified by outcome, of event times by when it came; groups are never split.
+    """Split the patients into folds stratified by outcome, for event times also by time; groups are never split.
 
     Parameters
     ----------
     cohort : Cohort
         The patients.
     folds : int
-        Folds a repeat, at least 2 and at most the size of the smaller class.
-    repeats : int
-        How often to split anew, at least 1.
-    seed : int
-        Seed of the shuffles.
+        Folds per repeat, from 2 to the size of the smaller class.
+    repeats, seed : int
+        Number of different partitions, at least 1, and seed of their shuffles.
 
     Returns
     -------

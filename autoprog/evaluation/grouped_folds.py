@@ -1,20 +1,15 @@
 """Folds that split no group and share the strata of the outcome evenly.
 
-=======  =================================================================  ==================
-symbol   meaning                                                            shape
-=======  =================================================================  ==================
-c        rows of every group in every stratum                               (groups, strata)
-p        shares of the strata's rows that a group of a kind holds           (kinds, strata)
-m        groups of a kind: they have the same c                             (kinds,)
-h        shares of the strata's rows that a fold holds                      (folds, strata)
-=======  =================================================================  ==================
+    c        rows of every group in every stratum                               (groups, strata)
+    p        shares of the strata's rows that a group of a kind holds           (kinds, strata)
+    m        groups of a kind: they have the same c                             (kinds,)
+    h        shares of the strata's rows that a fold holds                      (folds, strata)
 
-Kinds are dealt one after another, large ones first. The groups of a kind go round the folds, first to the one that
-holds least of what they bring, by the sum of h p over the strata, which keeps the sum of squares of h smallest; of
-equals to the one that holds least of all. Which group of a kind comes first is drawn, and so is the order of kinds of
-about one size: few groups, each of its own kind, are then dealt otherwise from seed to seed.
+Groups are assigned greedily, kind by kind and large kinds first. Those of a kind go round the folds, starting with the
+fold of the smallest sum of h p over the strata, which keeps the sum of squares of h smallest; ties go to the emptiest
+fold. The order within a kind, and that of kinds of similar size, is random, so that seeds differ even for few groups.
 
-scikit-learn's `StratifiedGroupKFold` goes over the groups one by one, a quarter of a millisecond each.
+scikit-learn's `StratifiedGroupKFold` takes a quarter of a millisecond per group.
 """
 
 from __future__ import annotations
@@ -22,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-# Kinds within such a factor of each other may come in either order.
+# Kinds whose sizes differ by less than this factor may come in either order.
 _ABOUT_ONE_SIZE = 2.0
 
 
@@ -33,14 +28,10 @@ def grouped_splits(
 
     Parameters
     ----------
-    strata : ndarray of int, shape = (n,)
-        What the folds are to share evenly.
-    groups : ndarray of int, shape = (n,)
-        Rows of one group stay together.
-    folds : int
-        At least 2 and at most the number of groups.
-    seed : int
-        The same gives the same folds, on any machine.
+    strata, groups : ndarray of int, shape = (n,)
+        Strata to share evenly; rows of one group stay together.
+    folds, seed : int
+        From 2 to the number of groups; the same seed gives the same folds on any machine.
 
     Returns
     -------
@@ -73,11 +64,11 @@ def grouped_splits(
 
 
 def _dealt(p: NDArray[np.float64], m: NDArray[np.integer], folds: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """The order in which the groups of each kind go round the folds, shape = (kinds, folds)."""
+    """Order in which the groups of each kind go round the folds, shape = (kinds, folds)."""
     h, turns = np.zeros((folds, p.shape[1])), np.empty((len(p), folds), dtype=np.intp)
     size = p.sum(axis=1) * rng.uniform(1.0, _ABOUT_ONE_SIZE, len(p))
     for k in np.argsort(-size, kind="stable"):
-        # No product of matrices: how it rounds depends on the processor, and workers make the folds anew.
+        # No matrix product: its rounding depends on the processor, and every worker computes the folds.
         turns[k] = np.lexsort((h.sum(axis=1), (h * p[k]).sum(axis=1)))
         h += p[k] * (m[k] // folds)
         h[turns[k, : m[k] % folds]] += p[k]

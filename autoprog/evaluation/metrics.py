@@ -1,6 +1,6 @@
-"""How good a set of risks is: the measures that a search can optimise.
+"""Measures of risks that a search can optimise.
 
-The Brier skill score is not one of them: the folds are stratified, so that it ranks pipelines as the Brier score does.
+The Brier skill score is left out: in stratified folds it ranks pipelines as the Brier score does.
 """
 
 from __future__ import annotations
@@ -24,45 +24,27 @@ _EPSILON = 1e-15
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A measure of risks against outcomes.
+    """Measure of risks against outcomes."""
 
-    Attributes
-    ----------
-    name : str
-        As settings name it.
-    score : callable (y, risks) -> float
-        `y` of 0 and 1, `risks` in [0, 1], both shape = (n_patients,).
-    greater_is_better : bool
-        Direction.
-    lower, upper : float
-        Range of the score.
-    reference : str
-        Where it is defined.
-    ranks_only : bool
-        Whether the score sees the order of the risks alone, so that a search by it is blind to calibration.
-    thresholds : tuple of float or None
-        The range that the score is a mean over; None where the score knows no thresholds.
-    """
-
-    name: str
-    score: Score
+    name: str  # in the settings
+    score: Score  # of y, 0 and 1, and risks in [0, 1], both (n_patients,)
     greater_is_better: bool
     lower: float
     upper: float
     reference: str
-    ranks_only: bool = False
-    thresholds: tuple[float, float] | None = None
+    ranks_only: bool = False  # whether the score depends on the risks' order alone, so that it ignores calibration
+    thresholds: tuple[float, float] | None = None  # range that the score is a mean over
 
     @property
     def identity(self) -> str:
-        """The name and, of a mean over thresholds, these: scores of one identity mean the same."""
+        """Name with the range of thresholds, if any: scores of one identity are comparable."""
         if self.thresholds is None:
             return self.name
         low, high = self.thresholds
         return f"{self.name} {low:g} to {high:g}"
 
     def gain(self, score: float) -> float:
-        """The score turned so that more is better."""
+        """Score with the sign that makes more better."""
         return score if self.greater_is_better else -score
 
 
@@ -126,27 +108,26 @@ METRICS: dict[str, Metric] = {
 
 
 def make_metric(name: str, thresholds: tuple[float, float] | None = None) -> Metric:
-    """The metric that a search was asked for.
+    """Make the metric of a search.
 
     Parameters
     ----------
     name : str
         Key of `METRICS`.
     thresholds : tuple of float, optional
-        Range of thresholds, 0 < low <= high < 1, of a metric that has one; `THRESHOLDS` by default. The others ignore
-        it.
+        Range, 0 < low <= high < 1, for a metric that has one; `THRESHOLDS` by default.
 
     Returns
     -------
     Metric
-        The entry of `METRICS`, over the range that was asked for.
+        Entry of `METRICS`, over the requested range.
 
     Raises
     ------
     KeyError
-        If there is none of that name.
+        If the name is unknown.
     ValueError
-        If the range is none.
+        If the range is invalid.
     """
     metric = METRICS[name]
     if metric.thresholds is None or thresholds is None:

@@ -1,6 +1,6 @@
-"""What is worth knowing of a fit that succeeded: a learner's warnings, columns left out, patients not used.
+"""Notes on a fit that succeeded: a learner's warnings, columns left out, patients not used.
 
-Notes hold names of columns, counts and the texts of libraries, never a patient's value.
+Notes hold names of columns, counts and texts of libraries, never a patient's value.
 """
 
 from __future__ import annotations
@@ -36,13 +36,7 @@ _ROUNDING = 1e-9
 
 @contextmanager
 def recorded_warnings() -> Iterator[list[str]]:
-    """Collect the warnings of a block as notes, in place of printing them.
-
-    Yields
-    ------
-    list of str
-        Filled when the block ends: the category and the first sentence of each distinct warning, in order.
-    """
+    """Collect the distinct warnings of a block as notes, category and first sentence, instead of printing them."""
     notes: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -57,22 +51,7 @@ def _first_sentence(warning: warnings.WarningMessage) -> str:
 
 
 def notes_on_columns(cohort: Cohort, fold: Fold, pipeline: BaseEstimator) -> list[str]:
-    """Features with one value among the training patients, and columns that a fitted pipeline left out.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        The patients.
-    fold : Fold
-        The split.
-    pipeline : estimator
-        As `build_pipeline` made it, fitted on the fold's training patients.
-
-    Returns
-    -------
-    list of str
-        Empty where there is nothing to say.
-    """
+    """Note features with one value among the training patients, and columns that the fitted pipeline left out."""
     train = cohort.X[fold.train]
     constant = [
         feature.name
@@ -90,7 +69,7 @@ def notes_on_columns(cohort: Cohort, fold: Fold, pipeline: BaseEstimator) -> lis
 
 
 def _determined(cohort: Cohort, step: IndependentColumns, *, processed: bool) -> str:
-    """Names of columns that others determine; a feature's dummies always determine the last of them, unsaid."""
+    """Names of columns that others determine; dummies are unnamed, as they always determine the last one."""
     if processed:
         return f"{len(step.determined_)} processed columns"
     names = _column_names(cohort)
@@ -98,7 +77,7 @@ def _determined(cohort: Cohort, step: IndependentColumns, *, processed: bool) ->
 
 
 def _column_names(cohort: Cohort) -> list[str]:
-    """Names of the design matrix's columns; empty for the dummies of a feature."""
+    """Names of the design matrix's columns; empty for dummies."""
     names: list[str] = []
     for feature in cohort.features:
         dummies = min(len(feature.levels), MAX_DUMMIES) if feature.kind == "categorical" else 0
@@ -127,37 +106,13 @@ def _names(names: Sequence[str]) -> str:
 
 
 def notes_on_causes(F: np.ndarray) -> list[str]:
-    """Of how many patients the risks of the causes, each learnt apart, summed above 1 and were scaled to it.
-
-    Parameters
-    ----------
-    F : ndarray, shape = (n, n_causes, n_times)
-        Incidences; scaled ones sum to 1 at the last time.
-
-    Returns
-    -------
-    list of str
-        One note, or none.
-    """
+    """Note how many patients had risks of the causes, learnt separately, that summed above 1 and were scaled to it."""
     n = int((F[:, :, -1].sum(axis=1) >= 1.0 - _ROUNDING).sum())
     return [f"risks of {n:,} of {len(F):,} patients held out summed above 1 over the causes: scaled to 1"] if n else []
 
 
 def notes_on_sizes(configuration: Configuration, shape: TableShape) -> list[str]:
-    """Which algorithms of a configuration do not use all patients of a training fold of this shape.
-
-    Parameters
-    ----------
-    configuration : Configuration
-        The pipeline.
-    shape : TableShape
-        Of the training folds.
-
-    Returns
-    -------
-    list of str
-        One note an algorithm.
-    """
+    """Note each algorithm that does not use all patients of a training fold of this shape."""
     notes = []
     for algorithm in Space.full(shape.n_causes).find_kind(configuration):
         is_reduced = algorithm.stage == "prediction" and not algorithm.takes_times
@@ -173,18 +128,7 @@ def notes_on_sizes(configuration: Configuration, shape: TableShape) -> list[str]
 
 
 def summarise(notes_by_fold: Iterable[Sequence[str]]) -> str | None:
-    """One text for an evaluation: each note once, with the number of folds that it holds for.
-
-    Parameters
-    ----------
-    notes_by_fold : iterable of sequence of str
-        The notes of each fold.
-
-    Returns
-    -------
-    str or None
-        None where there are none.
-    """
+    """Join the notes of all folds, each once with the number of its folds; None if there are none."""
     folds = [list(dict.fromkeys(notes)) for notes in notes_by_fold]
     counts = Counter(note for notes in folds for note in notes)
     texts = [note if n == len(folds) else f"{note} ({n} of {len(folds)} folds)" for note, n in counts.items()]

@@ -1,4 +1,4 @@
-"""How every configuration of a search is evaluated."""
+"""Evaluation settings of a search."""
 
 from __future__ import annotations
 
@@ -17,73 +17,36 @@ from autoprog.space import Configuration, Reduction, TableShape, stratified_rows
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Folds, metric and seed: the same for a whole search.
+    """Folds, metric and seed, the same for a whole search."""
 
-    Attributes
-    ----------
-    metric : str
-        Key of `METRICS`; of a cohort with event times, one of `EVENT_METRICS`.
-    folds, repeats : int
-        See `make_folds`.
-    seed : int
-        Seeds the folds and, with the fold's place, the pipelines.
-    thresholds : tuple of (float, float) or None
-        Range of risks at which a patient would be treated, for a metric that asks for it.
-    missing_indicators : bool
-        Whether features with missing cells get a column that says so.
-    patients : int or None
-        Evaluate on a subsample of so many rows; None for all.
-    times : tuple of float
-        Where curves of risk are looked at, ascending, as `time_grid` gives them; empty where the outcome has no time.
-    reduction : str
-        How classifiers serve event times.
-    window : int
-        Visits that are looked back on, where the cohort's rows are visits and a configuration does not say.
-    """
-
-    metric: str
+    metric: str  # key of `METRICS`; for event times, one of `EVENT_METRICS`
     folds: int
     repeats: int
-    seed: int
-    thresholds: tuple[float, float] | None = None
-    missing_indicators: bool = False
-    patients: int | None = None
-    times: tuple[float, ...] = ()
-    reduction: Reduction = "discrete_time"
-    window: int = 1
+    seed: int  # of the folds and, with the fold's place, of the pipelines
+    thresholds: tuple[float, float] | None = None  # risks at which a patient would be treated, if the metric needs them
+    missing_indicators: bool = False  # whether features with missing cells get an indicator column
+    patients: int | None = None  # rows of the subsample to evaluate on; None for all
+    times: tuple[float, ...] = ()  # ascending times of risk curves, from `time_grid`; empty if the outcome has no time
+    reduction: Reduction = "discrete_time"  # of event times for classifiers
+    window: int = 1  # visits to look back on, if rows are visits and the configuration does not say
 
     @property
     def n_folds(self) -> int:
-        """Folds of all repeats: scores that an evaluation has."""
+        """Folds of all repeats."""
         return self.folds * self.repeats
 
     def metric_for(self, cohort: Cohort) -> Metric:
-        """The metric, as it is measured among the patients of this cohort."""
+        """Metric for the patients of this cohort."""
         if cohort.has_times:
             return _event_metric(cohort, self.metric, self.times)
         return make_metric(self.metric, self.thresholds)
 
     def loss_for(self, cohort: Cohort) -> Metric:
-        """What settings along a path are compared by, less is better: the log loss, of event times the Brier score."""
+        """Loss that compares settings along a path: log loss or, with event times, integrated Brier score."""
         return _event_metric(cohort, "integrated_brier", self.times) if cohort.has_times else METRICS["log_loss"]
 
     def sample(self, cohort: Cohort, configuration: Configuration | None = None) -> Cohort:
-        """The rows that evaluations are made on: all, or a subsample that keeps the share of events.
-
-        Visits become windows: a row then holds what the last visits of its patient say.
-
-        Parameters
-        ----------
-        cohort : Cohort
-            All patients.
-        configuration : Configuration, optional
-            For which, where the length of the window is searched too.
-
-        Returns
-        -------
-        Cohort
-            The same object where all rows are used as they are.
-        """
+        """Sample rows for evaluation, keeping the share of events; visits become windows of the configuration."""
         if cohort.visits is not None:
             window = None if configuration is None else configuration.window
             cohort = _windowed(cohort, window or self.window)
@@ -92,27 +55,16 @@ class Plan:
         return _sample(cohort, self.patients, self.folds, self.seed)
 
     def fold(self, cohort: Cohort, number: int) -> Fold:
-        """The fold of this number, from 0; repeats one after another."""
+        """Fold of this number, from 0, repeat by repeat."""
         return make_folds(cohort, self.folds, self.repeats, self.seed)[number // self.folds][number % self.folds]
 
     def fold_seed(self, number: int) -> int:
-        """Seed of the pipelines that are fitted on this fold."""
+        """Seed of the pipelines fitted on this fold."""
         place = [self.seed, number // self.folds, number % self.folds]
         return int(np.random.SeedSequence(place).generate_state(1)[0])
 
     def shape(self, cohort: Cohort) -> TableShape:
-        """Shape of the smallest training fold.
-
-        Parameters
-        ----------
-        cohort : Cohort
-            As `sample` gave it.
-
-        Returns
-        -------
-        TableShape
-            What masks and caps go by.
-        """
+        """Shape of the smallest training fold of a sampled cohort, which determines masks and size limits."""
         shape = TableShape.of(
             cohort,
             self.folds,
@@ -122,9 +74,9 @@ class Plan:
         )
         if cohort.groups is None:
             return shape
-        # Groups are not split: folds may differ in size.
+        # Folds of whole groups may differ in size.
         train = [f.train for part in make_folds(cohort, self.folds, self.repeats, self.seed) for f in part]
-        # Inner folds do not split groups either: what counts is how many groups hold an outcome.
+        # Inner folds do not split groups either, so groups with an outcome are counted.
         outcomes = (1,) if cohort.has_times else (0, 1)
         holders = [
             len(np.unique(cohort.groups[rows][cohort.y[rows] == outcome])) for rows in train for outcome in outcomes

@@ -1,9 +1,7 @@
 """Shared prefixes: a stage before the prediction is fitted once on the same patients, and reused.
 
-What a stage makes of its training patients is a function of its parameters, its seed and those patients alone. It is
-kept under a digest of all three, in a folder that the child processes of one worker share, so that another
-configuration with the same imputation, or the same imputation and feature processing, finds it on the same fold. A
-patient who is not in the digest cannot have been seen.
+A fitted stage depends on its parameters, its seed and its training patients alone. It is stored under a digest of all
+three in a folder shared by one worker's child processes; patients outside the digest cannot leak into it.
 """
 
 from __future__ import annotations
@@ -24,32 +22,24 @@ import joblib
 
 _log = logging.getLogger(__name__)
 
-# Of all stages that are kept, and of one of them.
+# Limits for all stages and for one.
 _MAX_BYTES = 512 << 20
 _MAX_BYTES_EACH = 64 << 20
-# What takes less than this is not worth a file: digesting, writing and reading take some milliseconds.
+# Faster fits are not worth a file: digesting, writing and reading take some milliseconds.
 _MIN_S = 0.03
-# Nor is it worth looking for: what a kind of stage took when this process last fitted it to a table of about this size.
+# Nor are they worth a look-up: the last duration of each kind of stage on a table of about this size, in this process.
 _last_s: dict[tuple[type, int, int], float] = {}
 
 
 @dataclass(frozen=True)
 class PrefixMemory:
-    """Keeps fitted stages in a folder; has the interface that `sklearn.pipeline.Pipeline` asks of its `memory`.
+    """Store of fitted stages, usable as `memory` of `sklearn.pipeline.Pipeline`."""
 
-    Attributes
-    ----------
-    folder : pathlib.Path
-        Private to the user: its files are unpickled.
-    most_bytes : int
-        When the files hold more, those that were not used for longest are removed.
-    """
-
-    folder: Path
-    most_bytes: int = _MAX_BYTES
+    folder: Path  # private to the user: its files are unpickled
+    most_bytes: int = _MAX_BYTES  # beyond it the least recently used files are removed
 
     def cache(self, function: Callable[..., Any], ignore: object = None) -> Callable[..., Any]:  # noqa: ARG002
-        """The function that fits one stage, `(transformer, X, y, ...) -> (X, transformer)`, with a memory."""
+        """Wrap the function that fits one stage, `(transformer, X, y, ...) -> (X, transformer)`, with the store."""
 
         def remembering(transformer: Any, X: Any, y: Any = None, **others: Any) -> Any:  # noqa: ANN401  scikit-learn's signature
             rows, columns = X.shape
@@ -84,7 +74,7 @@ class PrefixMemory:
         return pickle.loads(content)  # noqa: S301  written by a process of this worker, in its private folder
 
     def _write(self, path: Path, kept: object) -> None:
-        """Keep a stage, or say why not: a fit must not fail because a folder is full."""
+        """Store a stage, or log why not: a fit must not fail because a folder is full."""
         try:
             content = pickle.dumps(kept, pickle.HIGHEST_PROTOCOL)
             if len(content) > _MAX_BYTES_EACH:

@@ -1,4 +1,4 @@
-"""Racing: a configuration that has no chance against the incumbent is not evaluated to the end.
+"""Racing: the evaluation of a configuration without a chance against the incumbent is stopped early.
 
     J        folds of all repeats
     K        folds a repeat
@@ -9,10 +9,10 @@
     df       its degrees of freedom
     d        mean of g - h over the k folds
 
-Folds are the same for all configurations, so that their difficulty cancels in g - h. The difference that counts is the
-one over patients to come, not over the other folds: d estimates it with variance 2 s2 (1/k + 1/(K-1)), where 1/(K-1),
-test over training patients, stands for the overlap of training folds. A configuration is lost when the probability
-that the difference is above zero, by Student's t with df degrees of freedom, is below 5 %.
+All configurations share the folds, so their difficulty cancels in g - h. The target is the difference for future
+patients, which d estimates with variance 2 s2 (1/k + 1/(K-1)); 1/(K-1), test over training patients, accounts for the
+overlap of training folds. A configuration is lost if its probability of a difference above zero, by Student's t with df
+degrees of freedom, is below 5 %.
 
 References
 ----------
@@ -32,45 +32,22 @@ from autoprog.evaluation.evaluation import History
 
 CHANCE = 0.05
 MIN_FOLDS = 2
-# Complete evaluations before the residual variance is worth a decision.
+# Complete evaluations needed before the residual variance is reliable enough.
 _MIN_EVALUATIONS = 5
 
 
 @dataclass(frozen=True)
 class Race:
-    """What a batch races against: the incumbent as it stood when the batch was proposed.
+    """Race against the incumbent at the time when the batch was proposed."""
 
-    Attributes
-    ----------
-    incumbent : tuple of float, length J
-        h.
-    variance : float
-        s2.
-    df : int
-        Degrees of freedom of `variance`.
-    folds : int
-        K.
-    """
-
-    incumbent: tuple[float, ...]
-    variance: float
+    incumbent: tuple[float, ...]  # h
+    variance: float  # s2
     df: int
-    folds: int
+    folds: int  # K
 
     @classmethod
     def of(cls, history: History) -> Race | None:
-        """The race that a history sets; None as long as too few evaluations are complete.
-
-        Parameters
-        ----------
-        history : History
-            All evaluations of the completed batches.
-
-        Returns
-        -------
-        Race or None
-            Against the best of them.
-        """
+        """Race against the best of the completed evaluations; None while they are too few."""
         complete = history.succeeded
         best = history.best()
         if len(complete) < _MIN_EVALUATIONS or best is None or len(best.fold_scores) <= MIN_FOLDS:
@@ -80,18 +57,7 @@ class Race:
         return cls(gains, variance, df, len(gains) // history.repeats)
 
     def is_lost(self, gains: Sequence[float]) -> bool:
-        """Whether a configuration has no chance after these folds.
-
-        Parameters
-        ----------
-        gains : sequence of float, length k
-            g, of the first k folds.
-
-        Returns
-        -------
-        bool
-            Never true before the second fold or after the last.
-        """
+        """Whether a configuration with gains g has no chance; never true before the second fold or after the last."""
         k = len(gains)
         if k < MIN_FOLDS or k >= len(self.incumbent):
             return False
@@ -103,20 +69,7 @@ class Race:
 
 
 def residual_variance(fold_scores: Sequence[Sequence[float]]) -> tuple[float, int]:
-    """Variance of fold scores after means of configurations and of folds are removed.
-
-    Parameters
-    ----------
-    fold_scores : sequence of sequence of float, shape = (n_configurations, J)
-        Complete evaluations, at least 2 of at least 2 folds.
-
-    Returns
-    -------
-    variance : float
-        s2.
-    df : int
-        (n_configurations - 1) (J - 1).
-    """
+    """Variance s2 of fold scores after removing the means of configurations and folds, and its degrees of freedom."""
     scores = np.array(fold_scores)
     n, J = scores.shape
     residuals = scores - scores.mean(axis=1, keepdims=True) - scores.mean(axis=0) + scores.mean()

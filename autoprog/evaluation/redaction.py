@@ -1,4 +1,4 @@
-"""What libraries say of errors and warnings, without patients' values."""
+"""Removal of patients' values from libraries' errors and warnings."""
 
 from __future__ import annotations
 
@@ -7,22 +7,11 @@ import re
 _QUOTED = re.compile(r"(?<!\w)(['\"]).*?(?:\1(?!\w)|\Z)", re.DOTALL)
 _BRACKETED = re.compile(r"\[.*\]|\[.*", re.DOTALL)
 _NUMBER = re.compile(r"-?[\d.,]*\.\d+(?:e[+-]?\d+)?|\b\d+e[+-]?\d+\b", re.IGNORECASE)
-# Enough for what is shown, and little enough for patterns that look for a closing mark.
+# Enough for what is shown, and few enough characters for patterns that search for a closing mark.
 _MAX_READ = 5_000
 
 
 def without_values(text: str) -> str:
-    """Leave out of a text what may be a patient's value: what is quoted or bracketed, closed or not, and decimals.
-
-    Parameters
-    ----------
-    text : str
-        As an exception or a warning says it, of any number of lines.
-
-    Returns
-    -------
-    str
-        With dots in their places. Whole numbers stay, since most are counts.
-    """
+    """Replace possible patients' values (quoted, bracketed, decimal) by dots; whole numbers stay, most being counts."""
     text = _BRACKETED.sub("[...]", _QUOTED.sub("'...'", text[:_MAX_READ]))
     return _NUMBER.sub("...", text)

@@ -1,8 +1,7 @@
-"""What parts of a cohort, folds or a sample, are to share evenly: how patients fared, and of event times when.
+"""Strata that folds and samples share evenly: outcome and, with event times, its time.
 
-A measure until a horizon needs, in every part that it is taken of, patients with the event of interest by then and
-patients who are followed beyond. Events by the first horizon, further ones by the last, what comes after it, and by
-cause what ends a follow-up before it, are strata of their own.
+A measure until a horizon needs in every part patients with the event of interest by then, and patients followed beyond.
+So there are strata for events by the first horizon, events by the last, follow-up beyond, and each way to be lost.
 """
 
 from __future__ import annotations
@@ -13,26 +12,13 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort
 from autoprog.space import event_strata
 
-# Of event times: the event of interest by the first horizon and by the last, of whom is followed beyond the last those
-# who have the event then and all others; after these whoever was lost before, then the competing causes.
+# With event times: event of interest by the first horizon, by the last and after it; other follow-up beyond the last;
+# censored before it; codes above are competing causes before it.
 _EARLY, _BY_LAST, _LATE, _BEYOND, _LOST = range(5)
 
 
 def outcome_strata(cohort: Cohort, least: int) -> NDArray[np.int64]:
-    """The stratum of every row.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        With horizons, where it has times.
-    least : int
-        Rows that a stratum has at least; smaller ones are joined to the next, or to the largest.
-
-    Returns
-    -------
-    ndarray of int, shape = (n_rows,)
-        Codes.
-    """
+    """Stratum of every row; strata of fewer than `least` rows are joined to the next, or to the largest."""
     if cohort.time is None:
         return event_strata(cohort.y, least)
     first, last = cohort.horizons[0], cohort.horizons[-1]
@@ -47,24 +33,7 @@ def outcome_strata(cohort: Cohort, least: int) -> NDArray[np.int64]:
 
 
 def stratified_sample(strata: NDArray[np.int64], size: int, least: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """A random sample that keeps the shares of the strata.
-
-    Parameters
-    ----------
-    strata : ndarray of int, shape = (n,)
-        Of every row.
-    size : int
-        Rows to choose, at most n; more are chosen where `least` asks for more.
-    least : int
-        Rows of a stratum that are chosen at least, or all that it has.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    ndarray of int, shape = (about size,)
-        Ascending.
-    """
+    """Draw about `size` rows, ascending, in proportion to the strata, at least `least` (or all) of each."""
     chosen = []
     for stratum in np.unique(strata):
         rows = np.flatnonzero(strata == stratum)

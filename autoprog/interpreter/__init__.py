@@ -1,4 +1,4 @@
-"""Association rules that describe who a model places in which risk stratum."""
+"""Association rules that describe which patients a model places in which risk stratum."""
 
 from autoprog.interpreter.clusters import Clusters
 from autoprog.interpreter.conditions import matching

@@ -1,8 +1,4 @@
-"""Where clinicians cut a measurement: one table, a line a term, with its source.
-
-A rule that cuts at these numbers speaks the language of guidelines. The table is asked by a column's name and unit;
-without a unit nothing is taken from it, since 7 may be mmol/L or mg/dL. Cut-offs that differ by sex are both there.
-"""
+"""Clinical cut-offs of measurements, each with its source, looked up by a column's name and unit."""
 
 from __future__ import annotations
 
@@ -15,22 +11,11 @@ from autoprog.cohort import Feature
 
 @dataclass(frozen=True, slots=True)
 class Cutoffs:
-    """Cut-offs of one measurement.
-
-    Attributes
-    ----------
-    term : str
-        The measurement.
-    names : tuple of str
-        Column names that mean it, in lower case, letters and digits only.
-    cuts : tuple of (str, tuple of float)
-        Unit, as `_plain_unit` writes it, and the cut-offs in that unit, ascending; a value at a cut-off is above it.
-    source : str
-        Who says so.
-    """
+    """Cut-offs of one measurement."""
 
     term: str
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # column names in lower case, letters and digits only
+    # Unit as `_plain_unit` writes it, and ascending cut-offs; a value at a cut-off is above it.
     cuts: tuple[tuple[str, tuple[float, ...]], ...]
     source: str
 
@@ -43,6 +28,7 @@ _ADA = "American Diabetes Association, Standards of Care 2024, Diabetes Care 47:
 _ACC_AHA = "ACC/AHA 2017, Hypertension 71:e13; from 160/100 on JNC 7, 2003, JAMA 289:2560"
 _CHILD_PUGH = "Pugh et al. 1973, British Journal of Surgery 60:646"
 
+# Rules that cut here speak the language of guidelines. Cut-offs that differ by sex are all listed.
 # fmt: off
 TABLE = (
     Cutoffs("age", ("age", "ageyears", "ageatdiagnosis", "ageatentry"), (("years", _FIVE_YEARS),),
@@ -125,35 +111,24 @@ _SPELLINGS = {
 
 _CHARACTERS = str.maketrans({"µ": "u", "μ": "u", "²": "2", "³": "3", "⁹": "9"})
 
-# A change of a measurement has its unit too, and no cut-off.
+# Features of a window of visits that share the measurement's cut-offs; a change has its unit, but no cut-off.
 _OF_WINDOW = re.compile(r" \((last|mean|minimum|maximum)\)$")
 
 _BY_NAME = MappingProxyType({name: cutoffs for cutoffs in TABLE for name in cutoffs.names})
 
 
 def clinical_cutoffs(feature: Feature) -> tuple[float, ...]:
-    """The clinical cut-offs of a column.
-
-    Parameters
-    ----------
-    feature : Feature
-        Looked up by its name and its unit, both whatever their capitals and blanks; what a window of visits makes of a
-        measurement in its own unit, as its last value or mean, by the measurement's.
-
-    Returns
-    -------
-    tuple of float
-        Ascending; empty where the table has none, or the unit is unknown.
-    """
+    """Look up a column's clinical cut-offs, ascending; empty if the table has none or the unit is unknown."""
     name = _OF_WINDOW.sub("", feature.name.lower())
     cutoffs = _BY_NAME.get(re.sub(r"[^a-z0-9]", "", name))
+    # Without a unit 7 may be mmol/L or mg/dL.
     if cutoffs is None or feature.unit is None:
         return ()
     return dict(cutoffs.cuts).get(_plain_unit(feature.unit), ())
 
 
 def _plain_unit(unit: str) -> str:
-    """One spelling a unit: `mm Hg` and `mmHg` are `mmhg`, `kg/m²` is `kg/m2`, `µmol/L` is `umol/l`."""
+    """Normalise a unit: `mm Hg` to `mmhg`, `kg/m²` to `kg/m2`, `µmol/L` to `umol/l`."""
     plain = re.sub(r"[\s°]", "", unit).lower().translate(_CHARACTERS)
     plain = plain.replace("m^2", "m2").replace("x10", "10").replace("×10", "10")
     plain = re.sub(r"\b10(?=[39]/)", "10^", plain)

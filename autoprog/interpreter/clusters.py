@@ -1,19 +1,18 @@
-"""Rows of one patient or of one group are alike: how many independent rows they are worth.
+"""Effective number of rows: rows of one patient or of one group are similar.
 
     n            rows
     a_i, b_i     deviations of two values of row i from their means                                   (n,)
-    d            class of a pair of rows of one group: how many rows two of one patient lie apart, up to 20; and one for
-                 all that lie further apart or are of different patients
+    d            class of a pair of rows of one group: the distance of two rows of one patient, up to 20; and one class
+                 for all that are further apart or of different patients
     n_d          pairs of class d
     c            mean of a_i a_j over the pairs of different groups
     rho_d(a)     (mean of a_i a_j over the pairs of class d - c) / (mean of a_i^2 - c), at most 1
     D            design effect, 1 + 2/n sum_d n_d rho_d(a) rho_d(b)
 
-D is the variance of sum a_i b_i over that of independent rows where a tells nothing of b; of a alone, without b, it is
-that of sum a_i. Counts divided by D are about as sure as those of independent rows. Both correlations are of a and b
-each by itself, so that an association of the two does not pass for likeness. Visits that follow each other are more
-alike than distant ones: with one correlation for all pairs D would be too small, since the mean of the products is
-larger than the product of the means.
+If a and b are not associated, D is the variance of sum a_i b_i over that of independent rows; without b, of sum a_i.
+Counts divided by D are about as certain as those of independent rows. The correlations of a and of b are separate, so
+that their association does not count as similarity. Consecutive visits are more similar than distant ones: with one
+correlation for all pairs D would be too small, as the mean of the products exceeds the product of the means.
 
 References
 ----------
@@ -37,14 +36,14 @@ _ROUNDING = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """Which rows of a cohort are alike.
+    """Which rows of a cohort are similar.
 
     Attributes
     ----------
     patient : ndarray, shape = (n_rows,), or None
-        Whose visit each row is; None where every row is a patient.
+        The patient of each visit; None if every row is a patient.
     group : ndarray, shape = (n_rows,), or None
-        The patients, or what is coarser; None where all rows are independent.
+        The patients, or coarser groups; None if all rows are independent.
     """
 
     patient: NDArray[np.int64] | None = None
@@ -52,40 +51,29 @@ class Clusters:
 
     @classmethod
     def of(cls, cohort: Cohort) -> Self:
-        """Those of a cohort's rows."""
+        """Make the clusters of a cohort's rows."""
         return cls(None if cohort.visits is None else cohort.visits.patient, cohort.groups)
 
     def take(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Clusters:
-        """Those of some of the rows."""
+        """Select some of the rows."""
         return Clusters(*(None if codes is None else codes[rows] for codes in (self.patient, self.group)))
 
     @property
     def row(self) -> str:
-        """What a row is."""
+        """Name of a row's unit: patient or visit."""
         return "patient" if self.patient is None else "visit"
 
     def n_patients(self, rows: NDArray[np.bool_]) -> int:
-        """Number of different patients whose rows some are."""
+        """Count the distinct patients of some rows."""
         return int(np.count_nonzero(rows)) if self.patient is None else len(np.unique(self.patient[rows]))
 
     def counted(self, rows: NDArray[np.bool_]) -> str:
-        """How many rows some are, in words, and of how many patients."""
+        """Row and patient counts as text."""
         told = f"{np.count_nonzero(rows):,} {self.row}s"
         return told if self.patient is None else f"{told} of {self.n_patients(rows):,} patients"
 
     def design_effect(self, *values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """How many rows it takes to tell what one independent row tells.
-
-        Parameters
-        ----------
-        *values : ndarray, shape = (n_rows,) or (m, n_rows)
-            One, whose mean is in question, or two, whose association is.
-
-        Returns
-        -------
-        ndarray, shape = () or (m,)
-            D, at least 1; of a value that is the same in all rows as if rows of a group told the same.
-        """
+        """Compute D >= 1 of the mean of one array, or of the association of two; each is (n_rows,) or (m, n_rows)."""
         if self.group is None or len(self.group) == 0:
             return np.ones(values[0].shape[:-1])
         unit = self.group if self.patient is None else self.patient
@@ -109,14 +97,15 @@ class _Pairs:
         a = x - x.mean(axis=-1, keepdims=True)
         sums, square = self._sums(a), (a**2).sum(axis=-1, keepdims=True)
         within = sums.sum(axis=-1, keepdims=True)
-        # Of one group alone there is nothing to differ from.
+        # A single group has no other to differ from.
         c = (-square / 2 - within) / self._n_between if self._n_between else within / max(self.counts.sum(), 1.0)
         excess, variance = sums / np.maximum(self.counts, 1) - c, square / x.shape[-1] - c
+        # A value that is constant counts as fully correlated.
         rho = np.divide(excess, variance, out=np.ones_like(excess), where=variance > _ROUNDING)
         return np.asarray(np.minimum(rho, 1.0))
 
     def _sums(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Sum over the pairs of each class of the product of their values, shape = (n_classes,) or (m, n_classes)."""
+        """Sum the products of each class of pairs, shape = (n_classes,) or (m, n_classes)."""
         of_groups = np.add.reduceat(x, self._starts, axis=-1)
         pairs = ((of_groups**2).sum(axis=-1) - (x**2).sum(axis=-1)) / 2
         near = [

@@ -1,4 +1,4 @@
-"""Where to cut a set of values: near given quantiles, at a number that is easy to read.
+"""Cuts of a set of values: near given quantiles, at readable numbers.
 
 u_1 < .. < u_K   distinct observed values                        (K,)
 F_k              share of patients with a value below u_k         (K,)
@@ -13,28 +13,12 @@ from math import ceil, floor, log10
 import numpy as np
 from numpy.typing import NDArray
 
-_MAX_DIGITS = 17  # of a float64
+_MAX_DIGITS = 17  # digits of a float64
 _LARGEST_EXPONENT = 308
 
 
 def cuts_near(values: NDArray[np.floating], fractions: Sequence[float], tolerance: float) -> list[float]:
-    """Cuts that leave about these fractions of the values below them.
-
-    Parameters
-    ----------
-    values : ndarray, shape = (n,)
-        Finite.
-    fractions : sequence of float
-        Each in (0, 1).
-    tolerance : float
-        How far a cut may lie off its fraction for the sake of a shorter number, at least 0. Tied values stay on one
-        side, so the nearest possible cut may lie further off.
-
-    Returns
-    -------
-    list of float
-        Ascending and distinct; empty where all values are equal.
-    """
+    """Find distinct ascending cuts with about these fractions of the values below; none if all values are equal."""
     u, counts = np.unique(values, return_counts=True)
     if len(u) < 2:
         return []
@@ -42,24 +26,14 @@ def cuts_near(values: NDArray[np.floating], fractions: Sequence[float], toleranc
     cuts = set()
     for fraction in fractions:
         off = np.abs(F - fraction)
+        # Tied values stay on one side, so the nearest cut may lie beyond the tolerance.
         near = np.flatnonzero(off <= max(tolerance, off.min()))
         cuts.add(readable_cut(float(u[near[0]]), float(u[near[-1] + 1])))
     return sorted(cuts)
 
 
 def readable_cut(below: float, above: float) -> float:
-    """The number with the fewest digits that separates two values.
-
-    Parameters
-    ----------
-    below, above : float
-        Observed values, below < above.
-
-    Returns
-    -------
-    float
-        c with below < c <= above; among those with equally few digits the one nearest to the middle.
-    """
+    """The number c with the fewest digits and below < c <= above; of several, the nearest to the middle."""
     middle = below / 2 + above / 2
     coarsest = min(ceil(log10(max(abs(below), abs(above)))), _LARGEST_EXPONENT)
     for exponent in range(coarsest, coarsest - _MAX_DIGITS, -1):

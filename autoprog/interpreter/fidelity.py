@@ -1,4 +1,4 @@
-"""The rules as a classifier of strata, and how well it agrees with the model.
+"""The rules as a classifier of strata, and its agreement with the model.
 
     r, s         strata of the rows, patients or visits, by the model and the rules  (n,)
     P            P_ij, share of patients with r = i and s = j                        (n_strata, n_strata)
@@ -31,24 +31,7 @@ from autoprog.interpreter.rules import LEVEL, Fidelity, Rule, Stratum
 def strata_by_rules(
     rules: Sequence[Rule], matches: NDArray[np.bool_], strata: Sequence[Stratum], default: int
 ) -> NDArray[np.int64]:
-    """The stratum of each patient by the rules alone: that of the matching rule with the largest posterior mean.
-
-    Parameters
-    ----------
-    rules : sequence of Rule
-        At least none.
-    matches : ndarray, shape = (n_rules, n_patients)
-        bool; whom each matches.
-    strata : sequence of Stratum
-        Those of the rules.
-    default : int
-        Index of the stratum of patients whom no rule matches.
-
-    Returns
-    -------
-    ndarray, shape = (n_patients,)
-        Index into `strata`.
-    """
+    """Place each patient in the stratum of the matching rule with the largest posterior mean, or in the default."""
     names = [stratum.name for stratum in strata]
     placed = np.full(matches.shape[1], default, dtype=np.int64)
     for k in sorted(range(len(rules)), key=lambda k: rules[k].stratum_probability.mean):
@@ -59,24 +42,7 @@ def strata_by_rules(
 def compute_fidelity(
     r: NDArray[np.integer], s: NDArray[np.integer], strata: Sequence[Stratum], default: int, clusters: Clusters
 ) -> Fidelity:
-    """Agreement of the strata by rules with those by the model.
-
-    Parameters
-    ----------
-    r, s : ndarray, shape = (n_rows,)
-        Strata by the model, of at least two kinds, and by the rules, as indices into `strata`.
-    strata : sequence of Stratum
-        From the highest to the lowest.
-    default : int
-        Index of the stratum of patients whom no rule matches.
-    clusters : Clusters
-        Which of the rows are alike.
-
-    Returns
-    -------
-    Fidelity
-        Kappa with its large-sample interval.
-    """
+    """Compute kappa with its large-sample interval; r needs at least two strata."""
     k, n = len(strata), len(r)
     P = np.bincount(r * k + s, minlength=k * k).reshape(k, k) / n
     by_model, by_rules = P.sum(axis=1), P.sum(axis=0)

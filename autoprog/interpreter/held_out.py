@@ -1,4 +1,4 @@
-"""Checking rules on patients who had no part in finding them.
+"""Tests of rules on held-out patients.
 
     n, n_r       patients held out; those of them in stratum r
     n_A, n_Ar    of these, who satisfy a rule                              (n_rules,)
@@ -9,11 +9,10 @@
 
     adjusted p_(k) = min over j >= k of p_(j) m h_m / j, at most 1
 
-A rule was chosen because it did well on the patients it was mined from; on those held out nothing favours it, so that
-under "the rule tells nothing of the stratum" p is uniform or larger, exactly (Fisher's test, one-sided). Rows of one
-group are alike, and count as the fewer independent ones that they are worth (`clusters`): p is approximate then. Rules
-overlap and strata exclude each other, so the tests depend on each other in either direction: Benjamini and Yekutieli's
-factor h_m holds the expected share of false rules among those kept whatever the dependence.
+A rule was chosen for its fit to the mined patients; the held-out ones do not favour it. If it is not associated with
+the stratum, p is uniform or larger, exactly (Fisher's one-sided test), or approximately with groups. Rules overlap and
+strata exclude each other, so the tests are dependent; the factor h_m controls the false-discovery rate under any
+dependence.
 
 References
 ----------
@@ -27,31 +26,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
-SHARE = 0.25  # of the patients, held out
+SHARE = 0.25  # held-out share of the patients
 FALSE_DISCOVERY_RATE = 0.1
 
-_BLOCK = 8  # neighbours in risk, of whom a share is held out
+_BLOCK = 8  # neighbours in risk, two of whom are held out
 
 
 def hold_out(
     risks: NDArray[np.floating], groups: NDArray[np.integer] | None, rng: np.random.Generator
 ) -> NDArray[np.bool_]:
-    """Choose the patients to check rules on, evenly over the range of risks.
-
-    Parameters
-    ----------
-    risks : ndarray, shape = (n_patients,)
-        Whom to spread evenly.
-    groups : ndarray, shape = (n_patients,), or None
-        Patients of one group stay together; spread are then the groups, by their mean risks.
-    rng : Generator
-        Draws from every eight neighbours two; of fewer in all a quarter.
-
-    Returns
-    -------
-    ndarray, shape = (n_patients,)
-        bool; about a quarter, some and not all; nobody where there is one group alone.
-    """
+    """Hold out about a quarter of the patients, evenly over the risks, groups together; nobody of a single group."""
     members = np.arange(len(risks)) if groups is None else np.unique(groups, return_inverse=True)[1]
     means = np.bincount(members, weights=risks) / np.bincount(members)
     order = np.argsort(means, kind="stable")
@@ -72,42 +56,14 @@ def p_values(
     n_r: NDArray[np.integer],
     D: NDArray[np.float64] | float = 1.0,
 ) -> NDArray[np.float64]:
-    """Probability of so many matching patients in the stratum, were the rule to tell nothing.
-
-    Parameters
-    ----------
-    n_A, n_Ar : ndarray, shape = (n_rules,)
-        Matching patients held out, and those of them in the rule's stratum.
-    n : int
-        Patients held out.
-    n_r : ndarray, shape = (n_rules,)
-        Those of them in the rule's stratum.
-    D : ndarray, shape = (n_rules,), or float
-        Design effects, at least 1.
-
-    Returns
-    -------
-    ndarray, shape = (n_rules,)
-        One-sided, in (0, 1].
-    """
+    """One-sided p-value of each rule, in (0, 1], with its design effect D."""
     matching, in_both, rows, in_stratum = (np.rint(count / D).astype(np.int64) for count in (n_A, n_Ar, n, n_r))
     p: NDArray[np.float64] = hypergeom.sf(in_both - 1, rows, in_stratum, matching)
     return p
 
 
 def adjusted(p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The smallest false-discovery rate at which each test would be counted a discovery.
-
-    Parameters
-    ----------
-    p : ndarray, shape = (n_rules,)
-        Of all tests made.
-
-    Returns
-    -------
-    ndarray, shape = (n_rules,)
-        In [0, 1].
-    """
+    """Adjusted p-values of all tests made, in [0, 1]."""
     m = len(p)
     rank = np.arange(1, m + 1)
     falling = np.argsort(p, kind="stable")[::-1]

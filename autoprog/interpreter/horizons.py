@@ -9,23 +9,10 @@ from autoprog.interpreter.rules import RuleSet
 
 
 def rules_document(rule_sets: Sequence[RuleSet], horizons: Sequence[float]) -> dict[str, Any]:
-    """The rules of a model as the API shows them.
-
-    Parameters
-    ----------
-    rule_sets : sequence of RuleSet
-        One a horizon, in their order; one alone of an outcome without a time.
-    horizons : sequence of float
-        Empty for an outcome without a time.
-
-    Returns
-    -------
-    dict
-        Ready for JSON. Strata and rules stand one horizon after another, and say which; a rule's place in the list is
-        what predictions name it by.
-    """
+    """Convert a model's rule sets, one a horizon or a single one without time, to the API's document."""
     if not horizons:
         return {**rule_sets[0].to_json(), "horizons": []}
+    # Predictions cite a rule by its position in the list.
     documents = [rule_set.to_json() for rule_set in rule_sets]
     of_horizons = list(zip(horizons, documents, strict=True))
     return {
@@ -41,7 +28,7 @@ def rules_document(rule_sets: Sequence[RuleSet], horizons: Sequence[float]) -> d
 
 
 def rule_sets_from(document: Mapping[str, Any]) -> tuple[RuleSet, ...]:
-    """What `rules_document` made a document of; one rule set where it says nothing of horizons."""
+    """Read the document of `rules_document`; without horizons it has one rule set."""
     horizons = document.get("horizons")
     if not horizons:
         return (RuleSet.from_json(document),)

@@ -1,4 +1,4 @@
-"""The observed event rate where patients are followed up: the incidence by a horizon."""
+"""The observed event rate with follow-up: the incidence by a horizon."""
 
 from __future__ import annotations
 
@@ -15,59 +15,37 @@ from autoprog.survival import aalen_johansen, pseudo_values
 
 @dataclass(frozen=True, eq=False)
 class IncidenceOutcome:
-    """What became of patients, or after visits, until a horizon; an `ObservedOutcome`.
-
-    Attributes
-    ----------
-    time : ndarray, shape = (n_rows,)
-        Follow-up.
-    event : ndarray, shape = (n_rows,)
-        0 for censored, 1 for the event of interest, 2 and more for competing causes.
-    horizon : float
-        Until when.
-    clusters : Clusters
-        Which rows are alike.
-    """
+    """Outcomes of patients, or after visits, until a horizon; an `ObservedOutcome`."""
 
     time: NDArray[np.float64]
-    event: NDArray[np.integer]
-    horizon: float
+    event: NDArray[np.integer]  # 0 for censored, 1 for the event of interest, 2 and more for competing events
+    horizon: float  # in the unit of `time`
     clusters: Clusters
 
     @property
     def described(self) -> str:
-        """What the rate and its interval are."""
+        """Description of the rate and its interval."""
         return (
             f"the incidence of the event by {self.horizon:g} among matching {self.clusters.row}s (Aalen-Johansen), "
             f"with its {100 * LEVEL:.0f} % interval"
         )
 
     def event_rate(self, rows: NDArray[np.bool_]) -> EventRate:
-        """Incidence by the horizon among some rows.
-
-        Parameters
-        ----------
-        rows : ndarray, shape = (n_rows,)
-            bool; at least one is true.
-
-        Returns
-        -------
-        EventRate
-            With the interval on the scale of log(-log), or, where no event or nothing but events was seen, Wilson's.
-            Without an estimate where the follow-up of these rows ends before the horizon and not by an event.
-        """
+        """Incidence by the horizon among some rows, at least one, with its interval."""
         n_patients, time, event = self.clusters.n_patients(rows), self.time[rows], self.event[rows]
+        # No estimate if follow-up ends before the horizon, and not by an event.
         if time.max() < self.horizon and (event[time == time.max()] == 0).any():
             return EventRate(None, None, None, n_patients)
         n = len(time) / self._design_effect(rows)
         found = aalen_johansen(time, event, np.full(len(time), n / len(time))).at(self.horizon, 1, LEVEL)
         estimate, lower, upper = (float(x[0]) for x in (found.estimate, found.lower, found.upper))
+        # The interval on the scale of log(-log) needs events, and rows without one; else Wilson's is used.
         if np.isnan(lower) or np.isnan(upper):
             lower, upper = score_interval(float(np.mean((event == 1) & (time <= self.horizon))), n)
         return EventRate(estimate, min(lower, estimate), max(upper, estimate), n_patients)
 
     def _design_effect(self, rows: NDArray[np.bool_]) -> float:
-        """Of what the rows add to the incidence: censored ones have no outcome that could be alike."""
+        """Design effect of the rows' pseudo-values; censored rows have no outcome to compare."""
         clusters = self.clusters.take(rows)
         if clusters.group is None or np.count_nonzero(rows) < 2:
             return 1.0

@@ -1,4 +1,4 @@
-"""The interpreter: a few association rules that describe who a model places in which risk stratum.
+"""The interpreter: a few association rules that describe which patients a model places in which risk stratum.
 
 References
 ----------
@@ -39,9 +39,9 @@ from autoprog.interpreter.rules import (
 from autoprog.interpreter.selection import MIN_ODDS_RATIO, Target, select_rules
 from autoprog.interpreter.strata import stratum_indices
 
-MIN_SUPPORT = 0.03
+MIN_SUPPORT = 0.03  # least share of the mined rows that a mined rule matches
 
-_MAX_MINED = 5_000  # rows: of more the rules take longer and hardly change
+_MAX_MINED = 5_000  # rows; with more the rules take longer and hardly change
 
 _NOTE = (
     "The rules describe which {row}s this model places in which risk stratum, by {risks}; they are "
@@ -64,7 +64,7 @@ _UNSHOWN_NOTE = (
 
 @dataclass(frozen=True)
 class _Proposal:
-    """A rule that may be shown: mined, or a clinician's with its prior."""
+    """A rule that may be shown: a mined one, or a clinician's with its prior."""
 
     conditions: tuple[Condition, ...]
     stratum: int
@@ -82,40 +82,35 @@ def explain(
     horizon: float | None = None,
     source: str = "their out-of-fold risks",
 ) -> RuleSet:
-    """Mine the rules that best describe the strata of a model's risks, and check them on other patients.
+    """Mine the rules that best describe the strata of a model's risks, and test them on held-out patients.
 
-    Three quarters of the patients, at most 5,000 rows, are mined: conjunctions of up to three conditions that hold for
-    at least 3 % of them, of which `select_rules` makes the most probable small set a stratum, each rule doubling the
-    stratum's odds. The other quarter decides which rules stay: Fisher's exact test, Benjamini and Yekutieli's control
-    of the false-discovery rate at 10 % over all strata. The figures of a rule are of all patients; those of the
-    patients held out stand beside them. Where rows are visits shares are of visits, and counts of patients.
+    Three quarters of the patients, at most 5,000 rows, are mined. A mined rule at least doubles the stratum's odds, and
+    passes Fisher's exact test on the others at a false-discovery rate of 10 % over all strata (Benjamini & Yekutieli).
 
     Parameters
     ----------
     cohort : Cohort
-        The patients, or their visits. Groups are not split between those mined and those held out.
+        The patients, or their visits. A group is either mined or held out as a whole.
     risks : ndarray, shape = (n_rows,)
-        Their risks out of fold, or by a model of others, in [0, 1]. In-sample risks would describe what the model has
-        memorised.
+        Out-of-fold or external risks in [0, 1]. In-sample risks would describe what the model has memorised.
     strata : sequence of Stratum
         From the highest to the lowest.
     seed : int
-        Draws who is held out, and whom to mine of many.
+        Draws the held-out patients, and the mined rows of a large cohort.
     prior_rules : sequence of PriorRule
-        What a clinician expects, as `settled_prior_rules` leaves it. They come first and are shown whatever the
-        patients say, unless fewer than `MIN_PATIENTS` match; mined rules tell of the patients whom those that are
-        supported do not match.
+        A clinician's rules from `settled_prior_rules`. They come first and are always shown, unless fewer than
+        `MIN_PATIENTS` match. Mined rules describe the patients whom supported ones do not match.
     observed : ObservedOutcome or None
-        What became of the patients; by default the cohort's binary outcome.
+        The observed outcomes; by default the cohort's binary outcome.
     horizon : float or None
-        Time that the risks speak of, where the outcome has time: rules of several horizons are several calls.
+        Time of the risks, if the outcome has time; several horizons need several calls.
     source : str
-        What the risks are, for the note.
+        Description of the risks, for the note.
 
     Returns
     -------
     RuleSet
-        At most `MAX_RULES` rules a stratum; the same for the same input.
+        At most `MAX_RULES` rules a stratum, with figures from all patients; the same for the same input.
     """
     r = stratum_indices(strata, risks)
     strata = [replace(stratum, fraction=float(np.mean(r == k))) for k, stratum in enumerate(strata)]
@@ -154,7 +149,6 @@ def _note(
     dropped: int,
     source: str,
 ) -> str:
-    """How to read the figures."""
     note = _NOTE.format(
         row=clusters.row,
         risks=source,
@@ -173,7 +167,7 @@ def _note(
 def _brought(
     prior_rules: Sequence[PriorRule], cohort: Cohort, r: NDArray[np.int64], strata: Sequence[Stratum]
 ) -> list[_Proposal]:
-    """A clinician's rules of strata that some patients are in and some are not, if enough patients match."""
+    """Keep a clinician's rules that enough patients match, of strata with some but not all patients."""
     clusters = Clusters.of(cohort)
     names = [stratum.name for stratum in strata]
     given = []
@@ -190,7 +184,6 @@ def _brought(
 def _mined_rules(
     cohort: Cohort, r: NDArray[np.int64], mined: NDArray[np.bool_], given: Sequence[_Proposal], n_strata: int
 ) -> list[_Proposal]:
-    """The rules that the mined patients propose beside a clinician's."""
     X, r, clusters = cohort.X[mined], r[mined], Clusters.of(cohort).take(mined)
     candidates = Candidates.of(cohort.features, X, r, n_strata, max(MIN_PATIENTS, ceil(MIN_SUPPORT * len(r))))
     proposals = []
@@ -214,7 +207,7 @@ def _mined_rules(
 def _supported(
     proposal: _Proposal, matches: NDArray[np.bool_], target: Target, clusters: Clusters
 ) -> NDArray[np.bool_]:
-    """Whom a clinician's rule, by its prior and the patients together, places in the stratum; or nobody."""
+    """Patients whom a clinician's rule places in the stratum, by its prior and the data together."""
     q_r, mean = target.n_r / target.n, _posterior(proposal, matches, target.in_stratum, clusters).mean
     return matches & (mean * (1 - q_r) >= MIN_ODDS_RATIO * (1 - mean) * q_r)
 
@@ -222,7 +215,7 @@ def _supported(
 def _posterior(
     proposal: _Proposal, matches: NDArray[np.bool_], in_stratum: NDArray[np.bool_], clusters: Clusters
 ) -> StratumProbability:
-    """How likely matching patients are in the stratum, by as many rows as theirs are worth."""
+    """Probability that matching patients are in the stratum, from their effective number of rows."""
     prior = proposal.prior or Prior(float(in_stratum.mean()), STRENGTH)
     of_rule = in_stratum[matches]
     n_A, n_Ar = len(of_rule), int(np.count_nonzero(of_rule))
@@ -237,13 +230,13 @@ def _stands(check: HeldOut | None) -> bool:
 def _checks(
     proposals: Sequence[_Proposal], matches: NDArray[np.bool_], r: NDArray[np.int64], clusters: Clusters
 ) -> list[HeldOut | None]:
-    """Each rule among the patients held out; None where too few match to tell, of visits those of too few."""
+    """Test each rule on the held-out patients; None if fewer than `MIN_PATIENTS` match."""
     n_A = np.count_nonzero(matches, axis=1)
     strata = np.array([proposal.stratum for proposal in proposals], dtype=np.int64)
     in_stratum = r == strata[:, None]
     n_Ar, n_r = np.count_nonzero(matches & in_stratum, axis=1), np.count_nonzero(in_stratum, axis=1)
     p = p_values(n_A, n_Ar, len(r), n_r, clusters.design_effect(matches, in_stratum))
-    # A clinician's rules are shown whatever comes of them: among the others they would raise what passes.
+    # A clinician's rules are always shown; among the mined ones they would raise the number that passes.
     own = np.array([proposal.prior is None for proposal in proposals], dtype=np.bool_)
     q = np.ones(len(p))
     q[own], q[~own] = adjusted(p[own]), adjusted(p[~own])
@@ -262,7 +255,6 @@ def _rule(
     observed: ObservedOutcome,
     clusters: Clusters,
 ) -> Rule:
-    """A rule with its figures among all patients."""
     in_stratum = r == proposal.stratum
     n_A, n_Ar = int(np.count_nonzero(matches)), int(np.count_nonzero(matches & in_stratum))
     return Rule(
@@ -287,7 +279,7 @@ def _fidelity(
     held_out: NDArray[np.bool_],
     clusters: Clusters,
 ) -> Fidelity | None:
-    """Agreement of rules and model among the patients held out; None where the model places them all alike."""
+    """Agreement of rules and model on the held-out patients; None if the model places them all alike."""
     if len(np.unique(r[held_out])) < 2:
         return None
     rest = mined & ~matches.any(axis=0)

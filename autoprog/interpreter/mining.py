@@ -1,8 +1,7 @@
-"""Frequent conjunctions of conditions, counted a stratum.
+"""Frequent conjunctions of conditions, counted by stratum.
 
-Levelwise search (Agrawal et al. 1993) over free conjunctions (Boulicaut et al. 2003): a conjunction that matches as
-many patients as one of its parts says nothing more than that part, and neither does anything built on it, so both low
-support and lack of freeness prune all longer conjunctions. Counting is by matrix products.
+Levelwise search over free conjunctions, with counts by matrix products. A conjunction that matches as many patients as
+one of its parts says nothing more than that part. So low support and lack of freeness prune all longer conjunctions.
 
     B_il    1 when patient i satisfies condition l          (n_patients, n_conditions)
     N_rlm   patients of stratum r who satisfy l and m       (n_strata, n_conditions, n_conditions)
@@ -22,27 +21,19 @@ from numpy.typing import NDArray
 
 MINED_LENGTH = 3
 
-_CHUNK = 16_384  # rows turned to float32 at once; a count up to 2^24 is exact in float32
+_CHUNK = 16_384  # rows converted to float32 at once; counts up to 2^24 are exact in float32
 
 
 @dataclass(frozen=True, eq=False)
 class Conjunctions:
-    """Conjunctions and whom they match.
+    """Conjunctions and the number of patients that they match."""
 
-    Attributes
-    ----------
-    members : ndarray, shape = (n_conjunctions, MINED_LENGTH)
-        int16 indices of conditions, ascending; -1 fills shorter ones up.
-    counts : ndarray, shape = (n_conjunctions, n_strata)
-        int32 matching patients by stratum.
-    """
-
-    members: NDArray[np.int16]
-    counts: NDArray[np.int32]
+    members: NDArray[np.int16]  # ascending condition indices, padded with -1, shape = (n_conjunctions, MINED_LENGTH)
+    counts: NDArray[np.int32]  # matching patients, shape = (n_conjunctions, n_strata)
 
     @property
     def lengths(self) -> NDArray[np.int64]:
-        """Number of conditions of each conjunction, shape = (n_conjunctions,)."""
+        """Number of conditions of each conjunction."""
         lengths: NDArray[np.int64] = np.count_nonzero(self.members >= 0, axis=1)
         return lengths
 
@@ -50,24 +41,7 @@ class Conjunctions:
 def frequent_conjunctions(
     B: NDArray[np.bool_], strata: NDArray[np.integer], n_strata: int, min_count: int
 ) -> Conjunctions:
-    """All free conjunctions of up to three conditions that match enough patients.
-
-    Parameters
-    ----------
-    B : ndarray, shape = (n_patients, n_conditions)
-        bool; who satisfies what.
-    strata : ndarray, shape = (n_patients,)
-        Stratum of each patient, in 0 .. n_strata - 1.
-    n_strata : int
-        Number of strata.
-    min_count : int
-        Fewest patients that a conjunction must match, at least 1.
-
-    Returns
-    -------
-    Conjunctions
-        Shorter ones first, in lexicographic order within a length.
-    """
+    """Find all free conjunctions of up to three conditions that match enough patients, shorter ones first."""
     order = np.argsort(strata, kind="stable")
     B, strata = B[order], strata[order]
     N = _co_occurrences(B, strata, n_strata)
@@ -98,7 +72,7 @@ class _Pairs:
 def _triples(
     i: int, B: NDArray[np.bool_], strata: NDArray[np.integer], pairs: _Pairs, n_strata: int, min_count: int
 ) -> tuple[NDArray[np.int16], NDArray[np.int32]]:
-    """Free frequent conjunctions (i, j, k) with i < j < k, and their counts by stratum."""
+    """Find the free frequent conjunctions (i, j, k) with i < j < k, and their counts by stratum."""
     rest = slice(i + 1, None)
     rows = np.flatnonzero(B[:, i])
     N = _co_occurrences(B[rows, rest], strata[rows], n_strata)
@@ -111,7 +85,7 @@ def _triples(
 
 
 def _co_occurrences(B: NDArray[np.bool_], strata: NDArray[np.integer], n_strata: int) -> NDArray[np.int32]:
-    """N of the rows of B, which are sorted by stratum."""
+    """Count N for rows that are sorted by stratum."""
     N = np.zeros((n_strata, B.shape[1], B.shape[1]), dtype=np.int32)
     bounds = np.searchsorted(strata, np.arange(n_strata + 1))
     for r in range(n_strata):

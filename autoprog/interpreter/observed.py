@@ -1,10 +1,10 @@
-"""What became of the patients: the observed event rate of any of them, with its interval.
+"""The observed event rate of some patients, with its interval.
 
 n, p        independent rows, patients or visits; share of them with the outcome
 z           quantile of the normal distribution at (1 + level) / 2
 centre      (p + z^2 / 2n) / (1 + z^2 / n)
 
-Where rows are alike n is their number divided by their design effect (Rao & Scott 1992, Biometrics 48:577).
+For clustered rows n is their number divided by their design effect (Rao & Scott 1992, Biometrics 48:577).
 """
 
 from __future__ import annotations
@@ -21,52 +21,33 @@ from autoprog.interpreter.rules import LEVEL, EventRate
 
 
 class ObservedOutcome(Protocol):
-    """The outcomes of a cohort's rows, by the horizon where there is time."""
+    """The outcomes of a cohort's rows, by the horizon if there is time."""
 
     @property
     def described(self) -> str:
-        """What the rate and its interval are, for the note: a clause."""
+        """Description of the rate and its interval, as a clause for the note."""
         ...
 
     def event_rate(self, rows: NDArray[np.bool_]) -> EventRate:
-        """The observed event rate of some of the rows; at least one."""
+        """Observed event rate of some rows, at least one."""
         ...
 
 
 @dataclass(frozen=True, eq=False)
 class BinaryOutcome:
-    """An outcome that is known of every row.
-
-    Attributes
-    ----------
-    y : ndarray, shape = (n_rows,)
-        1 with the outcome, 0 without.
-    clusters : Clusters
-        Which rows are alike.
-    """
+    """An outcome that is known for every row; `y` is 1 with the outcome and 0 without."""
 
     y: NDArray[np.integer]
     clusters: Clusters
 
     @property
     def described(self) -> str:
-        """What the rate and its interval are."""
+        """Description of the rate and its interval."""
         had = "patients who" if self.clusters.patient is None else "visits that"
         return f"the share of matching {had} had the outcome, with the {100 * LEVEL:.0f} % Wilson score interval"
 
     def event_rate(self, rows: NDArray[np.bool_]) -> EventRate:
-        """Share of some rows with the outcome, with its score interval.
-
-        Parameters
-        ----------
-        rows : ndarray, shape = (n_rows,)
-            bool; at least one is true.
-
-        Returns
-        -------
-        EventRate
-            With `score_interval`.
-        """
+        """Share of some rows, at least one, with the outcome, and its Wilson score interval."""
         with_it = self.y[rows] != 0
         n, share = len(with_it), float(with_it.mean())
         effect = float(self.clusters.take(rows).design_effect(with_it))
@@ -74,7 +55,7 @@ class BinaryOutcome:
 
 
 def score_interval(share: float, n: float) -> tuple[float, float]:
-    """Interval of level `LEVEL` of what is behind a share of n, at least 1 (Wilson 1927, JASA 22:209)."""
+    """Interval of level `LEVEL` for a share of n >= 1 (Wilson 1927, JASA 22:209)."""
     z = float(ndtri((1 + LEVEL) / 2))
     centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * (share * (1 - share) / n + z**2 / (4 * n**2)) ** 0.5

@@ -1,4 +1,4 @@
-"""Rules that a clinician brings: what is expected of whom, and how firmly."""
+"""A clinician's rules: the expected stratum of certain patients, with its strength."""
 
 from __future__ import annotations
 
@@ -24,17 +24,7 @@ _OPERATORS: dict[str, tuple[Operator, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class PriorRule:
-    """A rule that was known before the cohort was seen.
-
-    Attributes
-    ----------
-    conditions : tuple of Condition
-        One to `MAX_LENGTH`; all must hold.
-    stratum : str
-        Name of the stratum that matching patients are expected in.
-    prior : Prior
-        How many of them, and how firmly.
-    """
+    """A clinician's rule: conditions that must all hold, and the expected stratum of matching patients."""
 
     conditions: tuple[Condition, ...]
     stratum: str
@@ -42,20 +32,7 @@ class PriorRule:
 
 
 def settled_prior_rules(rules: Sequence[PriorRule], features: Sequence[Feature]) -> tuple[PriorRule, ...]:
-    """Bring prior rules to the cohort's own words.
-
-    Parameters
-    ----------
-    rules : sequence of PriorRule
-        As a client stated them; a level may be written as a number or a boolean.
-    features : sequence of Feature
-        The cohort's columns.
-
-    Returns
-    -------
-    tuple of PriorRule
-        With levels as their canonical texts.
-    """
+    """Convert the levels of a client's prior rules, perhaps numbers or booleans, to their canonical texts."""
     by_name = {feature.name: feature for feature in features}
     return tuple(replace(rule, conditions=tuple(_settled(c, by_name) for c in rule.conditions)) for rule in rules)
 
@@ -63,25 +40,25 @@ def settled_prior_rules(rules: Sequence[PriorRule], features: Sequence[Feature])
 def prior_rule_faults(
     rules: Sequence[PriorRule], cohort: Cohort, strata: Sequence[str], pointer: str = "/prior_rules"
 ) -> list[Fault]:
-    """What a cohort cannot bear of prior rules.
+    """Check prior rules against a cohort.
 
     Parameters
     ----------
     rules : sequence of PriorRule
-        As `settled_prior_rules` leaves them.
+        Rules from `settled_prior_rules`.
     cohort : Cohort
-        Whose patients they speak of.
+        The cohort.
     strata : sequence of str
-        Names of the strata there may be.
+        Names of the possible strata.
     pointer : str
         JSON pointer to the list.
 
     Returns
     -------
     list of Fault
-        All of them: a feature or level that the cohort does not have, an operator that the feature's kind does not
-        allow, a number beyond the observed range, conditions that contradict each other or that fewer than
-        `MIN_PATIENTS` patients satisfy, the same rule twice, more than `MAX_RULES` of a stratum, an unknown stratum.
+        All faults: an unknown feature, level or stratum; an operator that the feature's kind does not allow; a number
+        beyond the observed range; conditions that fewer than `MIN_PATIENTS` satisfy; a repeated rule; more than
+        `MAX_RULES` of a stratum.
     """
     features = {feature.name: feature for feature in cohort.features}
     faults = []
@@ -127,7 +104,6 @@ def _faults(
 
 
 def _misused(condition: Condition, features: dict[str, Feature], pointer: str) -> Iterator[Fault]:
-    """Faults of one condition by itself."""
     name, feature = condition.feature, features.get(condition.feature)
     if feature is None:
         yield Fault(f"{pointer}/feature", f"the cohort has no feature {name!r}; it has {', '.join(features)}")

@@ -1,4 +1,4 @@
-"""What the interpreter says: conditions, risk strata, and the rules that link them."""
+"""The interpreter's results: conditions, risk strata, and the rules that link them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from autoprog.cohort import Feature
 
 Operator = Literal[">=", "<", "="]
 
-LEVEL = 0.9  # of every interval in a rule
+LEVEL = 0.9  # of all intervals
 MAX_LENGTH = 4  # conditions of a rule
-MAX_RULES = 10  # a stratum
-MIN_PATIENTS = 5  # of whom anything is shown
+MAX_RULES = 10  # rules of a stratum
+MIN_PATIENTS = 5  # patients behind every figure shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +27,7 @@ class Condition:
     operator : {">=", "<", "="}
         "=" for binary and categorical features, the others for numeric and ordinal ones.
     value : float or str
-        A number, in the feature's unit, for a numeric feature; else the canonical text of a level.
+        A number in the feature's unit, if it is numeric; else the canonical text of a level.
     """
 
     feature: str
@@ -35,7 +35,7 @@ class Condition:
     value: float | str
 
     def in_words(self, unit: str | None = None) -> str:
-        """The condition as a person writes it: `age >= 58 years`."""
+        """Write the condition as text: `age >= 58 years`."""
         value = self.value if isinstance(self.value, str) else f"{self.value:.12g}"
         return f"{self.feature} {self.operator} {value}" + (f" {unit}" if unit else "")
 
@@ -47,11 +47,11 @@ class Stratum:
     Attributes
     ----------
     name : str
-        "high", "medium" or "low"; "all" where the risks cannot be told apart.
+        "high", "medium" or "low"; "all" if all risks are equal.
     lower, upper : float
-        A risk r belongs to it when lower <= r < upper, or r <= upper where upper is 1.
+        Bounds: lower <= risk < upper, or risk <= upper if upper is 1.
     fraction : float
-        Share of the cohort's patients, or of their visits, whose out-of-fold risk lies in it, in [0, 1].
+        Share of patients, or visits, whose out-of-fold risk lies in it, in [0, 1].
     """
 
     name: str
@@ -62,15 +62,7 @@ class Stratum:
 
 @dataclass(frozen=True, slots=True)
 class StratumProbability:
-    """Posterior of the probability that the model places a matching patient in the stratum.
-
-    Attributes
-    ----------
-    mean : float
-        Posterior mean, in (0, 1).
-    lower, upper : float
-        Equal-tailed credible interval of level `LEVEL`.
-    """
+    """Posterior mean and 90 % credible interval of the probability that a matching patient is in the stratum."""
 
     mean: float
     lower: float
@@ -79,16 +71,16 @@ class StratumProbability:
 
 @dataclass(frozen=True, slots=True)
 class EventRate:
-    """How often the matching patients, or visits, had the outcome, by the horizon where there is time.
+    """Observed event rate of the matching patients or visits, by the horizon if there is time.
 
     Attributes
     ----------
     estimate : float or None
-        Observed rate, in [0, 1]; None where none of them was followed to the horizon and some were lost before.
+        Rate in [0, 1]; None if follow-up of all ended before the horizon and some were lost.
     lower, upper : float or None
-        Interval of level `LEVEL`; None with the estimate.
+        90 % interval; None with the estimate.
     n : int
-        Matching patients; those of the visits where rows are visits.
+        Matching patients; if rows are visits, those with a matching visit.
     """
 
     estimate: float | None
@@ -99,15 +91,7 @@ class EventRate:
 
 @dataclass(frozen=True, slots=True)
 class Prior:
-    """What a clinician expected of a rule.
-
-    Attributes
-    ----------
-    probability : float
-        Of a matching patient to be in the stratum, in (0, 1).
-    strength : float
-        How many patients' observations it weighs, above 0.
-    """
+    """A clinician's expectation: the probability of the stratum, in (0, 1), and its strength in patients, above 0."""
 
     probability: float
     strength: float
@@ -115,15 +99,15 @@ class Prior:
 
 @dataclass(frozen=True, slots=True)
 class HeldOut:
-    """A rule among patients who had no part in finding it.
+    """Test of a rule on held-out patients.
 
     Attributes
     ----------
     n, in_stratum : int
-        Matching patients, and those of them whose out-of-fold risk lies in the stratum, of visits at a matching one.
+        Matching patients, and those of them in the stratum; if rows are visits, with a matching visit in it.
     p_value : float
-        Of Fisher's one-sided test against "the rule tells nothing of the stratum", in (0, 1]; of visits, or with
-        groups, by as many rows as theirs are worth.
+        Fisher's one-sided test of no association with the stratum, in (0, 1]; clustered rows count by their effective
+        number.
     adjusted_p_value : float
         Smallest false-discovery rate at which the rule is kept, in [0, 1].
     """
@@ -145,22 +129,21 @@ class Rule:
     stratum : str
         Name of the stratum.
     stratum_probability : StratumProbability
-        Speaks of the model's out-of-fold risks.
+        Posterior from the model's out-of-fold risks.
     observed_event_rate : EventRate
-        Speaks of the patients' outcomes.
+        Rate of the patients' outcomes.
     support : float
         Share of all patients, or visits, that satisfy the conditions, in (0, 1).
     confidence : float
-        Share of the matching patients, or visits, whose out-of-fold risk lies in the stratum, in [0, 1].
+        Share of the matching patients, or visits, in the stratum, in [0, 1].
     lift : float
-        Confidence over the share of all patients in the stratum; above 1 but for a clinician's rule.
+        Confidence over the share of all patients in the stratum; above 1 except for a clinician's rule.
     horizon : float or None
-        Time that the risks speak of; None where the outcome has no time.
+        Time of the risks; None if the outcome has no time.
     held_out : HeldOut or None
-        The check on other patients; None where fewer than `MIN_PATIENTS` of them match, and in rules that were mined
-        before there was a check.
+        Test on held-out patients; None if fewer than `MIN_PATIENTS` match, or in documents older than the test.
     prior : Prior or None
-        What a clinician expected; None for a rule that was mined.
+        The clinician's expectation; None for a mined rule.
     """
 
     conditions: tuple[Condition, ...]
@@ -175,18 +158,7 @@ class Rule:
     prior: Prior | None = None
 
     def in_words(self, features: Sequence[Feature]) -> str:
-        """The rule as a sentence.
-
-        Parameters
-        ----------
-        features : sequence of Feature
-            The cohort's columns; they give the units.
-
-        Returns
-        -------
-        str
-            `age >= 58 years and cp = 4 -> high risk (probability 0.87, 90 % interval 0.80 to 0.93)`.
-        """
+        """Write the rule as a sentence with units, stratum and probability."""
         units = {feature.name: feature.unit for feature in features}
         conditions = " and ".join(c.in_words(units.get(c.feature)) for c in self.conditions)
         p = self.stratum_probability
@@ -196,14 +168,14 @@ class Rule:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """As the API shows it."""
+        """Convert to the API's document."""
         document = asdict(self)
         document["conditions"] = list(document["conditions"])
         return document
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`; reads rules that were written before there was a check, too."""
+        """Read the document of `to_json`, or an older one without `held_out` or `prior`."""
         held_out, prior = document.get("held_out"), document.get("prior")
         return cls(
             conditions=tuple(Condition(**c) for c in document["conditions"]),
@@ -221,20 +193,20 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Fidelity:
-    """How well the rules alone tell the model's strata, among patients who had no part in finding them.
+    """Agreement of the rules alone with the model's strata, on held-out patients.
 
     Attributes
     ----------
     kappa : float
         Cohen's kappa of the strata by rules and by the model, at most 1; 0 is chance.
     lower, upper : float
-        Its interval of level `LEVEL`.
+        90 % interval of kappa.
     agreement : float
-        Share of patients, or of their visits, whom rules and model place alike, in [0, 1].
+        Share of patients, or visits, that rules and model place alike, in [0, 1].
     n : int
-        Patients held out.
+        Held-out patients.
     default : str
-        Name of the stratum of those whom no rule matches.
+        Name of the stratum of patients whom no rule matches.
     """
 
     kappa: float
@@ -247,18 +219,18 @@ class Fidelity:
 
 @dataclass(frozen=True, slots=True)
 class RuleSet:
-    """The strata of a model and the rules that describe who is in them.
+    """The strata of a model, and the rules that describe them.
 
     Attributes
     ----------
     strata : tuple of Stratum
         From the highest risk to the lowest.
     rules : tuple of Rule
-        Stratum by stratum, a clinician's first, then the best supported first.
+        By stratum, a clinician's first, then the best supported first.
     note : str
-        How to read the figures, and what they do not say.
+        How to read the figures, and their limits.
     fidelity : Fidelity or None
-        Of the rules as a whole; None where there is one stratum, or the rules were mined before it was measured.
+        Agreement of all rules with the model; None if there is one stratum, or in older documents.
     """
 
     strata: tuple[Stratum, ...]
@@ -267,7 +239,7 @@ class RuleSet:
     fidelity: Fidelity | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As the API shows it."""
+        """Convert to the API's document."""
         return {
             "strata": [asdict(stratum) for stratum in self.strata],
             "rules": [rule.to_json() for rule in self.rules],
@@ -277,7 +249,7 @@ class RuleSet:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """The inverse of `to_json`; reads rules that were written before fidelity was measured, too."""
+        """Read the document of `to_json`, or an older one without `fidelity`."""
         fidelity = document.get("fidelity")
         return cls(
             strata=tuple(Stratum(**stratum) for stratum in document["strata"]),

@@ -6,13 +6,7 @@
     n_C, n_Cr      size of C; of C in the stratum
     V              log posterior of the set: log evidence(n_C, n_Cr) + sum of the log priors of its rules
 
-Rules are taken one by one from mined conjunctions, the best few of them refined first: a condition is replaced by any
-other, dropped or added, as long as V rises. After each rule all rules are refined in turn, given the others, until
-nothing changes, so that a rule which was taken before its neighbours were known becomes what it is beside them. V
-counts a patient once however many rules match him: a rule that repeats others adds its prior alone and does not pay.
-The best single rule is often a broad one, from which no change of one condition leads to several sharp ones. So some
-ascents are first held to rules that raise the odds of the stratum more, and let go in the end; the best end is taken.
-In it each rule loses the conditions that it owes to its neighbours alone.
+V counts a patient once, however many rules match: a rule that repeats others adds only its prior and does not pay.
 
 References
 ----------
@@ -35,65 +29,43 @@ from autoprog.interpreter.rules import MAX_LENGTH
 
 Conjunction = tuple[int, ...]
 
-MIN_ODDS_RATIO = 2.0  # a weaker rule may be certain in a large cohort and still tell a reader nothing
+MIN_ODDS_RATIO = 2.0  # a weaker rule may be certain in a large cohort and still be useless
 
-_MIN_GAIN = log(20)  # in V, of every rule of the set over the set without it
-_REFINED = 5  # conjunctions that each further rule begins as
-_PURITIES = (MIN_ODDS_RATIO, 3.0, 4.5, 7.0)  # least odds ratios of the rules that an ascent is first held to
+_MIN_GAIN = log(20)  # least gain in V by each rule of the set
+_REFINED = 5  # best conjunctions that are refined for each new rule
+# Least odds ratios of the rules in the first part of each ascent. The best single rule is often broad, and no change of
+# one condition leads from it to several sharp rules. So some ascents begin with sharper rules; the best result wins.
+_PURITIES = (MIN_ODDS_RATIO, 3.0, 4.5, 7.0)
 _MAX_SWEEPS = 10
 _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Target:
-    """A stratum, and what its rules may be made of.
+    """A stratum, and the material for its rules."""
 
-    Attributes
-    ----------
-    B : ndarray, shape = (n_conditions, w)
-        Who satisfies what, packed.
-    in_stratum : ndarray, shape = (n_patients,)
-        bool; some are, and some are not.
-    min_count : int
-        Fewest patients that a rule must match.
-    """
-
-    B: Words
-    in_stratum: NDArray[np.bool_]
-    min_count: int
+    B: Words  # patients who satisfy each condition, shape = (n_conditions, w)
+    in_stratum: NDArray[np.bool_]  # shape = (n_patients,); neither all nor none
+    min_count: int  # fewest patients that a rule must match
 
     @property
     def n(self) -> int:
-        """All patients."""
+        """Number of patients."""
         return len(self.in_stratum)
 
     @property
     def n_r(self) -> int:
-        """Patients in the stratum."""
+        """Number of patients in the stratum."""
         return int(np.count_nonzero(self.in_stratum))
 
 
 def select_rules(
-    target: Target, starts: Sequence[Conjunction], given: NDArray[np.bool_], most: int
+    target: Target,
+    starts: Sequence[Conjunction],
+    given: NDArray[np.bool_],  # patients whom a clinician's rule already places in the stratum
+    most: int,
 ) -> list[Conjunction]:
-    """Choose the rules to show for a stratum.
-
-    Parameters
-    ----------
-    target : Target
-        The stratum.
-    starts : sequence of tuple of int
-        Conjunctions that rules may begin as, indices of conditions; each matches enough patients.
-    given : ndarray, shape = (n_patients,)
-        bool; patients whom a clinician's rule places in the stratum already.
-    most : int
-        Most rules, at least 0.
-
-    Returns
-    -------
-    list of tuple of int
-        Indices of conditions, ascending; the rule best supported by itself first.
-    """
+    """Choose up to `most` rules for a stratum as ascending condition indices, the best supported first."""
     r = pack(target.in_stratum)
     B = np.zeros((len(starts), len(r)), dtype=np.uint64)
     for i, start in enumerate(starts):
@@ -116,11 +88,9 @@ def select_rules(
 
 
 def _trimmed(rule: Conjunction, B: Words, r: Words) -> Conjunction:
-    """A rule without the conditions that divide those who satisfy its others into no two rates.
-
-    Beside other rules a condition may pay by keeping out a few patients whom no other rule matches; read by itself such
-    a rule says what is not so.
-    """
+    """Drop conditions that do not separate two rates among patients who satisfy the rest."""
+    # Beside other rules a condition may pay by excluding a few patients whom no other rule matches. Read by itself such
+    # a rule would be wrong.
     while len(rule) > 1:
         A = np.bitwise_and.reduce(B[list(rule)], axis=0)
         n_A, n_Ar = int(sizes(A)), int(sizes(A & r))
@@ -128,7 +98,7 @@ def _trimmed(rule: Conjunction, B: Words, r: Words) -> Conjunction:
         for i in range(len(rule)):
             rest = np.bitwise_and.reduce(B[list(rule[:i] + rule[i + 1 :])], axis=0)
             n_rest, n_rest_r = int(sizes(rest)), int(sizes(rest & r))
-            rises = n_Ar * n_rest > n_rest_r * n_A  # then some of the rest are in the stratum, and some are not
+            rises = n_Ar * n_rest > n_rest_r * n_A  # so the rest has patients in the stratum and outside
             found.append(float(Evidence(n_rest, n_rest_r)(n_A, n_Ar)) if rises else -np.inf)
         worst = int(np.argmin(found))
         if found[worst] > 0:
@@ -153,7 +123,7 @@ class _Ascent:
         self._start_priors = self._prior[np.array([len(start) for start in starts], dtype=np.intp)]
 
     def climb(self, most: int) -> None:
-        """Add rules while they pay, and refine all after each; then once more with broader rules allowed."""
+        """Add rules while they pay, refining all after each; then continue with broader rules allowed."""
         while len(self.rules) < most and self._add():
             self._revise()
         self._least = MIN_ODDS_RATIO
@@ -162,12 +132,12 @@ class _Ascent:
             self._revise()
 
     def gained(self) -> float:
-        """V of the set over that of no rule."""
+        """V of the set, less V of the empty set."""
         V = self._covering(self._covered(None), np.zeros_like(self._all)) + sum(self._prior[len(a)] for a in self.rules)
         return float(V - self._covering(self._given, np.zeros_like(self._all)))
 
     def _add(self) -> bool:
-        """Take the rule that raises V most, if it does so enough."""
+        """Add the rule that raises V most; False if none raises it enough."""
         C = self._covered(None)
         V = self._covering(C, self._matched) + self._start_priors
         likely = np.argsort(-V, kind="stable")[:_REFINED]
@@ -180,7 +150,7 @@ class _Ascent:
         return True
 
     def _revise(self) -> None:
-        """Refine each rule given the others, the latest first, and leave out what does not pay any more."""
+        """Refine each rule given the others, latest first, and drop those that no longer pay."""
         for _ in range(_MAX_SWEEPS):
             before = list(self.rules)
             for k in reversed(range(len(self.rules))):
@@ -195,7 +165,7 @@ class _Ascent:
                 return
 
     def _refined(self, rule: Conjunction, C: Words) -> tuple[Conjunction, float]:
-        """Change one condition after the other as long as V rises; V is up to the priors of the other rules."""
+        """Change one condition at a time while V rises; V is up to the priors of the other rules."""
         V = float(self._covering(C, self._conjoined(rule)) + self._prior[len(rule)])
         while True:
             neighbour, V_there = max(self._neighbours(rule, C), key=lambda end: end[1], default=(rule, V))
@@ -204,7 +174,7 @@ class _Ascent:
             rule, V = neighbour, V_there
 
     def _neighbours(self, rule: Conjunction, C: Words) -> list[tuple[Conjunction, float]]:
-        """For each condition: the rule without it, and with the best other one in its place; or with one more."""
+        """List the rule without each condition, with it replaced by the best other one, and with one more."""
         found = []
         for rest in (rule[:i] + rule[i + 1 :] for i in range(len(rule))):
             A = self._conjoined(rest)
@@ -216,7 +186,7 @@ class _Ascent:
         return found
 
     def _extended(self, rest: Conjunction, C: Words) -> list[tuple[Conjunction, float]]:
-        """The best allowed rule of some conditions and one more, where there is any."""
+        """Find the best allowed rule with one more condition, if any."""
         A = self._B & self._conjoined(rest)
         V = np.where(self._allowed(A), self._covering(C, A) + self._prior[len(rest) + 1], -np.inf)
         if V.max(initial=-np.inf) == -np.inf:
@@ -225,19 +195,19 @@ class _Ascent:
         return [(tuple(sorted((*rest, index))), float(V[index]))]
 
     def _allowed(self, A: Words) -> NDArray[np.bool_]:
-        """Whether each A matches enough patients, and is pure enough for this ascent."""
+        """Test whether each A matches enough patients and is pure enough for this ascent."""
         n_A = sizes(A)
         pure = raises_odds(n_A, sizes(A & self._r), self._q_r, self._least)
         return np.asarray(pure & (n_A >= self._min_count))
 
     def _covering(self, C: Words, A: Words) -> NDArray[np.float64]:
-        """Log evidence of the patients of C and of each A together."""
+        """Log evidence of the union of C and each A."""
         new = A & ~C
         n_C, n_Cr = sizes(C), sizes(C & self._r)
         return self._evidence(n_C + sizes(new), n_Cr + sizes(new & self._r))
 
     def _covered(self, but: int | None) -> Words:
-        """Patients whom the rules match, but for one rule."""
+        """Patients whom the rules match, without one rule."""
         C = self._given
         for k, rule in enumerate(self.rules):
             if k != but:

@@ -1,4 +1,4 @@
-"""Risk strata: bands of predicted risk, given by thresholds or by thirds of the out-of-fold risks."""
+"""Risk strata: bands of predicted risk, by thresholds or by thirds of the out-of-fold risks."""
 
 from __future__ import annotations
 
@@ -13,35 +13,34 @@ from autoprog.interpreter.rules import Stratum
 
 STRATUM_NAMES = ("high", "medium", "low")
 
-# By number of strata: tied risks may leave fewer than three.
+# Names by the number of strata; tied risks may leave fewer than three.
 _NAMES = {1: ("all",), 2: ("high", "low"), 3: STRATUM_NAMES}
 
-_TOLERANCE = 0.005  # of a share of patients, for a threshold that is easier to read
+_TOLERANCE = 0.005  # allowed deviation of a share of patients, for a more readable threshold
 
 
 def make_strata(
     risks: NDArray[np.floating], *, high: float | None = None, medium: float | None = None
 ) -> tuple[Stratum, ...]:
-    """Bands of risk, from the highest to the lowest.
+    """Make bands of risk, from the highest to the lowest.
 
     Parameters
     ----------
     risks : ndarray, shape = (n_patients,)
         Out-of-fold risks in [0, 1].
     high, medium : float or None
-        Risks at or above `high` are high, those below `medium` low, 0 < medium < high < 1. Both or neither; without
-        them the risks are cut into thirds. Equal risks stay together, so that thirds may be uneven; where fewer than
-        three distinct risks exist there are two strata, or one named "all".
+        Lower bounds of the high and medium strata, 0 < medium < high < 1; both or neither. Without them the risks are
+        cut into thirds, with equal risks together; fewer than three distinct risks make two strata, or one, "all".
 
     Returns
     -------
     tuple of Stratum
-        Covers [0, 1] without gaps.
+        Cover [0, 1] without gaps.
 
     Raises
     ------
     InvalidInputError
-        If the thresholds are not in order; names every fault.
+        If the thresholds are not in order; lists every fault.
     """
     risks = np.asarray(risks, dtype=np.float64)
     if high is None or medium is None:
@@ -60,20 +59,7 @@ def make_strata(
 
 
 def threshold_faults(high: float, medium: float, pointer: str = "/strata") -> list[Fault]:
-    """Whether two thresholds bound three strata.
-
-    Parameters
-    ----------
-    high, medium : float
-        Lower bounds of the strata of these names.
-    pointer : str
-        JSON pointer to the thresholds.
-
-    Returns
-    -------
-    list of Fault
-        Every fault: a threshold that leaves no risk on one side, thresholds that overlap or that leave nobody between.
-    """
+    """Check the lower bounds of the high and medium strata, 0 < medium < high < 1, and list every fault."""
     faults = [
         Fault(f"{pointer}/{name}", f"must be between 0 and 1, not {threshold:g}")
         for name, threshold in (("high", high), ("medium", medium))
@@ -88,18 +74,7 @@ def threshold_faults(high: float, medium: float, pointer: str = "/strata") -> li
 
 
 def empty_strata(strata: Sequence[Stratum]) -> list[str]:
-    """What to warn of where thresholds leave a stratum without patients.
-
-    Parameters
-    ----------
-    strata : sequence of Stratum
-        As `make_strata` made them.
-
-    Returns
-    -------
-    list of str
-        One warning a stratum.
-    """
+    """Warn of each stratum without patients."""
     return [
         f"no patient's out-of-fold risk lies in the stratum {stratum.name}, {stratum.lower:g} to {stratum.upper:g}: "
         "it is empty, and no rule describes it"
@@ -109,19 +84,6 @@ def empty_strata(strata: Sequence[Stratum]) -> list[str]:
 
 
 def stratum_indices(strata: Sequence[Stratum], risks: NDArray[np.floating]) -> NDArray[np.int64]:
-    """The stratum of each risk.
-
-    Parameters
-    ----------
-    strata : sequence of Stratum
-        From the highest to the lowest.
-    risks : ndarray, shape = (n_patients,)
-        In [0, 1].
-
-    Returns
-    -------
-    ndarray, shape = (n_patients,)
-        Index into `strata`.
-    """
+    """Index of each risk's stratum in `strata`, which run from the highest to the lowest."""
     thresholds = [stratum.lower for stratum in reversed(strata[:-1])]
     return len(strata) - 1 - np.searchsorted(thresholds, np.asarray(risks, dtype=np.float64), side="right")

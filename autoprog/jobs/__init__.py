@@ -1,7 +1,7 @@
-"""Jobs beside the searches: work that takes longer than a request, and the runner that carries it out.
+"""Jobs besides the searches: work that takes longer than a request, and its runner.
 
-This module is light: a process that only serves imports it to queue jobs. `ports`, `work` and `runner` are for the
-processes that run them, and bring the learning libraries with them.
+This module is light, since a process that only serves imports it to queue jobs. `ports`, `work` and `runner` load the
+learning libraries.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class JobKind(StrEnum):
-    """What a job does; `autoprog.jobs.work.WORK` says how."""
+    """The kind of a job; `autoprog.jobs.work.WORK` maps it to its function."""
 
     DIAGNOSIS_TREE = "diagnosis_tree"
     TEST_SELECTION_TRAINING = "test_selection_training"

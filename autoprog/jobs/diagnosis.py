@@ -1,4 +1,4 @@
-"""Growing the tree of a diagnosis model that is too large for a request."""
+"""Grow the tree of a diagnosis model that is too large for a request."""
 
 from __future__ import annotations
 
@@ -10,17 +10,6 @@ from autoprog.jobs.ports import Job, JobResult
 
 
 def build_diagnosis_tree(job: Job) -> JobResult:
-    """Grow the tree of a stored model.
-
-    Parameters
-    ----------
-    job : Job
-        Its file `model`.
-
-    Returns
-    -------
-    JobResult
-        The tree's costs, and its file.
-    """
+    """Grow the tree of the model in the job's file `model`."""
     tree = grow_tree(model_from_bytes(read_file(job.files["model"])))
     return JobResult(asdict(tree_report(tree)), {"diagnosis_trees": tree_to_bytes(tree)})

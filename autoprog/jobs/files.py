@@ -1,4 +1,4 @@
-"""Reading a stored file within the work of a job."""
+"""Read a stored file within the work of a job."""
 
 from __future__ import annotations
 
@@ -11,23 +11,7 @@ from autoprog.jobs.ports import FileRef
 
 
 def read_file(ref: FileRef) -> bytes:
-    """Read a stored file and check its digest.
-
-    Parameters
-    ----------
-    ref : FileRef
-        Where it lies.
-
-    Returns
-    -------
-    bytes
-        Its content.
-
-    Raises
-    ------
-    ArtifactError
-        If it is missing or is not what was stored.
-    """
+    """Read a stored file; raises ArtifactError if it is missing or its digest differs."""
     try:
         with fsspec.open(ref.url, "rb") as file:
             content: bytes = file.read()

@@ -1,4 +1,4 @@
-"""The runner of jobs: claims one after another and has each done by one call on the engine."""
+"""The runner of jobs: claims one after another and runs each as one call on the engine."""
 
 from __future__ import annotations
 
@@ -21,27 +21,10 @@ _log = structlog.get_logger()
 
 
 class JobRunner:
-    """Does jobs until it is told to stop; beside the runner of searches, so that a job waits for no search.
+    """Runner of jobs, separate from that of searches, so that no job waits for a search."""
 
-    Several may share one store: a lease keeps each job with one of them, and when a runner dies another begins its job
-    anew.
-
-    Parameters
-    ----------
-    store : JobStore
-        Where jobs are queued and their results kept.
-    dispatcher : Dispatcher
-        Runs the work in a child process, under the limits of its kind.
-    work : mapping
-        JobKind -> how it is done; jobs of other kinds are left to other runners.
-    runner_id : str
-        Names this runner in the store.
-    lease_s : float
-        Seconds without a heartbeat after which another runner may take a job over.
-    poll_s : float
-        Seconds between looks at an empty queue.
-    """
-
+    # Several may share one store: a lease of `lease_s` seconds, extended by heartbeats, keeps a job with one of them.
+    # When a runner dies, another starts its job again. Jobs of kinds not in `work` are left to other runners.
     def __init__(
         self,
         store: JobStore,
@@ -61,7 +44,7 @@ class JobRunner:
         self._shutdown = threading.Event()
 
     def stop(self) -> None:
-        """Ask the runner to end: a running job is left for the next runner."""
+        """Ask the runner to end; a running job is left to the next runner."""
         self._shutdown.set()
 
     def run_forever(self) -> None:
@@ -69,13 +52,7 @@ class JobRunner:
         poll(self.run_one, self._shutdown, self._poll_s)
 
     def run_one(self) -> bool:
-        """Do the next job of the queue.
-
-        Returns
-        -------
-        bool
-            Whether one was claimed and carried to its end.
-        """
+        """Do the next job of the queue; return whether one was claimed and finished."""
         claim = self._store.claim(self._runner_id, self._lease_s, tuple(self._work))
         if claim is None:
             return False

@@ -1,4 +1,4 @@
-"""The work of test selection that takes longer than a request: training, long replays, frontiers."""
+"""Jobs of test selection that take longer than a request: training, long replays, frontiers."""
 
 from __future__ import annotations
 
@@ -26,24 +26,13 @@ from autoprog.test_selection import (
 
 
 def train_classifiers(job: Job) -> JobResult:
-    """Train one classifier an arm of a problem on a cohort.
-
-    Parameters
-    ----------
-    job : Job
-        Its file `cohort`; its parameters are the problem's document.
-
-    Returns
-    -------
-    JobResult
-        What the training saw, the classifiers, and their out-of-sample predictions.
-    """
+    """Train a classifier for each arm of a problem; the parameters are the problem's document."""
     asked = job.parameters
     problem = problem_from_json(asked)
     cohort = from_parquet(read_file(job.files["cohort"]))
     configuration = Configuration.from_json(asked["configuration"])
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # what matters of them is in the notes
+        warnings.simplefilter("ignore")  # the notes hold what matters
         trained = train_arms(
             cohort,
             problem.arms,
@@ -69,18 +58,7 @@ def train_classifiers(job: Job) -> JobResult:
 
 
 def replay_table(job: Job) -> JobResult:
-    """Run a problem's policy from nothing over a table.
-
-    Parameters
-    ----------
-    job : Job
-        Its file `table`; its parameters `problem` and `replay`.
-
-    Returns
-    -------
-    JobResult
-        The replay.
-    """
+    """Run a problem's policy from the start over the table in the job's file `table`."""
     problem, asked = problem_from_json(job.parameters["problem"]), job.parameters["replay"]
     table = PredictionTable.from_bytes(read_file(job.files["table"]))
     done = replay(
@@ -96,18 +74,7 @@ def replay_table(job: Job) -> JobResult:
 
 
 def trace_test_frontier(job: Job) -> JobResult:
-    """Score a search's best pipeline on groups of tests.
-
-    Parameters
-    ----------
-    job : Job
-        Its file `cohort`; its parameters `tests`, `plan` and `configuration`.
-
-    Returns
-    -------
-    JobResult
-        The frontier.
-    """
+    """Score a search's best pipeline on groups of tests."""
     asked = job.parameters
     tests = [DiagnosticTest(t["name"], t["cost"], tuple(t["features"])) for t in asked["tests"]]
     cohort = from_parquet(read_file(job.files["cohort"]))
@@ -121,13 +88,13 @@ def trace_test_frontier(job: Job) -> JobResult:
 
 
 def build_plan(document: Mapping[str, Any]) -> Plan:
-    """A search's plan out of JSON."""
+    """Make a search's plan from JSON."""
     low, high = document["thresholds"]
     return Plan(**{**document, "thresholds": (low, high), "times": tuple(document["times"])})
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401  any part of a document
-    """Without NaN and infinities, which are no JSON: a score that is not defined is none."""
+    """Replace NaN and infinities, which are no JSON, by None: such a score is undefined."""
     if isinstance(value, dict):
         return {name: _finite(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

@@ -1,4 +1,4 @@
-"""The table of jobs: how each kind is done, and where it is stopped."""
+"""The table of jobs: the function and the limits of each kind."""
 
 from __future__ import annotations
 

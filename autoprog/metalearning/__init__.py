@@ -1,4 +1,4 @@
-"""What earlier cohorts teach a search."""
+"""Learning from earlier cohorts."""
 
 from autoprog.metalearning.cohort_statistics import AlgorithmGain, CohortStatistics, TriedConfiguration
 from autoprog.metalearning.meta_features import (

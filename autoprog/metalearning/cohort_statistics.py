@@ -1,4 +1,4 @@
-"""What one finished search leaves to later ones: numbers about pipelines, nothing about a patient."""
+"""The statistics that one finished search leaves to later ones: numbers about pipelines, none about a patient."""
 
 from __future__ import annotations
 
@@ -13,19 +13,18 @@ from autoprog.space import Configuration
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmGain:
-    """How a prediction algorithm did, against the simple model of the same cohort.
+    """Gain of a prediction algorithm over the simple pipeline of the same cohort.
 
     Attributes
     ----------
     algorithm : str
-        Its name in the stage `prediction`.
+        Name in the stage `prediction`.
     best : float
-        Posterior mean of the best pipeline with it that was evaluated, less the simple pipeline's, in units of the
-        score, more is better.
+        Posterior mean of its best evaluated pipeline less the simple pipeline's, in units of the score; more is better.
     sd : float
         Posterior standard deviation of `best`.
     n : int
-        Pipelines with it that have a score, at least 1.
+        Number of its pipelines with a score, at least 1.
     """
 
     algorithm: str
@@ -36,15 +35,7 @@ class AlgorithmGain:
 
 @dataclass(frozen=True, slots=True)
 class TriedConfiguration:
-    """A pipeline that did well.
-
-    Attributes
-    ----------
-    configuration : Configuration
-        The pipeline.
-    gain : float
-        Posterior mean of its score less the simple pipeline's, more is better.
-    """
+    """A pipeline that did well; `gain` is its posterior mean score less the simple pipeline's, more is better."""
 
     configuration: Configuration
     gain: float
@@ -57,41 +48,39 @@ class CohortStatistics:
     Attributes
     ----------
     cohort_id : str
-        Whose they are; deleted with it.
+        The cohort; its statistics are deleted with it.
     meta_features : MetaFeatures
-        What the cohort is like.
+        The cohort's meta-features.
     mode : str
-        Of its outcome.
+        Mode of the outcome.
     metric : str
-        `Metric.identity` of what was optimised. Statistics of another mode or metric cannot be compared.
+        `Metric.identity` of the optimised metric. Statistics of another mode or metric are not comparable.
     simple_algorithm : str
         The prediction algorithm of the simple pipeline.
     simple_score : float
-        Of the simple pipeline, in the metric's own direction.
+        Score of the simple pipeline, in the metric's own direction.
     scale : float
-        Units of the score that one standardised unit of the surrogate is.
+        Size of one standardised unit of the surrogate, in units of the score.
     subspaces : float
         Posterior mean of M, the number of subspaces; at least 2.
     log_concentration : float
         Posterior mean of log gamma.
     log_length, log_variance, log_noise : float
-        Logarithms of the kernel's length-scale, of its variance and of the noise's, fitted by marginal likelihood;
-        standardised units.
+        Logarithms of the kernel's length-scale, its variance and the noise variance, in standardised units.
     offsets : mapping
-        mu: key of an algorithm that was observed -> its main effect less that of the simple pipeline's algorithm in the
-        same stage; of its hyperparameters, by the other names of `optimizer/main_effects.py`, slope and bend. In units
-        of the score, more is better.
+        Terms of `optimizer/main_effects.py` -> mu in units of the score, more is better. An observed algorithm has its
+        main effect less that of the simple pipeline's algorithm in its stage; a hyperparameter has slope and bend.
     algorithms : tuple of AlgorithmGain
         The prediction algorithms that have a score, by name.
     best : tuple of TriedConfiguration
-        Pipelines that did well, the best first: of ten prediction algorithms the best, and the ten best of all.
+        The 10 best pipelines and the best of each of 10 prediction algorithms, best first.
     elsewhere : mapping
         `Configuration.key` of a pipeline that did well on another cohort -> posterior mean of its score here less the
         simple pipeline's, whether or not it was evaluated here.
     n_evaluations : int
         Evaluations with a score.
     shared : bool
-        Whether other owners may learn from them.
+        Whether other owners' searches may use them.
     """
 
     cohort_id: str
@@ -115,11 +104,11 @@ class CohortStatistics:
 
     @property
     def foundation(self) -> tuple[int, int]:
-        """Prediction algorithms with a score, and evaluations: of two searches on one cohort the greater counts."""
+        """Scored prediction algorithms, and evaluations; of two searches on one cohort the greater is kept."""
         return len(self.algorithms), self.n_evaluations
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON; meta-features by name."""
+        """Convert to JSON, with meta-features by name."""
         return {
             **asdict(self),
             "meta_features": self.meta_features.to_dict(),
@@ -129,7 +118,7 @@ class CohortStatistics:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> CohortStatistics:
-        """The inverse of `to_json`."""
+        """Read the document of `to_json`."""
         return cls(
             **{
                 **document,

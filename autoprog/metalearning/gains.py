@@ -1,5 +1,4 @@
-"""What a search has gained over the simple pipeline, by the posterior of the optimizer's own surrogate, and the main
-effects of its algorithms and hyperparameters."""
+"""Gains over the simple pipeline, and main effects, by the posterior of the optimizer's surrogate."""
 
 from __future__ import annotations
 
@@ -19,25 +18,11 @@ if TYPE_CHECKING:
     from autoprog.optimizer.surrogate_state import SurrogateState
 
 MAX_BEST = 10
-"""Configurations that are kept: so many of all, and of so many prediction algorithms one."""
+"""Keep the 10 best configurations overall and the best of each of 10 prediction algorithms."""
 
 
 class Gains(NamedTuple):
-    """What was gained over the simple pipeline; every field is that of `CohortStatistics`.
-
-    Attributes
-    ----------
-    scale : float
-        Units of the score that one standardised unit of the surrogate is.
-    offsets : mapping
-        By main effect.
-    algorithms : tuple of AlgorithmGain
-        By prediction algorithm.
-    best : tuple of TriedConfiguration
-        The best first.
-    elsewhere : mapping
-        Of pipelines that did well on other cohorts.
-    """
+    """Gains over the simple pipeline; the fields are those of `CohortStatistics`."""
 
     scale: float
     offsets: Mapping[str, float]
@@ -53,26 +38,7 @@ def gains_over(
     references: Mapping[str, Configuration],
     check: Callable[[], None],
 ) -> Gains:
-    """Read off a belief what was gained.
-
-    Parameters
-    ----------
-    simple : Configuration
-        The simple pipeline, which was observed.
-    belief : SurrogateState
-        With effects in its kernel, sampled decompositions, and the best observations among its own.
-    history : History
-        All evaluations, which are counted.
-    references : mapping of str to Configuration
-        Pipelines of other cohorts, as they would be here.
-    check : callable () -> None
-        Called every few seconds; what it raises ends the reading.
-
-    Returns
-    -------
-    Gains
-        In units of the score, more is better.
-    """
+    """Compute the gains over the simple pipeline, which was observed, from a surrogate state with effects."""
     counts = Counter(e.configuration.prediction.algorithm for e in history.succeeded)
     scale = _compute_unit(belief.observations)
     algorithms, best = _gains(belief, scale, simple, counts)
@@ -83,18 +49,18 @@ def gains_over(
 
 
 def _compute_unit(observations: Observations) -> float:
-    """Units of the score that 1 of y is; 1 where all gains are equal."""
+    """Units of the score in 1 of y; 1 if all gains are equal."""
     gains = observations.gains[observations.succeeded]
     best, middle = int(np.argmax(gains)), int(np.argsort(gains, kind="stable")[len(gains) // 2])
     y = observations.y[observations.succeeded]
-    # Neither lies below the clip, so that y is linear between them.
+    # Neither lies below the clip, so y is linear between them.
     return float((gains[best] - gains[middle]) / (y[best] - y[middle])) if y[best] > y[middle] else 1.0
 
 
 def _gains(
     belief: SurrogateState, scale: float, simple: Configuration, counts: Mapping[str, int]
 ) -> tuple[tuple[AlgorithmGain, ...], tuple[TriedConfiguration, ...]]:
-    """By prediction algorithm, with how many were tried, and of the best pipeline of each, against the simple one."""
+    """Compute each prediction algorithm's gain, and collect the best pipelines."""
     succeeded = belief.observations.succeeded
     configurations = [e.configuration for e, s in zip(belief.observations.evaluations, succeeded, strict=True) if s]
     mean, sd = _posterior_gains(belief, configurations, simple)
@@ -114,7 +80,7 @@ def _gains(
 def _gains_elsewhere(
     belief: SurrogateState, scale: float, simple: Configuration, references: Mapping[str, Configuration]
 ) -> dict[str, float]:
-    """Of pipelines that did well on other cohorts, against the simple pipeline."""
+    """Posterior gain of each reference pipeline, by key."""
     if not references:
         return {}
     points = belief.encoding.encode([*references.values(), simple])
@@ -125,7 +91,7 @@ def _gains_elsewhere(
 def _posterior_gains(
     belief: SurrogateState, configurations: Sequence[Configuration], simple: Configuration
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Mean and sd of true standardised gains, less the simple pipeline's, over the sampled decompositions."""
+    """Mean and sd of true standardised gains less the simple pipeline's, over the sampled decompositions."""
     points = belief.encoding.encode([*configurations, simple])
     means, variances = [], []
     for labels in belief.samples:
@@ -138,8 +104,8 @@ def _posterior_gains(
 
 
 def _offsets(belief: SurrogateState, scale: float, simple: Configuration) -> dict[str, float]:
-    """Main effects of every algorithm that was observed; their own against that of the simple pipeline in its stage."""
-    from autoprog.optimizer.main_effects import main_effects, term_names  # noqa: PLC0415  see `calibration.py`
+    """Main effects of hyperparameters, and of observed algorithms less the simple pipeline's in their stage."""
+    from autoprog.optimizer.main_effects import main_effects, term_names  # noqa: PLC0415  see `search_statistics.py`
 
     succeeded = belief.observations.succeeded
     found = main_effects(belief.encoding, belief.points[succeeded], belief.y[succeeded])

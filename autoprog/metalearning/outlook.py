@@ -1,22 +1,22 @@
-"""The outlook: what machine learning may be expected to gain over the simple model, before any training.
+"""The outlook: the expected gain of machine learning over the simple model, before any training.
 
 =======  =================================================================================  =======  ==========
 symbol   meaning                                                                            shape    unit
 =======  =================================================================================  =======  ==========
 x_ja     gain of the best pipeline with algorithm a over the simple one, on cohort j        (K, A)   score
-w_j      weights of the similar cohorts, by likeness, summing to 1                          (K,)     [0, 1]
+w_j      weights of the similar cohorts by similarity, summing to 1                         (K,)     [0, 1]
 m_a      sum_j w_j x_ja, over the cohorts that tried a                                      (A,)     score
 a*       argmax_a m_a, the algorithm that would be picked                                   scalar   index
 a*_-j    the same without cohort j                                                          (K,)     index
-g_j      x_ja at a*_-j: what the pick of the others gained on cohort j                      (K,)     score
+g_j      x_ja at a*_-j: gain on cohort j of the others' pick                                (K,)     score
 n        1 / sum_j w_j^2, effective number of cohorts                                       scalar   1 or more
 =======  =================================================================================  =======  ==========
 
     gain ~ m + s sqrt(1 + 1/n) t(n - 1),   m = sum_j w_j g_j,   s^2 = sum_j w_j (g_j - m)^2 / (1 - sum_j w_j^2)
 
-The largest of twenty uncertain means is biased upwards, and so is its own mean over the cohorts that it was chosen on.
-g_j is not: each cohort is judged by what the others would have picked for it. The distribution is that of one more
-cohort of the same kind, normal with unknown variance.
+The largest of twenty uncertain means is biased upwards, and so is its mean over the cohorts that it was chosen on. g_j
+is not, because the other cohorts make the pick. The distribution is that of one more cohort of the same kind, normal
+with unknown variance.
 
 References
 ----------
@@ -40,31 +40,31 @@ from autoprog.metalearning.prior import independent_statistics
 from autoprog.metalearning.similarity import similarity, similarity_weights
 
 LEVEL = 0.8
-"""Of the interval."""
+"""Level of the interval."""
 
 MIN_SIMILAR = 5
-"""Similar cohorts below which nothing is said."""
+"""Similar cohorts that an expectation needs."""
 
 MAX_SHOWN = 10
 
-# Share of the weight that cohorts which tried an algorithm must have for it to be a candidate.
+# An algorithm is a candidate if the cohorts that tried it have at least this share of the weight.
 _TRIED = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class NearCohort:
-    """An earlier cohort that an outlook rests on.
+    """An earlier cohort behind an outlook.
 
     Attributes
     ----------
     cohort_id : str
-        Which.
+        The cohort.
     distance : float
-        Of the meta-features, at least 0.
+        Distance of the meta-features, at least 0.
     weight : float
-        In [0, 1].
+        Weight in [0, 1].
     gain : float or None
-        Of the algorithm that the others would have picked for it, over its simple model; None where it was never tried.
+        Gain of the other cohorts' pick over this cohort's simple model; None if it was never tried here.
     """
 
     cohort_id: str
@@ -75,18 +75,18 @@ class NearCohort:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What to expect of the picked algorithm.
+    """The expected gain of the picked algorithm.
 
     Attributes
     ----------
     algorithm : str
         a*.
     gain : float
-        m, in units of the metric, more is better.
+        m, in units of the metric; more is better.
     lower, upper : float
-        Interval of the gain, of `LEVEL`.
+        80 % interval of the gain.
     probability : float
-        That the gain is above 0.
+        Probability that the gain is above 0.
     """
 
     algorithm: str
@@ -98,18 +98,18 @@ class Expectation:
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """What earlier cohorts let one expect.
+    """The expectation from earlier cohorts.
 
     Attributes
     ----------
     expectation : Expectation or None
-        None where fewer than five cohorts are similar: unknown.
+        None (unknown) if fewer than five similar cohorts have a gain.
     n_similar : int
         Comparable cohorts within reach.
     n_comparable : int
         Cohorts of the same mode and metric, copies counted once.
     nearest : tuple of NearCohort
-        The ten nearest comparable cohorts, the nearest first.
+        The ten nearest comparable cohorts, nearest first.
     """
 
     expectation: Expectation | None
@@ -119,21 +119,21 @@ class Outlook:
 
 
 def outlook(target: MetaFeatures, statistics: Sequence[CohortStatistics], *, mode: Mode, metric: str) -> Outlook:
-    """Expect the gain of machine learning from similar cohorts.
+    """Predict the gain of machine learning from similar cohorts.
 
     Parameters
     ----------
     target : MetaFeatures
-        Of the cohort; a copy of it is passed over.
+        Meta-features of the cohort; copies of it are ignored.
     statistics : sequence of CohortStatistics
-        Of earlier searches.
+        Statistics of earlier searches.
     mode, metric : str
-        Of what would be searched.
+        Mode and metric of the intended search.
 
     Returns
     -------
     Outlook
-        With an expectation where at least five cohorts are similar.
+        With an expectation if at least five similar cohorts have a gain.
     """
     comparable = independent_statistics(target, statistics, mode, metric)
     like = similarity(target, [s.meta_features for s in comparable])
@@ -160,20 +160,7 @@ def outlook(target: MetaFeatures, statistics: Sequence[CohortStatistics], *, mod
 
 
 def held_out_gains(x: NDArray[np.float64], w: NDArray[np.float64]) -> NDArray[np.float64]:
-    """What the algorithm that all other cohorts would have picked gained on each.
-
-    Parameters
-    ----------
-    x : ndarray, shape = (K, A)
-        Gains; NaN where an algorithm was not tried.
-    w : ndarray, shape = (K,)
-        Weights, summing to 1.
-
-    Returns
-    -------
-    ndarray, shape = (K,)
-        g; the pick is among the algorithms that the cohort has tried; NaN where there is none.
-    """
+    """g, shape = (K,), each pick among the algorithms that the cohort tried; NaN if there is none."""
     g = np.full(len(x), np.nan)
     for j in range(len(x)):
         others = np.arange(len(x)) != j
@@ -184,7 +171,7 @@ def held_out_gains(x: NDArray[np.float64], w: NDArray[np.float64]) -> NDArray[np
 
 
 def _means(x: NDArray[np.float64], w: NDArray[np.float64]) -> NDArray[np.float64]:
-    """m; NaN for an algorithm that cohorts of less than half of the weight have tried."""
+    """m; NaN for an algorithm tried by cohorts of less than half of the weight."""
     tried = ~np.isnan(x)
     weight = w @ tried
     sums = w @ np.where(tried, x, 0.0)

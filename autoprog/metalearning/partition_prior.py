@@ -1,4 +1,4 @@
-"""How many subspaces, and how even: M and gamma, learnt together with the decomposition.
+"""Number and evenness of the subspaces: M and gamma, learned together with the decomposition.
 
 =======  ===================================================================================  =======  ==========
 symbol   meaning                                                                              shape    range
@@ -10,11 +10,11 @@ P(z)     probability of the partition: M! / (M - k)! times that of one labelling
 
 The chain alternates: a Gibbs sweep of z given (M, gamma) and the history, and a draw of (M, gamma) given the partition,
 
-    P(M, gamma | z) ~ P(z | M, gamma)   on a grid, all of whose points are alike before.
+    P(M, gamma | z) ~ P(z | M, gamma)   on a grid with a uniform prior.
 
-A hundred evaluations tell little of forty algorithms, and a maximum of the marginal likelihood over the grid would be
-noise: reported are the means of M and log gamma. Labels are exchangeable here; the families of algorithms, which the
-optimizer's default knows, would decide the answer.
+A hundred evaluations tell little about forty algorithms, so a maximum of the marginal likelihood over the grid would be
+noise; the means of M and log gamma are reported. Labels are exchangeable here, because the families of algorithms,
+which the optimizer's default prefers, would decide the answer.
 
 References
 ----------
@@ -41,28 +41,13 @@ SUBSPACES = tuple(range(2, 15))
 CONCENTRATIONS = (0.25, 0.5, 1.0, 2.0, 4.0)
 """The grid of gamma; its mean logarithm is that of the default, 1."""
 
-# Sweeps before draws count; draws, fewer of a long history, which costs more.
+# Discarded sweeps; most and least draws; and their product with the history's length, because long ones cost more.
 _BURN_IN, _MAX_DRAWS, _MIN_DRAWS, _DRAWN_EVALUATIONS = 5, 15, 5, 1_500
 
 
 def learn_partition_prior(belief: SurrogateState, rng: np.random.Generator) -> tuple[float, float]:
-    """Posterior means of M and log gamma.
-
-    Parameters
-    ----------
-    belief : SurrogateState
-        Observations and a fitted kernel, which stays.
-    rng : numpy.random.Generator
-        Of the chain.
-
-    Returns
-    -------
-    subspaces : float
-        In [2, 14].
-    log_concentration : float
-        In [-log 4, log 4].
-    """
-    from autoprog.optimizer.gibbs import GibbsChain, LabelLikelihood  # noqa: PLC0415  imports as in calibration.py
+    """Posterior means of M, in [2, 14], and of log gamma, in [-log 4, log 4]; the fitted kernel is kept."""
+    from autoprog.optimizer.gibbs import GibbsChain, LabelLikelihood  # noqa: PLC0415  see `search_statistics.py`
 
     labels = compact(belief.chain.best)
     draws = int(np.clip(_DRAWN_EVALUATIONS // len(belief.points), _MIN_DRAWS, _MAX_DRAWS))
@@ -89,7 +74,7 @@ def learn_partition_prior(belief: SurrogateState, rng: np.random.Generator) -> t
 
 
 def grid_posterior(labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """P(M, gamma | z), shape = (len(SUBSPACES), len(CONCENTRATIONS)), of labels of any numbering."""
+    """P(M, gamma | z), shape = (len(SUBSPACES), len(CONCENTRATIONS)), for labels of any numbering."""
     sizes = np.unique(labels, return_counts=True)[1]
     n, k = len(labels), len(sizes)
     M, gamma = np.array(SUBSPACES)[:, None], np.array(CONCENTRATIONS)
@@ -109,5 +94,5 @@ def grid_means(labels: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def compact(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The same partition with labels 0 to k - 1, shape = (n,)."""
+    """Relabel the same partition from 0 to k - 1, shape = (n,)."""
     return np.unique(labels, return_inverse=True)[1].astype(np.int64)

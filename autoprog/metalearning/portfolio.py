@@ -1,4 +1,4 @@
-"""A portfolio: a few pipelines of which one or another does well on every earlier cohort.
+"""A portfolio: a few pipelines, of which at least one does well on every earlier cohort.
 
 ======  ================================================================================  ======  =====
 symbol  meaning                                                                           shape   range
@@ -9,15 +9,14 @@ w       weight of a cohort, summing to 1                                        
 b       best gain of the portfolio so far on each cohort                                  (m,)    real
 ======  ================================================================================  ======  =====
 
-The next member is the one of a prediction algorithm not yet in the portfolio that raises sum_j w_j max(b_j, g_ij) most.
-For gains bounded below this sum is monotone and submodular, so that without the rule of distinct algorithms the greedy
-choice reaches at least 1 - 1/e of the best portfolio's value (above that of an empty one), and with it, a matroid's
-rule, at least 1/2.
+Each new member has a prediction algorithm that the portfolio lacks and raises sum_j w_j max(b_j, g_ij) most. For gains
+bounded below this sum is monotone and submodular. Without the rule of distinct algorithms the greedy choice reaches at
+least 1 - 1/e of the best portfolio's value (above that of an empty one); with it, a matroid's rule, at least 1/2.
 
 References
 ----------
-Feurer et al. 2022, JMLR 23:261, section 4.1; Nemhauser, Wolsey & Fisher 1978, Mathematical Programming 14:265; Fisher,
-Nemhauser & Wolsey 1978, Mathematical Programming Study 8:73.
+Feurer et al. 2022, JMLR 23:261, section 4.1, without the rule of distinct algorithms; Nemhauser, Wolsey & Fisher 1978,
+Mathematical Programming 14:265; Fisher, Nemhauser & Wolsey 1978, Mathematical Programming Study 8:73.
 """
 
 from __future__ import annotations
@@ -29,41 +28,37 @@ from numpy.typing import ArrayLike, NDArray
 
 from autoprog.errors import Fault, InvalidInputError
 
-# Gains that differ by less are equal but for rounding.
+# Gains that differ by less count as equal.
 _TIE = 1e-12
 
 
 def greedy_portfolio(
     gains: ArrayLike, predictors: Sequence[Hashable], size: int, weights: ArrayLike | None = None
 ) -> tuple[int, ...]:
-    """Choose configurations that complement each other, each with another prediction algorithm.
+    """Choose complementary configurations with distinct prediction algorithms.
 
     Parameters
     ----------
     gains : array-like, shape = (n_configurations, n_cohorts)
-        More is better; comparable between cohorts, so normalise before: the median pipeline's gain as 0 and the best
-        known one's as 1. NaN where a configuration failed or is not valid: as poor as the worst on that cohort.
+        Gains, more is better, comparable between cohorts: 0 the median pipeline, 1 the best known. NaN, for a failed or
+        invalid configuration, counts as the worst on that cohort.
     predictors : sequence of hashable, length n_configurations
         The prediction algorithm of each.
     size : int
         The most members, at least 1.
     weights : array-like, shape = (n_cohorts,), or None
-        How much each cohort counts, at least 0; None for all alike. Copies of one study should share one weight.
+        Weights of the cohorts, at least 0; None for equal ones. Copies of one study should share one weight.
 
     Returns
     -------
     tuple of int
-        Rows of `gains`, in the order in which they are to be tried; `size`, or as many as there are prediction
-        algorithms that succeed somewhere. Among equals the one with the greater mean gain, then the earlier row.
+        Rows of `gains`, in the order to try; at most `size`, and one an algorithm that succeeds somewhere. Ties go to
+        the greater mean gain, then to the earlier row.
 
     Raises
     ------
     InvalidInputError
-        If shapes, size or weights are not as above, or a gain is infinite; names every fault.
-
-    References
-    ----------
-    Feurer et al. 2022, section 4.1, where the pipelines themselves are all distinct and nothing else.
+        If shapes, size or weights are invalid, or a gain is infinite; lists every fault.
     """
     g, w = np.asarray(gains, dtype=np.float64), None if weights is None else np.asarray(weights, dtype=np.float64)
     if faults := [*_faults(g, len(predictors), size), *_weight_faults(g, w)]:

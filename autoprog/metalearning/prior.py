@@ -1,9 +1,9 @@
-"""What earlier cohorts let a new search believe before its first evaluation.
+"""The prior of a new search, averaged over earlier cohorts.
 
 =======  ================================================================================  =======  ==========
 symbol   meaning                                                                           shape    unit
 =======  ================================================================================  =======  ==========
-eta      weights of the earlier cohorts, by likeness                                       (K,)     1
+eta      weights of the earlier cohorts by similarity                                      (K,)     1
 t        trust in their average; the rest is the agnostic prior's                          scalar   [0, 1)
 M        most subspaces                                                                    scalar   2 or more
 gamma    Dirichlet parameter of the decomposition                                          scalar   > 0
@@ -15,8 +15,8 @@ mu       main effects: of algorithms against the simple pipeline's in their stag
     value = t sum_j eta_j value_j + (1 - t) agnostic
 
 for M (rounded, at least 2), log gamma, log ell, log s2, and mu in standardised units of each cohort (agnostic: 0).
-An algorithm that some cohorts never tried is averaged over those that did, with the weight that these have of all. The
-decompositions themselves are not averaged: their labels are exchangeable.
+An algorithm that some cohorts never tried is averaged over those that did, and trusted by their share of the weight.
+The decompositions are not averaged, because their labels are exchangeable.
 
 References
 ----------
@@ -41,7 +41,7 @@ MIN_SUBSPACES = 2
 
 @dataclass(frozen=True)
 class CalibratedPrior:
-    """Where a search begins.
+    """The prior of a search.
 
     Attributes
     ----------
@@ -54,14 +54,14 @@ class CalibratedPrior:
     variance : float
         s2, in squared standardised scores.
     offsets : mapping
-        Main effect, as `CohortStatistics.offsets` -> mu, in standardised scores, more is better; those of algorithms
-        that nobody tried are missing.
+        Main effect, as in `CohortStatistics.offsets` -> mu in standardised scores, more is better; only algorithms that
+        some cohort tried.
     scale : float or None
-        Units of the score that one standardised unit is on such cohorts, their geometric mean; None without any.
+        Size of one standardised unit in units of the score, the cohorts' geometric mean; None without cohorts.
     trust : float
         t, in [0, 1).
     cohorts : tuple of (str, float)
-        The earlier cohorts and their weights, the greatest first.
+        The earlier cohorts and their weights, greatest first.
     """
 
     subspaces: int
@@ -88,25 +88,25 @@ def calibrated_prior(
     agnostic: OptimizerOptions | None = None,
     form: WeightForm = "softmin",
 ) -> CalibratedPrior:
-    """Average what earlier cohorts have taught, by likeness.
+    """Average the statistics of earlier cohorts by similarity.
 
     Parameters
     ----------
     target : MetaFeatures
-        Of the new cohort.
+        Meta-features of the new cohort.
     statistics : sequence of CohortStatistics
-        Of earlier searches; those of another mode or metric are passed over.
+        Statistics of earlier searches; those of another mode or metric are ignored.
     mode, metric : str
-        Of the new search.
+        Mode and metric of the new search.
     agnostic : OptimizerOptions or None
-        What is believed without any cohort; None for the default options.
+        The prior without any cohort; None for the default options.
     form : {"softmin", "printed"}
-        Of the weights.
+        Form of the weights.
 
     Returns
     -------
     CalibratedPrior
-        The agnostic one where there is no comparable cohort.
+        The agnostic one if there is no comparable cohort.
     """
     usable = comparable_statistics(statistics, mode, metric)
     like = similarity(target, [s.meta_features for s in usable], form)
@@ -130,32 +130,15 @@ def calibrated_prior(
 
 
 def comparable_statistics(statistics: Sequence[CohortStatistics], mode: Mode, metric: str) -> list[CohortStatistics]:
-    """Those whose gains mean the same: of one mode and one metric, in the order given."""
+    """Keep the statistics of one mode and metric, whose gains are comparable, in the given order."""
     return [s for s in statistics if s.mode == mode and s.metric == metric]
 
 
 def independent_statistics(
     target: MetaFeatures, statistics: Sequence[CohortStatistics], mode: Mode, metric: str
 ) -> list[CohortStatistics]:
-    """Those whose gains mean the same, each cohort once, and none of the new cohort itself.
-
-    The same patients may come under another name, or to another owner; as evidence they would count twice, and on
-    themselves.
-
-    Parameters
-    ----------
-    target : MetaFeatures
-        Of the new cohort.
-    statistics : sequence of CohortStatistics
-        Of earlier searches.
-    mode, metric : str
-        Of the new search.
-
-    Returns
-    -------
-    list of CohortStatistics
-        Of copies the one with the greatest `foundation`; in the order given.
-    """
+    """Keep comparable statistics, of copies of a cohort those with the greatest `foundation`, none of the target."""
+    # The same patients may have another name or owner. They would count twice, and as evidence on themselves.
     here, chosen = target.of_patients, dict[tuple[float, ...], CohortStatistics]()
     for s in comparable_statistics(statistics, mode, metric):
         patients = s.meta_features.of_patients
@@ -169,7 +152,7 @@ def _offsets(usable: Sequence[CohortStatistics], like: Similarity) -> dict[str, 
     for s, eta in zip(usable, like.weights.tolist(), strict=True):
         for key, offset in s.offsets.items():
             sums[key] = sums.get(key, 0.0) + eta * offset / s.scale
-    # The mean over the cohorts that tried it is sum / share; believed by t times share, what is left is the sum.
+    # The mean over the cohorts that tried it is sum / share, and its trust is t times share; the share cancels.
     return {key: like.trust * sums[key] for key in sorted(sums)}
 
 

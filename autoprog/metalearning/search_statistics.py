@@ -1,7 +1,6 @@
-"""What one finished search teaches: its statistics, by the marginal likelihood of the optimizer's own surrogate.
+"""The statistics of one finished search, by the marginal likelihood of the optimizer's surrogate.
 
-Kernel and noise are those of the optimizer's default options, whatever options the search had, so that cohorts can be
-compared.
+Kernel and noise are those of the default options, whatever options the search had, so that cohorts are comparable.
 
 References
 ----------
@@ -32,12 +31,13 @@ if TYPE_CHECKING:
     from autoprog.optimizer.surrogate_state import SurrogateState
 
 MIN_SUCCEEDED = 5
-"""Evaluations with a score below which a search teaches nothing."""
+"""Evaluations with a score that a search needs to leave statistics."""
 
 MAX_JUDGED = 1_000
-"""Evaluations that gains and effects are judged by, but for the best; the algebra is of dense matrices."""
+"""Evaluations, besides the best, that gains and effects are computed from; the matrices are dense."""
 
-# Sweeps before the kernel is fitted again, and before draws count; draws, fewer of a long history, which costs more.
+# Sweeps before the kernel is fitted again and before draws count; most and least draws; and their product with the
+# history's length, because long ones cost more.
 _BURN_IN, _MAX_DRAWS, _MIN_DRAWS, _DRAWN_EVALUATIONS = 3, 10, 4, 1_000
 
 
@@ -52,31 +52,31 @@ def learn_statistics(
     references: Mapping[str, Configuration] | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> CohortStatistics | None:
-    """Learn what can be carried over to other cohorts.
+    """Learn a search's transferable statistics.
 
     Parameters
     ----------
     history : History
-        All evaluations of the search; the first is that of the simple pipeline.
+        All evaluations of the search; the first is the simple pipeline's.
     space : Space
         The algorithms that were in play.
     rng : numpy.random.Generator
-        Of the chains.
+        Source of randomness of the chains.
     cohort_id : str
         The cohort.
     meta_features : MetaFeatures
-        What it is like.
+        Its meta-features.
     mode : str
-        Of its outcome.
+        Mode of its outcome.
     references : mapping or None
-        `reference_pipelines` of other cohorts, as they would be here.
+        `reference_pipelines` of other cohorts, adapted to this one.
     check : callable () -> None
-        Called every few seconds; what it raises ends the learning.
+        Called every few seconds; an exception from it ends the learning.
 
     Returns
     -------
     CohortStatistics or None
-        None where the simple pipeline has no score, or fewer than five pipelines have one.
+        None if the simple pipeline has no score, or fewer than five pipelines have one.
     """
     # Imported late: torch takes a second and 200 MB, and a process that only reads statistics does not need it.
     from autoprog.optimizer.encoding import Encoding  # noqa: PLC0415  see above
@@ -106,7 +106,7 @@ def learn_statistics(
 
 
 class _Hyperparameters(NamedTuple):
-    """Those of the structured kernel; every field is that of `CohortStatistics`."""
+    """Hyperparameters of the structured kernel; the fields are those of `CohortStatistics`."""
 
     subspaces: float
     log_concentration: float
@@ -118,7 +118,7 @@ class _Hyperparameters(NamedTuple):
 def _believed(
     encoding: Encoding, observations: Observations, rng: np.random.Generator, check: Callable[[], None]
 ) -> tuple[SurrogateState, _Hyperparameters]:
-    """What is believed of all observations, or of very many of a part; the chains that learn it see fewer."""
+    """Learn the surrogate state and hyperparameters; the chains see at most `MAX_OBSERVATIONS` evaluations."""
     from autoprog.optimizer.observations import MAX_OBSERVATIONS  # noqa: PLC0415  as above
 
     belief = _settled(encoding, observations.take(_sample_part(observations, MAX_OBSERVATIONS, rng)), rng)
@@ -136,7 +136,7 @@ def _believed(
 
 
 def _sample_part(observations: Observations, most: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    """All, or of more than `most` as many of every prediction algorithm, whatever they scored."""
+    """Sample at most `most` observations, equally many of every prediction algorithm, whatever their scores."""
     turns: dict[str, int] = {}
     order = []
     for i in rng.permutation(len(observations.evaluations)).tolist():
@@ -147,7 +147,7 @@ def _sample_part(observations: Observations, most: int, rng: np.random.Generator
 
 
 def _judged(observations: Observations, rng: np.random.Generator) -> NDArray[np.intp]:
-    """All, or of very many a part, and those that did best: of all, and of every prediction algorithm."""
+    """Sample `MAX_JUDGED` observations, and add the best overall and of every prediction algorithm."""
     scored = np.flatnonzero(observations.succeeded)
     best_first = scored[np.argsort(-observations.gains[scored], kind="stable")].tolist()
     first: dict[str, int] = {}
@@ -158,13 +158,13 @@ def _judged(observations: Observations, rng: np.random.Generator) -> NDArray[np.
 
 
 def _seeing(belief: SurrogateState, observations: Observations) -> SurrogateState:
-    """The same decompositions and numbers, with other observations."""
+    """Replace the observations, and keep decompositions and kernel."""
     points = belief.encoding.encode([e.configuration for e in observations.evaluations])
     return replace(belief, observations=observations, points=points, y=observations.y)
 
 
 def _settled(encoding: Encoding, observations: Observations, rng: np.random.Generator) -> SurrogateState:
-    """A belief whose kernel was fitted under a decomposition that its own chain has found."""
+    """Fit the kernel under a decomposition that the state's own chain has found."""
     from autoprog.optimizer.surrogate_state import SurrogateState  # noqa: PLC0415  as above
 
     first = SurrogateState.learn(encoding, OptimizerOptions(), observations, {}, rng)

@@ -1,4 +1,4 @@
-"""How like a cohort earlier cohorts are, by their meta-features.
+"""Similarity of earlier cohorts, by their meta-features.
 
 =======  ==================================================================================  =======  ==========
 symbol   meaning                                                                             shape    range
@@ -10,17 +10,17 @@ l_j      sum_i |u_i - u_ji| / s_i, the distance to cohort j                     
 D        typical distance of two different cohorts                                           scalar   > 0
 tau      median of the l_j                                                                   scalar   >= 0
 eta_j    weight of cohort j; they sum to 1                                                   (K,)     [0, 1]
-n_eff    1 / sum_j eta_j^2, the number of cohorts that the weights amount to                 scalar   [1, K]
+n_eff    1 / sum_j eta_j^2, the effective number of cohorts                                  scalar   [1, K]
 =======  ==================================================================================  =======  ==========
 
     eta_j = exp(-l_j / tau) / sum_k exp(-l_k / tau)
 
-Without a spread the number of patients would decide alone; with that of one or two cohorts a chance would.
+Without a spread the number of patients would decide alone. The spread of one or two cohorts is chance, so it is shrunk.
 
 References
 ----------
-Alaa & van der Schaar 2018, ICML, section 4.2. Their weights as printed, l_j / sum_k l_k, are largest for the cohort
-that is least similar: an identical one gets 0. They can be had as the form `printed`, to compare.
+Alaa & van der Schaar 2018, ICML, section 4.2. Their printed weights, l_j / sum_k l_k, are largest for the least similar
+cohort, and 0 for an identical one. The form `printed` has them, for comparison.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ from autoprog.metalearning.meta_features.vector import MetaFeatures
 WeightForm = Literal["softmin", "printed"]
 
 TYPICAL_SPREAD = {"share": 0.25, "count": 1.5}
-"""Standard deviation over cohorts that is expected of a meta-feature, by its scale."""
+"""Expected standard deviation of a meta-feature over cohorts, by its scale."""
 
 SPREAD_COHORTS = 5.0
-"""Cohorts that the expected spread counts for."""
+"""Weight of the expected spread, in cohorts."""
 
 TYPICAL_DISTANCE = 2.0 / np.sqrt(np.pi)
-"""Mean distance of two draws from a standard normal distribution: what is expected a meta-feature."""
+"""Expected distance in one meta-feature: that of two draws from a standard normal distribution."""
 
 DISTANCE_PAIRS = 10.0
-"""Pairs of cohorts that the expected distance counts for."""
+"""Weight of the expected distance, in pairs of cohorts."""
 
 _SCALES = tuple(m.scale for m in META_FEATURES)
 _COUNTS = np.array([scale == "count" for scale in _SCALES])
@@ -65,7 +65,7 @@ class Similarity:
     weights : ndarray, shape = (K,)
         eta, summing to 1.
     reach : float
-        D: cohorts that are farther away are as different as any two are.
+        D; cohorts farther away are as different as any two are.
     """
 
     distances: NDArray[np.float64]
@@ -74,7 +74,7 @@ class Similarity:
 
     @property
     def similar(self) -> NDArray[np.bool_]:
-        """Which cohorts lie within reach, shape = (K,)."""
+        """Mask of the cohorts within reach, shape = (K,)."""
         return self.distances <= self.reach
 
     @property
@@ -84,16 +84,8 @@ class Similarity:
 
     @property
     def trust(self) -> float:
-        """How much the weighted average of these cohorts is to be believed, in [0, 1).
-
-        What is believed without any earlier cohort counts as one cohort.
-
-        Returns
-        -------
-        float
-            n / (n + 1) with n = n_eff min(1, (D / sum_j eta_j l_j)^2): cohorts beyond reach count less, twice as far a
-            quarter.
-        """
+        """Trust in the weighted average of these cohorts, n / (n + 1), in [0, 1)."""
+        # The agnostic prior counts as one cohort. Cohorts beyond reach count less; twice as far, a quarter.
         mean_distance = float(self.weights @ self.distances)
         nearness = 1.0 if mean_distance <= self.reach else (self.reach / mean_distance) ** 2
         n = self.n_effective * nearness
@@ -106,11 +98,11 @@ def similarity(target: MetaFeatures, earlier: Sequence[MetaFeatures], form: Weig
     Parameters
     ----------
     target : MetaFeatures
-        Of the cohort.
+        Meta-features of the cohort.
     earlier : sequence of MetaFeatures, length K
-        The repository.
+        Meta-features of the earlier cohorts.
     form : {"softmin", "printed"}
-        Of the weights; `printed` prefers the least similar cohort and is there for comparison alone.
+        Form of the weights; `printed` prefers the least similar cohort and is only for comparison.
 
     Returns
     -------
@@ -124,20 +116,7 @@ def similarity(target: MetaFeatures, earlier: Sequence[MetaFeatures], form: Weig
 
 
 def similarity_weights(distances: NDArray[np.float64], form: WeightForm = "softmin") -> NDArray[np.float64]:
-    """Weights of cohorts at some distances.
-
-    Parameters
-    ----------
-    distances : ndarray, shape = (K,)
-        l, at least 0.
-    form : {"softmin", "printed"}
-        See the head of this module.
-
-    Returns
-    -------
-    ndarray, shape = (K,)
-        eta, summing to 1; where at least half of the distances are 0, these cohorts share all weight.
-    """
+    """Compute eta from the distances; if half of them or more are 0, these cohorts share all weight."""
     if not len(distances):
         return np.zeros(0)
     if form == "printed":
@@ -150,18 +129,7 @@ def similarity_weights(distances: NDArray[np.float64], form: WeightForm = "softm
 
 
 def compute_spread(comparable: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The scale on which each meta-feature is compared.
-
-    Parameters
-    ----------
-    comparable : ndarray, shape = (K, 55)
-        u of the earlier cohorts; K may be 0.
-
-    Returns
-    -------
-    ndarray, shape = (55,)
-        s: root of the variance over the cohorts, averaged with the expected one, which counts for five of them.
-    """
+    """Compute s, shape = (55,), from u of the earlier cohorts, shape = (K, 55)."""
     K = len(comparable)
     squares = ((comparable - comparable.mean(axis=0)) ** 2).sum(axis=0) if K else np.zeros(len(_EXPECTED))
     pooled: NDArray[np.float64] = np.sqrt((squares + SPREAD_COHORTS * _EXPECTED**2) / (K + SPREAD_COHORTS))
@@ -174,7 +142,7 @@ def _comparable(m: MetaFeatures) -> NDArray[np.float64]:
 
 
 def _reach(scaled: NDArray[np.float64]) -> float:
-    """D: mean distance of two earlier cohorts, averaged with the expected one, which counts for ten pairs."""
+    """Compute D: the mean distance of two earlier cohorts, averaged with the expected one."""
     expected = TYPICAL_DISTANCE * len(_EXPECTED)
     i, j = np.triu_indices(len(scaled), k=1)
     total = float(np.abs(scaled[i] - scaled[j]).sum())

@@ -1,18 +1,17 @@
-"""The start of a new search: the calibrated prior, and a portfolio of what did well on cohorts like it.
+"""The start of a new search: the calibrated prior, and a portfolio that did well on similar cohorts.
 
 =======  ================================================================================  =======  ==========
 symbol   meaning                                                                           shape    unit
 =======  ================================================================================  =======  ==========
 g        posterior mean of the gain of reference pipeline i on cohort j, in units of that  (R, K)   1
          cohort's standardised scores
-eta      weights of the cohorts, by likeness                                               (K,)     1
+eta      weights of the cohorts by similarity                                              (K,)     1
 =======  ================================================================================  =======  ==========
 
-Reference pipelines are those that did well on one of the cohorts. Most were evaluated on that one alone; what they
-would gain on the others is what the surrogates of those searches expect. The portfolio has distinct prediction
-algorithms, chosen by g and eta as `portfolio.py` says, without the simple pipeline, which a search evaluates anyway;
-where a cohort tells nothing of a pipeline it counts as the worst there. Cohorts that are to be trusted as much as what
-is believed without any, t = 1/2, make the portfolio as long as it may be, others shorter.
+Reference pipelines did well on one of the cohorts. Most were evaluated only there; their gains on other cohorts are
+expectations of those searches' surrogates. `portfolio.py` chooses the portfolio by g and eta, with distinct prediction
+algorithms and without the simple pipeline, which a search evaluates anyway. From a trust of t = 1/2 on it has its full
+length; below it is shorter.
 """
 
 from __future__ import annotations
@@ -34,10 +33,10 @@ from autoprog.optimizer.initial import simple_configuration
 from autoprog.space import Configuration, PipelineKind, adapted
 
 PORTFOLIO = 5
-"""The most pipelines of a portfolio: longer ones hold little but variants."""
+"""The most pipelines of a portfolio; longer ones add little but variants."""
 
 REFERENCES = 400
-"""The most pipelines that it is chosen from."""
+"""The most pipelines that a portfolio is chosen from."""
 
 
 def warm_start(
@@ -50,27 +49,27 @@ def warm_start(
     agnostic: OptimizerOptions,
     form: WeightForm = "softmin",
 ) -> Start:
-    """What a search may begin with.
+    """Make the start of a search.
 
     Parameters
     ----------
     target : MetaFeatures
-        Of the new cohort; a copy of it is passed over.
+        Meta-features of the new cohort; copies of it are ignored.
     statistics : sequence of CohortStatistics
-        Of earlier searches; those of another mode or metric are passed over.
+        Statistics of earlier searches; those of another mode or metric are ignored.
     kinds : sequence of PipelineKind
-        Those that may be in the portfolio.
+        Kinds that the portfolio may have.
     mode, metric : str
-        Of the new search.
+        Mode and metric of the new search.
     agnostic : OptimizerOptions
-        What is believed without any earlier cohort.
+        The prior without any earlier cohort.
     form : {"softmin", "printed"}
-        Of the weights.
+        Form of the weights.
 
     Returns
     -------
     Start
-        The default, which knows nothing, where no earlier cohort is comparable.
+        The default, without any prior, if no earlier cohort is comparable.
     """
     usable = independent_statistics(target, statistics, mode, metric)
     if not usable:
@@ -97,22 +96,21 @@ def warm_start(
 def reference_pipelines(
     target: MetaFeatures, statistics: Sequence[CohortStatistics], kinds: Sequence[PipelineKind]
 ) -> dict[str, Configuration]:
-    """Pipelines that did well on some cohort, as they would be on another.
+    """Adapt pipelines that did well on earlier cohorts to another cohort.
 
     Parameters
     ----------
     target : MetaFeatures
-        Of the other.
+        Meta-features of the other cohort.
     statistics : sequence of CohortStatistics
-        Whose pipelines are meant.
+        Statistics of the earlier cohorts.
     kinds : sequence of PipelineKind
-        What is valid there.
+        The valid kinds of the other cohort.
 
     Returns
     -------
     dict
-        `Configuration.key` where it did well -> the pipeline; at most `REFERENCES`, of the cohorts that are most like
-        the other.
+        Original `Configuration.key` -> adapted pipeline; at most `REFERENCES`, of the most similar cohorts.
     """
     order = np.argsort(-similarity(target, [s.meta_features for s in statistics]).weights, kind="stable")
     nearest = [tried.configuration for j in order.tolist() for tried in statistics[j].best]
@@ -133,6 +131,7 @@ def _portfolio(
     gains = np.full((len(references), len(statistics)), np.nan)
     for j, s in enumerate(statistics):
         told = {**s.elsewhere, **{tried.configuration.key: tried.gain for tried in s.best}}
+        # A pipeline unknown on a cohort counts as the worst there.
         gains[:, j] = [told.get(key, np.nan) / s.scale for key in references]
     pipelines = list(references.values())
     rows = greedy_portfolio(gains, [c.prediction.algorithm for c in pipelines], size, weights)

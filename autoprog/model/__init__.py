@@ -1,4 +1,4 @@
-"""The fitted model: it predicts, and is stored as one file."""
+"""The fitted model, which predicts and is stored as one file."""
 
 from autoprog.model.external_validation import external_validation
 from autoprog.model.members import Member, ModelMetadata

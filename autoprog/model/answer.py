@@ -1,7 +1,7 @@
-"""What the members of a model say of some patients: their risks, averaged and recalibrated.
+"""Predictions of a model's members for some patients, averaged and recalibrated.
 
-Whoever lacks values is asked about many times, with draws of what they may be given the known ones; the risk is the
-mean and the interval that of all draws together. A model of an earlier version leaves them to its members' imputations.
+Missing values are drawn many times given the known ones; risk and interval are those of all draws together. A model of
+an earlier version leaves missing values to its members' imputations.
 """
 
 from __future__ import annotations
@@ -24,64 +24,37 @@ if TYPE_CHECKING:
 _REACH = 10.0
 
 Table = NDArray[np.float64] | Mapping[int, NDArray[np.float64]]
-"""Patients as a model takes them; of visits, what each length of window shows."""
+"""Input of a model; for visits, one table per window length."""
 
 ClipBounds = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 N_DRAWS = 32
-"""Of the missing values of a patient."""
+"""Draws of a patient's missing values."""
 
 _ROWS_AT_ONCE = 200_000
 
 
 @dataclass(frozen=True, eq=False)
 class EnsemblePrediction:
-    """What the members say of some patients.
+    """Risks of some patients by a model's members."""
 
-    Attributes
-    ----------
-    X : ndarray, shape = (n_patients, n_features)
-        The patients as they are taken, missing values as NaN; of visits, the longest window.
-    risks : ndarray, shape = (n_patients,) or (n_patients, n_horizons)
-        The members' weighted mean, recalibrated; of a patient with missing values its mean over what they may be.
-    causes : ndarray, shape = (n_patients, n_causes, n_horizons), or None
-        Of every cause; None where the outcome has no time.
-    bounds : ndarray, shape = (n_patients, 2) or (n_patients, n_horizons, 2), or None
-        Lower and upper ends of the risks' intervals; None where they were not asked for or the model has none.
-    widening : ndarray, shape = (n_patients, n_features), or None
-        Share of the variance of the log odds that knowing a missing value would take away, in [0, 1], at the last
-        horizon; 0 of a value that is known. None as `bounds`.
-    """
-
+    # The patients, (n, n_features), clipped, with missing values as NaN; for visits, the longest window.
     X: NDArray[np.float64]
+    # Recalibrated weighted mean, averaged over draws of missing values, (n,) or (n, n_horizons).
     risks: NDArray[np.float64]
+    # Risks of every cause, (n, n_causes, n_horizons); None if the outcome has no time.
     causes: NDArray[np.float64] | None = None
+    # Ends of the intervals, (n, 2) or (n, n_horizons, 2); None if not requested, or the model has none.
     bounds: NDArray[np.float64] | None = None
+    # Share of the variance of the log odds at the last horizon that knowing a missing value would remove, in [0, 1],
+    # (n, n_features); 0 for a known value; None as `bounds`.
     widening: NDArray[np.float64] | None = None
 
 
 def build_prediction(
     model: PrognosticModel, X: Table, times: Sequence[float] | None = None, *, bounds: bool = False
 ) -> EnsemblePrediction:
-    """Ask the members of a model about patients.
-
-    Parameters
-    ----------
-    model : PrognosticModel
-        Whose members.
-    X : ndarray or mapping of int to ndarray
-        As `PrognosticModel.risks` takes it.
-    times : sequence of float or None
-        Until which to give risks, ascending, up to the last horizon; None for the horizons. Nothing of them is asked
-        where the outcome has no time.
-    bounds : bool
-        Whether to give intervals, of the horizons alone.
-
-    Returns
-    -------
-    EnsemblePrediction
-        Patients in order.
-    """
+    """Predict risks until the given times or, by default, the horizons; intervals are for the horizons alone."""
     tables = X if isinstance(X, Mapping) else {0: X}
     tables = {w: np.clip(x, *model.clip_bounds) for w, x in tables.items()}
     longest = tables[max(tables)]
@@ -101,7 +74,7 @@ def build_prediction(
 
 
 class _Told(NamedTuple):
-    """What the members say of patients as they are; `centre` and `spread` are of the log odds, where asked for."""
+    """Predictions for patients as they are; `centre` and `spread` are of the log odds, if requested."""
 
     risks: NDArray[np.float64]
     causes: NDArray[np.float64] | None
@@ -140,7 +113,7 @@ def _told(
                 for k, each in enumerate(model.intervals)
             ]
         )
-    # Centred where the risk is: what is cut of the average serves the spread alone.
+    # The centre is the risk itself: only the spread uses the clipped average.
     return _Told(risks, causes, compute_logit(risks), found)
 
 
@@ -152,7 +125,7 @@ def _answer_as_they_are(
     *,
     bounds: bool,
 ) -> EnsemblePrediction:
-    """Missing values, if any, are left to the members' imputations."""
+    """Predict with missing values left to the members' imputations."""
     told = _told(model, tables, times, spread=bounds)
     if told.centre is None or told.spread is None:
         return EnsemblePrediction(longest, told.risks, told.causes)
@@ -168,8 +141,8 @@ def _answer_over_draws(
     *,
     bounds: bool,
 ) -> EnsemblePrediction:
-    """The mean over what missing values may be; a shorter window lacks what its visits do not show."""
-    assert model.distribution is not None  # noqa: S101  asked for with one alone
+    """Average over draws of the missing values; a shorter window lacks what its visits do not show."""
+    assert model.distribution is not None  # noqa: S101  called only for a model with a distribution
     drawn = model.distribution.completed(longest, N_DRAWS)
     unknown = np.isnan(longest)
     flat = {w: np.where(unknown & np.isnan(x), drawn, x).reshape(-1, longest.shape[1]) for w, x in tables.items()}
@@ -177,7 +150,7 @@ def _answer_over_draws(
     risks, causes, centre, spread = (
         None if each is None else each.reshape(N_DRAWS, len(longest), *each.shape[1:]) for each in told
     )
-    assert risks is not None  # noqa: S101  always told
+    assert risks is not None  # noqa: S101  always set
     mean = risks.mean(axis=0)
     of_causes = None if causes is None else causes.mean(axis=0)
     if centre is None or spread is None:
@@ -188,14 +161,14 @@ def _answer_over_draws(
 
 
 def _around(ends: NDArray[np.float64], risks: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Ends of intervals that hold the risk: a mean over skewed draws may lie beyond nine in ten of them."""
+    """Widen intervals to hold the risk: a mean over skewed draws may lie beyond nine in ten of them."""
     return np.stack([np.minimum(ends[..., 0], risks), np.maximum(ends[..., 1], risks)], axis=-1)
 
 
 def _in_order(
     parts: Sequence[tuple[NDArray[np.intp], EnsemblePrediction]], longest: NDArray[np.float64]
 ) -> EnsemblePrediction:
-    """The answers about some patients each, as one."""
+    """Combine predictions for parts of the patients."""
 
     def whole(name: str) -> NDArray[np.float64] | None:
         found = [(rows, getattr(answer, name)) for rows, answer in parts]
@@ -207,23 +180,12 @@ def _in_order(
         return told
 
     risks = whole("risks")
-    assert risks is not None  # noqa: S101  always told
+    assert risks is not None  # noqa: S101  always set
     return EnsemblePrediction(longest, risks, whole("causes"), whole("bounds"), whole("widening"))
 
 
 def compute_clip_bounds(features: Sequence[Feature]) -> ClipBounds:
-    """Between which values every feature is taken as it is.
-
-    Parameters
-    ----------
-    features : sequence of Feature, length n_features
-        With their training ranges.
-
-    Returns
-    -------
-    lower, upper : ndarray, shape = (n_features,)
-        Ten times the training range beyond it; infinite for a feature that is no number.
-    """
+    """Bounds for clipping: the training range extended by ten times its width; infinite if a feature is no number."""
     lower = np.full(len(features), -np.inf)
     upper = np.full(len(features), np.inf)
     for j, feature in enumerate(features):

@@ -1,4 +1,4 @@
-"""Zip archives that are the same bytes for the same content, and that are opened with suspicion."""
+"""Zip archives that are reproducible byte by byte, and are checked before they are opened."""
 
 from __future__ import annotations
 
@@ -18,20 +18,7 @@ _TIMESTAMP = (1980, 1, 1, 0, 0, 0)
 
 
 def pack(files: Mapping[str, bytes], *, compress: bool) -> bytes:
-    """Write an archive.
-
-    Parameters
-    ----------
-    files : mapping
-        Name -> content, in the order to be written.
-    compress : bool
-        Whether to deflate; not for what is compressed already.
-
-    Returns
-    -------
-    bytes
-        The zip file, with one fixed time stamp.
-    """
+    """Write a zip file of the files in order, with one fixed time stamp; do not deflate what is compressed."""
     buffer = BytesIO()
     with ZipFile(buffer, "w") as archive:
         for name, content in files.items():
@@ -41,41 +28,15 @@ def pack(files: Mapping[str, bytes], *, compress: bool) -> bytes:
 
 
 def unpack(content: bytes) -> dict[str, bytes]:
-    """Read an archive.
-
-    Parameters
-    ----------
-    content : bytes
-        A zip file.
-
-    Returns
-    -------
-    dict
-        Name -> content.
-
-    Raises
-    ------
-    ArtifactError
-        As `check_bounds` does, or if what an entry holds is not what it states.
-    """
+    """Read a zip file; raises ArtifactError as `check_bounds`, or if an entry's content is not as stated."""
     check_bounds(content)
     with _damage_named(), ZipFile(BytesIO(content)) as archive:
         return {entry.filename: archive.read(entry) for entry in archive.infolist()}
 
 
 def check_bounds(content: bytes) -> None:
-    """Refuse an archive that would unpack to too much, without unpacking it.
-
-    Parameters
-    ----------
-    content : bytes
-        A zip file. Reading an entry ends at the size that the entry states, so that it cannot hold more.
-
-    Raises
-    ------
-    ArtifactError
-        If it is no zip file, states a size or a number of entries beyond the bounds, or uses a name twice.
-    """
+    """Raise ArtifactError, before unpacking, for no zip file, too large or too many entries, or a repeated name."""
+    # Reading an entry ends at its stated size, so it cannot hold more.
     with _damage_named(), ZipFile(BytesIO(content)) as archive:
         entries = archive.infolist()
     if len(entries) > MAX_ENTRIES:

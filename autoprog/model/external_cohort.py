@@ -1,4 +1,4 @@
-"""Another cohort as a model takes it: of the same kind of outcome, with the model's features in its coding."""
+"""Another cohort in the form that a model takes."""
 
 from __future__ import annotations
 
@@ -22,25 +22,15 @@ _POINTER = "/cohort_id"
 
 @dataclass(frozen=True, eq=False)
 class ExternalCohort:
-    """Patients, or visits, with known outcomes, of whom the model can be asked.
+    """Patients, or visits, with known outcomes and the model's features."""
 
-    Attributes
-    ----------
-    cohort : Cohort
-        As it is; where the outcome has a time, with the model's horizons.
-    X : ndarray, shape = (n_rows, n_inputs)
-        The model's inputs in its order and coding.
-    table : ndarray or mapping of int to ndarray
-        As `PrognosticModel.risks` takes it.
-    """
-
-    cohort: Cohort
-    X: NDArray[np.float64]
-    table: Table
+    cohort: Cohort  # unchanged, but with the model's horizons if the outcome has a time
+    X: NDArray[np.float64]  # the model's inputs in its order and coding, (n_rows, n_inputs)
+    table: Table  # as `PrognosticModel.risks` takes it
 
     @property
     def windowed(self) -> NDArray[np.float64]:
-        """What the model's features are of, shape = (n_rows, n_features); of visits the longest window."""
+        """Values of the model's features, shape = (n_rows, n_features); for visits in the longest window."""
         return self.table if isinstance(self.table, np.ndarray) else self.table[max(self.table)]
 
     def endpoint(self, thresholds: tuple[float, float] = THRESHOLDS) -> Endpoint:
@@ -69,22 +59,7 @@ class ExternalCohort:
 
 
 def check_outcome(model: PrognosticModel, cohort: Cohort, use: str) -> None:
-    """Refuse a cohort of another kind of outcome.
-
-    Parameters
-    ----------
-    model : PrognosticModel
-        The model.
-    cohort : Cohort
-        The other patients.
-    use : str
-        What the cohort is wanted for, as the subject of a sentence.
-
-    Raises
-    ------
-    InvalidInputError
-        If its mode is another than the model's, or one has times at its visits and the other labels.
-    """
+    """Refuse a cohort of another mode, or one with labels where the model has times, or the reverse, at the visits."""
     if cohort.mode != (mode := _mode(model)):
         detail = f"{use} of this model takes a cohort of mode {mode}; this one is of mode {cohort.mode}"
     elif cohort.has_times != bool(model.horizons):
@@ -97,7 +72,7 @@ def check_outcome(model: PrognosticModel, cohort: Cohort, use: str) -> None:
 
 
 def horizon_faults(model: PrognosticModel, cohort: Cohort) -> list[Fault]:
-    """Faults for horizons of the model that the cohort's follow-up does not bear; of visits a patient counts once."""
+    """Faults for horizons of the model beyond the cohort's follow-up; with visits a patient counts once."""
     if cohort.time is None:
         return []
     followed, events = cohort.time, cohort.time[cohort.y == 1]
@@ -112,27 +87,7 @@ def horizon_faults(model: PrognosticModel, cohort: Cohort) -> list[Fault]:
 
 
 def other_patients(model: PrognosticModel, cohort: Cohort, faults: Sequence[Fault]) -> ExternalCohort:
-    """Bring a cohort into the form that a model takes.
-
-    Parameters
-    ----------
-    model : PrognosticModel
-        The model.
-    cohort : Cohort
-        Of the model's kind of outcome, see `check_outcome`.
-    faults : sequence of Fault
-        What was found wrong with the cohort before.
-
-    Returns
-    -------
-    ExternalCohort
-        The same rows.
-
-    Raises
-    ------
-    InvalidInputError
-        With these faults, and with every feature that is absent or differs in unit or categories.
-    """
+    """Align a cohort with a model; InvalidInputError has the given faults and every absent or different feature."""
     earlier = None if cohort.visits is None else cohort.visits.earlier
     cells = cohort.X if earlier is None else np.concatenate([cohort.X, earlier.X])
     try:

@@ -1,4 +1,4 @@
-"""A model among patients whom it has never seen: its whole performance there, and whether they are like its own.
+"""External validation: a model's performance in other patients, and how alike these are.
 
 References
 ----------
@@ -34,31 +34,28 @@ def external_validation(
 
     Parameters
     ----------
-    model : PrognosticModel
-        Fitted on other patients.
-    cohort : Cohort
-        Patients with known outcomes and all of the model's features.
+    model, cohort
+        The model, and other patients with known outcomes and all of the model's features.
     thresholds : tuple of float
         Range of the net benefit.
     subgroups : sequence of str or None
-        Features of the cohort to measure by; None for those that tell sex and age.
+        Features of the cohort to measure by; None for sex and age.
     seed : int
-        Of the bootstrap.
+        Seed of the bootstrap.
 
     Returns
     -------
     dict
-        Ready for JSON: `n_patients`, `n_rows`, `n_events`, `expected_events`, `scores` with intervals, `calibration`,
+        JSON document: `n_patients`, `n_rows`, `n_events`, `expected_events`, `scores` with intervals, `calibration`,
         `subgroups`, `features`, `warnings`; without a time `performance`, `calibration_curve`, `net_benefit`,
         `risk_distribution`; with times `overall`, `d_calibration` and, at every horizon of the model, `horizons`.
-        Events and risks of a model of event times are those until its last horizon.
+        With times, events and risks are those until the last horizon.
 
     Raises
     ------
     InvalidInputError
-        If the cohort is of another kind of outcome; if features are absent or differ in unit or categories, if too few
-        patients have, or have not, the outcome, at a horizon of the model where it has some, or if a subgroup is named
-        by no feature; names all faults.
+        With all faults: another kind of outcome, features absent or different in unit or categories, too few patients
+        with or without the outcome (at a horizon), or unknown subgroup features.
     """
     check_outcome(model, cohort, "a validation")
     faults = horizon_faults(model, cohort) if cohort.has_times else _outcome_faults(cohort)

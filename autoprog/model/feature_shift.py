@@ -1,4 +1,4 @@
-"""How other patients differ from those that a model was fitted on, feature by feature."""
+"""Differences between other patients and those that a model was fitted on, by feature."""
 
 from __future__ import annotations
 
@@ -9,36 +9,24 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Feature
 
-# More than a few patients beyond what the model has learnt from, or far more of them without a value.
+# Shares above which to warn: values outside the training range, and additional missing values.
 _MANY_OUTSIDE, _MANY_MORE_MISSING = 0.05, 0.2
 
 
 @dataclass(frozen=True, slots=True)
 class FeatureShift:
-    """One feature in the model's patients and in these.
-
-    Attributes
-    ----------
-    feature : str
-        Its name.
-    training_range, range : tuple of (float, float) or None
-        Smallest and largest value; None of a feature that is no number, and where nothing was observed.
-    outside : float
-        Share of the observed values that lie outside the training range, in [0, 1].
-    training_missing, missing : float
-        Share of rows without a value, in [0, 1].
-    """
+    """One feature in the model's patients and in others."""
 
     feature: str
-    training_range: tuple[float, float] | None
+    training_range: tuple[float, float] | None  # None if the feature is no number, or nothing was observed
     range: tuple[float, float] | None
-    outside: float
-    training_missing: float
+    outside: float  # share of the observed values outside the training range
+    training_missing: float  # share of rows without a value
     missing: float
 
     @classmethod
     def of(cls, feature: Feature, x: NDArray[np.float64]) -> FeatureShift:
-        """Of a model's feature and the values that others have of it, NaN for none."""
+        """Compare a model's feature with other patients' values x, in which NaN is missing."""
         seen = x[~np.isnan(x)]
         training = here = None
         outside = 0.0
@@ -51,7 +39,7 @@ class FeatureShift:
 
     @property
     def doubts(self) -> list[str]:
-        """What to warn of, in words."""
+        """Warnings as text."""
         doubts = []
         if self.outside > _MANY_OUTSIDE and self.training_range:
             low, high = self.training_range

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from autoprog.model.model import PrognosticModel
 
 BEFORE_INTERVALS = "none was estimated when this model was made"
-"""Why a model of the formats that had no intervals has none."""
+"""Interval method of models whose formats had no intervals."""
 
 Model = TypeVar("Model", bound="PrognosticModel")
 
 
 def write_model(model: PrognosticModel) -> bytes:
-    """What `PrognosticModel.to_bytes` gives: the same bytes for the same model."""
+    """Write a model; the same bytes for the same model."""
     manifest = {
         "format": FORMAT,
         "features": [asdict(feature) for feature in model.features],
@@ -57,7 +57,7 @@ def write_model(model: PrognosticModel) -> bytes:
 
 
 def read_model(kind: type[Model], content: bytes) -> Model:
-    """The model of that class that is in a file; raises ArtifactError where none can be read."""
+    """Read a model of this class; raises ArtifactError if the file holds none."""
     files = unpack(content)
     manifest = read_manifest(files)
     try:
@@ -68,7 +68,7 @@ def read_model(kind: type[Model], content: bytes) -> Model:
             rule_sets_from(manifest["rules"]),
             ModelMetadata(**manifest["metadata"]),
             Recalibration(**manifest["recalibration"]),
-            # What the formats before did not have.
+            # Earlier formats lack the following.
             manifest.get("scale", "risk"),
             read_intervals(manifest),
             manifest.get("interval_method", BEFORE_INTERVALS),

@@ -1,4 +1,4 @@
-"""What a model's file says of itself: its format, and what its members are."""
+"""Manifest of a model's file: its format and the description of its members."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MANIFEST = "manifest.json"
 
 
 def read_manifest(files: Mapping[str, bytes]) -> Mapping[str, Any]:
-    """The manifest; raises ArtifactError where there is none, or it is of another format."""
+    """Read the manifest; raises ArtifactError if it is missing or of another format."""
     try:
         manifest: Mapping[str, Any] = json.loads(files[MANIFEST])
         written = manifest["format"]
@@ -30,12 +30,12 @@ def read_manifest(files: Mapping[str, bytes]) -> Mapping[str, Any]:
 
 
 def read_features(documents: Sequence[Mapping[str, Any]]) -> tuple[Feature, ...]:
-    """The features that `dataclasses.asdict` made documents of."""
+    """Read features from documents made by `dataclasses.asdict`."""
     return tuple(Feature(**{**f, "levels": tuple(f["levels"])}) for f in documents)
 
 
 def read_members(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> tuple[Member, ...]:
-    """Members with their weights and windows; raises KeyError where a file is absent."""
+    """Read the members with their weights and windows; raises KeyError if a file is absent."""
     weights = manifest["weights"]
     windows = manifest.get("member_windows", [None] * len(weights))
     rows = enumerate(zip(weights, windows, strict=False))  # weights that do not sum to 1 are found later
@@ -43,22 +43,22 @@ def read_members(manifest: Mapping[str, Any], files: Mapping[str, bytes]) -> tup
 
 
 def read_windows(manifest: Mapping[str, Any]) -> WindowSchema | None:
-    """The schema of a model of visits; None for any other."""
+    """Read the schema of a model of visits; None for any other."""
     document = manifest.get("windows")
     return document and WindowSchema(read_features(document["features"]), tuple(document["varying"]))
 
 
 def read_intervals(manifest: Mapping[str, Any]) -> tuple[PatientIntervals, ...]:
-    """The intervals of every horizon, or of the one outcome."""
+    """Read the intervals of every horizon, or of the one outcome."""
     return tuple(PatientIntervals.from_json(each) for each in manifest.get("intervals", ()))
 
 
 def read_distribution(manifest: Mapping[str, Any]) -> FeatureDistribution | None:
-    """What missing values may be; None where the file does not say."""
+    """Read the distribution of the features; None if the file has none."""
     document = manifest.get("distribution")
     return None if document is None else FeatureDistribution.from_json(document)
 
 
 def member_name(index: int) -> str:
-    """The file of a member in the archive."""
+    """Name of a member's file in the archive."""
     return f"members/{index}.skops"

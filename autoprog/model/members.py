@@ -1,4 +1,4 @@
-"""What a model is made of, and where it comes from."""
+"""Members of a model, and its origin."""
 
 from __future__ import annotations
 
@@ -26,48 +26,26 @@ _LIBRARIES = (
 
 @dataclass(frozen=True)
 class Member:
-    """One fitted pipeline of the ensemble.
+    """One fitted pipeline of the ensemble."""
 
-    Attributes
-    ----------
-    weight : float
-        Its share of the ensemble's risk, in (0, 1].
-    artifact : bytes
-        The fitted pipeline, as `dump_estimator` writes it.
-    window : int or None
-        Visits that it looks back on; None where the cohort's rows are patients.
-    """
-
-    weight: float
-    artifact: bytes
-    window: int | None = None
+    weight: float  # share of the ensemble's risk, in (0, 1]
+    artifact: bytes  # the fitted pipeline, written by `dump_estimator`
+    window: int | None = None  # visits that it looks back on; None if the cohort's rows are patients
 
     @cached_property
     def estimator(self) -> Any:  # noqa: ANN401  scikit-learn has no common type of classifiers
-        """The fitted pipeline; read on first use, which raises ArtifactError where it cannot be read."""
+        """Fitted pipeline, read on first use; raises ArtifactError if it cannot be read."""
         return load_estimator(self.artifact)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelMetadata:
-    """Where a model comes from.
+    """Origin of a model."""
 
-    Attributes
-    ----------
-    cohort : str
-        Name of the cohort that it was fitted on.
-    n_patients : int
-        Patients of that cohort.
-    event_rate : float
-        Share of them with the outcome, in (0, 1).
-    versions : mapping
-        Library -> version that fitted it.
-    """
-
-    cohort: str
+    cohort: str  # name of the cohort that it was fitted on
     n_patients: int
-    event_rate: float
-    versions: Mapping[str, str]
+    event_rate: float  # share with the outcome, in (0, 1)
+    versions: Mapping[str, str]  # library -> version at the fit
 
     @classmethod
     def of(cls, cohort: Cohort) -> Self:

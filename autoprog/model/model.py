@@ -30,30 +30,29 @@ class PrognosticModel:
     Attributes
     ----------
     features : tuple of Feature, length n_features
-        The columns of `X`, in order.
+        Columns of `X`, in order.
     outcome : Binary, TimeToEvent or Visits
-        What is predicted.
+        Predicted outcome.
     members : tuple of Member
         Fitted pipelines; their weights sum to 1.
     rule_sets : tuple of RuleSet
-        Risk strata, and the rules that describe them: for every horizon, where the outcome has a time; else one.
+        Risk strata with the rules that describe them, one per horizon if the outcome has a time.
     metadata : ModelMetadata
-        Where it comes from.
+        Origin.
     recalibration : Recalibration
-        From the members' weighted mean to the risk.
+        Map from the members' weighted mean to the risk.
     scale : {"risk", "log_odds"}
-        What the weighted mean is of.
+        Scale of the weighted mean.
     intervals : tuple of PatientIntervals
-        How uncertain the risks are, for every horizon or for the one outcome; empty where that could not be estimated.
+        Uncertainty of the risks, per horizon or for the one outcome; empty if it could not be estimated.
     interval_method : str
         How the intervals were estimated, or why they were not.
     windows : WindowSchema or None
-        What `X` is made of, where the rows are visits.
+        Schema of `X`, if the rows are visits.
     competing : tuple of Recalibration
-        Of the risks of the causes that compete with the event of interest, as `with_competing` takes them; empty where
-        none does, and in models of earlier versions.
+        Maps of the competing causes' risks; empty without such causes, and in models of earlier versions.
     distribution : FeatureDistribution or None
-        What missing values may be, given the known ones; None in models of earlier versions.
+        Distribution of missing values given known ones; None in models of earlier versions.
     """
 
     features: tuple[Feature, ...]
@@ -77,28 +76,28 @@ class PrognosticModel:
 
     @property
     def inputs(self) -> tuple[Feature, ...]:
-        """What a patient, or a visit of one, is described by."""
+        """Features that describe a patient or a visit."""
         return self.features if self.windows is None else self.windows.features
 
     @property
     def time_to_event(self) -> TimeToEvent | None:
-        """The event that is followed up for; None for an outcome without a time."""
+        """Event with follow-up; None for an outcome without a time."""
         outcome = self.outcome.of if isinstance(self.outcome, Visits) else self.outcome
         return outcome if isinstance(outcome, TimeToEvent) else None
 
     @property
     def horizons(self) -> tuple[float, ...]:
-        """Times at which risks are given, ascending; empty for an outcome without a time."""
+        """Times until which risks are given, ascending; empty for an outcome without a time."""
         return self.time_to_event.horizons if self.time_to_event else ()
 
     @cached_property
     def weights(self) -> NDArray[np.float64]:
-        """Of the members, shape = (t,)."""
+        """Weights of the members, shape = (t,)."""
         return np.array([member.weight for member in self.members])
 
     @cached_property
     def clip_bounds(self) -> ClipBounds:
-        """Between which values every feature is taken as it is."""
+        """Bounds to which features are clipped."""
         return compute_clip_bounds(self.features)
 
     def risks(self, X: Table) -> NDArray[np.float64]:
@@ -107,16 +106,15 @@ class PrognosticModel:
         Parameters
         ----------
         X : ndarray, shape = (n_patients, n_features), or mapping of int to such
-            Numbers and codes of levels, NaN for missing, as `encode_patients` makes them; of visits, for every window
-            of a member what that window shows. A number further outside the training range than ten times that range
-            counts as lying there: beyond it powers of it overflow.
+            Numbers and codes of levels, NaN for missing, from `encode_patients`; for visits, one per window length.
+            Values further outside the training range than ten times its width are clipped.
 
         Returns
         -------
         ndarray, shape = (n_patients,) or (n_patients, n_horizons)
-            Recalibrated weighted mean of the members' risks, in [0, 1]; of a patient with missing values its mean over
-            what they may be, given the known ones.
+            Recalibrated weighted mean of the members' risks, in [0, 1], averaged over the missing values' distribution.
         """
+        # Values are clipped because powers of them could overflow.
         return build_prediction(self, X).risks
 
     def risks_until(self, X: Table, times: Sequence[float]) -> NDArray[np.float64]:
@@ -132,7 +130,7 @@ class PrognosticModel:
         Returns
         -------
         ndarray, shape = (n_patients, n_times)
-            At a horizon as `risks` gives it.
+            As `risks` returns, at a horizon.
 
         Raises
         ------
@@ -155,7 +153,7 @@ class PrognosticModel:
         Returns
         -------
         ndarray, shape = (n_patients, n_causes, n_horizons)
-            The event of interest first, as `risks` gives it; the sum over causes is at most 1.
+            The event of interest first; the sum over causes is at most 1.
 
         Raises
         ------
@@ -169,7 +167,7 @@ class PrognosticModel:
         return causes
 
     def risks_with_intervals(self, X: Table) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-        """Probability of the outcome, and how uncertain it is.
+        """Probability of the outcome, with its interval.
 
         Parameters
         ----------
@@ -179,30 +177,30 @@ class PrognosticModel:
         Returns
         -------
         risks : ndarray, shape = (n_patients,) or (n_patients, n_horizons)
-            As `risks` gives them.
+            As `risks` returns.
         intervals : ndarray, shape = (n_patients, 2) or (n_patients, n_horizons, 2), or None
-            Lower and upper end, of level `INTERVAL_LEVEL`; None where the model has none.
+            Lower and upper end, of level `INTERVAL_LEVEL`; None if the model has none.
         """
         answer = build_prediction(self, X, bounds=True)
         return answer.risks, answer.bounds
 
     @property
     def interval_document(self) -> dict[str, Any]:
-        """Level of the intervals and how they were estimated, or why they were not; as the API shows it."""
+        """JSON document for the API: level of the intervals and how they were estimated, or why they were not."""
         return {"level": INTERVAL_LEVEL, "method": self.interval_method}
 
     def predict(self, patients: Sequence[Mapping[str, object]]) -> list[PatientRisk]:
-        """Risks of patients as a client describes them.
+        """Predict the risks of patients described by name.
 
         Parameters
         ----------
         patients : sequence of mapping
-            Name of a feature -> value or None, in any order; every feature must be there.
+            Name of each feature -> value or None, in any order; no feature may be absent.
 
         Returns
         -------
         list of PatientRisk
-            One a patient, in order.
+            One per patient, in order.
 
         Raises
         ------
@@ -212,7 +210,7 @@ class PrognosticModel:
         return predictions(self, patients)
 
     def to_bytes(self) -> bytes:
-        """The model as one file; the same bytes for the same model."""
+        """Write the model as one file; the same bytes for the same model."""
         return write_model(self)
 
     @classmethod
@@ -222,7 +220,7 @@ class PrognosticModel:
         Parameters
         ----------
         content : bytes
-            As `to_bytes` wrote it. Check its digest first where others can write to its place.
+            Result of `to_bytes`. First check its digest if others can write to its place.
 
         Returns
         -------
@@ -232,6 +230,6 @@ class PrognosticModel:
         Raises
         ------
         ArtifactError
-            If the file is damaged or incomplete, too large, of a newer format, or holds a type that is not allowed.
+            If the file is damaged, incomplete, too large, of a newer format, or holds a type that is not allowed.
         """
         return read_model(cls, content)

@@ -1,4 +1,4 @@
-"""What a model says of one patient."""
+"""Prediction for one patient."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Bounds = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class HorizonRisk:
-    """The risk of one patient until a horizon.
+    """Risk of one patient until a horizon.
 
     Attributes
     ----------
@@ -22,10 +22,9 @@ class HorizonRisk:
     stratum : str
         Name of the risk stratum at this horizon.
     causes : mapping of str to float
-        Probability of each cause until then, by its value in the file; the event of interest first. They sum to at
-        most 1.
+        Probability of each cause until then, by its value in the file, the event of interest first; sums to at most 1.
     interval : tuple of (float, float) or None
-        In [0, 1], around the risk; None where the model has none.
+        In [0, 1], around the risk; None if the model has none.
     """
 
     horizon: float
@@ -35,7 +34,7 @@ class HorizonRisk:
     interval: Bounds | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As the API shows it."""
+        """JSON document for the API."""
         return {
             "horizon": self.horizon,
             "risk": self.risk,
@@ -47,44 +46,34 @@ class HorizonRisk:
 
 @dataclass(frozen=True, slots=True)
 class WideningValue:
-    """The missing value that makes an interval wider than any other one does.
+    """The missing value that widens an interval most."""
 
-    Attributes
-    ----------
-    feature : str
-        What is missing.
-    variance_share : float
-        Share of the variance of the risk's log odds that knowing it would take away, in [0, 1].
-    """
-
-    feature: str
-    variance_share: float
+    feature: str  # name of the missing feature
+    variance_share: float  # share of the log odds' variance that knowing it would remove, in [0, 1]
 
     def to_json(self) -> dict[str, Any]:
-        """As the API shows it."""
+        """JSON document for the API."""
         return {"feature": self.feature, "variance_share": self.variance_share}
 
 
 @dataclass(frozen=True, slots=True)
 class PatientRisk:
-    """What a model says of one patient.
+    """Prediction for one patient.
 
     Attributes
     ----------
-    risk : float or None
-        Probability of the outcome, in [0, 1]; None where there are several horizons.
-    stratum : str or None
-        Name of the risk stratum; None as `risk`.
+    risk, stratum : float or None, str or None
+        Probability of the outcome, in [0, 1], and name of its risk stratum; None if there are several horizons.
     rules : tuple of int
-        Indices of the model's rules whose conditions the patient satisfies.
+        Indices of the model's rules that apply to the patient.
     warnings : tuple of str
-        What is unusual about the patient's values.
+        Unusual values of the patient.
     interval : tuple of (float, float) or None
-        In [0, 1], around the risk; None where the model has none.
+        In [0, 1], around the risk; None if the model has none.
     horizons : tuple of HorizonRisk
-        Ascending; empty where the outcome has no time.
+        Ascending; empty if the outcome has no time.
     widened_most_by : WideningValue or None
-        At the last horizon; None where nothing is missing, or the model has no intervals.
+        At the last horizon; None if nothing is missing, or the model has no intervals.
     """
 
     risk: float | None
@@ -96,7 +85,7 @@ class PatientRisk:
     widened_most_by: WideningValue | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As the API shows it."""
+        """JSON document for the API."""
         return {
             "risk": self.risk,
             "horizons": [horizon.to_json() for horizon in self.horizons],

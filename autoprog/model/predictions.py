@@ -1,4 +1,4 @@
-"""What a model says of patients as a client describes them: of each one risk, stratum, rules and warnings."""
+"""Predictions for patients described by a client: risk, stratum, rules and warnings."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def predictions(model: PrognosticModel, patients: Sequence[Mapping[str, object]]) -> list[PatientRisk]:
-    """What `PrognosticModel.predict` says of patients; raises InvalidInputError with all faults of all of them."""
+    """Predict for patients, see `PrognosticModel.predict`; raises InvalidInputError with all faults of all of them."""
     X, warnings = _encoded(model, patients)
     answer = build_prediction(model, X, bounds=True)
     bounds = answer.bounds
@@ -47,14 +47,14 @@ def _encoded(
 
 
 def _matching(model: PrognosticModel, X: NDArray[np.float64]) -> list[tuple[int, ...]]:
-    """Places of the rules that each patient satisfies, horizons one after another."""
+    """Indices of the rules that each patient satisfies, horizon by horizon."""
     rules = [rule for rule_set in model.rule_sets for rule in rule_set.rules]
     matches = [matching(rule, model.features, X) for rule in rules]
     return [tuple(k for k, matched in enumerate(matches) if matched[i]) for i in range(len(X))]
 
 
 def _widening(model: PrognosticModel, answer: EnsemblePrediction) -> list[WideningValue | None]:
-    """Of every patient the missing value that knowing would help most; of visits the feature that it is of."""
+    """Missing value of each patient that widens the interval most; for visits, the feature behind it."""
     if answer.widening is None:
         return [None] * len(answer.X)
     of_visits = () if model.windows is None else model.windows.features
@@ -84,7 +84,7 @@ def _at_horizons(
     bounds: NDArray[np.float64] | None,
 ) -> tuple[HorizonRisk, ...]:
     event, F = model.time_to_event, answer.causes
-    assert event is not None  # noqa: S101  asked for by models with horizons alone
+    assert event is not None  # noqa: S101  called only for models with horizons
     assert F is not None  # noqa: S101  as above
     return tuple(
         HorizonRisk(
@@ -104,7 +104,7 @@ def _at_one_horizon(
     warnings: tuple[str, ...],
     widest: WideningValue | None,
 ) -> PatientRisk:
-    """A patient's risks; one horizon alone is the risk as well."""
+    """Assemble a patient's risks; the risk of a single horizon is also the overall risk."""
     if len(horizons) > 1:
         return PatientRisk(None, None, rules, warnings, horizons=horizons, widened_most_by=widest)
     (only,) = horizons

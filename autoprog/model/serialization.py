@@ -1,9 +1,8 @@
 """Fitted estimators as bytes and back, by skops, with a fixed list of the types that may be loaded.
 
-A file names the types that it is made of, and loading makes instances of them. Only the types that skops trusts by
-itself (scikit-learn's estimators, NumPy's arrays and functions) and those that the algorithms of the space declare are
-made; never those that a file asks for. Boosters and trees are read by native code that trusts their content: check a
-stored file's digest before loading it.
+A file names its types, and loading creates instances of them. Only types that skops trusts (scikit-learn's estimators,
+NumPy's arrays and functions) or that the algorithms of the space declare are created, never others that a file names.
+Native code reads boosters and trees and trusts their content: check a stored file's digest before loading it.
 """
 
 from __future__ import annotations
@@ -43,29 +42,13 @@ _TORCH_SHIM = "sklearn.externals.array_api_compat.torch"
 
 
 def allowed_types() -> tuple[str, ...]:
-    """Dotted names of what a stored pipeline may hold: what the algorithms of the space declare, sorted."""
+    """Sorted dotted names of the types that a stored pipeline may hold, as the algorithms of the space declare them."""
     declared = {name for algorithm in registered() for name in algorithm.stored_types}
     return tuple(sorted(declared.union(_EVERY_PIPELINE)))
 
 
 def dump_estimator(estimator: Any) -> bytes:  # noqa: ANN401  scikit-learn has no common type of fitted things
-    """Write a fitted estimator.
-
-    Parameters
-    ----------
-    estimator : object
-        A fitted scikit-learn estimator.
-
-    Returns
-    -------
-    bytes
-        A compressed skops file; the same for the same estimator, in every process.
-
-    Raises
-    ------
-    ArtifactError
-        If it holds a type that `load_estimator` would refuse.
-    """
+    """Write a fitted estimator as reproducible bytes; raises ArtifactError for a type that `load_estimator` refuses."""
     io = _skops_io()
     content = io.dumps(estimator)
     if refused := sorted(set(io.get_untrusted_types(data=content)) - set(allowed_types())):
@@ -74,48 +57,29 @@ def dump_estimator(estimator: Any) -> bytes:  # noqa: ANN401  scikit-learn has n
 
 
 def load_estimator(content: bytes) -> Any:  # noqa: ANN401  as above
-    """Read a fitted estimator.
-
-    Parameters
-    ----------
-    content : bytes
-        As `dump_estimator` wrote it.
-
-    Returns
-    -------
-    object
-        The estimator, which predicts what the written one predicted.
-
-    Raises
-    ------
-    ArtifactError
-        If the file is damaged, too large or names a type that is not allowed.
-    """
+    """Read what `dump_estimator` wrote; raises ArtifactError if it is damaged, too large or has a type not allowed."""
     io = _skops_io()
     check_bounds(content)
     try:
         return io.loads(content, trusted=list(allowed_types()))
     except Exception as error:
-        # What a forged or damaged file makes the reader and the types' own state setters raise has no common type.
+        # The errors that a forged or damaged file causes in the reader and in the types' setters have no common type.
         raise ArtifactError(f"the fitted pipeline cannot be read: {error}") from error
 
 
 def _skops_io() -> ModuleType:
-    """`skops.io`, which takes two seconds to import."""
+    """Import `skops.io`, which takes two seconds."""
     with _without_torch():
         return import_module("skops.io")
 
 
 @contextmanager
 def _without_torch() -> Iterator[None]:
-    """Keep skops from importing torch, by 200 MB and a second, when it lists scikit-learn's estimators.
-
-    The list is made by importing every module of scikit-learn, its shim for torch included; a module that cannot be
-    imported is passed over.
-    """
+    """Keep skops from importing torch, by 200 MB and a second, when it lists scikit-learn's estimators."""
     if "skops.io" in sys.modules or _TORCH_SHIM in sys.modules:
         yield
         return
+    # skops imports every module of scikit-learn, its shim for torch included, and skips those that fail.
     sys.modules[_TORCH_SHIM] = None  # type: ignore[assignment]  # None makes the import fail
     try:
         yield
@@ -124,10 +88,7 @@ def _without_torch() -> Iterator[None]:
 
 
 def _canonical(files: Mapping[str, bytes]) -> dict[str, bytes]:
-    """The same skops file with objects and files numbered by first appearance.
-
-    As written, objects are named by their addresses in memory and some files by random numbers.
-    """
+    """Number objects and files of a skops file by first appearance; skops uses memory addresses and random numbers."""
     numbers: dict[int, int] = {}
     names: dict[str, str] = {}
 
@@ -152,7 +113,7 @@ def _canonical(files: Mapping[str, bytes]) -> dict[str, bytes]:
 
 
 def _without_padding(content: bytes) -> bytes:
-    """The same file with zeros between an array's fields; a tree's nodes carry whatever the memory held before."""
+    """Zero the bytes between an array's fields, where a tree's nodes keep whatever the memory held before."""
     if not content.startswith(np.lib.format.MAGIC_PREFIX):
         return content
     file = BytesIO(content)

@@ -1,9 +1,9 @@
-"""A model brought to the event rate, and to the spread of risks, of other patients; its ranking stays.
+"""Updating a model: recalibration to other patients, which keeps its ranking.
 
     p       risks of the model as it is; with event times those until the times of a grid        (n,) or (n, T)
     a, b    logit(new risk) = a + b logit(p), fitted on the patients                             scalar
 
-With event times a and b are one for all times, and censored patients are weighed out.
+With event times a and b are the same for all times, and censoring is weighted for.
 
 References
 ----------
@@ -32,35 +32,31 @@ RecalibrationMethod = Literal["intercept", "intercept_and_slope"]
 _SOURCE = "the risks that it gives them, fitted to others and recalibrated to them"
 
 MIN_EVENTS = 10
-"""Patients with, and without, the outcome that a recalibration takes."""
+"""Fewest patients with, and without, the outcome for a recalibration."""
 
 
 def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMethod, seed: int = 0) -> PrognosticModel:
-    """The same members, recalibrated to another cohort.
+    """Recalibrate a model to another cohort; members and thresholds of the strata are kept.
 
     Parameters
     ----------
-    model : PrognosticModel
-        As it is.
-    cohort : Cohort
-        Patients with known outcomes and all of the model's features.
+    model, cohort
+        The model, and patients with known outcomes and all of its features.
     method : {"intercept", "intercept_and_slope"}
-        Whether the event rate alone is met, which few patients suffice for, or the spread of the risks too.
+        Whether to fit the event rate alone, for which few patients suffice, or also the spread of the risks.
     seed : int
-        Of the rules.
+        Seed of the rules.
 
     Returns
     -------
     PrognosticModel
-        Its strata keep their thresholds; its rules are mined anew among these patients, since the old ones speak of
-        the old risks, but for a clinician's own, which are asked about again.
+        With rules mined in these patients; a clinician's own rules are kept and tested again.
 
     Raises
     ------
     InvalidInputError
-        If the cohort is of another kind of outcome, if features are absent or differ in unit or categories, or if fewer
-        than `MIN_EVENTS` patients have, or have not, the outcome, of event times until the last horizon; names all
-        faults.
+        With all faults: another kind of outcome, features absent or different in unit or categories, or fewer than
+        `MIN_EVENTS` patients with, or without, the outcome (with event times, until the last horizon).
     """
     check_outcome(model, cohort, "a recalibration")
     others = other_patients(model, cohort, [*horizon_faults(model, cohort), *_faults(model, cohort)])
@@ -87,7 +83,7 @@ def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
 def _competing(
     model: PrognosticModel, others: ExternalCohort, endpoint: Endpoint, *, slope: bool
 ) -> tuple[Recalibration, ...]:
-    """The maps of the competing causes, each followed by what brings it to the other patients."""
+    """Compose the maps of the competing causes with their recalibration to the other patients."""
     causes = others.causes(model)
     if causes is None:
         return ()

@@ -1,4 +1,4 @@
-"""Which configurations next: the structured surrogate, its decompositions, and the batch."""
+"""The choice of the next configurations: structured surrogate, decompositions and batches."""
 
 from autoprog.optimizer._base import Optimizer
 from autoprog.optimizer.decomposition import Decomposition

@@ -1,4 +1,4 @@
-"""What a search asks of an optimizer."""
+"""The interface between a search and its optimizer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autoprog.space import Configuration
 
 
 class Optimizer(Protocol):
-    """Chooses what to evaluate next; holds nothing that changes."""
+    """Strategy that chooses what to evaluate next, without mutable state."""
 
     def propose(
         self,
@@ -25,31 +25,31 @@ class Optimizer(Protocol):
         state: Mapping[str, Any],
         pending: Sequence[Configuration] = (),
     ) -> Proposal:
-        """The next batch: a function of these arguments alone.
+        """Propose the next batch, as a function of these arguments alone.
 
         Parameters
         ----------
         history : History
-            All evaluations so far, failed ones too.
+            All evaluations so far, including failures.
         batch : int
-            Number of the batch, from 0.
+            Index of the batch, from 0.
         size : int
             The most configurations, at least 1.
         rng : numpy.random.Generator
             Seeded by the search's seed and `batch`.
         state : mapping
-            `state` of the proposal before, which may have been through JSON; empty for the first.
+            `state` of the last proposal, perhaps from JSON; empty for the first.
         pending : sequence of Configuration
-            Proposed before and still being evaluated: not to be proposed again, nor their likes.
+            Configurations under evaluation; neither they nor similar ones are proposed.
 
         Returns
         -------
         Proposal
-            Without configurations when the space is exhausted, or the options say that enough was found.
+            Without configurations if the space is exhausted or the options' stopping rule holds.
         """
 
     def posterior(self, history: History, rng: np.random.Generator, state: Mapping[str, Any]) -> Posterior:
-        """What is known of the explored pipelines.
+        """Describe what is known of the explored pipelines.
 
         Parameters
         ----------
@@ -63,7 +63,7 @@ class Optimizer(Protocol):
         Returns
         -------
         Posterior
-            Over decompositions and the gains of the succeeded evaluations.
+            Draws of decompositions and of the gains of the succeeded evaluations.
 
         Raises
         ------

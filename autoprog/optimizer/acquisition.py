@@ -7,22 +7,22 @@ kind    the four algorithms of a pipeline                                       
 S       an active set: the algorithms of one subspace that a kind uses, at most one a stage  tuple            index
 A_m(S)  bounds mu_m + sqrt(beta) sd_m at the candidates of S, times sqrt(T)                 (c,)             1
 T       number of subspaces that a kind touches                                             scalar           1
-t(S)    what the prior mean adds at the candidates of S                                     (c,)             1
-e       sum of the bounds mu + sqrt(beta) sd of a kind's algorithms' own effects            scalar           1
+t(S)    contribution of the prior mean at the candidates of S                               (c,)             1
+e       sum of the bounds mu + sqrt(beta) sd of the own effects of a kind's algorithms      scalar           1
 ======  ==================================================================================  ===============  =======
 
-A pipeline's acquisition is the sum of A_m(S_m) T^(-1/2) + t(S_m) over the subspaces that it touches, and e. The prior
-mean is a sum over algorithms, so that it goes with them. Each active set is looked at once for each T, for all the
-kinds that share both, so that the best pipeline over all kinds and all candidate hyperparameters is found without
-visiting their product. The value bounds the joint mu + sqrt(beta) sd from above.
+A pipeline's acquisition is the sum of A_m(S_m) T^(-1/2) + t(S_m) over the subspaces that it touches, plus e. It bounds
+the joint mu + sqrt(beta) sd from above. The prior mean is a sum over algorithms, so it splits by active set. Each
+active set is evaluated once for each T, for all kinds that share both. So the best pipeline over all kinds and
+candidate hyperparameters is found without visiting their product.
 
-By ascent, the best candidate of each active set is moved along the gradient of A_m T^(-1/2) + t to a maximum in the box
-of the hyperparameters, and set to the nearest values that these can take: one candidate more. Without the gate a kind
-touches all subspaces; where it uses no algorithm of one, that adds a number that is the same for all such kinds.
+With ascent, the best candidate of each active set climbs the gradient of A_m T^(-1/2) + t in the box of the
+hyperparameters. The nearest values that these can take are one more candidate. Without the gate a kind touches all
+subspaces; one of which it uses no algorithm adds a number that all such kinds share.
 
 References
 ----------
-Sheet autoprognosis.md, "Acquisition and batch"; Alaa & van der Schaar 2018, section 3.3.3.
+Alaa & van der Schaar 2018, ICML, section 3.3.3.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from autoprog.space import STAGES, Configuration, Step
 
 # Rows of one covariance block; keeps the memory of a large subspace bounded.
 _BLOCK_ROWS = 8192
-# Of an ascent, in lengths of an axis: a step that does not climb is halved, one that does grows by half.
+# Steps of an ascent, and the first one's length on an axis. A step that climbs grows by half, any other is halved.
 _ASCENTS, _FIRST_STEP = 25, 0.1
 
 _Floats = NDArray[np.float64]
@@ -50,52 +50,16 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ActiveSet:
-    """What one active set adds to kinds that touch T subspaces.
+    """Contribution of one active set to the kinds that touch T subspaces."""
 
-    Attributes
-    ----------
-    algorithms : tuple of int
-        S.
-    values : ndarray, shape = (c,)
-        A_m T^(-1/2) + t, falling.
-    candidates : ndarray of int, shape = (c,)
-        Which candidate each belongs to; -1 for that of the ascent.
-    risen : mapping of int to Step
-        The steps of the ascent's candidate, by algorithm.
-    """
-
-    algorithms: tuple[int, ...]
-    values: _Floats
-    candidates: NDArray[np.intp]
-    risen: Mapping[int, Step] = field(default_factory=dict)
+    algorithms: tuple[int, ...]  # S
+    values: _Floats  # A_m T^(-1/2) + t, descending, shape = (c,)
+    candidates: NDArray[np.intp]  # the candidate of each value; -1 for the ascent's
+    risen: Mapping[int, Step] = field(default_factory=dict)  # steps of the ascent's candidate, by algorithm
 
 
 class PipelineBounds:
-    """The acquisition of every kind of pipeline.
-
-    Parameters
-    ----------
-    surrogate : Surrogate
-        Under the decomposition that the components are taken from.
-    encoding : Encoding
-        Of the space.
-    kinds : ndarray of int, shape = (n_kinds, 4)
-        The algorithms of every valid kind.
-    pools : sequence of Pool, length n_alg
-        Candidate steps. An active set's candidate number c takes step c of each of its algorithms, and the only step
-        of those that have one.
-    beta : float
-        Exploration weight, at least 0.
-    trend : PriorMean or None
-        The prior mean; None for 0.
-    ascent : bool
-        Whether the best candidate of every active set is moved to a maximum.
-
-    Attributes
-    ----------
-    values : ndarray, shape = (n_kinds,)
-        The greatest acquisition of each kind over its candidates.
-    """
+    """The acquisition of every kind; `values` holds each kind's maximum over its candidates, shape = (n_kinds,)."""
 
     def __init__(
         self,
@@ -111,7 +75,7 @@ class PipelineBounds:
         self.kinds = kinds
         self._pools = pools
         self._active: list[ActiveSet] = []
-        # Which active set each kind has in each subspace; -1 for none.
+        # Index of each kind's active set in each subspace; -1 for none.
         self._of_kind = np.full((len(kinds), surrogate.subspaces), -1)
         labels = surrogate.labels[kinds]
         component = _Components(surrogate, encoding, pools, beta, trend)
@@ -137,18 +101,7 @@ class PipelineBounds:
         self.values += self._rest
 
     def best_first(self, kinds: NDArray[np.intp]) -> Iterator[tuple[float, Configuration]]:
-        """All candidate configurations of some kinds, by falling acquisition.
-
-        Parameters
-        ----------
-        kinds : ndarray of int
-            Rows of `kinds`.
-
-        Yields
-        ------
-        (float, Configuration)
-            Acquisition and configuration, each configuration once. The order among equals is fixed.
-        """
+        """Yield the candidates of some kinds with their acquisition, best first, each once; ties have a fixed order."""
         heap: list[tuple[float, int, tuple[int, ...]]] = [
             (-float(self.values[kind]), kind, (0,) * len(self._sets(kind))) for kind in kinds.tolist()
         ]
@@ -184,28 +137,14 @@ class PipelineBounds:
 
 
 def _step(pool: Pool, candidate: int) -> Step:
+    # An algorithm without hyperparameters has one step, which all candidates share.
     return pool.steps[min(candidate, len(pool) - 1)]
 
 
 def active_sets(
     kinds: NDArray[np.int64], members: NDArray[np.bool_]
 ) -> tuple[list[tuple[int, ...]], NDArray[np.int64]]:
-    """The distinct parts of kinds that lie in one subspace.
-
-    Parameters
-    ----------
-    kinds : ndarray of int, shape = (n_kinds, 4)
-        Algorithms.
-    members : ndarray of bool, shape = (n_kinds, 4)
-        Which of them lie in the subspace.
-
-    Returns
-    -------
-    sets : list of tuple of int
-        The non-empty ones.
-    which : ndarray of int, shape = (n_kinds,)
-        Place of each kind's in `sets`; -1 where it has none.
-    """
+    """List the distinct non-empty active sets of one subspace, and each kind's index in the list; -1 for none."""
     base = int(kinds.max()) + 2
     digits = np.where(members, kinds + 1, 0)
     codes, first, inverse = np.unique(
@@ -217,13 +156,13 @@ def active_sets(
 
 
 def n_active_sets(kinds: NDArray[np.int64], labels: NDArray[np.int64]) -> int:
-    """Number of active sets over all subspaces; `labels` is z, shape = (n_alg,)."""
+    """Count the active sets of all subspaces; `labels` is z, shape = (n_alg,)."""
     of_kinds = labels[kinds]
     return sum(len(active_sets(kinds, of_kinds == m)[0]) for m in np.unique(of_kinds))
 
 
 class _Components:
-    """The bounds of active sets, at their candidates and above."""
+    """The bounds of active sets at their candidates."""
 
     def __init__(
         self, surrogate: Surrogate, encoding: Encoding, pools: Sequence[Pool], beta: float, trend: PriorMean | None
@@ -232,13 +171,13 @@ class _Components:
         self._beta, self._trend = beta, trend
 
     def empty(self, m: int) -> float:
-        """A_m of pipelines that use no algorithm of a subspace; without the gate it is a number."""
+        """A_m of a pipeline that uses no algorithm of the subspace: a constant, without the gate."""
         return float(self._at(self._points(1), m)[0])
 
     def active_sets(
         self, m: int, sets: Sequence[tuple[int, ...]], T: NDArray[np.int64], *, ascent: bool
     ) -> list[ActiveSet]:
-        """A set of one subspace for each S and T, shape (n_sets,)."""
+        """Build an active set of subspace m for each pair of S and T."""
         distinct = list(dict.fromkeys(sets))
         sizes = [max(len(self._pools[a]) for a in S) for S in distinct]
         ends = np.cumsum(sizes).tolist()
@@ -265,7 +204,7 @@ class _Components:
         return Points(np.zeros((n, encoding.n_algorithms), dtype=bool), np.full((n, len(encoding.owner)), UNSELECTED))
 
     def _at(self, points: Points, m: int) -> _Floats:
-        """A_m, block by block."""
+        """A_m, computed block by block."""
         bounds = np.empty(len(points))
         for start in range(0, len(points), _BLOCK_ROWS):
             block = slice(start, start + _BLOCK_ROWS)
@@ -274,11 +213,10 @@ class _Components:
         return bounds
 
     def _shifts(self, points: Points) -> _Floats:
-        """t."""
         return np.zeros(len(points)) if self._trend is None else self._trend.parts(points)
 
     def _risen(self, m: int, active: list[ActiveSet], starts: Points, root_touched: _Floats) -> list[ActiveSet]:
-        """With one candidate more each, where there are hyperparameters."""
+        """Add the ascent's candidate to each active set that has hyperparameters."""
         algorithms, columns = self._encoding.algorithms, self._encoding.columns
         units = self._ascend(m, starts, root_touched)
         steps: list[dict[int, Step]] = []
@@ -300,7 +238,7 @@ class _Components:
         ]
 
     def _ascend(self, m: int, starts: Points, root_touched: _Floats) -> _Floats:
-        """Where the climbs end, on the axes of the hyperparameters, shape = (n_sets, n_hyper)."""
+        """Climb from the starts; return the ends on the hyperparameters' axes, shape = (n_sets, n_hyper)."""
         units, step = starts.units.copy(), np.full(len(starts), _FIRST_STEP)
         value, slope = self._climb(Points(starts.used, units), m, root_touched)
         for _ in range(_ASCENTS):
@@ -314,7 +252,7 @@ class _Components:
         return units
 
     def _climb(self, points: Points, m: int, root_touched: _Floats) -> tuple[_Floats, _Floats]:
-        """A_m T^(-1/2) + t and its slope by the hyperparameters of the algorithms that are used."""
+        """A_m T^(-1/2) + t and its gradient by the hyperparameters of the used algorithms."""
         bound, slope = self._surrogate.bound_and_slope(points, m, self._beta)
         value, by_units = bound / root_touched, slope / root_touched[:, None] * points.used[:, self._encoding.owner]
         if self._trend is not None:

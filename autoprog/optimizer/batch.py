@@ -2,7 +2,7 @@
 
 References
 ----------
-Sheet autoprognosis.md, "Acquisition and batch"; Alaa & van der Schaar 2018, section 3.3.3, step 2.
+Alaa & van der Schaar 2018, ICML, section 3.3.3, step 2.
 """
 
 from __future__ import annotations
@@ -28,29 +28,7 @@ def select_batch(
     *,
     is_full: bool = False,
 ) -> tuple[Configuration, ...]:
-    """The configurations with the greatest acquisition, one a subspace of their prediction algorithms.
-
-    These are at most as many as there are subspaces with a prediction algorithm. A batch that is to be full goes on
-    with other prediction algorithms, the best of each, and then with whatever is left.
-
-    Parameters
-    ----------
-    bounds : PipelineBounds
-        The acquisition.
-    labels : ndarray of int, shape = (n_alg,)
-        z, the MAP decomposition.
-    size : int
-        B, the most configurations.
-    seen : collection of Configuration
-        Never to be proposed again.
-    is_full : bool
-        Whether the batch is to have B configurations, as long as the space has them.
-
-    Returns
-    -------
-    tuple of Configuration
-        At most `size`; fewer where the rule or, of a full batch, the space gives no more.
-    """
+    """Take the best unseen configuration of each subspace that holds a prediction algorithm, up to `size`."""
     predictors = np.unique(bounds.kinds[:, _PREDICTION]).tolist()
     streams = {
         p: (
@@ -67,6 +45,7 @@ def select_batch(
     for _, configuration, p in heads:
         (others if labels[p] in subspaces else batch).append(configuration)
         subspaces.add(int(labels[p]))
+    # A full batch continues with the best of the other prediction algorithms, then with whatever is left.
     if not is_full:
         return tuple(batch[:size])
     rest = (configuration for _, configuration in heapq.merge(*streams.values(), key=lambda item: -item[0]))

@@ -1,4 +1,4 @@
-"""Hyperparameters to try: a pool of steps for every algorithm."""
+"""Candidate hyperparameters: a pool of steps for every algorithm."""
 
 from __future__ import annotations
 
@@ -11,24 +11,16 @@ from numpy.typing import NDArray
 from autoprog.optimizer.encoding import Encoding
 from autoprog.space import Algorithm, Step
 
-# Standard deviation, on an axis of length 1, of a mutation of a good step.
+# Standard deviation of a good step's mutation, on an axis of length 1.
 _MUTATION_SD = 0.15
 
 
 @dataclass(frozen=True, eq=False)
 class Pool:
-    """Steps of one algorithm.
-
-    Attributes
-    ----------
-    steps : tuple of Step, length c
-        One only for an algorithm without hyperparameters.
-    units : ndarray, shape = (c, n_hyper of the algorithm)
-        Where they lie on the algorithm's axes.
-    """
+    """Candidate steps of one algorithm; one step if it has no hyperparameters."""
 
     steps: tuple[Step, ...]
-    units: NDArray[np.float64]
+    units: NDArray[np.float64]  # shape = (c, n_hyper of the algorithm)
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -37,24 +29,7 @@ class Pool:
 def draw_pools(
     encoding: Encoding, size: int, anchors: Sequence[Sequence[Step]], rng: np.random.Generator
 ) -> tuple[Pool, ...]:
-    """Draw a pool for every algorithm: its defaults, then mutations of anchors and uniform draws in turn.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        Of the space.
-    size : int
-        c, at least 1.
-    anchors : sequence of sequence of Step, length n_alg
-        Steps of each algorithm that did well, if any; without one all draws are uniform.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    tuple of Pool, length n_alg
-        In the order of the encoding.
-    """
+    """Draw a pool for every algorithm: its defaults, then mutations of anchors and uniform draws in turn."""
     pools: list[Pool] = []
     for a, algorithm in enumerate(encoding.algorithms):
         steps = [algorithm.default_step()]

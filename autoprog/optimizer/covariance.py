@@ -7,6 +7,7 @@ s2       variance of a pipeline's score                                         
 ell      length-scale of the hyperparameters                                                     scalar        axis
 w        weight of the indicator "algorithm is used"                                             scalar        axis
 c        (w / ell)^2, such that swapping one algorithm leaves a correlation of rho               scalar        1
+rho      prior correlation of two pipelines that differ by one algorithm of a subspace           scalar        (0, 1)
 r2_m     squared distance in subspace m, in length-scales                                        (n, n')       1
 on_m     whether a pipeline uses some algorithm of subspace m                                    (n, M)        bool
 T        number of subspaces that a pipeline touches                                             (n,)          1
@@ -16,18 +17,17 @@ e        variance of an algorithm's own effect; 0 in the source's kernel        
     k(P, P') = s2 (T T')^(-1/2) sum_m g(r2_m) on_m(P) on_m(P') + sum_a e_a used_a used'_a
     r2_m     = sum over algorithms a of m:  c [used_a != used'_a] + |units_a - units'_a|^2 / ell^2
 
-The gate `on_m` keeps two pipelines that share no subspace uncorrelated; the division by T gives all pipelines the same
-prior variance, however many subspaces they touch. Without the gate, as eq. 4 is printed, on_m is 1 of all M subspaces
-and all pipelines, and T is M: pipelines that have nothing in common correlate. s2 is in units of the standardised
-score. The last term, which the source does not have, lets an algorithm be good or bad whatever stands beside it:
-without it two pipelines with the same predictor have no more in common than the other algorithms of their subspaces
-leave them.
+Scores are standardised. The gate `on_m` keeps two pipelines that share no subspace uncorrelated. The division by T
+gives all pipelines the same prior variance, however many subspaces they touch. Without the gate, as eq. 4 is printed,
+on_m is 1 and T is M, so pipelines that have nothing in common correlate. The last term, which the source does not have,
+lets an algorithm be good or bad in every pipeline. Without it, two pipelines with the same predictor have no more in
+common than the other algorithms of their subspaces leave them.
 
-The formulas are written once for numpy and torch, which name `sqrt` and `exp` alike.
+The formulas are written once for numpy and torch, which both have `sqrt` and `exp`.
 
 References
 ----------
-Sheet autoprognosis.md, "GP with a structured kernel"; Alaa & van der Schaar 2018, eq. 4.
+Alaa & van der Schaar 2018, ICML, eq. 4.
 Rasmussen & Williams 2006, eq. 4.9 (squared exponential) and 4.17 (Matern).
 """
 
@@ -51,21 +51,21 @@ Array = TypeVar("Array", NDArray[np.float64], "Tensor")
 
 
 class Correlation(Protocol):
-    """A function g of squared distances: 1 at 0, falling to 0."""
+    """A function g of squared distances that falls from 1 at 0 to 0."""
 
     def __call__(self, r2: Array, xp: ModuleType) -> Array:
-        """Correlation at squared distances; `xp` is the module, numpy or torch, that the array belongs to."""
+        """Correlation at squared distances; `xp` is the array's module, numpy or torch."""
 
 
 def matern52(r2: Array, xp: ModuleType) -> Array:
-    """Matern 5/2 correlation of a squared distance; see `Correlation`."""
+    """Matern 5/2 correlation at squared distances."""
     r: Array = xp.sqrt(5.0 * r2)
     correlation: Array = (1.0 + r + r * r / 3.0) * xp.exp(-r)
     return correlation
 
 
 def rbf(r2: Array, xp: ModuleType) -> Array:
-    """Squared exponential correlation of a squared distance; see `Correlation`."""
+    """Squared exponential correlation at squared distances."""
     correlation: Array = xp.exp(-0.5 * r2)
     return correlation
 
@@ -75,23 +75,8 @@ CORRELATIONS: dict[str, Correlation] = {"matern52": matern52, "rbf": rbf}
 
 @lru_cache(maxsize=64)
 def indicator_weight(correlation: str, similarity: float) -> float:
-    """The c of the table above.
-
-    A swap turns one indicator off and another on, so that r2 = 2 c and g(2 c) = rho. For the squared exponential this
-    is the sheet's w = ell sqrt(-ln rho).
-
-    Parameters
-    ----------
-    correlation : str
-        A name of `CORRELATIONS`.
-    similarity : float
-        rho in (0, 1).
-
-    Returns
-    -------
-    float
-        (w / ell)^2.
-    """
+    """The weight c of the table above; `similarity` is rho."""
+    # A swap turns one indicator off and another on: r2 = 2 c and g(2 c) = rho. For rbf this is w = ell sqrt(-ln rho).
     g = CORRELATIONS[correlation]
     upper = 1.0
     while g(np.array(upper), np) > similarity:
@@ -101,37 +86,19 @@ def indicator_weight(correlation: str, similarity: float) -> float:
 
 @dataclass(frozen=True, slots=True)
 class KernelParameters:
-    """The numbers of the kernel and of the noise.
+    """Parameters of the kernel and the noise."""
 
-    Attributes
-    ----------
-    variance : float
-        s2, in squared standardised scores.
-    length : float
-        ell, in lengths of a hyperparameter's axis.
-    noise : float
-        Variance of an observed score about the true one, in squared standardised scores.
-    similarity : float
-        rho in (0, 1).
-    correlation : {"matern52", "rbf"}
-        The shape g.
-    effects : tuple of float
-        e, one an algorithm; empty for none.
-    gated : bool
-        Whether on_m is as in the table, or 1 everywhere.
-    """
-
-    variance: float
-    length: float
-    noise: float
-    similarity: float
-    correlation: str = "matern52"
-    effects: tuple[float, ...] = ()
-    gated: bool = True
+    variance: float  # s2, in squared standardised scores
+    length: float  # ell, in lengths of a hyperparameter's axis
+    noise: float  # variance of an observed score about the true one, in squared standardised scores
+    similarity: float  # rho
+    correlation: str = "matern52"  # name of g in CORRELATIONS
+    effects: tuple[float, ...] = ()  # e of each algorithm; empty for none
+    gated: bool = True  # False: on_m is 1 everywhere
 
     @property
     def indicator(self) -> float:
-        """(w / ell)^2 for this rho."""
+        """The weight c for this rho."""
         return indicator_weight(self.correlation, self.similarity)
 
     def correlate(self, r2: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -150,43 +117,13 @@ class KernelParameters:
 def coordinates(
     points: Points, members: NDArray[np.bool_], owner: NDArray[np.int64], parameters: KernelParameters
 ) -> NDArray[np.float64]:
-    """Place points where the squared Euclidean distance over some algorithms is their r2.
-
-    Parameters
-    ----------
-    points : Points, n of them
-        The pipelines.
-    members : ndarray of bool, shape = (n_alg,)
-        The algorithms to measure over.
-    owner : ndarray of int, shape = (n_hyper,)
-        The algorithm of each hyperparameter.
-    parameters : KernelParameters
-        Give c and ell.
-
-    Returns
-    -------
-    ndarray, shape = (n, number of members and of their hyperparameters)
-        In length-scales.
-    """
+    """Map points so that squared Euclidean distance is r2; shape = (n, `members` and their hyperparameters)."""
     indicators = np.sqrt(parameters.indicator) * points.used[:, members]
     return np.hstack([indicators, points.units[:, members[owner]] / parameters.length])
 
 
 def effect_covariance(rows: Points, columns: Points, effects: tuple[float, ...]) -> NDArray[np.float64]:
-    """Covariance that pipelines have from the algorithms that both use.
-
-    Parameters
-    ----------
-    rows, columns : Points
-        The pipelines.
-    effects : tuple of float
-        e, one an algorithm; empty for none.
-
-    Returns
-    -------
-    ndarray, shape = (n_rows, n_columns)
-        In squared standardised scores.
-    """
+    """Covariance from the effects of algorithms that both pipelines use, shape = (n_rows, n_columns)."""
     if not effects:
         return np.zeros((len(rows), len(columns)))
     covariance: NDArray[np.float64] = (rows.used * np.array(effects)) @ columns.used.T.astype(np.float64)
@@ -201,7 +138,7 @@ def squared_distances(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray
 
 
 def touched(points: Points, labels: NDArray[np.int64], subspaces: int, *, gated: bool = True) -> NDArray[np.bool_]:
-    """Which subspaces each pipeline touches: `on_m`, shape = (n, subspaces); all of them without the gate."""
+    """`on_m`, shape = (n, subspaces); all True without the gate."""
     if not gated:
         return np.ones((len(points), subspaces), dtype=bool)
     members = labels[:, None] == np.arange(subspaces)

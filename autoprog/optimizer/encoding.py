@@ -27,15 +27,7 @@ _RECENT_STEPS = 8_192
 
 @dataclass(frozen=True, eq=False)
 class Points:
-    """Configurations as the kernel sees them.
-
-    Attributes
-    ----------
-    used : ndarray of bool, shape = (n, n_alg)
-        Which algorithms each one uses.
-    units : ndarray, shape = (n, n_hyper)
-        Their hyperparameters in [0, 1]; 0.5 for algorithms that are not used.
-    """
+    """Configurations as the kernel's input."""
 
     used: NDArray[np.bool_]
     units: NDArray[np.float64]
@@ -47,18 +39,12 @@ class Points:
         return Points(self.used[rows], self.units[rows])
 
     def followed_by(self, others: Points) -> Points:
-        """These, then the others."""
+        """Append other points."""
         return Points(np.vstack([self.used, others.used]), np.vstack([self.units, others.units]))
 
 
 class Encoding:
-    """The way from configurations of a space to arrays.
-
-    Parameters
-    ----------
-    space : Space
-        The algorithms in play; their order is that of the arrays' columns.
-    """
+    """Conversion of a space's configurations to arrays, with columns in the order of its algorithms."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -70,7 +56,7 @@ class Encoding:
         self.columns = tuple(slice(int(end - size), int(end)) for end, size in zip(ends, sizes, strict=True))
         column = {key: a for a, key in enumerate(self.keys)}
         self._index = tuple({a.name: column[a.key] for a in stage} for stage in space.stages)
-        # Most candidates share most of their steps with a pipeline that was encoded just before.
+        # Most candidates share most of their steps with a recently encoded pipeline.
         self.units_of = lru_cache(_RECENT_STEPS)(self._encode_units)
 
     @property
@@ -79,11 +65,11 @@ class Encoding:
         return len(self.keys)
 
     def indices(self, kind: PipelineKind) -> tuple[int, ...]:
-        """The columns of a kind's four algorithms."""
+        """Columns of a kind's four algorithms."""
         return tuple([index[a.name] for index, a in zip(self._index, kind, strict=True)])
 
     def list_algorithms(self, configuration: Configuration) -> tuple[int, ...]:
-        """The columns of a configuration's four algorithms."""
+        """Columns of a configuration's four algorithms; KeyError if one is not in play."""
         named = [(index, step.algorithm) for index, step in zip(self._index, configuration.steps, strict=True)]
         try:
             return tuple([index[name] for index, name in named])
@@ -92,7 +78,7 @@ class Encoding:
             raise KeyError(*[f"{stage}/{name}" for stage, (index, name) in places if name not in index]) from None
 
     def _encode_units(self, algorithm: int, step: Step) -> NDArray[np.float64]:
-        """Where a step lies on the axes of its algorithm, shape = (n_hyper of it,); read-only."""
+        """Position of a step on its algorithm's axes, read-only."""
         parameters = dict(step.parameters)
         axes = self.algorithms[algorithm].hyperparameters
         units = np.array([h.to_unit(parameters[h.name]) for h in axes], dtype=np.float64)
@@ -100,23 +86,7 @@ class Encoding:
         return units
 
     def encode(self, configurations: Sequence[Configuration]) -> Points:
-        """Turn configurations into arrays.
-
-        Parameters
-        ----------
-        configurations : sequence of Configuration, length n
-            All of the space.
-
-        Returns
-        -------
-        Points
-            One row a configuration.
-
-        Raises
-        ------
-        KeyError
-            If a configuration uses an algorithm that is not in play.
-        """
+        """Convert configurations to arrays, one row each; KeyError if an algorithm is not in play."""
         used = np.zeros((len(configurations), self.n_algorithms), dtype=bool)
         units = np.full((len(configurations), len(self.owner)), UNSELECTED)
         algorithms = [self.list_algorithms(configuration) for configuration in configurations]

@@ -4,7 +4,7 @@
 symbol  meaning                                                             shape    unit
 ======  ==================================================================  =======  =======
 mu, sd  posterior mean and standard deviation of the true gain              (p,)     1
-best    gain to improve on                                                  scalar   1
+best    gain to improve on; with noise a posterior mean, not a score        scalar   1
 z       (mu - best) / sd                                                    (p,)     1
 h(z)    phi(z) + z Phi(z)                                                   (p,)     1
 ======  ==================================================================  =======  =======
@@ -24,26 +24,12 @@ from scipy.special import erfcx, ndtr
 
 _HALF_LOG_2PI = 0.5 * np.log(2.0 * np.pi)
 _HALF_LOG_HALF_PI = 0.5 * np.log(0.5 * np.pi)
-# Below this erfcx times |z| is one to rounding, and its difference from one is taken from the series instead.
+# Below this, erfcx times |z| rounds to one, so the series gives its difference from one.
 _ASYMPTOTIC = -1e4
 
 
 def log_expected_improvement(mean: NDArray[np.float64], sd: NDArray[np.float64], best: float) -> NDArray[np.float64]:
-    """log EI of each candidate.
-
-    Parameters
-    ----------
-    mean, sd : ndarray, shape = (p,)
-        Of the posterior; `sd` at least 0.
-    best : float
-        What an evaluation has to exceed. With noisy scores the largest posterior mean of what was evaluated, never the
-        luckiest score.
-
-    Returns
-    -------
-    ndarray, shape = (p,)
-        More is better; minus infinity where nothing is uncertain and nothing improves.
-    """
+    """log EI of each candidate, shape = (p,); minus infinity where a certain candidate does not improve."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         z = (mean - best) / sd
         log_ei: NDArray[np.float64] = np.log(sd) + log_h(z)

@@ -1,4 +1,4 @@
-"""What is known of algorithms before any evaluation: which are of one kind."""
+"""Prior knowledge of algorithms: their families."""
 
 from __future__ import annotations
 
@@ -14,23 +14,9 @@ _TOGETHER = {"tree": "forest", "survival": "forest", "kernel": "local"}
 
 
 def family_labels(algorithms: Sequence[Algorithm], subspaces: int) -> NDArray[np.int64]:
-    """The subspace where each algorithm is at home.
-
-    Imputations are one family, feature processors another, calibrations a third; prediction algorithms are parted as
-    their registry entries say.
-
-    Parameters
-    ----------
-    algorithms : sequence of Algorithm, length n_alg
-        All in play.
-    subspaces : int
-        M; where there are more families, the last ones share subspaces with the first.
-
-    Returns
-    -------
-    ndarray of int, shape = (n_alg,)
-        Labels below M.
-    """
+    """Label each algorithm's home subspace, shape = (n_alg,), below `subspaces`."""
+    # Each stage but prediction is one family; prediction algorithms have the families of their registry entries. Beyond
+    # M families, the last ones share subspaces with the first.
     names = [_TOGETHER.get(a.family, a.family) if a.stage == "prediction" else a.stage for a in algorithms]
     order = {name: number for number, name in enumerate(dict.fromkeys(names))}
     return np.array([order[name] % subspaces for name in names], dtype=np.int64)

@@ -1,10 +1,6 @@
 """Kernel and noise parameters by maximum a posteriori, with gpytorch's exact marginal likelihood.
 
-Priors are normal on the logarithm of each parameter; the maximum is sought on that scale too.
-
-References
-----------
-optimizer_findings.md, section 8 (priors, noise floor, iterations).
+Priors are normal on the logarithm of each parameter, and the maximum is found on that scale too.
 """
 
 from __future__ import annotations
@@ -23,11 +19,11 @@ from autoprog.optimizer.kernel import GatedAdditiveKernel, to_tensor
 
 # Standard deviations of the logarithms under the log-normal priors.
 _VARIANCE_PRIOR_SD, _LENGTH_PRIOR_SD, _NOISE_PRIOR_SD = 1.0, 0.7, 1.2
-# Of the stages' effects, imputation first: what predicts matters most, calibration and imputation little.
+# Prior of the stages' effects, imputation first: prediction matters most, calibration and imputation little.
 _EFFECT_CENTRES, _EFFECT_SD = (0.05, 0.2, 0.3, 0.05), 1.0
 
 NOISE_FLOOR = 1e-4
-# The noise is optimised as its excess over the floor, which starts at no less than this share of the floor.
+# The noise is optimised as its excess over the floor. The excess starts at this share of the floor or more.
 _MIN_EXCESS = 0.1
 _ITERATIONS = 15
 # Bounds of log s2, log ell, log (noise - floor) and log e: beyond them a Cholesky factor may need jitter.
@@ -36,19 +32,7 @@ _EFFECT_BOUNDS = (-12.0, 3.0)
 
 
 class MarginalLikelihood(gpytorch.models.ExactGP):  # type: ignore[misc]
-    """A zero-mean exact GP under the gated additive kernel, with the priors on its parameters.
-
-    Parameters
-    ----------
-    points : Points, n of them
-        Observed pipelines.
-    y : ndarray, shape = (n,)
-        Their standardised gains.
-    kernel : GatedAdditiveKernel
-        For the decomposition at hand.
-    centres : KernelParameters
-        Centres of the priors of variance, length-scale and noise.
-    """
+    """A zero-mean exact GP under the gated additive kernel, with priors centred at `centres`."""
 
     def __init__(
         self, points: Points, y: NDArray[np.float64], kernel: GatedAdditiveKernel, centres: KernelParameters
@@ -91,13 +75,13 @@ class MarginalLikelihood(gpytorch.models.ExactGP):  # type: ignore[misc]
 
     @property
     def raw_parameters(self) -> list[torch.nn.Parameter]:
-        """What is optimised: log s2, log ell, log (noise - floor), and log e by stage where there are effects."""
+        """The optimised parameters: log s2, log ell, log (noise - floor) and, with effects, log e by stage."""
         kernel = self.covar_module
         raw = [kernel.raw_variance, kernel.raw_length, self.likelihood.noise_covar.raw_noise]
         return [*raw, kernel.raw_effects] if kernel.has_effects else raw
 
     def set_raw(self, values: NDArray[np.float64]) -> None:
-        """Set `raw_parameters`, shape = (3,), or (7,) where there are effects."""
+        """Set `raw_parameters`, shape = (3,), or (7,) with effects."""
         left = torch.from_numpy(values)
         with torch.no_grad():
             for parameter in self.raw_parameters:
@@ -106,26 +90,12 @@ class MarginalLikelihood(gpytorch.models.ExactGP):  # type: ignore[misc]
 
 
 def _exact() -> gpytorch.settings.fast_computations:
-    """Cholesky at every size, in place of conjugate gradients."""
+    """Use Cholesky at every size, in place of conjugate gradients."""
     return gpytorch.settings.fast_computations(covar_root_decomposition=False, log_prob=False, solves=False)
 
 
 def fit_parameters(model: MarginalLikelihood, start: KernelParameters) -> KernelParameters:
-    """Climb the log posterior of the parameters by L-BFGS.
-
-    Parameters
-    ----------
-    model : MarginalLikelihood
-        Holds the observations and the decomposition.
-    start : KernelParameters
-        Where to begin: the last fit's values make it short. Its similarity and correlation are the kernel's. Where
-        it has no effects and the kernel has, these begin at the centres of their priors.
-
-    Returns
-    -------
-    KernelParameters
-        After at most 15 iterations.
-    """
+    """Climb the log posterior of the parameters by L-BFGS from `start`, for at most 15 iterations."""
     excess = max(start.noise - NOISE_FLOOR, NOISE_FLOOR * _MIN_EXCESS)
 
     def objective(x: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -134,6 +104,7 @@ def fit_parameters(model: MarginalLikelihood, start: KernelParameters) -> Kernel
         gradients = torch.autograd.grad(loss, model.raw_parameters)
         return loss.item(), torch.cat([g.reshape(-1) for g in gradients]).numpy()
 
+    # The last fit's values make the climb short; effects that it lacks begin at the centres of their priors.
     kernel = model.covar_module
     effects = kernel.by_stage(start.effects) if start.effects else _EFFECT_CENTRES
     best = minimize(

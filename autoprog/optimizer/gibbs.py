@@ -16,15 +16,14 @@ One step gives algorithm a a new label, with sizes n_m that exclude a:
 
     z_a = argmax_m  log P(H | z, z_a = m) + log(n_m + gamma) + h [m = home_a] + omega_m,   omega_m iid Gumbel(0, 1)
 
-where n_m counts the algorithms of all stages, or of a's own where each has proportions of its own.
+Here n_m counts the algorithms of all stages, or of a's stage where stages have their own proportions.
 
 Only rows and columns of a's users depend on its label. The others' block is factorised once an algorithm, and each
 label costs one Schur complement of size k: exact, and several times cheaper than M Cholesky factors of size n.
 
 References
 ----------
-Sheet autoprognosis.md, "Decomposition prior and Gibbs sampler" and errata of eq. 8; Alaa & van der Schaar 2018, eq. 8;
-Maddison, Tarlow & Minka 2014, NeurIPS (Gumbel-max).
+Alaa & van der Schaar 2018, ICML, eq. 8; Maddison, Tarlow & Minka 2014, NeurIPS (Gumbel-max).
 """
 
 from __future__ import annotations
@@ -40,23 +39,7 @@ from autoprog.optimizer.surrogate import Surrogate, cholesky
 
 
 class LabelLikelihood:
-    """log P(H | z) as a function of one algorithm's label, the other labels held.
-
-    Parameters
-    ----------
-    points : Points, n of them
-        Observed pipelines.
-    y : ndarray, shape = (n,)
-        Their standardised gains.
-    labels : ndarray of int, shape = (n_alg,)
-        z to begin with, below `subspaces`.
-    subspaces : int
-        M.
-    owner : ndarray of int, shape = (n_hyper,)
-        The algorithm of each hyperparameter.
-    parameters : KernelParameters
-        Of kernel and noise.
-    """
+    """log P(H | z) as a function of one algorithm's label, with the other labels held."""
 
     def __init__(
         self,
@@ -88,18 +71,7 @@ class LabelLikelihood:
         self._rows = np.empty((subspaces, 0, len(points)))
 
     def detach(self, a: int) -> NDArray[np.float64]:
-        """Take an algorithm out of its subspace; `attach` must follow.
-
-        Parameters
-        ----------
-        a : int
-            The algorithm.
-
-        Returns
-        -------
-        ndarray, shape = (M,)
-            log P(H | z, z_a = m) for each label m.
-        """
+        """Take an algorithm out of its subspace; return log P(H | z, z_a = m), shape = (M,). `attach` must follow."""
         subspaces = self._u.shape[1]
         v = np.flatnonzero(self._used[:, a])
         if not len(v):
@@ -119,21 +91,11 @@ class LabelLikelihood:
         return self._log_likelihoods(v, touches)
 
     def _touched(self) -> NDArray[np.bool_]:
-        """`on_m`, shape = (n, M); of all subspaces where the kernel has no gate."""
+        """`on_m`, shape = (n, M); all True for a kernel without the gate."""
         return self._u > 0 if self._parameters.gated else np.ones(self._u.shape, dtype=bool)
 
     def attach(self, a: int, m: int, value: float) -> None:
-        """Put a detached algorithm into a subspace.
-
-        Parameters
-        ----------
-        a : int
-            The algorithm.
-        m : int
-            Its new label.
-        value : float
-            What `detach` gave for it.
-        """
+        """Put a detached algorithm into subspace m; `value` is what `detach` returned for m."""
         self._labels[a] = m
         self.value = value
         v = np.flatnonzero(self._used[:, a])
@@ -145,7 +107,7 @@ class LabelLikelihood:
         self._G[:, v] = self._rows[m].T
 
     def _log_likelihoods(self, v: NDArray[np.intp], touches: NDArray[np.int64]) -> NDArray[np.float64]:
-        """By label, from the rows of the users and the number of touched subspaces, shape = (M, n)."""
+        """log P(H | z) by label, shape = (M,), with the number of touched subspaces, shape = (M, n)."""
         s2, noise = self._parameters.variance, self._parameters.noise
         subspaces, n = touches.shape
         o = np.delete(np.arange(n), v)
@@ -168,19 +130,7 @@ class LabelLikelihood:
 
 
 class GibbsChain:
-    """A chain over decompositions whose stationary law is P(z | H).
-
-    Parameters
-    ----------
-    likelihood : LabelLikelihood
-        Of the observations, at `labels`.
-    labels : ndarray of int, shape = (n_alg,)
-        z to begin with.
-    prior : DecompositionPrior
-        P(z).
-    rng : numpy.random.Generator
-        Source of randomness.
-    """
+    """A chain over decompositions with the stationary distribution P(z | H); `best` is its most probable z."""
 
     def __init__(
         self,
@@ -205,7 +155,7 @@ class GibbsChain:
             self.best, self.best_log_posterior = labels.copy(), log_posterior
 
     def sweep(self) -> None:
-        """Give every algorithm a new label, in order; `best` keeps the most probable z that was visited."""
+        """Give every algorithm a new label, in order."""
         for a in range(len(self.labels)):
             sizes = self._sizes[self._group_of[a]]
             sizes[self.labels[a]] -= 1

@@ -12,37 +12,20 @@ from autoprog.cohort import Mode
 from autoprog.optimizer.encoding import Encoding
 from autoprog.space import STAGES, Configuration, PipelineKind, TableShape, predicted_seconds
 
-# The plain baseline of a clinical prediction model; a search that holds it cannot end far below it.
+# The usual baseline of a clinical prediction model; a search that evaluates it cannot end far below it.
 SIMPLE_PIPELINE = ("median", "none", "logistic_regression", "none")
 SIMPLE_SURVIVAL_PIPELINE = ("median", "none", "cox", "none")
 
 _PREDICTION = STAGES.index("prediction")
-# Draws of hyperparameters before a kind of pipeline counts as exhausted.
+# Draws of hyperparameters before a kind counts as exhausted.
 _TRIES = 20
 
 
 def simple_configuration(kinds: Sequence[PipelineKind], mode: Mode = "classification") -> Configuration:
-    """Median imputation, no feature processing, logistic regression, no calibration; or the nearest valid pipeline.
-
-    For a survival cohort the model is Cox's.
-
-    The nearest has the same prediction algorithm if any has, then agrees in most stages; the first of the registry's
-    order among equals. Its hyperparameters are the defaults.
-
-    Parameters
-    ----------
-    kinds : sequence of PipelineKind, at least 1
-        The valid kinds.
-    mode : str
-        Of the cohort.
-
-    Returns
-    -------
-    Configuration
-        The baseline.
-    """
+    """The simple pipeline with default hyperparameters, or the valid kind nearest to it."""
     wanted = SIMPLE_SURVIVAL_PIPELINE if mode == "survival" else SIMPLE_PIPELINE
 
+    # The prediction algorithm counts first, then the number of stages; ties go to the registry's order.
     def agreement(kind: PipelineKind) -> tuple[bool, int]:
         same = [a.name == name for a, name in zip(kind, wanted, strict=True)]
         return same[_PREDICTION], sum(same)
@@ -51,25 +34,12 @@ def simple_configuration(kinds: Sequence[PipelineKind], mode: Mode = "classifica
 
 
 def simple_algorithm(mode: Mode) -> str:
-    """Name of the prediction algorithm of the simple pipeline, where a search leaves it in its space."""
+    """Name the simple pipeline's prediction algorithm; a search's space may lack it."""
     return (SIMPLE_SURVIVAL_PIPELINE if mode == "survival" else SIMPLE_PIPELINE)[_PREDICTION]
 
 
 def cheaper_half(kinds: Sequence[PipelineKind], shape: TableShape) -> tuple[PipelineKind, ...]:
-    """For every prediction algorithm, the half of its kinds that is predicted to cost least; in the order of `kinds`.
-
-    Parameters
-    ----------
-    kinds : sequence of PipelineKind
-        The valid kinds.
-    shape : TableShape
-        The training folds.
-
-    Returns
-    -------
-    tuple of PipelineKind
-        At least one for every prediction algorithm.
-    """
+    """Keep, for every prediction algorithm, the half of its kinds with the least predicted cost, at least one."""
     seconds: dict[str, list[float]] = {}
     for kind in kinds:
         seconds.setdefault(kind[_PREDICTION].key, []).append(predicted_seconds(kind, shape))
@@ -85,31 +55,7 @@ def stratified_design(
     rng: np.random.Generator,
     first: Sequence[Configuration] = (),
 ) -> tuple[Configuration, ...]:
-    """Pipelines that use every prediction algorithm equally often, then those of the other stages.
-
-    A prediction algorithm that nothing has used yet starts from the defaults; later pipelines have hyperparameters
-    drawn uniformly.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        Of the space.
-    kinds : sequence of PipelineKind
-        The valid kinds.
-    size : int
-        How many to make.
-    seen : set of Configuration
-        Evaluated before; counted as part of the design.
-    rng : numpy.random.Generator
-        Source of randomness.
-    first : sequence of Configuration
-        What the design begins with.
-
-    Returns
-    -------
-    tuple of Configuration
-        Distinct and not in `seen`; fewer than `size` where the space holds no more.
-    """
+    """Make distinct unseen pipelines that use every prediction algorithm, then those of other stages, equally often."""
     table = np.array([encoding.indices(kind) for kind in kinds])
     uses = encoding.encode(list(seen)).used.sum(axis=0)
     taken = set(seen)
@@ -136,6 +82,7 @@ def _least_used(
 ) -> Configuration | None:
     predictor = uses[table[:, _PREDICTION]]
     for i in np.lexsort([rng.random(len(table)), uses[table].sum(axis=1), predictor]):
+        # An unused prediction algorithm starts from its defaults; later hyperparameters are drawn uniformly.
         if predictor[i] == 0 and (default := encoding.space.default(kinds[i])) not in taken:
             return default
         if (drawn := draw_unseen(encoding, kinds[i], taken, rng)) is not None:
@@ -151,28 +98,7 @@ def uniform_design(
     rng: np.random.Generator,
     first: Sequence[Configuration] = (),
 ) -> tuple[Configuration, ...]:
-    """Kinds drawn without replacement, hyperparameters uniformly.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        Of the space.
-    kinds : sequence of PipelineKind
-        The valid kinds.
-    size : int
-        How many to make.
-    seen : set of Configuration
-        Evaluated before.
-    rng : numpy.random.Generator
-        Source of randomness.
-    first : sequence of Configuration
-        What the design begins with.
-
-    Returns
-    -------
-    tuple of Configuration
-        Distinct and not in `seen`; fewer than `size` where the space holds no more.
-    """
+    """Draw distinct unseen pipelines: kinds without replacement, hyperparameters uniformly."""
     design = [c for c in dict.fromkeys(first) if c not in seen][:size]
     while len(design) < size:
         before = len(design)
@@ -189,7 +115,7 @@ def uniform_design(
 def draw_unseen(
     encoding: Encoding, kind: PipelineKind, taken: AbstractSet[Configuration], rng: np.random.Generator
 ) -> Configuration | None:
-    """A configuration of a kind that is not taken; None if twenty draws find none."""
+    """Draw a configuration of a kind that is not taken; None if twenty draws find none."""
     tries = _TRIES if any(a.hyperparameters for a in kind) else 1
     for _ in range(tries):
         if (drawn := encoding.space.draw(kind, rng)) not in taken:

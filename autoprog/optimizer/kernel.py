@@ -17,35 +17,12 @@ _LEAST_R2 = 1e-30
 
 
 def to_tensor(points: Points) -> torch.Tensor:
-    """Points as the kernel's input, shape = (n, n_alg + n_hyper), float64: `used`, then `units`."""
+    """Convert points to the kernel's input, shape = (n, n_alg + n_hyper), float64: `used`, then `units`."""
     return torch.from_numpy(np.hstack([points.used.astype(np.float64), points.units]))
 
 
 class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
-    """The kernel of `covariance.py` for one decomposition.
-
-    Inputs are the rows of `to_tensor`. `variance`, `length` and, where `stages` is given, `effects` (one a stage, that
-    all its algorithms share) are learnt on a logarithmic scale.
-
-    Parameters
-    ----------
-    labels : ndarray of int, shape = (n_alg,)
-        z, the subspace of every algorithm.
-    owner : ndarray of int, shape = (n_hyper,)
-        The algorithm of each hyperparameter.
-    similarity : float
-        rho in (0, 1).
-    correlation : {"matern52", "rbf"}
-        The shape g.
-    stages : ndarray of int, shape = (n_alg,), or None
-        The stage of each algorithm; None for a kernel without effects.
-    ungated : int or None
-        M of a kernel without the gate; None for the gated one.
-
-    References
-    ----------
-    Sheet autoprognosis.md, "GP with a structured kernel"; Alaa & van der Schaar 2018, eq. 4.
-    """
+    """The kernel of `covariance.py` for one decomposition, with parameters learned on a logarithmic scale."""
 
     def __init__(
         self,
@@ -53,13 +30,13 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
         owner: NDArray[np.int64],
         similarity: float,
         correlation: str = "matern52",
-        stages: NDArray[np.int64] | None = None,
-        ungated: int | None = None,
+        stages: NDArray[np.int64] | None = None,  # None for a kernel without effects
+        ungated: int | None = None,  # M of a kernel without the gate; None for the gated one
     ) -> None:
         super().__init__()
         self._ungated = ungated
         self._n_algorithms = len(labels)
-        # One (indicator columns, hyperparameter columns) pair a subspace that holds an algorithm.
+        # A pair (indicator columns, hyperparameter columns) for each subspace that holds an algorithm.
         self._subspaces = [
             (torch.from_numpy(np.flatnonzero(labels == m)), torch.from_numpy(np.flatnonzero(labels[owner] == m)))
             for m in np.unique(labels)
@@ -85,11 +62,11 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
 
     @property
     def effects(self) -> torch.Tensor:
-        """e of each stage."""
+        """e of each stage, shared by its algorithms."""
         return self.raw_effects_constraint.transform(self.raw_effects)  # type: ignore[no-any-return]
 
     def forward(self, x1: torch.Tensor, x2: torch.Tensor, diag: bool = False, **_: object) -> torch.Tensor:  # noqa: FBT001, FBT002  gpytorch's signature
-        """Covariance of the rows of two inputs; the diagonal alone where `diag`."""
+        """Covariance of the rows of two inputs; only the diagonal if `diag`."""
         total = torch.zeros((), dtype=x1.dtype)
         touched1 = torch.zeros(x1.shape[:-1], dtype=x1.dtype)
         touched2 = torch.zeros(x2.shape[:-1], dtype=x2.dtype)
@@ -105,7 +82,7 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
             total = total + (correlation * gate if self._ungated is None else correlation)
             touched1, touched2 = touched1 + on1, touched2 + on2
         if self._ungated is not None:
-            # Of subspaces without an algorithm the correlation is 1.
+            # In a subspace without an algorithm the correlation is 1.
             empty = self._ungated - len(self._subspaces)
             return self.variance * (total + empty) / self._ungated + self._effect(x1, x2, diag=diag)
         divisor = touched1 * touched2 if diag else touched1.unsqueeze(-1) * touched2.unsqueeze(-2)
@@ -117,11 +94,11 @@ class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
         return self._stages is not None
 
     def by_algorithm(self, effects: Sequence[float]) -> tuple[float, ...]:
-        """e of every algorithm, from those of the stages."""
+        """Map e of the stages to e of every algorithm."""
         return () if self._stages is None else tuple(effects[stage] for stage in self._stages.tolist())
 
     def by_stage(self, effects: Sequence[float]) -> tuple[float, ...]:
-        """e of the stages, from those of the algorithms; the inverse of `by_algorithm`."""
+        """Map e of every algorithm to e of the stages."""
         return () if self._stages is None else tuple(dict(zip(self._stages.tolist(), effects, strict=True)).values())
 
     def _effect(self, x1: torch.Tensor, x2: torch.Tensor, *, diag: bool) -> torch.Tensor:

@@ -9,13 +9,13 @@ P_2      second one, (3 u^2 - 1) / 2: a bend; both are 0 on average over the axi
 Phi      whether pipelines use each algorithm; P_1 and P_2 of each hyperparameter, 0 where its  (n, n_terms)   [-1, 1]
          algorithm is not used
 y        standardised gains                                                                     (n,)           1
-s2       variance of what main effects leave of y                                               scalar         1
+s2       variance of the residual of y                                                          scalar         1
 b        the effects, a priori N(0, s2 / 2)                                                     (n_terms,)     1
 =======  =====================================================================================  =============  =======
 
     E[b | y] = (Phi' Phi + 2 I)^-1 Phi' y
 
-As every pipeline uses one algorithm of a stage, effects of algorithms are told up to a number for each stage.
+Every pipeline uses one algorithm of each stage, so a stage's effects are determined up to a constant.
 """
 
 from __future__ import annotations
@@ -30,58 +30,20 @@ _PRECISION = 2.0
 
 
 def term_names(encoding: Encoding) -> tuple[str, ...]:
-    """The columns of `basis`: keys of algorithms, then of every hyperparameter its slope, then its bend.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        Of the space.
-
-    Returns
-    -------
-    tuple of str, length n_terms
-        As `prediction/xgboost`, `prediction/xgboost/trees` and `prediction/xgboost/trees^2`.
-    """
+    """Name the columns of `basis`: keys of algorithms, then each hyperparameter's slope, then its bend."""
+    # For example prediction/xgboost, prediction/xgboost/trees and prediction/xgboost/trees^2.
     axes = [f"{a.key}/{h.name}" for a in encoding.algorithms for h in a.hyperparameters]
     return (*encoding.keys, *axes, *(f"{axis}^2" for axis in axes))
 
 
 def basis(encoding: Encoding, points: Points) -> NDArray[np.float64]:
-    """Phi.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        Of the space.
-    points : Points, n of them
-        Pipelines.
-
-    Returns
-    -------
-    ndarray, shape = (n, n_terms)
-        Columns are `term_names`.
-    """
+    """Phi, shape = (n, n_terms), with columns `term_names`."""
     u, on = 2.0 * points.units - 1.0, points.used[:, encoding.owner]
     return np.hstack([points.used, np.where(on, u, 0.0), np.where(on, 1.5 * u**2 - 0.5, 0.0)])
 
 
 def main_effects(encoding: Encoding, points: Points, y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Estimate all effects together.
-
-    Parameters
-    ----------
-    encoding : Encoding
-        Of the space.
-    points : Points, n of them
-        Observed pipelines.
-    y : ndarray, shape = (n,)
-        Their gains.
-
-    Returns
-    -------
-    ndarray, shape = (n_terms,)
-        E[b | y]; 0 for what no pipeline uses.
-    """
+    """Estimate E[b | y] of all terms, shape = (n_terms,); 0 for terms that no pipeline uses."""
     phi = basis(encoding, points)
     gram = phi.T @ phi + _PRECISION * np.eye(phi.shape[1])
     effects: NDArray[np.float64] = solve(gram, phi.T @ (y - y.mean()), assume_a="pos")

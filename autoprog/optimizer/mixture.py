@@ -11,9 +11,8 @@ mu       b m + mean over s of mu_s                                              
 v        mean over s of v_s + (b m + mu_s - mu)^2, by the law of total variance       (p,)
 =======  ===========================================================================  ======
 
-Draws from the posterior of the decompositions count alike. Draws from their prior may count by their likelihood:
-
-    w_s ~ P(y | z_s)
+Means over s are weighted by w_s. Draws from the posterior of the decompositions have equal weights. Draws from their
+prior may be weighted by their likelihood, w_s ~ P(y | z_s).
 """
 
 from __future__ import annotations
@@ -31,24 +30,7 @@ from autoprog.space import Configuration
 
 
 class Mixture:
-    """The averaged surrogate of a belief.
-
-    Parameters
-    ----------
-    belief : SurrogateState
-        Observations and numbers.
-    samples : sequence of ndarray of int, at least 1
-        Decompositions, shape = (n_alg,) each.
-    by_likelihood : bool
-        Whether they are draws from the prior, to be weighted by their marginal likelihood.
-
-    Attributes
-    ----------
-    belief : SurrogateState
-        As given.
-    surrogates : list of Surrogate
-        One a distinct decomposition.
-    """
+    """The averaged surrogate, with one `Surrogate` a distinct decomposition."""
 
     def __init__(
         self, belief: SurrogateState, samples: Sequence[NDArray[np.int64]], *, by_likelihood: bool = False
@@ -64,70 +46,23 @@ class Mixture:
             self._weights = softmax(log_weights)
 
     def incumbents(self) -> tuple[list[Configuration], float]:
-        """The evaluated pipelines that succeeded, the greatest posterior mean first.
-
-        Returns
-        -------
-        configurations : list of Configuration
-            At least 1.
-        best : float
-            Posterior mean of the first: what an evaluation has to improve on.
-        """
+        """Rank the succeeded pipelines by posterior mean, best first; return them and the first one's mean."""
         evaluations, succeeded = self.belief.observations.evaluations, self.belief.observations.succeeded
         mean, _ = self.marginal(self.belief.points)
         order = [i for i in np.argsort(-mean, kind="stable").tolist() if succeeded[i]]
         return [evaluations[i].configuration for i in order], float(mean[order[0]])
 
     def resampled(self, n: int, rng: np.random.Generator) -> list[NDArray[np.int64]]:
-        """Draw decompositions by their weights.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        list of ndarray of int
-            Labels, shape = (n_alg,) each.
-        """
+        """Draw labels of n decompositions by their weights."""
         return [self._labels[s] for s in rng.choice(len(self._labels), size=n, p=self._weights)]
 
     def marginal(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior mean and standard deviation of each true gain.
-
-        Parameters
-        ----------
-        points : Points, p of them
-            The pipelines.
-
-        Returns
-        -------
-        mean, sd : ndarray, shape = (p,)
-            Of standardised gains, without noise.
-        """
+        """Posterior mean and sd of each true gain, standardised and without noise, shape = (p,) each."""
         mean, sd = self._without_trend(points)
         return mean + self.belief.trend.at(points), sd
 
     def draws(self, points: Points, n: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw true gains together.
-
-        Parameters
-        ----------
-        points : Points, p of them
-            The pipelines.
-        n : int
-            How many draws.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        ndarray, shape = (n, p)
-            Of standardised gains, without noise; each under one of the decompositions, by their weights.
-        """
+        """Draw true gains jointly, shape = (n, p), each draw under one decomposition, chosen by weight."""
         drawn = np.empty((n, len(points)))
         of = rng.choice(len(self.surrogates), size=n, p=self._weights)
         for s in np.unique(of).tolist():
@@ -143,13 +78,7 @@ class Mixture:
         return mean, np.sqrt(self._weights @ (variances + (means - mean) ** 2))
 
     def believe(self, points: Points) -> None:
-        """Take the posterior means of pipelines for their observed gains: what is not yet evaluated need not repeat.
-
-        Parameters
-        ----------
-        points : Points
-            Pipelines that will be evaluated; with none nothing changes.
-        """
+        """Add pending pipelines as observations at their posterior means, so that proposals do not repeat them."""
         if not len(points):
             return
         mean, _ = self._without_trend(points)

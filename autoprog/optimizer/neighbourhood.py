@@ -1,4 +1,4 @@
-"""Whole pipelines to try: drawn over the space, or made from others by changing a step."""
+"""Candidate pipelines: drawn over the space, or made from others by changing a step."""
 
 from __future__ import annotations
 
@@ -11,33 +11,22 @@ from autoprog.space import STAGES, Algorithm, Choice, Configuration, PipelineKin
 
 _IMPUTATION, _PREDICTION = STAGES.index("imputation"), STAGES.index("prediction")
 
-# Candidates over the whole space, those made from the best pipelines, and how many of these.
+# Number of candidates over the whole space, of those made from the best pipelines, and of these pipelines.
 _RANDOM, _CHANGED, _ANCHORS = 400, 400, 8
-# Standard deviation, on an axis of length 1, of a change of hyperparameters.
+# Standard deviation of a hyperparameter's change, on an axis of length 1.
 _CHANGE_SD = 0.15
-# How often a change is to another algorithm, and how often a new algorithm starts from its defaults.
+# Probability that a change is to another algorithm, and that a new algorithm starts from its defaults.
 _OTHER_ALGORITHM, _DEFAULTS = 0.5, 0.3
 
 
 class Neighbourhood:
-    """Draws candidates among the valid kinds of pipeline.
-
-    Steps that a change does not concern stay the same to the last digit, so that what was fitted for them can be
-    shared. Where another algorithm does not go with the imputation, that changes too.
-
-    Parameters
-    ----------
-    space : Space
-        The algorithms in play.
-    kinds : sequence of PipelineKind, at least 1
-        The valid kinds.
-    """
+    """Source of candidates among the valid kinds of pipeline."""
 
     def __init__(self, space: Space, kinds: Sequence[PipelineKind]) -> None:
         self.kinds = kinds
         self._space = space
         self._by_predictor: dict[str, list[PipelineKind]] = {}
-        # For a kind with one stage and the imputation left open, the kinds that fill them.
+        # The kinds that agree in all but one stage and the imputation.
         self._filled: dict[tuple[int, tuple[str, ...]], list[PipelineKind]] = {}
         for kind in kinds:
             self._by_predictor.setdefault(kind[_PREDICTION].name, []).append(kind)
@@ -49,41 +38,13 @@ class Neighbourhood:
     def candidates(
         self, best: Sequence[Configuration], rng: np.random.Generator, *, is_local: bool = False
     ) -> list[Configuration]:
-        """What a search may try next: half of them over the whole space, half changes of the best pipelines.
-
-        Parameters
-        ----------
-        best : sequence of Configuration, at least 1
-            Of valid kinds, the best first; the first eight are changed.
-        rng : numpy.random.Generator
-            Source of randomness.
-        is_local : bool
-            Whether all are changes of the best.
-
-        Returns
-        -------
-        list of Configuration
-            About 800, perhaps with repetitions.
-        """
+        """Draw about 800 candidates, with repeats: half over the whole space, half (or all, if local) near the best."""
         anchors = best[:_ANCHORS]
         n_random, n_changed = (0, _RANDOM + _CHANGED) if is_local else (_RANDOM, _CHANGED)
         return self.draw(n_random, rng) + self.around(anchors, n_changed // len(anchors), rng)
 
     def draw(self, n: int, rng: np.random.Generator) -> list[Configuration]:
-        """Pipelines over the whole space: every prediction algorithm equally often, the rest uniform.
-
-        Parameters
-        ----------
-        n : int
-            How many.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        list of Configuration, length n
-            Perhaps with repetitions.
-        """
+        """Draw n pipelines over the whole space: every prediction algorithm equally often, the rest uniformly."""
         predictors = list(self._by_predictor.values())
         drawn = []
         for i in rng.integers(len(predictors), size=n).tolist():
@@ -92,22 +53,7 @@ class Neighbourhood:
         return drawn
 
     def around(self, anchors: Sequence[Configuration], each: int, rng: np.random.Generator) -> list[Configuration]:
-        """Changes of some pipelines: one step, or with falling probability two and more.
-
-        Parameters
-        ----------
-        anchors : sequence of Configuration
-            Of valid kinds.
-        each : int
-            Changes of each.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        list of Configuration
-            Of valid kinds; perhaps with repetitions.
-        """
+        """Change each anchor `each` times: one step, or with falling probability two or more."""
         changed = []
         for anchor in anchors:
             for _ in range(each):
@@ -125,6 +71,7 @@ class Neighbourhood:
             options = swaps[int(rng.integers(len(swaps)))]
             kinds = options[int(rng.integers(len(options)))]
             other = kinds[int(rng.integers(len(kinds)))]
+            # Unchanged steps stay equal to the last digit, so that what was fitted for them can be shared.
             places = zip(configuration.steps, kind, other, strict=True)
             return Configuration(*(step if a.name == b.name else self._new_step(b, rng) for step, a, b in places))
         if not tunable:
@@ -140,10 +87,7 @@ class Neighbourhood:
         return _step_at(algorithm, rng.random(len(algorithm.hyperparameters)))
 
     def _swaps(self, kind: PipelineKind) -> list[list[list[PipelineKind]]]:
-        """By stage, for each other algorithm the kinds with it; those with the same imputation where there are any.
-
-        Stages without another algorithm are left out.
-        """
+        """List, by stage and other algorithm, the kinds with it; those with the same imputation if there are any."""
         names = tuple([algorithm.name for algorithm in kind])
         if names not in self._swaps_of:
             swaps = []
@@ -160,7 +104,7 @@ class Neighbourhood:
 
 
 def _moved(algorithm: Algorithm, step: Step, rng: np.random.Generator) -> Step:
-    """One hyperparameter moved, or with falling probability more; a choice may become any other."""
+    """Move one hyperparameter, or with falling probability more; a choice may take any value."""
     parameters = dict(step.parameters)
     units = np.array([h.to_unit(parameters[h.name]) for h in algorithm.hyperparameters])
     moved = rng.random(len(units)) < 1.0 / len(units)

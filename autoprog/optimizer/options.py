@@ -1,4 +1,4 @@
-"""The choices that the method leaves open."""
+"""The optimizers' presets and constants."""
 
 from __future__ import annotations
 
@@ -25,48 +25,44 @@ class OptimizerOptions:
     subspaces : int
         M, the most subspaces of a decomposition; at least 1.
     concentration : float
-        gamma, the symmetric Dirichlet parameter of the decomposition's prior; above 0. Larger: more even subspaces.
+        gamma > 0, the symmetric Dirichlet parameter of the decomposition's prior; larger makes subspaces more even.
     similarity : float
-        rho in (0, 1), the prior correlation of two pipelines that differ by one algorithm swapped for another of its
-        subspace.
+        rho in (0, 1), the prior correlation of two pipelines that differ by one algorithm of the same subspace.
+    length : float
+        Centre of the length-scale's prior, in lengths of a hyperparameter's axis; above 0.
+    variance : float
+        Centre of the variance's prior, in squared standardised scores; above 0.
     acquisition : {"log_ei", "ucb"}
         Expected improvement of the whole score, or the source's sum of the components' upper confidence bounds.
-    length, variance : float
-        Centres of the priors of the kernel's length-scale, in lengths of a hyperparameter's axis, and of its variance,
-        in squared standardised scores; above 0.
     beta : float
         Exploration weight of the upper confidence bound, at least 0.
-    ascent : bool
-        Whether the bounds of components are maximised by ascent from the best of their candidates, or over these alone.
-    full_batches : bool
-        Whether a batch of bounds that has a pipeline of every subspace goes on with other prediction algorithms until
-        it is full, or falls short.
-    counts : {"shared", "stage"}
-        Which algorithms draw another to their subspace: those of all stages, or, as eq. 8 has it, of its own.
-    gated : bool
-        Whether a component says something of pipelines that use an algorithm of its subspace alone, or of all.
     family_strength : float
         h, the prior log odds that an algorithm shares the subspace of its family; 0 for the source's prior.
     decompositions : {"learnt", "random", "weighted"}
-        What expected improvement is averaged over: Gibbs samples; draws from the source's prior, all alike; or more
-        such draws, by their marginal likelihood.
+        Average over Gibbs samples, equal draws from the source's prior, or such draws weighted by marginal likelihood.
     averaged : int
-        Decompositions that it is averaged over, at least 1; of weighted draws four times as many.
+        Decompositions that expected improvement is averaged over, at least 1; four times as many weighted draws.
     effects : bool
         Whether every algorithm has an effect of its own beside the source's kernel.
     cost_aware : bool
         Whether a young search prefers pipelines that are predicted to take less time.
     local_after : int or None
-        Evaluations after which candidates are made from the best pipelines alone; None for never.
+        Evaluations after which candidates are made only from the best pipelines; None for never.
     outputs : {"clipped", "unclipped", "ranks"}
-        What of the scores proposals are made from: standardised gains, cut off below or not, or normal scores of their
-        ranks.
+        The surrogate's data: standardised gains, clipped below or not, or normal scores of their ranks.
     aim : {"pipeline", "ensemble"}
-        Whether proposals are to be better alone, or worth more beside those before them: what the scores are that an
-        optimizer is told.
+        Whether the scores given to the optimizer rate a pipeline alone or its worth beside those before it.
     stop : {"never", "improvement", "regret"}
-        Whether to propose nothing more where the largest expected improvement, or the expected regret of the best
-        evaluated pipeline, is below the standard error of a score.
+        Propose nothing more once this expectation is below the standard error of a score: the largest improvement, or
+        the regret of the best evaluated pipeline.
+    ascent : bool
+        Whether a gradient ascent refines the best candidate of each component's bound.
+    full_batches : bool
+        Whether a `ucb` batch with a pipeline of every subspace is filled up with other prediction algorithms.
+    counts : {"shared", "stage"}
+        Whether algorithms of all stages draw another to their subspace, or only those of its own stage (eq. 8).
+    gated : bool
+        Whether a component concerns only pipelines that use an algorithm of its subspace, or all.
     """
 
     preset: Preset = "default"
@@ -93,7 +89,7 @@ class OptimizerOptions:
 
     @classmethod
     def of(cls, preset: Preset, given: dict[str, Any]) -> OptimizerOptions:
-        """A preset's options, but for those that are given and not None."""
+        """Take a preset's options, replaced by the given values that are not None."""
         return replace(_PRESETS[preset], **{name: value for name, value in given.items() if value is not None})
 
 

@@ -1,4 +1,4 @@
-"""What a search knows at its end: joint draws of decompositions and of the explored pipelines' performances."""
+"""A search's final knowledge: joint draws of decompositions and of the explored pipelines' performance."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class Posterior:
     Attributes
     ----------
     numbers : tuple of int, length t
-        The evaluations; those that the surrogate left out of a long history are missing.
+        The evaluations, without those that the surrogate left out of a long history.
     means : ndarray, shape = (n_draws, t)
-        Of the true standardised gains, more is better.
+        Means of the true standardised gains; more is better.
     covariances : ndarray, shape = (n_draws, t, t)
-        Of the same, without noise.
+        Covariances of the true standardised gains, without noise.
     decompositions : tuple of Decomposition, length n_draws
         Draws of z by Gibbs sampling.
     best : Decomposition
@@ -31,9 +31,9 @@ class Posterior:
     keys : tuple of str
         All algorithms in play.
     observations : Observations, n of them
-        What it is given, failures among them.
+        The surrogate's data, including failures.
     smoothers : ndarray, shape = (n_draws, t, n)
-        `means` are these times the observed y: kernel and decompositions held, another y moves nothing else.
+        Matrices that map the observed y to `means`, with kernel and decompositions held fixed.
     """
 
     numbers: tuple[int, ...]
@@ -46,28 +46,17 @@ class Posterior:
     smoothers: NDArray[np.float64]
 
     def means_given(self, gains: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Posterior means, had the evaluations had other gains.
-
-        Parameters
-        ----------
-        gains : ndarray, shape = (b, t)
-            Of `numbers`, b times; more is better, in the unit of the score.
-
-        Returns
-        -------
-        ndarray, shape = (b, n_draws, t)
-            Of the true standardised gains, under the same kernel, noise and decompositions.
-        """
+        """Posterior means, shape = (b, n_draws, t), for other gains of `numbers`, shape = (b, t), in score units."""
         y = self.observations.revised(gains)
         n_draws, t, n = self.smoothers.shape
         return (y @ self.smoothers.reshape(n_draws * t, n).T).reshape(len(y), n_draws, t)
 
     def co_membership(self) -> NDArray[np.float64]:
-        """How often two algorithms share a subspace, shape = (n_alg, n_alg), in the order of `keys`."""
+        """Frequency with which two algorithms share a subspace, shape = (n_alg, n_alg), in the order of `keys`."""
         return co_membership(self.decompositions, self.keys)
 
     def to_json(self) -> dict[str, Any]:
-        """The decomposition as the API shows it: the MAP subspaces, and co-membership frequencies over `algorithms`."""
+        """Convert to the API's document: the MAP subspaces, and co-membership frequencies over `algorithms`."""
         return {
             "subspaces": [{"algorithms": list(members)} for members in self.best.subspaces],
             "co_membership": {

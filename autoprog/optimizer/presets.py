@@ -9,7 +9,7 @@ from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.start import Start
 from autoprog.space import Space, TableShape
 
-# The factories import late: torch takes a second and 200 MB, and a process that only serves never proposes.
+# The factories import late: torch takes a second and 200 MB, and a process that only serves needs no optimizer.
 
 
 def _structured(space: Space, shape: TableShape, options: OptimizerOptions, start: Start) -> Optimizer:
@@ -32,18 +32,18 @@ PRESETS: dict[str, Callable[[Space, TableShape, OptimizerOptions, Start], Optimi
 
 
 def make_optimizer(space: Space, shape: TableShape, options: OptimizerOptions, start: Start | None = None) -> Optimizer:
-    """The optimizer of a preset.
+    """Make the optimizer of a preset.
 
     Parameters
     ----------
     space : Space
         The algorithms in play.
     shape : TableShape
-        Of the training folds; says which combinations are valid.
+        Shape of the training folds; decides which combinations are valid.
     options : OptimizerOptions
         The preset and its constants.
     start : Start or None
-        What earlier cohorts have taught; None for nothing.
+        Results of earlier cohorts; None for nothing.
 
     Returns
     -------

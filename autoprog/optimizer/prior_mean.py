@@ -1,4 +1,4 @@
-"""The prior mean of gains: what pipelines did on earlier cohorts, as far as this cohort agrees.
+"""The prior mean of gains: results of earlier cohorts, as far as this cohort agrees.
 
 ======  ==================================================================================  ==============  =====
 symbol  meaning                                                                             shape           unit
@@ -12,14 +12,10 @@ b       how far the cohort agrees, in [0, 2]                                    
 
     b = clip((m'y + 5 b_0) / (m'm + 5), 0, 2),   b_0 = 1
 
-the regression of y on m, shrunk to b_0 with the weight of five observations of unit offset. So the trend fades where
-the cohort disagrees; the process has the rest to explain. Averages of effects that were each shrunk are rather too
-small: over the pools of 22 studies this regression on what the other studies taught was 1.4, its standard deviation
-0.4; of what it leaves of y the variance was 0.65, hence the weight.
-
-References
-----------
-optimizer_findings.md, section 8 ("prior mean").
+This is the regression of y on m, shrunk to b_0 with the weight of five observations of unit offset. So the trend fades
+where the cohort disagrees, and the process explains the rest. Over the pools of 22 studies, the regression on what the
+other studies taught was 1.4 (sd 0.4), since averages of shrunken effects are too small. The residual variance of y was
+0.65, hence the weight.
 """
 
 from __future__ import annotations
@@ -36,24 +32,7 @@ _EXPECTED, _EXPECTED_WEIGHT, _MOST = 1.0, 5.0, 2.0
 
 
 class PriorMean:
-    """b m(x).
-
-    Parameters
-    ----------
-    encoding : Encoding
-        Of the space.
-    offsets : mapping
-        Name of a term -> mu.
-    points : Points, n of them
-        Observed pipelines.
-    y : ndarray, shape = (n,)
-        Their standardised gains, of mean 0.
-
-    Attributes
-    ----------
-    agreement : float
-        b; 0 without any offset.
-    """
+    """The prior mean b m(x) of a space, from offsets by term name and observed standardised gains of mean 0."""
 
     def __init__(
         self, encoding: Encoding, offsets: Mapping[str, float], points: Points, y: NDArray[np.float64]
@@ -73,11 +52,11 @@ class PriorMean:
 
     @property
     def level(self) -> float:
-        """What `at` adds to `parts`, of every pipeline: -b times the mean of Phi mu over the observed."""
+        """Constant that `at` adds to `parts`: -b times the mean of Phi mu over the observed."""
         return -self.agreement * self._centre
 
     def parts(self, points: Points) -> NDArray[np.float64]:
-        """b Phi mu, shape = (p,): a sum over algorithms, so that points may hold some of those of a pipeline."""
+        """b Phi mu, shape = (p,), a sum over algorithms; points may hold only some of a pipeline's."""
         parts: NDArray[np.float64] = self.agreement * self._sums(points)
         return parts
 

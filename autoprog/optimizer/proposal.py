@@ -1,4 +1,4 @@
-"""What an optimizer answers: the next batch, and what it must remember."""
+"""An optimizer's answer: the next batch and the state to keep."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ class Proposal:
     Attributes
     ----------
     batch : int
-        Its number, from 0.
+        Index of the batch, from 0.
     configurations : tuple of Configuration
-        Distinct, never evaluated before; at most as many as were asked for.
+        Distinct and never evaluated before; at most as many as requested.
     state : mapping
-        What the optimizer wants back at the next call (its chain, its fitted values), as JSON; so that a search that
-        was killed goes on exactly as it would have.
+        The optimizer's input for the next call (chain, fitted values), as JSON; a resumed search continues identically.
     is_final : bool
-        Whether they were explored on a sample of the patients, and are to be evaluated on all of them.
+        Whether the configurations were explored on a sample and are to be evaluated on all patients.
     """
 
     batch: int

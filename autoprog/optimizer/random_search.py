@@ -1,4 +1,4 @@
-"""Random search: the yardstick that every other optimizer has to beat."""
+"""Random search: the baseline for every other optimizer."""
 
 from __future__ import annotations
 
@@ -19,26 +19,13 @@ from autoprog.space import Configuration, Space, TableShape
 
 
 class RandomSearch:
-    """Valid kinds of pipeline and their hyperparameters drawn uniformly; the simple pipeline first.
-
-    What was explored is judged by the same surrogate as under the other presets.
-
-    Parameters
-    ----------
-    space : Space
-        The algorithms in play.
-    shape : TableShape
-        The training folds.
-    options : OptimizerOptions
-        Of the surrogate.
-    start : Start
-        Passed over: the yardstick learns from nothing.
-    """
+    """Uniform draws of valid kinds and their hyperparameters, after the simple pipeline."""
 
     def __init__(self, space: Space, shape: TableShape, options: OptimizerOptions, start: Start) -> None:
         self._encoding = Encoding(space)
         self._kinds = space.valid_kinds(shape)
         self._first = (simple_configuration(self._kinds, shape.mode),)
+        # The surrogate only judges: the baseline uses no earlier cohorts.
         self._judge = StructuredOptimizer(space, shape, options, start)
 
     def propose(
@@ -50,11 +37,11 @@ class RandomSearch:
         state: Mapping[str, Any],
         pending: Sequence[Configuration] = (),
     ) -> Proposal:
-        """Uniform draws that were not proposed before."""
+        """Propose uniform draws that were not proposed before."""
         seen = {*(e.configuration for e in history), *pending}
         design = uniform_design(self._encoding, self._kinds, size, seen, rng, self._first)
         return Proposal(batch, design, state=dict(state))
 
     def posterior(self, history: History, rng: np.random.Generator, state: Mapping[str, Any]) -> Posterior:
-        """As of the structured optimizer."""
+        """Describe the explored pipelines by the same surrogate as the other presets."""
         return self._judge.posterior(history, rng, state)

@@ -1,4 +1,4 @@
-"""Where a search begins: what earlier cohorts have taught."""
+"""The start of a search: results of earlier cohorts."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from autoprog.space import Configuration
 
 @dataclass(frozen=True)
 class Start:
-    """A first design and a prior; the default knows of no earlier cohort.
+    """A first design and a prior; the default uses no earlier cohort.
 
     Attributes
     ----------
     portfolio : tuple of Configuration
-        Of the search's space; evaluated first, after the simple pipeline. Where there are offsets, no more of it than
-        may run at once: then they choose better.
+        Configurations of the search's space to evaluate first, after the simple pipeline. With offsets only as many as
+        may run at once are used, since the offsets choose better.
     offsets : mapping
-        Term of `main_effects.py` -> mu: of an algorithm what it is expected to gain over the simple pipeline's of its
-        stage, of a hyperparameter slope and bend; in standardised scores.
+        Term of `main_effects.py` -> mu in standardised scores: an algorithm's expected gain over the simple pipeline's
+        of its stage; a hyperparameter's slope and bend.
     constants : mapping
-        Fields of `OptimizerOptions` -> calibrated values, for those that the client leaves open.
+        Fields of `OptimizerOptions` -> calibrated values, used where the client gives none.
     scale : float or None
-        Units of the score that one standardised unit is expected to be; None where unknown.
+        Expected size of one standardised unit, in units of the score; None if unknown.
     trust : float
-        How much of this is the earlier cohorts', in [0, 1); the rest is believed without any.
+        Weight of the earlier cohorts, in [0, 1).
     n_cohorts : int
-        Cohorts behind it.
+        Number of earlier cohorts.
     """
 
     portfolio: tuple[Configuration, ...] = ()
@@ -39,7 +39,7 @@ class Start:
     n_cohorts: int = 0
 
     def to_json(self) -> dict[str, Any]:
-        """As JSON."""
+        """Convert to JSON."""
         return {
             "portfolio": [c.to_json() for c in self.portfolio],
             "offsets": dict(self.offsets),
@@ -51,6 +51,6 @@ class Start:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Start:
-        """The inverse of `to_json`."""
+        """Read the document of `to_json`."""
         portfolio = tuple(Configuration.from_json(c) for c in document["portfolio"])
         return cls(**{**document, "portfolio": portfolio})

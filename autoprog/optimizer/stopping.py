@@ -1,4 +1,4 @@
-"""When a search has found what it can: what is left to gain is less than what the luck of a score amounts to.
+"""Stopping rules: end a search when the remaining gain is below the standard error of a score.
 
 =======  ==============================================================================  =======  =====
 symbol   meaning                                                                         shape    unit
@@ -12,13 +12,13 @@ se       standard error of a cross-validated score about the true gain: root of 
     improvement   max_x E[max(f(x) - E f(x*), 0)] < se
     regret        E[max_x f(x) - f(x*)] < se
 
-The first looks one evaluation ahead, and one evaluation hardly ever promises as much as the luck of a score. The second
-is what would be gained if all were known, among the most promising candidates.
+`improvement` looks one evaluation ahead, which hardly ever promises as much as se. `regret` is the gain from knowing
+all true gains, among the most promising candidates.
 
 References
 ----------
-Makarova et al. 2022, AutoML-Conf, "Automatic termination for hyperparameter optimization", whose bound on the regret is
-one of confidence and hardly ever falls below the error; Nguyen et al. 2017, ACML (expected improvement).
+Makarova et al. 2022, AutoML-Conf, "Automatic termination for hyperparameter optimization", whose confidence bound on
+the regret hardly ever falls below the error; Nguyen et al. 2017, ACML (expected improvement).
 """
 
 from __future__ import annotations
@@ -34,29 +34,12 @@ from autoprog.optimizer.neighbourhood import Neighbourhood
 
 StoppingRule = Literal["improvement", "regret"]
 
-# Most promising candidates whose gains are drawn, and draws.
+# Number of the most promising candidates, and of draws of their gains.
 _CANDIDATES, _DRAWS = 200, 256
 
 
 def has_found(mixture: Mixture, neighbourhood: Neighbourhood, rule: StoppingRule, rng: np.random.Generator) -> bool:
-    """Whether a rule says that the search may end.
-
-    Parameters
-    ----------
-    mixture : Mixture
-        What is believed of the evaluated pipelines.
-    neighbourhood : Neighbourhood
-        Of the valid kinds.
-    rule : {"improvement", "regret"}
-        Which.
-    rng : numpy.random.Generator
-        Source of randomness.
-
-    Returns
-    -------
-    bool
-        Whether what is left is below the error.
-    """
+    """Decide by a rule whether the search may end."""
     belief = mixture.belief
     incumbents, best = mixture.incumbents()
     candidates = list(dict.fromkeys(neighbourhood.candidates(incumbents, rng)))
@@ -73,16 +56,5 @@ def has_found(mixture: Mixture, neighbourhood: Neighbourhood, rule: StoppingRule
 
 
 def expected_regret(f: NDArray[np.float64]) -> float:
-    """What knowing all would gain over the pick.
-
-    Parameters
-    ----------
-    f : ndarray, shape = (draws, p)
-        Draws of true gains; the first column is the pick's.
-
-    Returns
-    -------
-    float
-        At least 0, in units of f.
-    """
+    """Expected gain of knowing all over the pick, at least 0; `f` has shape (draws, p), the pick's column first."""
     return float((f.max(axis=1) - f[:, 0]).mean())

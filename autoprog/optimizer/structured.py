@@ -1,14 +1,8 @@
 """Bayesian optimisation with a learned additive kernel.
 
-Each batch: fit the kernel's numbers under the last MAP decomposition, sample decompositions by Gibbs from where the
-chain stood, and take a batch. The preset `paper` is the method of AutoPrognosis: a diverse batch by the decomposed
-upper confidence bound, about the prior mean that earlier cohorts have taught, under the new MAP decomposition. The
-default takes expected improvement of the whole score, under the surrogate averaged over the sampled decompositions,
-whose prior knows the families of algorithms.
-
 References
 ----------
-Sheet autoprognosis.md; Alaa & van der Schaar 2018, ICML, section 3.
+Alaa & van der Schaar 2018, ICML, section 3.
 """
 
 from __future__ import annotations
@@ -41,44 +35,31 @@ from autoprog.optimizer.surrogate_state import SurrogateState
 from autoprog.optimizer.threads import one_thread
 from autoprog.space import STAGES, Configuration, Space, Step, TableShape
 
-# Evaluations before the surrogate takes over, where earlier cohorts tell nothing.
+# Evaluations before the surrogate takes over, without earlier cohorts.
 _FIRST_DESIGN = 10
-# The chain goes on from batch to batch, so that a few sweeps a batch suffice; long histories afford one.
+# The chain continues from batch to batch, so a few sweeps a batch suffice; a long history affords one.
 _MAX_SWEEPS, _SWEEP_EVALUATIONS = 4, 200
-# Of the chain behind the posterior.
+# Sweeps of the posterior's chain: discarded ones, and draws.
 _BURN_IN, _DRAWS = 10, 20
-# Candidates over all active sets, and the bounds of one set's.
+# Candidates of all active sets together, and the least and most of one set.
 _CANDIDATES, _MIN_CANDIDATES, _MAX_CANDIDATES = 20_000, 8, 128
-# Draws by marginal likelihood for one that would count like the others.
+# Number of likelihood-weighted draws that replace one unweighted draw.
 _WEIGHTED_DRAWS = 4
-# Best observed pipelines whose hyperparameters are mutated.
+# Best observed steps of each algorithm that are mutated.
 _ANCHORS = 5
 
 
 class StructuredOptimizer:
-    """Gated additive kernel, Gibbs-sampled decompositions, expected improvement or upper confidence bound.
-
-    Parameters
-    ----------
-    space : Space
-        The algorithms in play.
-    shape : TableShape
-        The training folds; invalid combinations are masked before scoring.
-    options : OptimizerOptions
-        The constants.
-    start : Start
-        What earlier cohorts have taught. Its offsets and scale move what is proposed: what a search concludes is to be
-        its own.
-    """
+    """Gated additive kernel, Gibbs-sampled decompositions, and expected improvement or upper confidence bounds."""
 
     def __init__(self, space: Space, shape: TableShape, options: OptimizerOptions, start: Start) -> None:
         self._encoding = Encoding(space)
         self._shape = shape
         self._kinds = space.valid_kinds(shape)
-        # A young search learns more from many pipelines than from dear ones.
+        # A young search learns more from many pipelines than from expensive ones.
         self._first_kinds = cheaper_half(self._kinds, shape)
         self._first = (simple_configuration(self._first_kinds, shape.mode), *start.portfolio)
-        # Expectations serve better than the rest of a portfolio, which is for what runs beside its first.
+        # Offsets choose better than the rest of a portfolio, which only serves evaluations that run beside its first.
         least = min(len(self._first), 2) if start.offsets else len(self._first)
         self._first_design = max(least, math.ceil(_FIRST_DESIGN * (1.0 - start.trust)))
         self._kind_table = np.array([self._encoding.indices(kind) for kind in self._kinds])
@@ -94,21 +75,24 @@ class StructuredOptimizer:
         state: Mapping[str, Any],
         pending: Sequence[Configuration] = (),
     ) -> Proposal:
-        """The first design, then the method's batches."""
+        """Propose the first design, then batches from the surrogate."""
         seen = {*(e.configuration for e in history), *pending}
         observations = observe(with_paths(history), self._options.outputs, start=self._start)
         if observations is None or len(seen) < self._first_design:
             return Proposal(batch, self._design(size, seen, rng), state=dict(state))
         options = self._options
         with one_thread():
+            # Fit the kernel under the last MAP decomposition, then continue the chain from where it stood.
             belief = SurrogateState.learn(self._encoding, options, observations, state, rng, self._start.offsets)
             if options.decompositions == "learnt":
                 belief.sweep(int(np.clip(_SWEEP_EVALUATIONS // len(belief.points), 1, _MAX_SWEEPS)), options.averaged)
             mixture = self._mixture(belief, rng)
-            # Apart, so that a search which does not stop proposes what it would without the rule.
+            # A separate generator, so that a search that does not stop proposes what it would without the rule.
             apart = rng.spawn(1)[0]
             if options.stop != "never" and has_found(mixture, self._neighbourhood, options.stop, apart):
                 return Proposal(batch, (), state=belief.state)
+            # `paper` is AutoPrognosis: a diverse batch by upper confidence bounds under the new MAP decomposition. The
+            # default takes expected improvement of the whole score, averaged over the sampled decompositions.
             if options.acquisition == "ucb":
                 configurations = self._bounded(mixture, size, seen, rng, pending)
             else:
@@ -125,7 +109,8 @@ class StructuredOptimizer:
         return Proposal(batch, configurations, state=belief.state)
 
     def posterior(self, history: History, rng: np.random.Generator, state: Mapping[str, Any]) -> Posterior:
-        """Draws of a longer chain that goes on from the last batch's."""
+        """Continue the last batch's chain for longer, and return its draws."""
+        # Neither the start's offsets nor its scale: a search's conclusions rest on its own evaluations.
         observations = observe(history)
         if observations is None:
             raise SearchFailedError(f"none of {len(history)} evaluations succeeded")
@@ -158,13 +143,13 @@ class StructuredOptimizer:
         return Neighbourhood(self._encoding.space, self._kinds)
 
     def _design(self, size: int, seen: set[Configuration], rng: np.random.Generator) -> tuple[Configuration, ...]:
-        """Of the cheaper kinds; of all, where those hold no more."""
+        """Choose cheap kinds, then any kinds once the cheap ones are exhausted."""
         design = stratified_design(self._encoding, self._first_kinds, size, seen, rng, self._first)
         rest = stratified_design(self._encoding, self._kinds, size - len(design), {*seen, *design}, rng)
         return (*design, *rest)
 
     def _mixture(self, belief: SurrogateState, rng: np.random.Generator, averaged: int | None = None) -> Mixture:
-        """The surrogate averaged over decompositions: the latest of the chain, or draws from the prior."""
+        """Average the surrogate over decompositions: the chain's latest, or draws from the prior."""
         options = self._options
         n_draws = options.averaged if averaged is None else averaged
         if options.decompositions == "learnt":
@@ -181,7 +166,7 @@ class StructuredOptimizer:
         rng: np.random.Generator,
         pending: Sequence[Configuration],
     ) -> tuple[Configuration, ...]:
-        """The source's batch."""
+        """Choose the batch by upper confidence bounds, as in the source."""
         belief = mixture.belief
         is_learnt = self._options.decompositions == "learnt"
         labels = belief.chain.best if is_learnt else mixture.resampled(1, rng)[0]
@@ -204,7 +189,7 @@ class StructuredOptimizer:
         return select_batch(bounds, labels, size, seen, is_full=options.full_batches)
 
     def _anchors(self, observations: Observations) -> list[list[Step]]:
-        """For each algorithm its steps in the best pipelines that use it."""
+        """List each algorithm's steps in the best pipelines that use it."""
         anchors: list[list[Step]] = [[] for _ in self._encoding.keys]
         for i in np.argsort(-observations.y, kind="stable"):
             if not observations.succeeded[i]:

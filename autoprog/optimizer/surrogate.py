@@ -1,4 +1,4 @@
-"""The Gaussian process on the scores of pipelines: what it predicts, whole and by component.
+"""The Gaussian process on the scores of pipelines: its predictions, whole and by component.
 
 =======  =====================================================================================  ==============  =======
 symbol   meaning                                                                                shape           unit
@@ -10,12 +10,12 @@ mu_m     posterior mean of component m: k_m(x, X) (K + S)^-1 y                  
 sd_m     posterior sd of component m: sqrt(k_m(x, x) - k_m(x, X) (K + S)^-1 k_m(X, x))          (M, p)          1
 =======  =====================================================================================  ==============  =======
 
-The component means, with those of the algorithms' own effects, sum to the mean of the whole; the sds bound its sd from
-above, because components are correlated a posteriori.
+The means of the components and of the algorithms' own effects sum to the mean of the whole. Their sds bound its sd from
+above, because components are correlated a posteriori. Predicted gains are standardised and without noise.
 
 References
 ----------
-Sheet autoprognosis.md, "Acquisition and batch"; Duvenaud, Nickisch & Rasmussen 2011, NeurIPS.
+Duvenaud, Nickisch & Rasmussen 2011, NeurIPS; Alaa & van der Schaar 2018, ICML, section 3.3.
 """
 
 from __future__ import annotations
@@ -38,28 +38,12 @@ from autoprog.optimizer.encoding import Points
 _Block = tuple[NDArray[np.intp], ...]
 
 _JITTERS = (1e-10, 1e-8, 1e-6, 1e-4)
-# Keeps the slope of a standard deviation finite where nothing is left of it.
+# Keeps the slope of a standard deviation finite where the variance is 0.
 _MIN_VARIANCE = 1e-12
 
 
 def cholesky(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Lower Cholesky factor, with the least jitter on the diagonal that makes it exist.
-
-    Parameters
-    ----------
-    covariance : ndarray, shape = (..., n, n)
-        Positive semi-definite up to rounding.
-
-    Returns
-    -------
-    ndarray, shape = (..., n, n)
-        Lower triangular.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If 1e-4 does not suffice.
-    """
+    """Lower Cholesky factor, with the least jitter up to 1e-4 on the diagonal; LinAlgError if none suffices."""
     jittered = covariance
     for jitter in _JITTERS:
         try:
@@ -70,23 +54,7 @@ def cholesky(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 class Surrogate:
-    """The process under one decomposition, conditioned on observations.
-
-    Parameters
-    ----------
-    points : Points, n of them
-        X, the observed pipelines.
-    y : ndarray, shape = (n,)
-        Their standardised gains.
-    labels : ndarray of int, shape = (n_alg,)
-        z, the subspace of every algorithm, below `subspaces`.
-    subspaces : int
-        M.
-    owner : ndarray of int, shape = (n_hyper,)
-        The algorithm of each hyperparameter.
-    parameters : KernelParameters
-        Of kernel and noise.
-    """
+    """The process under one decomposition, conditioned on observations."""
 
     def __init__(
         self,
@@ -112,7 +80,7 @@ class Surrogate:
 
     @property
     def components_in_play(self) -> list[int]:
-        """The subspaces that hold an algorithm; all of them without the gate, where those without one are constants."""
+        """Subspaces that hold an algorithm; without the gate all, since an empty one adds a constant."""
         held: list[int] = np.unique(self.labels).tolist()
         return held if self.parameters.gated else list(range(self.subspaces))
 
@@ -140,7 +108,7 @@ class Surrogate:
         return covariances
 
     def _components(self, rows: Points, columns: Points) -> Iterator[tuple[int, _Block, NDArray[np.float64]]]:
-        """Prior covariance of each component among the pipelines that touch it, and where these stand."""
+        """Yield each component's prior covariance among the pipelines that touch it, with their rows and columns."""
         on_rows, on_columns = self._touched(rows), self._touched(columns)
         scale_rows, scale_columns = (np.sqrt(on.sum(axis=1)) for on in (on_rows, on_columns))
         for m in self.components_in_play:
@@ -151,38 +119,14 @@ class Surrogate:
             yield m, np.ix_(np.flatnonzero(on), np.flatnonzero(on_)), scale * correlation
 
     def joint(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior of the true gains.
-
-        Parameters
-        ----------
-        points : Points, p of them
-            The pipelines.
-
-        Returns
-        -------
-        mean : ndarray, shape = (p,)
-            Standardised gains.
-        covariance : ndarray, shape = (p, p)
-            Without noise.
-        """
+        """Posterior mean, shape = (p,), and covariance, shape = (p, p), of the true gains."""
         cross = self.covariance(points, self._points)
         prior = self.covariance(points, points)
         half = solve_triangular(self._factor, cross.T, lower=True)
         return cross @ self._weights, prior - half.T @ half
 
     def marginal(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior mean and variance of each true gain, without the covariances between them.
-
-        Parameters
-        ----------
-        points : Points, p of them
-            The pipelines.
-
-        Returns
-        -------
-        mean, variance : ndarray, shape = (p,)
-            Of standardised gains, without noise.
-        """
+        """Posterior mean and variance of each true gain, shape = (p,) each."""
         cross = self.covariance(points, self._points)
         half = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
         own = points.used @ np.array(self.parameters.effects) if self.parameters.effects else 0.0
@@ -190,35 +134,13 @@ class Surrogate:
         return cross @ self._weights, np.maximum(variance, 0.0)
 
     def smoother(self, points: Points) -> NDArray[np.float64]:
-        """What makes posterior means of observations.
-
-        Parameters
-        ----------
-        points : Points, p of them
-            The pipelines.
-
-        Returns
-        -------
-        ndarray, shape = (p, n)
-            A, such that the mean of `joint` is A y, whatever y was observed.
-        """
+        """The matrix A, shape = (p, n), with which the mean of `joint` is A y for any observed y."""
         cross = self.covariance(points, self._points)
         matrix: NDArray[np.float64] = cho_solve((self._factor, True), cross.T).T
         return matrix
 
     def components(self, points: Points) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior of every component.
-
-        Parameters
-        ----------
-        points : Points, p of them
-            The pipelines.
-
-        Returns
-        -------
-        mean, sd : ndarray, shape = (M, p)
-            Both 0 where a pipeline does not touch the subspace.
-        """
+        """Posterior mean and sd of every component, shape = (M, p) each; 0 where a pipeline does not touch it."""
         on = self._touched(points)
         root_touched = np.sqrt(on.sum(axis=1))
         mean, sd = np.zeros((2, self.subspaces, len(points)))
@@ -227,13 +149,7 @@ class Surrogate:
         return mean / root_touched, sd / root_touched
 
     def effects(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior of every algorithm's own effect.
-
-        Returns
-        -------
-        mean, sd : ndarray, shape = (n_alg,)
-            Both 0 where algorithms have no effects of their own.
-        """
+        """Posterior mean and sd of every algorithm's own effect, shape = (n_alg,) each; 0 if there are none."""
         used = self._points.used
         if not self.parameters.effects:
             return np.zeros(used.shape[1]), np.zeros(used.shape[1])
@@ -243,47 +159,15 @@ class Surrogate:
         return cross @ self._weights, np.sqrt(np.maximum(own - np.einsum("ij,ij->j", half, half), 0.0))
 
     def component(self, points: Points, m: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Posterior of one component of pipelines that all touch its subspace, as if they touched no other.
-
-        Only the algorithms of the subspace need be set in `points`. A pipeline that touches T subspaces has both
-        figures divided by sqrt(T).
-
-        Parameters
-        ----------
-        points : Points, p of them
-            The pipelines, or their parts in the subspace.
-        m : int
-            The subspace.
-
-        Returns
-        -------
-        mean, sd : ndarray, shape = (p,)
-            Of component m, times sqrt(T).
-        """
+        """Posterior mean and sd of component m, times sqrt(T), shape = (p,) each."""
+        # All points touch subspace m; only its algorithms need be set in them.
         cross = self.parameters.variance * self.parameters.correlate(self._distances(points, m)) * self._scale(m)
         half = solve_triangular(self._factor, cross.T, lower=True, check_finite=False)
         variance = self.parameters.variance - np.einsum("ij,ij->j", half, half)
         return cross @ self._weights, np.sqrt(np.maximum(variance, 0.0))
 
     def bound_and_slope(self, points: Points, m: int, beta: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The upper confidence bound of one component, and its gradient.
-
-        Parameters
-        ----------
-        points : Points, p of them
-            As for `component`.
-        m : int
-            The subspace.
-        beta : float
-            Exploration weight, at least 0.
-
-        Returns
-        -------
-        bound : ndarray, shape = (p,)
-            Mean + sqrt(beta) sd of `component`.
-        slope : ndarray, shape = (p, n_hyper)
-            By the hyperparameters on their axes; 0 by those of other subspaces.
-        """
+        """Mean + sqrt(beta) sd of `component`, shape = (p,), and its gradient by the axes, shape = (p, n_hyper)."""
         r2, variance = self._distances(points, m), self.parameters.variance
         cross = variance * self.parameters.correlate(r2) * self._scale(m)
         solved = cho_solve((self._factor, True), cross.T).T
@@ -301,6 +185,6 @@ class Surrogate:
         return squared_distances(x, observed)
 
     def _scale(self, m: int) -> NDArray[np.float64]:
-        """Of the observed in component m."""
+        """on_m T^(-1/2) of the observed pipelines."""
         scale: NDArray[np.float64] = self._on[:, m] / self._root_touched
         return scale

@@ -1,4 +1,4 @@
-"""What the surrogate makes of a history: observations, the kernel's numbers, and sampled decompositions."""
+"""The state of the surrogate: observations, kernel parameters and sampled decompositions."""
 
 from __future__ import annotations
 
@@ -25,39 +25,17 @@ from autoprog.space import STAGES
 
 @dataclass(frozen=True, eq=False)
 class SurrogateState:
-    """Observations, what was learnt from them, and a chain over decompositions that may go on.
-
-    Attributes
-    ----------
-    observations : Observations, n of them
-        Standardised gains.
-    points : Points, n of them
-        Their configurations.
-    parameters : KernelParameters
-        Fitted under the MAP decomposition of the batch before.
-    prior : DecompositionPrior
-        P(z).
-    chain : GibbsChain
-        Where it stands.
-    samples : list of ndarray of int
-        The latest labels that the chain visited, the newest last.
-    encoding : Encoding
-        Of the space.
-    trend : PriorMean
-        What earlier cohorts let one expect.
-    y : ndarray, shape = (n,)
-        The gains less the trend: what the process is fitted to.
-    """
+    """Observations, the fitted process, and a chain over decompositions that may continue."""
 
     observations: Observations
     points: Points
-    parameters: KernelParameters
+    parameters: KernelParameters  # fitted under the MAP decomposition of the batch before
     prior: DecompositionPrior
     chain: GibbsChain
-    samples: list[NDArray[np.int64]]
+    samples: list[NDArray[np.int64]]  # labels that the chain visited last, the newest last
     encoding: Encoding
-    trend: PriorMean
-    y: NDArray[np.float64]
+    trend: PriorMean  # prior mean from earlier cohorts
+    y: NDArray[np.float64]  # gains less the trend, shape = (n,); the process is fitted to them
 
     @classmethod
     def learn(
@@ -69,28 +47,7 @@ class SurrogateState:
         rng: np.random.Generator,
         offsets: Mapping[str, float] | None = None,
     ) -> SurrogateState:
-        """Fit the numbers under the last MAP decomposition and take the chain up, before any sweep.
-
-        Parameters
-        ----------
-        encoding : Encoding
-            Of the space.
-        options : OptimizerOptions
-            M, gamma, rho, h, and whether algorithms have effects.
-        observations : Observations
-            The evaluations.
-        state : mapping
-            `state` of the belief before, through JSON or not; empty for the first.
-        rng : numpy.random.Generator
-            Of the chain.
-        offsets : mapping or None
-            What earlier cohorts let one expect of main effects, by term; None for nothing.
-
-        Returns
-        -------
-        SurrogateState
-            Whose chain stands where the last one stopped.
-        """
+        """Fit the kernel under the last MAP decomposition and restore the chain from `state`, before any sweep."""
         points = encoding.encode([e.configuration for e in observations.evaluations])
         trend = PriorMean(encoding, offsets or {}, points, observations.y)
         y = observations.y - trend.at(points)
@@ -129,7 +86,7 @@ class SurrogateState:
         return cls(observations, points, parameters, prior, chain, samples, encoding, trend, y)
 
     def sweep(self, times: int, kept: int) -> None:
-        """Let the chain go on, and keep the latest decompositions that it visited."""
+        """Continue the chain and keep its latest decompositions."""
         for _ in range(times):
             self.chain.sweep()
             self.samples.append(self.chain.labels.copy())
@@ -148,7 +105,7 @@ class SurrogateState:
 
     @property
     def state(self) -> dict[str, Any]:
-        """What the next batch goes on from, as JSON."""
+        """The input of the next batch, as JSON."""
         return {
             "labels": self.chain.labels.tolist(),
             "best": self.chain.best.tolist(),

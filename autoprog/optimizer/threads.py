@@ -11,11 +11,9 @@ from threadpoolctl import threadpool_limits
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Hold torch and the BLAS libraries at one thread, and give the former numbers back.
-
-    The matrices are small: more threads spend their time waiting for each other, ten times longer on shared cores, and
-    the order of their sums is not reproducible.
-    """
+    """Hold torch and the BLAS libraries at one thread, then restore their numbers."""
+    # The matrices are small: more threads wait for each other, ten times longer on shared cores, and sum in an order
+    # that is not reproducible.
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

@@ -1,6 +1,6 @@
-"""The main job: the loop over proposing, evaluating and delivering, and what it needs of the world.
+"""The main job: the loop of proposing, evaluating and delivering, and what it needs of the world.
 
-`autoprog.search.runner` is imported by the processes that run searches; it brings the learning libraries with it.
+Processes that run searches import `autoprog.search.runner`, which brings the learning libraries with it.
 """
 
 from autoprog.search.planning import plan_search

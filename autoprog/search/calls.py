@@ -1,4 +1,4 @@
-"""A fixed list of calls, for those who need no more than their outcomes."""
+"""Running a fixed list of calls."""
 
 from __future__ import annotations
 
@@ -10,31 +10,7 @@ from autoprog.search.ports import Call, CallLimits, CallOutcome, Dispatcher
 def run_calls(
     dispatcher: Dispatcher, calls: Sequence[Call], limits: CallLimits, stop: Callable[[], bool]
 ) -> Iterator[CallOutcome]:
-    """Run calls and tell of each when it ends; an iterator that is closed early kills what still runs.
-
-    Parameters
-    ----------
-    dispatcher : Dispatcher
-        Runs them.
-    calls : sequence of Call
-        What to run, in this order as slots come free; their keys must differ.
-    limits : CallLimits
-        Of each call.
-    stop : callable () -> bool
-        Polled; when it turns true, running calls are killed and the rest is not started.
-
-    Yields
-    ------
-    CallOutcome
-        One a call, in the order in which they end; cancelled ones too.
-
-    Raises
-    ------
-    ValueError
-        If two calls have the same key.
-    EngineUnavailableError
-        When no worker can be reached.
-    """
+    """Run calls with distinct keys and yield every outcome as it comes; closing the iterator kills what still runs."""
     with dispatcher.open(stop) as queue:
         for call in calls:
             queue.submit(call, limits)

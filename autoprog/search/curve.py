@@ -1,4 +1,4 @@
-"""The decision curve of the report, as the points of an SVG drawing.
+"""Decision curve of the report, as points of an SVG drawing.
 
 t    thresholds                                                      (n,)
 NB   net benefit of one way to decide, at each threshold             (n,)
@@ -16,78 +16,39 @@ from numpy.typing import NDArray
 
 WIDTH, HEIGHT = 640, 320  # of the plot itself, in the drawing's units
 
-_BELOW_ZERO = 0.15  # how far down it goes: treating all falls without end, and nobody acts on it there
+_BELOW_ZERO = 0.15  # share of the height shown below 0: treating all falls without end and is of no use there
 _TICKS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One way to decide.
+    """Net benefit of one way to decide."""
 
-    Attributes
-    ----------
-    name : str
-        Key of the document of net benefit.
-    points : str
-        As SVG's `polyline` takes them; the drawing has to cut off what lies outside it.
-    """
-
-    name: str
-    points: str
+    name: str  # key of the document of net benefit
+    points: str  # for SVG's `polyline`; the drawing must clip what lies outside it
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A labelled place on an axis.
+    """A labelled place on an axis."""
 
-    Attributes
-    ----------
-    place : float
-        Distance from the left, or from above.
-    label : str
-        What stands there.
-    """
-
-    place: float
+    place: float  # distance from the left, or from above
     label: str
 
 
 @dataclass(frozen=True, slots=True)
 class CurveDrawing:
-    """What the template draws.
+    """Decision curve as the template draws it."""
 
-    Attributes
-    ----------
-    lines : tuple of Line
-        Nobody, everybody, the simple pipeline where there is one, the model.
-    uncertainty : str or None
-        The model's interval, as SVG's `polygon` takes it; None in documents from before it was told.
-    band : tuple of float
-        Left end and width of the thresholds that the search was asked to consider.
-    across, down : tuple of Tick
-        Thresholds below, net benefits at the left.
-    """
-
-    lines: tuple[Line, ...]
-    uncertainty: str | None
-    band: tuple[float, float]
-    across: tuple[Tick, ...]
-    down: tuple[Tick, ...]
+    lines: tuple[Line, ...]  # treat none, treat all, the simple pipeline if there is one, the model
+    uncertainty: str | None  # the model's interval, for SVG's `polygon`; None in older documents
+    band: tuple[float, float]  # left end and width of the thresholds that were asked for
+    across: tuple[Tick, ...]  # thresholds, below
+    down: tuple[Tick, ...]  # net benefits, at the left
 
 
 def draw(curve: Mapping[str, Any]) -> CurveDrawing:
-    """Place a decision curve on the drawing.
-
-    Parameters
-    ----------
-    curve : mapping
-        `net_benefit` of the ensemble's document.
-
-    Returns
-    -------
-    CurveDrawing
-        Up to the last threshold at which the model is of use or that was asked for.
-    """
+    """Draw the document's `net_benefit` up to the last threshold that was asked for or where the model is of use."""
     t = np.array(curve["thresholds"])
     low, high = curve["range"]
     of_use = t[_known(curve["model"]) > 0]
@@ -113,22 +74,11 @@ def draw(curve: Mapping[str, Any]) -> CurveDrawing:
 
 
 def _known(values: Sequence[float | None]) -> NDArray[np.float64]:
-    """As numbers; NaN where a document has none."""
+    """Convert to numbers; NaN for None."""
     return np.array(values, dtype=np.float64)
 
 
 def polyline(u: NDArray[np.float64], v: NDArray[np.float64]) -> str:
-    """Places as the points of SVG's `polyline` and `polygon`.
-
-    Parameters
-    ----------
-    u, v : ndarray, shape = (n,)
-        Distances from the left and from above.
-
-    Returns
-    -------
-    str
-        To a tenth of a unit; without the places that are not known.
-    """
+    """Points for SVG's `polyline` and `polygon`, to a tenth of a unit; unknown places are left out."""
     places = zip(u, v, strict=True)
     return " ".join(f"{right:.1f},{below:.1f}" for right, below in places if np.isfinite(below))

@@ -1,4 +1,4 @@
-"""The end of a search: weigh what was explored, refit it, say how good it is, and explain it."""
+"""The end of a search: weight what was explored, refit it, assess it and explain it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from autoprog.search.signals import Signals
 from autoprog.search.summary import DeliveryContext, ModelSummary, summarise_model
 from autoprog.search.work import fit
 
-# Apart from the numbers of batches, which seed the proposals.
+# Seeds that differ from the numbers of batches, which seed the proposals.
 _ENSEMBLE_STREAM, _CONCLUSION_STREAM = 2**32 - 1, 2**32 - 3
 
 
@@ -51,39 +51,7 @@ def deliver(
     exploration: Exploration,
     signals: Signals,
 ) -> SearchResult:
-    """Make the model of a search from what it has seen.
-
-    Parameters
-    ----------
-    store : Store
-        Told of the phases.
-    dispatcher : Dispatcher
-        Refits the members under the search's limits.
-    claim : Claim
-        This runner's hold on the search.
-    state : SearchState
-        Settings and the cohort's place.
-    cohort : Cohort
-        The patients.
-    exploration : Exploration
-        Finished.
-    signals : Signals
-        Tell when to leave the search as it is; a cancelled one is delivered.
-
-    Returns
-    -------
-    SearchResult
-        The model and its documents.
-
-    Raises
-    ------
-    SearchFailedError
-        If no evaluation succeeded, or no member could be refitted.
-    LeaseLostError, ShutdownError
-        If the search must be left.
-    EngineUnavailableError
-        If no worker can be reached.
-    """
+    """Make the model of a finished search; raises SearchFailedError if no pipeline succeeded or could be refitted."""
     if not exploration.history.succeeded:
         raise SearchFailedError(_why_nothing(exploration.history))
     history, plan, warnings = exploration.outcome()
@@ -91,7 +59,7 @@ def deliver(
     exploration.clock.count(dispatcher.slots)
     fitted = _fit_ensemble(exploration, history, plan)
     ensemble, too_late = _in_time(fitted.ensemble, history, exploration.clock)
-    # What is computed here is computed while the slots refit.
+    # This thread computes while the slots refit.
     with ThreadPoolExecutor(1) as aside:
         computed_s = posterior_s(len(exploration.explored))
         concluded = aside.submit(_concluded, exploration) if exploration.clock.allows(computed_s) else None
@@ -113,7 +81,7 @@ def deliver(
 
 
 def _fit_ensemble(exploration: Exploration, history: History, plan: Plan) -> FittedEnsemble:
-    """The ensemble of a history."""
+    """Choose the ensemble of a history."""
     settings = exploration.state.settings
     cohort = plan.sample(exploration.cohort)
     rule = WEIGHING_RULES[settings.ensemble]
@@ -127,7 +95,7 @@ def _fit_ensemble(exploration: Exploration, history: History, plan: Plan) -> Fit
 
 
 def _concluded(exploration: Exploration) -> Posterior:
-    """What all that was explored says of which algorithms are alike; finalists alone say little of it."""
+    """Posterior of all explored pipelines; finalists alone say little about which algorithms are alike."""
     rng = np.random.default_rng([exploration.state.settings.seed, _CONCLUSION_STREAM])
     return exploration.posterior(exploration.explored, rng)
 
@@ -135,7 +103,7 @@ def _concluded(exploration: Exploration) -> Posterior:
 def _build_model(
     fitted: FittedEnsemble, members: Sequence[Member], summary: ModelSummary, windows: WindowSchema | None
 ) -> PrognosticModel:
-    """The model of refitted members and their summary."""
+    """Build the model from the refitted members and their summary."""
     if windows is not None:
         lengths = [m.configuration.window or fitted.plan.window for m in fitted.ensemble.members]
         members = [replace(m, window=length) for m, length in zip(members, lengths, strict=True)]
@@ -163,7 +131,7 @@ def _why_nothing(history: History) -> str:
 
 
 def _in_time(ensemble: Ensemble, history: History, clock: Clock) -> tuple[Ensemble, list[str]]:
-    """The members whose refits the remaining time allows, heaviest first; the quickest one where it allows none."""
+    """Keep the members that the time left allows to refit, heaviest first; if none, the quickest."""
     seconds = {e.number: refit_s(e) for e in history.succeeded}
     kept = clock.affordable([seconds[m.number] for m in ensemble.members])
     late = {m.number for m, is_kept in zip(ensemble.members, kept, strict=True) if not is_kept}
@@ -178,12 +146,10 @@ def _in_time(ensemble: Ensemble, history: History, clock: Clock) -> tuple[Ensemb
 def _refit(
     dispatcher: Dispatcher, state: SearchState, ensemble: Ensemble, plan: Plan, clock: Clock, signals: Signals
 ) -> tuple[tuple[Member, ...], Ensemble, list[str]]:
-    """Fit every member to all patients; one that cannot be is left out, said, and the others are weighed anew.
-
-    Time limits what follows the first refit: without any there is no model.
-    """
+    """Refit every member to all patients; leave out those that fail, with a warning, and reweight the others."""
     outcomes: dict[str, CallOutcome] = {}
 
+    # Time limits only what follows the first refit: without any there is no model.
     def stop() -> bool:
         fitted = any(o.status is CallStatus.SUCCEEDED for o in outcomes.values())
         return signals.leave() or (fitted and clock.refits_end())
@@ -210,7 +176,7 @@ def _refit(
 
 
 def _losses(history: History) -> list[str]:
-    """One warning a kind of failure, so that a search that lost many evaluations does not look like any other."""
+    """Warnings, one a kind of failure, so that a search that lost many evaluations does not look like any other."""
     no_loss = {Status.SUCCEEDED, Status.RACED_OUT, Status.CANCELLED}
     counts = Counter(e.status.value for e in history if e.status not in no_loss)
     return [f"{n} of {len(history)} evaluations ended as {status}" for status, n in counts.items()]

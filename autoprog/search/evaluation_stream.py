@@ -1,11 +1,6 @@
-"""Evaluating configurations fold by fold: slots stay busy, and a configuration without a chance stops early.
+"""Evaluation of configurations fold by fold: slots stay busy, and a configuration without a chance stops early.
 
-Batches are added while earlier ones are under way. The earlier configuration goes first, but a slot that would wait for
-the last fold of one batch, or for what its race says, works on the next.
-
-What becomes of a configuration is decided by its folds in their order, whatever the order in which they end and
-however many ran at once: the first fold that fails makes it a failure, and it is raced out at the first fold after
-which it is lost. Folds beyond that, begun because a slot was free, are dropped.
+A configuration's folds decide in their order, however many ran at once and in whatever order they ended.
 """
 
 from __future__ import annotations
@@ -40,20 +35,19 @@ _STATUS = {
     CallStatus.CANCELLED: Status.CANCELLED,
 }
 
-# Folds that take less together are sent as one call: a call costs 3 ms.
+# Folds that take less together are sent as one call, as a call costs 3 ms.
 _CALL_S = 0.1
-# Folds are alike: an evaluation whose first ones would take so much longer than its limit, were all like them, has
-# timed out (the very first one also loads the cohort); and a call may take so many times its folds' share of the
-# limit, or so many seconds.
+# Folds are alike: an evaluation times out when its projected time is so many times its limit, more after one fold,
+# which also loads the cohort. A call may take so many times its folds' share of the limit, or so many seconds.
 _PROJECTION, _PROJECTION_OF_ONE, _SHARES, _MIN_CALL_S = 1.25, 2.0, 2.0, 2.0
-# What the folds must have computed to tell a pace.
+# Computed seconds from which a pace is estimated.
 _MIN_SAYING_S = 0.1
-# A call without a limit of its own.
+# The longest time limit of a call.
 _DAY_S = 86_400.0
 
 
 Judge = Callable[[int, FoldResult], float]
-"""What the fold of a number counts for."""
+"""Map from the number and the result of a fold to its score in the race."""
 
 
 def _score(_number: int, result: FoldResult) -> float:
@@ -62,67 +56,25 @@ def _score(_number: int, result: FoldResult) -> float:
 
 @dataclass
 class _Progress:
-    """What is known of one configuration.
+    """Progress of one configuration."""
 
-    Attributes
-    ----------
-    number : int
-        Of the evaluation.
-    batch : int
-        Number of its batch.
-    configuration : Configuration
-        The pipeline.
-    race : Race or None
-        What it races against.
-    judge : callable
-        What a fold of it counts for in the race.
-    results : dict of int to FoldResult
-        By fold.
-    failure : tuple of (int, CallOutcome) or None
-        The first fold that failed, and how.
-    pending : dict of str to tuple of int
-        Folds of the calls on their way, by the call's key.
-    waiting : list of int
-        Folds that were not asked for, ascending.
-    seconds : float
-        That its folds took by the clock.
-    processor_s : float
-        That they computed, which is what limits are of.
-    out_of_bag : bool
-        Whether one fit gives all folds.
-    limit_s : float or None
-        Processor seconds of all folds together; None for those of the stream.
-    """
-
-    number: int
+    number: int  # of the evaluation
     batch: int
     configuration: Configuration
     race: Race | None
-    summarise_model: Judge
-    results: dict[int, FoldResult] = field(default_factory=dict)
-    failure: tuple[int, CallOutcome] | None = None
-    pending: dict[str, tuple[int, ...]] = field(default_factory=dict)
-    waiting: list[int] = field(default_factory=list)
-    seconds: float = 0.0
-    processor_s: float = 0.0
-    out_of_bag: bool = False
-    limit_s: float | None = None
+    fold_score: Judge  # score of a fold in the race
+    results: dict[int, FoldResult] = field(default_factory=dict)  # by fold
+    failure: tuple[int, CallOutcome] | None = None  # the first fold that failed, and its outcome
+    pending: dict[str, tuple[int, ...]] = field(default_factory=dict)  # folds of calls under way, by key
+    waiting: list[int] = field(default_factory=list)  # folds not requested yet, ascending
+    seconds: float = 0.0  # wall-clock
+    processor_s: float = 0.0  # computed; the limits apply to these
+    out_of_bag: bool = False  # one fit gives all folds
+    limit_s: float | None = None  # processor seconds of all folds; None for the stream's limit
 
 
 class EvaluationStream:
-    """Evaluates the configurations that are added to it.
-
-    Parameters
-    ----------
-    ref : CohortRef
-        Where the patients lie.
-    cohort : Cohort
-        All patients.
-    plan : Plan
-        Folds and metric.
-    limits : CallLimits
-        Of one evaluation, all its folds together.
-    """
+    """Stream of evaluations; `limits` apply to all folds of one evaluation together."""
 
     def __init__(self, *, ref: CohortRef, cohort: Cohort, plan: Plan, limits: CallLimits) -> None:
         self._ref = ref
@@ -141,48 +93,34 @@ class EvaluationStream:
         configurations: Mapping[int, Configuration],
         race: Race | None,
         limits: Mapping[int, float] | None = None,
-        summarise_model: Judge | None = None,
+        fold_score: Judge | None = None,
     ) -> None:
-        """Evaluate a batch after those that were added before; while `run` is read, too.
-
-        Parameters
-        ----------
-        batch : int
-            Its number.
-        configurations : mapping of int to Configuration
-            What to evaluate, by the number of the evaluation; the numbers ascend from batch to batch.
-        race : Race or None
-            What the batch races against.
-        limits : mapping of int to float, optional
-            Processor seconds of those that have a limit of their own, infinite for none.
-        judge : callable (int, FoldResult) -> float, optional
-            From the number of a fold and what it says to what it counts for in the race, in the unit of the score; the
-            score by default.
-        """
+        """Add a batch, before or during `run`; `limits` are processor seconds by evaluation, infinite for no limit."""
+        # Numbers ascend from batch to batch.
         for number, configuration in sorted(configurations.items()):
             self._open[number] = _Progress(
                 number,
                 batch,
                 configuration,
                 race,
-                summarise_model or _score,
+                fold_score or _score,
                 waiting=list(range(self._plan.n_folds)),
                 out_of_bag=is_out_of_bag(configuration, self._cohort),
                 limit_s=(limits or {}).get(number),
             )
 
     def limit(self, time_s: float) -> None:
-        """Let an evaluation, all its folds together, take so long from now on; what runs keeps its own limit."""
+        """Set the time limit of evaluations, all folds together; running calls keep theirs."""
         self._limits = replace(self._limits, time_s=time_s)
 
     @property
     def slots(self) -> int:
-        """Folds that ran at the same time when more were asked for last; 0 before `run`, and where nothing could."""
+        """Folds that ran at the same time at the last count; 0 before `run` and without a worker."""
         return self._slots
 
     @property
     def pace(self) -> float:
-        """Seconds of the clock for one that the folds computed; 1 before they say anything."""
+        """Wall-clock seconds per computed second of the folds; 1 until they have computed enough."""
         return self._seconds / self._processor_s if self._processor_s > _MIN_SAYING_S else 1.0
 
     def is_complete(self, batch: int) -> bool:
@@ -190,25 +128,7 @@ class EvaluationStream:
         return all(progress.batch > batch for progress in self._open.values())
 
     def run(self, dispatcher: Dispatcher, stop: Callable[[], bool]) -> Iterator[Evaluation]:
-        """Tell of each evaluation as soon as it is decided, until none is open.
-
-        Parameters
-        ----------
-        dispatcher : Dispatcher
-            Runs the folds.
-        stop : callable () -> bool
-            Polled; when it turns true what is undecided is cancelled.
-
-        Yields
-        ------
-        Evaluation
-            One a configuration, in the order in which they are decided; the cancelled ones last.
-
-        Raises
-        ------
-        EngineUnavailableError
-            If no worker can be reached.
-        """
+        """Yield each evaluation when it is decided; when `stop` turns true, the others are cancelled and come last."""
         with dispatcher.open(stop) as queue:
             self._fill(queue)
             for outcome in queue.outcomes():
@@ -229,24 +149,21 @@ class EvaluationStream:
             yield self._evaluation(progress, Status.CANCELLED, (), None)
 
     def _fill(self, queue: CallQueue) -> None:
-        """Ask for more folds: two calls a slot, so that none waits; folds that a race may make needless, one.
-
-        One configuration after another: what the end of the time cuts off is then little. Slots are counted each time,
-        since workers may join a search that is under way.
-        """
-        self._slots = queue.slots
+        """Request folds: two calls a slot, so that none waits, but one for folds that a race may make needless."""
+        self._slots = queue.slots  # counted each time, as workers may join
         slots = max(1, self._slots)
         while len(self._owner) < 2 * slots:
             waiting = [p for p in self._open.values() if p.waiting]
             if not waiting:
                 return
+            # The earliest configuration goes first: when time runs out, little work is lost.
             progress = min(waiting, key=lambda p: (self._is_ahead(p), p.number))
             if self._is_ahead(progress) and len(self._owner) >= slots:
                 return
             self._ask(queue, progress)
 
     def _is_ahead(self, progress: _Progress) -> bool:
-        """Whether the next fold would be begun before it is known to be needed."""
+        """Whether the next fold would start before it is known to be needed."""
         asked = len(progress.results) + sum(map(len, progress.pending.values()))
         return progress.race is not None and bool(progress.pending) and asked >= MIN_FOLDS
 
@@ -278,13 +195,14 @@ class EvaluationStream:
         if outcome.status is not CallStatus.SUCCEEDED:
             if progress.failure is None or folds[0] < progress.failure[0]:
                 progress.failure = (folds[0], outcome)
-        elif len(results) < len(folds):  # the next one raised: it says why when it is asked for first
+        elif len(results) < len(folds):  # the next fold raised; requested first, it gives the reason
             progress.waiting = sorted([*progress.waiting, *folds[len(results) :]])
         if progress.failure is not None:
             progress.waiting = [fold for fold in progress.waiting if fold < progress.failure[0]]
 
     def _verdict(self, progress: _Progress) -> Evaluation | None:
-        """What the folds known so far, in their order, decide; None if they do not yet."""
+        """Decide the evaluation by the folds known so far, in their order; None if they do not decide yet."""
+        # Folds beyond the deciding one, begun because a slot was free, are dropped.
         results: list[FoldResult] = []
         for number in range(self._plan.n_folds):
             if progress.failure is not None and progress.failure[0] == number:
@@ -295,7 +213,7 @@ class EvaluationStream:
                 break
             results.append(progress.results[number])
             if progress.race is not None and progress.race.is_lost(
-                [self._gain(progress.summarise_model(fold, r)) for fold, r in enumerate(at_common_setting(results))]
+                [self._gain(progress.fold_score(fold, r)) for fold, r in enumerate(at_common_setting(results))]
             ):
                 reason = f"no chance against the best one after {len(results)} of {self._plan.n_folds} folds"
                 return self._evaluation(progress, Status.RACED_OUT, tuple(results), reason)
@@ -340,7 +258,7 @@ class EvaluationStream:
     def _at_chosen(
         self, configuration: Configuration, results: tuple[FoldResult, ...]
     ) -> tuple[Configuration, EvaluatedPath | None]:
-        """The configuration at the setting that its folds share, and what they say of the others."""
+        """Configuration at the setting that its folds share, and the scores of the others."""
         paths = [r.path for r in results if r.path is not None]
         axis = Space.full(self._cohort.n_causes).find_path(configuration) if paths else None
         if axis is None:

@@ -1,4 +1,4 @@
-"""What a search explores: its plans, its space, and the pipelines that it begins with, from its settings and cohort."""
+"""What a search explores, by its settings and cohort: its plans, its space and its opening."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from autoprog.search.plans import explored_patients, plan_for, space_for
 from autoprog.search.ports import SearchState
 from autoprog.space import Configuration, Space, TableShape
 
-# A budget of fewer than twice two evaluations is spent on all patients.
+# With fewer evaluations, all patients are used: exploring and the finalists need two each.
 _MIN_EVALUATIONS = 4
 
 
 def build_plan(state: SearchState, cohort: Cohort) -> Plan:
-    """How the configurations of a search are evaluated on all its patients."""
+    """Plan of the evaluations on all patients."""
     assert state.settings.folds is not None, "plan_search settles the folds"  # noqa: S101
     return plan_for(state.settings, cohort, state.settings.folds)
 
 
 def build_exploration_plan(state: SearchState, cohort: Cohort) -> Plan:
-    """How configurations are evaluated while they are looked for: a large cohort is explored on a subsample."""
+    """Plan of the evaluations during exploration; a large cohort is explored on a sample."""
     plan = build_plan(state, cohort)
     if state.settings.budget.evaluations < _MIN_EVALUATIONS:
         return plan
@@ -31,13 +31,13 @@ def build_exploration_plan(state: SearchState, cohort: Cohort) -> Plan:
 
 
 def build_optimizer(state: SearchState, cohort: Cohort) -> Optimizer:
-    """The optimizer that the settings ask for, over the algorithms that serve the cohort."""
+    """Optimizer of the settings, over the algorithms that suit the cohort."""
     space, shape = explored_space(state, cohort)
     return make_optimizer(space, shape, state.settings.optimizer.options(state.start), state.start)
 
 
 def build_opening(state: SearchState, cohort: Cohort) -> tuple[Configuration, ...]:
-    """The pipelines that a search begins with; none where the client wants none."""
+    """Pipelines that a search begins with; none if the client wants none."""
     if not state.settings.opening:
         return ()
     space, shape = explored_space(state, cohort)
@@ -45,8 +45,8 @@ def build_opening(state: SearchState, cohort: Cohort) -> tuple[Configuration, ..
 
 
 def explored_space(state: SearchState, cohort: Cohort) -> tuple[Space, TableShape]:
-    """The algorithms that serve the cohort, and the training folds while configurations are looked for."""
-    # What is explored on fewer patients must serve all of them: a guard of size looks at these.
+    """Algorithms that suit the cohort, and the shape of the training folds during exploration."""
+    # Algorithms explored on a sample must suit all patients: guards of size look at these.
     plan = build_plan(state, cohort)
     everybody = plan.shape(plan.sample(cohort))
     space = space_for(state.settings, cohort)

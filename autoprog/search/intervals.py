@@ -1,11 +1,10 @@
-"""How uncertain the risk of each patient is: the ensemble is fitted again, as long as there is time.
+"""Uncertainty of each patient's risk, by refits of the ensemble to bootstrap samples, as many as time allows.
 
 w        weights of the members                                                             (t,)
 kept     members that are refitted: all, or those that are quick enough and hold a fifth of the weight
 b        number of a bootstrap sample; every kept member is fitted to it
 
-What is refitted is the members with the weights that they have: neither the search nor the choice of the ensemble is
-repeated.
+Members are refitted with the weights that they have: neither the search nor the choice of the ensemble is repeated.
 """
 
 from __future__ import annotations
@@ -39,33 +38,23 @@ from autoprog.validation import (
     recalibration_covariance,
 )
 
-# Who is asked about: what is learnt from them is a function of four numbers.
+# Enough patients to predict, as only a function of four numbers is learnt from them.
 _MAX_PATIENTS = 2_000
 _PATIENTS_STREAM = 2**31 + 1
 
-# A fit to a sample takes longer than a fold's did, as it is sent to its process and back.
+# A refit takes longer than a fold's fit, as it is sent to its process and back.
 _MARGIN = 1.3
-# Members that take too long are left out of the refits, but no more than hold this share of the weight.
+# Slow members are left out of the refits as long as the others hold this share of the weight.
 _MIN_WEIGHT = 0.2
 
 
 @dataclass(frozen=True)
 class IntervalEstimate:
-    """What a search can tell of the uncertainty of single risks.
+    """Estimated uncertainty of single risks."""
 
-    Attributes
-    ----------
-    intervals : tuple of PatientIntervals
-        One a horizon, one of an outcome without a time; empty where too few refits ended.
-    method : str
-        How they were estimated, or why they were not.
-    instability : tuple of dict
-        Ready for JSON, as many.
-    """
-
-    intervals: tuple[PatientIntervals, ...]
-    method: str
-    instability: tuple[dict[str, Any], ...] = ()
+    intervals: tuple[PatientIntervals, ...]  # one a horizon, or one without times; empty with too few refits
+    method: str  # how they were estimated, or why they were not
+    instability: tuple[dict[str, Any], ...] = ()  # one an interval; ready for JSON
 
 
 def estimate_intervals(
@@ -106,27 +95,9 @@ def estimate_intervals(
 def affordable_refits(
     w: NDArray[np.float64], seconds: NDArray[np.float64], available_s: float, most: int
 ) -> tuple[NDArray[np.float64], int]:
-    """Which members to refit, and how often.
-
-    Parameters
-    ----------
-    w : ndarray, shape = (t,)
-        The members' weights.
-    seconds : ndarray, shape = (t,)
-        Of one refit of each.
-    available_s : float
-        Seconds of all slots together.
-    most : int
-        Refits of the ensemble that are wanted.
-
-    Returns
-    -------
-    kept : ndarray, shape = (t,)
-        The weights, 0 for the members that are dearest for their weight as far as there are otherwise fewer than
-        `MIN_REFITS` refits.
-    number : int
-        At most `most`; 0 where a fifth of the weight does not allow for `MIN_REFITS`.
-    """
+    """Weights of the members to refit, 0 for others, and the number of refits; `available_s` adds up all slots."""
+    # Members that are slow for their weight are left out until `MIN_REFITS` refits fit; there are none if too little
+    # weight is left.
     kept = w.copy()
     for dearest in np.argsort(-seconds / np.maximum(w, 1e-9), kind="stable"):
         number = int(available_s / max(float(seconds[kept > 0].sum()), 1e-9))
@@ -139,30 +110,17 @@ def affordable_refits(
 
 
 class Refits(NamedTuple):
-    """The ensemble's refits that ended: `kept` weights, 0 of other members, and by sample the members' risks."""
+    """Completed refits of the ensemble: `kept` weights, 0 for other members, and the members' risks by sample."""
 
     kept: NDArray[np.float64]
     risks: list[NDArray[np.float64]]
 
 
 def complete_refits(kept: NDArray[np.float64], found: Mapping[tuple[int, int], NDArray[np.floating]]) -> Refits:
-    """The samples to which every member was fitted, without the members that too many samples lack.
-
-    Parameters
-    ----------
-    kept : ndarray, shape = (t,)
-        Weights of the members that were asked for, 0 of the others.
-    found : mapping of (int, int) to ndarray
-        Risks by sample and member, of the refits that ended.
-
-    Returns
-    -------
-    Refits
-        Of the members that were fitted to half of the samples, and to `MIN_REFITS` where there are as many: the last
-        sample counts by those that the time sufficed for. None where they hold less than a fifth of the weight.
-    """
+    """Select the samples to which every member was fitted, without members that too many samples lack."""
     samples = sorted({b for b, _ in found})
     ended = Counter(k for _, k in found)
+    # A member counts if it was fitted to half of the samples, and to `MIN_REFITS` where there are as many.
     least = max(len(samples) / 2, min(MIN_REFITS, len(samples)))
     order = [k for k in np.flatnonzero(kept).tolist() if ended[k] >= least]
     left = np.where(np.isin(np.arange(len(kept)), order), kept, 0.0)
@@ -191,7 +149,7 @@ def _refit(
     clock: Clock,
     signals: Signals,
 ) -> dict[tuple[int, int], NDArray[np.floating]]:
-    """Risks by sample and member, of the refits that ended in time."""
+    """Risks by sample and member, from the refits that ended in time."""
     end = clock.remaining_s() - clock.intervals_s()
 
     def stop() -> bool:

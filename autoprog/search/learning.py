@@ -1,4 +1,4 @@
-"""What a search leaves to later ones."""
+"""Statistics that a search leaves to later ones."""
 
 from __future__ import annotations
 
@@ -12,32 +12,17 @@ from autoprog.search.explored import explored_space
 from autoprog.search.loop import Exploration
 from autoprog.search.plans import space_for
 
-# Apart from the numbers of batches, which seed the proposals, and from the ensemble's stream.
+# Seed that differs from the numbers of batches, which seed the proposals, and from the ensemble's.
 _LEARNING_STREAM = 2**32 - 2
 
 
 def collect_statistics(
     exploration: Exploration, teachers: Sequence[CohortStatistics], check: Callable[[], None]
 ) -> CohortStatistics | None:
-    """Learn from a finished exploration.
-
-    Parameters
-    ----------
-    exploration : Exploration
-        Finished.
-    teachers : sequence of CohortStatistics
-        Of comparable cohorts: what did well on them is judged here too.
-    check : callable () -> None
-        Called every few seconds; raises where the learning is to be given up.
-
-    Returns
-    -------
-    CohortStatistics or None
-        The cohort goes by its digest until the store, which knows its identifier, keeps them. None where there are too
-        few scores, or the search was kept from the simple model, over which gains are counted.
-    """
+    """Learn from a finished exploration; None with too few scores, or without the simple model."""
     state, cohort = exploration.state, exploration.cohort
     first = exploration.explored.evaluations[:1]
+    # Gains are counted over the simple model.
     if not first or first[0].configuration.prediction.algorithm != simple_algorithm(cohort.mode):
         return None
     rng = np.random.default_rng([state.settings.seed, _LEARNING_STREAM])
@@ -47,9 +32,10 @@ def collect_statistics(
         exploration.explored,
         space_for(state.settings, cohort),
         rng,
-        cohort_id=state.cohort.sha256,
+        cohort_id=state.cohort.sha256,  # until the store, which knows its identifier, keeps them
         meta_features=here,
         mode=cohort.mode,
+        # What did well on comparable cohorts is judged here too.
         references=reference_pipelines(here, teachers, explored.valid_kinds(shape)),
-        check=check,
+        check=check,  # called every few seconds; raises to give up
     )

@@ -1,4 +1,4 @@
-"""Work that a runner has claimed, from the claim to whatever end it comes to."""
+"""Work under a lease, from a runner's claim to whatever end it comes to."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ import structlog
 from autoprog.errors import AutoprogError, EngineUnavailableError, LeaseLostError, StoreUnavailableError
 from autoprog.search.signals import Claim_contra, LeaseKeeper, ShutdownError, Signals, heartbeat
 
-# Work that ends its runner every time (a posterior that exhausts the memory, say) must not do so for ever.
+# Work that kills every runner (a posterior that exhausts the memory, say) must not do so for ever.
 MAX_LOST_LEASES = 5
-"""Runners in a row that may end over a piece of work before it is given up."""
+"""Leases lost in a row after which work is given up."""
 
 _LEAVE_IT = (LeaseLostError, ShutdownError, EngineUnavailableError, StoreUnavailableError)
 
 
 class WorkStore(LeaseKeeper[Claim_contra], Protocol[Claim_contra]):
-    """Where searches, or jobs, are held and ended."""
+    """Store that holds and ends searches or jobs."""
 
     def release(self, claim: Claim_contra) -> None:
-        """Give the work back as it stands; nothing happens if the lease is lost."""
+        """Give the work back as it stands; does nothing if the lease is lost."""
 
     def fail(self, claim: Claim_contra, code: str, detail: str) -> None:
         """End the work without a result. Raises LeaseLostError."""
 
 
 def run_leased(
-    what: str,
+    what: str,  # "search" or "job"
     work: Callable[[], None],
     store: WorkStore[Claim_contra],
     claim: Claim_contra,
@@ -37,30 +37,7 @@ def run_leased(
     lease_s: float,
     log: structlog.stdlib.BoundLogger,
 ) -> bool:
-    """Do a piece of work under its lease, and settle what becomes of it where it breaks off.
-
-    Parameters
-    ----------
-    what : str
-        The work in a word: "search", "job".
-    work : callable
-        Does it and writes its end; a failure that is its own it writes too.
-    store : WorkStore
-        Where it is held.
-    claim : Claim or JobClaim
-        The hold.
-    signals : Signals
-        Those that the work looks at.
-    lease_s : float
-        Seconds without a heartbeat after which another runner may take the work over.
-    log : BoundLogger
-        Names the work and the claim.
-
-    Returns
-    -------
-    bool
-        Whether the work is at an end for this runner; false where any runner may go on with it.
-    """
+    """Run work that writes its own end; false if any runner may continue it, true if this runner is done with it."""
     log.info("claimed")
     try:
         with heartbeat(store, claim, signals, lease_s):
@@ -72,8 +49,8 @@ def run_leased(
         log.warning("released", reason=type(error).__name__)
         return False
     except StoreUnavailableError as error:
-        # Whoever claims the work when its lease has run out goes on from what is written. The lease is not given back:
-        # so this counts as a loss, and does not go on for ever either.
+        # The lease is not given back, so that this counts as lost and cannot go on for ever either; another runner
+        # continues from what is written when the lease has expired.
         log.warning("store_unavailable", reason=str(error))
         return False
     return True

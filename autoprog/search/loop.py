@@ -1,14 +1,6 @@
-"""The loop of a search: propose a batch, evaluate it, write each result down, until the budget is spent.
+"""The search loop: propose a batch, evaluate it, store each result, until the budget is spent.
 
-Two batches are under way at a time, so that no slot waits for the last evaluation of a batch: the next one is proposed
-when all but the last are complete, from what these told and from what the last one will evaluate. A batch is written
-before it is evaluated, together with what the optimizer must remember, and each evaluation when it ends. A search that
-was killed reads both back, evaluates what is missing, and goes on exactly as it would have: proposals depend on
-complete batches and on seeds alone, never on the order or the time of arrival.
-
-A large cohort is explored on a subsample of its patients. The best configurations, and the simple pipeline, are then
-proposed a second time, in one last batch, and evaluated on all patients. A search that continues another begins with
-all that this one had proposed and evaluated.
+Proposals depend on complete batches and seeds alone, so a killed search resumes exactly as it would have gone on.
 """
 
 from __future__ import annotations
@@ -34,38 +26,22 @@ from autoprog.search.signals import Signals
 from autoprog.search.warm_start import with_start
 from autoprog.space import Configuration, Space
 
+# The next batch is proposed when all but the last are complete, so that no slot waits for the end of a batch.
 BATCHES_UNDER_WAY = 2
-"""Batches that are evaluated at the same time."""
+"""Batches evaluated at the same time."""
 
-# Shares of the time for evaluations that belong to exploring, and margins on the predicted time of the finalists: no
-# more of a large cohort's configurations are explored when these need what is left, and those that are being explored
-# give way to them a little later.
+# On a large cohort, once the finalists need the time left, no batch is proposed after the first share of the time for
+# evaluations, and running evaluations end after the second. The margins multiply the finalists' predicted time.
 _EXPLORATION_SHARE, _EXPLORATION_ENDS = 0.5, 0.6
-# Of the budget: processor seconds that a pipeline of the opening may take.
+# Processor seconds that a pipeline of the opening may take, as a share of the time budget.
 _OPENING_SHARE = 0.25
 _EXPLORATION_MARGIN, _END_MARGIN = 1.5, 1.2
-# On all patients a path may go this many times as far as the value that was best on the sample.
+# On all patients, a path may extend to this multiple of the best value on the sample.
 _FURTHER = 3
 
 
 class Exploration:
-    """The part of a search that looks for good configurations.
-
-    Parameters
-    ----------
-    store : Store
-        Keeps batches and evaluations.
-    dispatcher : Dispatcher
-        Runs evaluations.
-    claim : Claim
-        This runner's hold on the search.
-    state : SearchState
-        What was written before.
-    cohort : Cohort
-        The patients that `state.cohort` points at.
-    signals : Signals
-        Tell when to stop.
-    """
+    """The part of a search that looks for good configurations."""
 
     def __init__(
         self,
@@ -83,6 +59,7 @@ class Exploration:
         self.state = state
         self._signals = signals
         self.cohort = cohort
+        # Batches and evaluations of a search that this one continues are among these.
         self._proposals = list(state.proposals)
         self._evaluations = {e.number: e for e in state.evaluations}
         self.plan = build_plan(state, cohort)
@@ -100,44 +77,32 @@ class Exploration:
 
     @cached_property
     def optimizer(self) -> Optimizer:
-        """What proposes after the opening; where it begins is settled when it is asked for first."""
+        """Optimizer that proposes after the opening; its start is loaded and stored on first access."""
         self.state = with_start(self._store, self._claim, self.state, self.cohort)
         return build_optimizer(self.state, self.cohort)
 
     def posterior(self, history: History, rng: np.random.Generator) -> Posterior:
-        """What is believed of explored pipelines; after an opening alone, by an optimizer without a start.
-
-        Parameters
-        ----------
-        history : History
-            Evaluations of this search.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        Posterior
-            Over decompositions and the gains of the succeeded evaluations.
-        """
+        """Compute the posterior over decompositions and the gains of succeeded evaluations."""
+        # After an opening alone, the optimizer was never asked for and needs no start.
         asked = "optimizer" in self.__dict__
         optimizer = self.optimizer if asked else build_optimizer(self.state, self.cohort)
         return optimizer.posterior(history, rng, self.optimizer_state)
 
     @property
     def history(self) -> History:
-        """All evaluations so far, in order of proposal, on a subsample or on all patients."""
+        """All evaluations so far, by number, on a sample or on all patients."""
         ordered = sorted(self._evaluations.values(), key=lambda e: e.number)
         return History(self.plan.metric_for(self.cohort), tuple(ordered), self.plan.repeats)
 
     @property
     def explored(self) -> History:
-        """What proposals are made from: the evaluations on the patients that are explored."""
+        """Evaluations on the explored patients, from which proposals are made."""
         n = self.exploration_plan.sample(self.cohort).n_rows
         return self._on(n)
 
     @property
     def final(self) -> History:
-        """What the model is made from: the evaluations on all patients."""
+        """Evaluations on all patients, from which the model is made."""
         return self._on(self.cohort.n_rows)
 
     def _on(self, n_patients: int) -> History:
@@ -146,17 +111,7 @@ class Exploration:
         return replace(history, evaluations=on)
 
     def outcome(self) -> tuple[History, Plan, list[str]]:
-        """What the model is to be made from, how that was evaluated, and what to say of it.
-
-        Returns
-        -------
-        history : History
-            The evaluations on all patients; on the explored ones where none on all patients succeeded.
-        plan : Plan
-            Of these evaluations.
-        warnings : list of str
-            Where not all patients were used for everything.
-        """
+        """Evaluations and plan that the model is made from, with warnings where not all patients were used."""
         if not self._is_sampled:
             return self.history, self.plan, []
         n, total = len(self.explored), f"{self.cohort.n_rows:,}"
@@ -167,29 +122,20 @@ class Exploration:
         return self.explored, self.exploration_plan, texts
 
     def opening_in(self, history: History) -> int:
-        """How many evaluations are of the opening: the first ones; none of those on all patients of a large cohort."""
+        """Count the opening's evaluations in a history: its first ones, or none of a sampled cohort's finalists."""
         return len(self._opening) if history.evaluations and history.evaluations[0].number == 0 else 0
 
     @property
     def optimizer_state(self) -> Mapping[str, Any]:
-        """What the optimizer remembered at its last batch."""
+        """Optimizer state stored with the last batch."""
         return self._proposals[-1].state if self._proposals else {}
 
     def run(self) -> None:
-        """Explore until the budget is spent, the space is exhausted or the client cancels.
-
-        Raises
-        ------
-        LeaseLostError
-            If another runner took the search over.
-        ShutdownError
-            If this process is asked to end.
-        EngineUnavailableError
-            If no worker can be reached.
-        """
+        """Explore until the budget is spent, the space is exhausted or the client cancels."""
         self._store.record_phase(self._claim, Phase.SEARCH)
         if not self._has_finalists:
             self._explore()
+            # The best configurations of a sample are evaluated again, on all patients, in one last batch.
             if self._is_sampled and not self._signals.cancel.is_set() and (finalists := self._finalists()):
                 self._record(finalists, self.optimizer_state, is_final=True)
         if self._has_finalists:
@@ -210,18 +156,15 @@ class Exploration:
         self._signals.check()
 
     def _exploration_s(self) -> float:
-        """What an evaluation may take: on a sample no longer than what could be evaluated on all patients would.
-
-        How long that is, is known when the simple pipeline is decided.
-        """
+        """Time limit of an evaluation; on a sample, no longer than that of a possible finalist."""
         settings, patients = self.state.settings, self.exploration_plan.patients
-        simple_s = self.clock.simple_s(self.explored)
+        simple_s = self.clock.simple_s(self.explored)  # 0 until the simple pipeline is decided
         if patients is None or settings.limits.evaluation_s or not simple_s:
             return settings.exploration_s
         return min(settings.exploration_s, self.clock.finalist_s(patients, simple_s))
 
     def _replenish(self, stream: EvaluationStream) -> None:
-        """Have as many batches under way as there may be."""
+        """Propose batches until `BATCHES_UNDER_WAY` are under way."""
         while stream.is_complete(len(self._proposals) - BATCHES_UNDER_WAY) and not self._time_is_up():
             proposal = self._propose()
             if proposal is None:
@@ -229,18 +172,18 @@ class Exploration:
             self._add(stream, proposal)
 
     def _add(self, stream: EvaluationStream, proposal: Proposal) -> None:
-        """Have a batch evaluated: the simple pipeline without a limit, the opening with a wide one."""
+        """Queue a batch: the simple pipeline without a time limit, the rest of the opening with a wide one."""
         first = sum(len(p.configurations) for p in self._proposals[: proposal.batch])
         limits = None
         if first < len(self._opening):
             settings = self.state.settings
             wide = settings.limits.evaluation_s or _OPENING_SHARE * settings.budget.time_s
             limits = dict.fromkeys(range(first, first + len(proposal.configurations)), wide)
-            # What stands first in a space without the simple model may never end.
+            # Without the simple model in the space, the first pipeline might never end and keeps a limit.
             if self._opening[0].prediction.algorithm == simple_algorithm(self.cohort.mode):
                 limits[0] = math.inf
-        race, summarise_model = self._race(proposal.batch)
-        stream.add(proposal.batch, self._missing(proposal), race, limits, summarise_model)
+        race, fold_score = self._race(proposal.batch)
+        stream.add(proposal.batch, self._missing(proposal), race, limits, fold_score)
 
     def _evaluate_finalists(self) -> None:
         stream = self._stream(self.plan, self.state.settings.evaluation_s)
@@ -267,11 +210,11 @@ class Exploration:
     def _stop(self) -> bool:
         if self._signals.leave() or self._signals.cancel.is_set():
             return True
-        # Without the simple pipeline there is nothing to deliver, and nothing to compare with.
+        # Without the simple pipeline there is nothing to deliver or to compare with.
         return 0 in self._evaluations and self.clock.evaluations_end()
 
     def _explored_enough(self) -> bool:
-        """Whether the finalists need the time that is left."""
+        """Whether exploration must end, for example because the finalists need the time left."""
         return self._stop() or self._finals_are_due(_EXPLORATION_ENDS, _END_MARGIN)
 
     def _time_is_up(self) -> bool:
@@ -282,7 +225,7 @@ class Exploration:
         return self._is_sampled and self.clock.finals_are_due(self.explored, MAX_FINALISTS, share=share, margin=margin)
 
     def _propose(self) -> Proposal | None:
-        """The next batch, written down; None when nothing is left to evaluate."""
+        """Propose and store the next batch; None when nothing is left to evaluate."""
         settings = self.state.settings
         proposed = sum(len(p.configurations) for p in self._proposals)
         finalists = min(MAX_FINALISTS, settings.budget.evaluations // 2) if self._is_sampled else 0
@@ -300,23 +243,21 @@ class Exploration:
         return self._record(self._asked(proposal.configurations), proposal.state)
 
     def _asked(self, configurations: tuple[Configuration, ...]) -> tuple[Configuration, ...]:
-        """The new configurations of a proposal, each asked for up to the end of its path.
-
-        Where all of these were asked for before, the proposed bounds are kept.
-        """
+        """New configurations of a proposal, each extended to the end of its path."""
         space = Space.full(self.cohort.n_causes)
         asked = {c for p in self._proposals for c in p.configurations}
         whole = tuple(dict.fromkeys(space.whole_path(c) for c in configurations))
         new = tuple(c for c in whole if c not in asked)
+        # If all these paths were asked for before, keep the proposed bounds.
         return new or tuple(c for c in configurations if c not in asked)
 
     def _known_to(self, batch: int) -> History:
-        """What was complete when a batch was proposed, whatever is known since."""
+        """Evaluations that were complete when a batch was proposed, whatever has ended since."""
         history = self.explored
         return replace(history, evaluations=tuple(e for e in history if e.batch <= batch - BATCHES_UNDER_WAY))
 
     def _beside(self, batch: int) -> Contributions | None:
-        """What the pipelines known to a batch are worth beside each other; None where each is to count alone."""
+        """Contributions to an ensemble of the pipelines known to a batch; None where each counts alone."""
         if self.state.settings.optimizer.options(self.state.start).aim == "pipeline":
             return None
         if self._last_beside is None or self._last_beside[0] != batch:
@@ -331,12 +272,13 @@ class Exploration:
         if not configurations:
             return None
         proposal = Proposal(len(self._proposals), configurations, state, is_final)
+        # A batch is stored with the optimizer's state before it is evaluated, for a search that is killed to resume.
         self._store.record_proposal(self._claim, proposal)
         self._proposals.append(proposal)
         return proposal
 
     def _finalists(self) -> tuple[Configuration, ...]:
-        """The simple pipeline and the best of the explored configurations; none before anything was explored."""
+        """The simple pipeline and the best explored configurations; empty before the first evaluation."""
         history = self.explored
         most = min(MAX_FINALISTS, self.state.settings.budget.evaluations - len(self._evaluations))
         best_first = self.clock.finalists(history, max(0, most))
@@ -345,7 +287,7 @@ class Exploration:
         return tuple(c for c in chosen if c not in known)[: max(0, most)]
 
     def _missing(self, proposal: Proposal) -> dict[int, Configuration]:
-        """What of a batch is not evaluated yet, by number."""
+        """Configurations of a batch that are not evaluated yet, by evaluation number."""
         first = sum(len(p.configurations) for p in self._proposals[: proposal.batch])
         numbered = enumerate(proposal.configurations, first)
         return {number: configuration for number, configuration in numbered if number not in self._evaluations}
@@ -353,7 +295,7 @@ class Exploration:
     def _take(self, evaluation: Evaluation) -> None:
         if evaluation.status is not Status.CANCELLED:
             self._keep(evaluation)
-        elif not self._signals.leave():  # else it is not the search's end: another runner evaluates it
+        elif not self._signals.leave():  # otherwise another runner evaluates it
             self._keep(replace(evaluation, reason=self._why_cancelled()))
 
     def _keep(self, evaluation: Evaluation) -> None:
@@ -365,8 +307,9 @@ class Exploration:
         self.clock.expect(self.final if self.final.succeeded else self.explored)
 
     def _race(self, batch: int) -> tuple[Race | None, Judge | None]:
-        """Against the incumbent as it stood when the batch was proposed; the opening is there to be different."""
+        """Race against the incumbent at the batch's proposal, and the fold scores to race by."""
         first = sum(len(p.configurations) for p in self._proposals[:batch])
+        # The opening is meant to be diverse and does not race.
         races = self.state.settings.racing and first >= len(self._opening)
         if not races:
             return None, None
@@ -380,7 +323,7 @@ class Exploration:
 
 
 def _on_all_patients(evaluation: Evaluation) -> Configuration:
-    """The configuration to evaluate on all patients; its path ends soon after the value that was best on the sample."""
+    """Configuration to evaluate on all patients; its path ends soon after the best value on the sample."""
     if evaluation.path is None:
         return evaluation.configuration
     name, bound = evaluation.path.hyperparameter, evaluation.path.bound

@@ -1,8 +1,6 @@
-"""The opening: strong and diverse pipelines at good settings, evaluated by every search before the optimizer proposes.
+"""Opening pipelines, strong and diverse at good settings, which every search evaluates before the optimizer proposes.
 
-What is in the list depends on the size of the cohort and on nothing else of it; a pipeline that a search's space, or
-the cohort's shape, rules out is left out. Strong and quick pipelines come first, dear ones last. Hyperparameters with a
-path stand at their bound. `benchmarks/opening` measures what the lists are worth, and each member of them.
+`benchmarks/opening` measures what the lists are worth, and each member of them.
 """
 
 from __future__ import annotations
@@ -13,12 +11,14 @@ from typing import NamedTuple
 from autoprog.optimizer.initial import simple_configuration
 from autoprog.space import Configuration, Parameter, PipelineKind, Step, TableShape
 
-# From so many patients on forests and deep trees pay, and from so many on whatever is dear.
+# Patients from which forests and deep trees pay off, and from which slow algorithms do.
 _FEW, _MANY = 350, 2_000
 _KERNEL_PATIENTS, _SLOW_PATIENTS = 2_500, 3_000
-# So many are explored on a sample: what is learnt slowly would take too long on all of them.
+# So many patients are explored on a sample: slow learning rates would take too long on all of them.
 _VERY_MANY = 50_000
 
+# Strong and quick pipelines come first, slow ones last. Hyperparameters with a path stand at their bound. Pipelines
+# that the space or the cohort's shape rules out are skipped.
 _OF_FEW = (
     "firm_boosting",
     "ridge_1e-2",
@@ -90,22 +90,7 @@ class Entry(NamedTuple):
 
 
 def opening_for(kinds: Sequence[PipelineKind], shape: TableShape, n_patients: int) -> tuple[Configuration, ...]:
-    """The pipelines that a search begins with.
-
-    Parameters
-    ----------
-    kinds : sequence of PipelineKind, at least 1
-        The valid kinds.
-    shape : TableShape
-        The training folds.
-    n_patients : int
-        Of the cohort.
-
-    Returns
-    -------
-    tuple of Configuration
-        Distinct; the simple pipeline first.
-    """
+    """Distinct pipelines that a search begins with, the simple one first."""
     entries, by_names = entries_for(shape, n_patients), kinds_by_names(kinds)
     listed = (build_configuration(entries[name], by_names) for name in names_for(shape, n_patients) if name in entries)
     simple = simple_configuration(kinds, shape.mode)
@@ -113,20 +98,7 @@ def opening_for(kinds: Sequence[PipelineKind], shape: TableShape, n_patients: in
 
 
 def names_for(shape: TableShape, n_patients: int) -> tuple[str, ...]:
-    """The list for a cohort.
-
-    Parameters
-    ----------
-    shape : TableShape
-        The training folds.
-    n_patients : int
-        Of the cohort.
-
-    Returns
-    -------
-    tuple of str
-        Names of `entries_for`, in their order.
-    """
+    """Names of the cohort's list, keys of `entries_for`, in order."""
     if shape.times:
         return _OF_EVENT_TIMES
     if n_patients < _FEW:
@@ -135,25 +107,12 @@ def names_for(shape: TableShape, n_patients: int) -> tuple[str, ...]:
 
 
 def kinds_by_names(kinds: Sequence[PipelineKind]) -> dict[tuple[str, ...], PipelineKind]:
-    """Kinds by the names of their algorithms, stage by stage."""
+    """Index kinds by the names of their algorithms, stage by stage."""
     return {tuple(a.name for a in kind): kind for kind in kinds}
 
 
 def build_configuration(entry: Entry, by_names: Mapping[tuple[str, ...], PipelineKind]) -> Configuration | None:
-    """The pipeline of an entry.
-
-    Parameters
-    ----------
-    entry : Entry
-        Of `entries_for`.
-    by_names : mapping
-        The valid kinds, see `kinds_by_names`.
-
-    Returns
-    -------
-    Configuration or None
-        None if no valid kind has the entry's algorithms.
-    """
+    """Build the pipeline of an entry; None if no valid kind has its algorithms."""
     kind = next((by_names[names] for names in _iterate_kinds(entry) if names in by_names), None)
     if kind is None:
         return None
@@ -164,26 +123,13 @@ def build_configuration(entry: Entry, by_names: Mapping[tuple[str, ...], Pipelin
 
 
 def _iterate_kinds(entry: Entry) -> Iterator[tuple[str, str, str, str]]:
-    """Where no cell is missing one imputation stands for all: whichever it is."""
+    """Stages that an entry may have: without missing cells, any imputation stands for all."""
     for imputation in (entry.imputation, "none", "median", "most_frequent", "mean"):
         yield imputation, "none", entry.algorithm, entry.calibration
 
 
 def entries_for(shape: TableShape, n_patients: int) -> dict[str, Entry]:
-    """Every pipeline that a list may name, at the settings for a cohort's size.
-
-    Parameters
-    ----------
-    shape : TableShape
-        The training folds.
-    n_patients : int
-        Of the cohort.
-
-    Returns
-    -------
-    dict of str to Entry
-        By name.
-    """
+    """All pipelines that a list may name, at the settings for the cohort's size."""
     entries = {**_smooth(n_patients), **_boosters(n_patients), **_forests(shape, n_patients)}
     if shape.times:
         entries |= _hazards(n_patients)
@@ -191,11 +137,10 @@ def entries_for(shape: TableShape, n_patients: int) -> dict[str, Entry]:
 
 
 def _smooth(n: int) -> dict[str, Entry]:
-    """Regressions, kernels, networks."""
+    """Regressions, kernels and networks."""
     return {
         "ridge": Entry("penalised_logistic", {"C": 3.0}),
-        # The smaller the coefficients the more do they follow each column's own relation to the outcome: a calibration
-        # makes risks of it.
+        # Small coefficients follow each column's own relation to the outcome; a calibration makes risks of them.
         "ridge_1e-2": Entry("penalised_logistic", {"C": 1e-2}, calibration="sigmoid"),
         "ridge_1e-3": Entry("penalised_logistic", {"C": 1e-3}, calibration="sigmoid"),
         "l1": Entry("penalised_logistic", {"C": 3.0, "l1_ratio": 1.0}),
@@ -212,7 +157,7 @@ def _smooth(n: int) -> dict[str, Entry]:
 
 
 def _boosters(n: int) -> dict[str, Entry]:
-    """From stumps of four leaves to the deepest trees; those of chance splits beside those of the best."""
+    """Boosting, from stumps to the deepest trees, with random and with best splits."""
     rate = 0.05 if n < _SLOW_PATIENTS else 0.08 if n < _VERY_MANY else 0.15
     in_leaf = round(min(max(n / 50, 5), 20))
 

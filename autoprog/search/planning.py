@@ -1,4 +1,4 @@
-"""Checking what a client asks of a search against the cohort that it is asked of."""
+"""Check of a search's settings against its cohort."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from autoprog.search.plans import plan_for, space_for
 from autoprog.search.settings import MetricName, SearchSettings
 from autoprog.search.usable_folds import usable_folds
 
-# On few patients the luck of one split is larger than the differences between pipelines.
+# With few patients, the luck of one split outweighs the differences between pipelines.
 FEW_PATIENTS, REPEATS_OF_FEW = 500, 2
 
 
 def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSettings, tuple[str, ...]]:
-    """Settle what the settings leave open, and refuse what the cohort cannot bear.
+    """Fill in the settings that are left open, and refuse those that the cohort does not allow.
 
     Parameters
     ----------
@@ -29,16 +29,16 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
     Returns
     -------
     settings : SearchSettings
-        With a `metric`, and `folds` and `repeats` numbers.
+        With `metric`, `folds` and `repeats` set.
     warnings : tuple of str
-        What was settled otherwise than by default.
+        What differs from the default: fewer folds, algorithms left out.
 
     Raises
     ------
     InvalidInputError
-        With every fault: a metric of another kind of outcome, more folds than patients in the smaller class (or than
-        its groups allow), unknown algorithms, a stage without any, no valid pipeline, strata that are not in order,
-        prior rules that the cohort cannot bear, subgroups of no feature.
+        With every fault: a metric for another kind of outcome, more folds than patients in the smaller class (or than
+        its groups allow), unknown algorithms, an empty stage, no valid pipeline, strata out of order, prior rules that
+        the cohort cannot bear, subgroups of unknown features.
     """
     faults = _metric_faults(settings, cohort)
     update: dict[str, object] = {"metric": _metric(settings, cohort)}
@@ -70,7 +70,7 @@ def plan_search(settings: SearchSettings, cohort: Cohort) -> tuple[SearchSetting
 
 
 def _described_faults(settings: SearchSettings, rows: Cohort) -> list[Fault]:
-    """Subgroups and prior rules that speak of what the rows do not have; of visits a row is a window of them."""
+    """Faults of subgroups and prior rules that name what the rows lack; of visits, a row is a window of them."""
     known = [feature.name for feature in rows.features]
     prior_rules = settled_prior_rules([rule.stated() for rule in settings.prior_rules], rows.features)
     return [
@@ -88,7 +88,7 @@ def _subgroup_faults(settings: SearchSettings, known: Sequence[str]) -> list[Fau
 
 
 def _metric(settings: SearchSettings, cohort: Cohort) -> MetricName:
-    """The metric that was asked for, or the default of the kind of outcome."""
+    """The metric that was asked for, or the default for the kind of outcome."""
     if "metric" in settings.model_fields_set or not cohort.has_times:
         return settings.metric
     return "uno_c" if cohort.mode == "survival" else "time_dependent_auc"

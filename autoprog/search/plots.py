@@ -1,4 +1,4 @@
-"""The calibration and instability plots of the report, as the points of SVG drawings.
+"""Calibration and instability plots of the report, as points of SVG drawings.
 
 p        a risk, on the horizontal axis
 f        what is shown at it, on the vertical one: an observed frequency, or a refit's risk
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from autoprog.search.curve import Tick, polyline
 
 SIDE = 320
-"""Of the plots themselves, in the drawings' units."""
+"""Side of the plots themselves, in the drawings' units."""
 
 BARS = 60
 """Height of the histograms below a calibration plot."""
@@ -28,15 +28,7 @@ _TICKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """Patients of one bin and outcome: a rectangle.
-
-    Attributes
-    ----------
-    left, width, height : float
-        Of those with the outcome it stands on the histograms' middle line, of the others it hangs from it.
-    has_outcome : bool
-        Of which patients.
-    """
+    """Rectangle of one bin and outcome: above the histograms' middle line with the outcome, below it without."""
 
     left: float
     width: float
@@ -46,58 +38,25 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class CalibrationDrawing:
-    """What the template draws of calibration.
+    """Calibration as the template draws it."""
 
-    Attributes
-    ----------
-    curve, band : str
-        Points of the curve, and of the area of its interval.
-    bars : tuple of Bar
-        Histograms of the risks.
-    ticks : tuple of Tick
-        The same on both axes; places count from the left, or from below.
-    """
-
-    curve: str
-    band: str
+    curve: str  # points
+    band: str  # points of the area of its interval
     bars: tuple[Bar, ...]
-    ticks: tuple[Tick, ...]
+    ticks: tuple[Tick, ...]  # the same on both axes; places count from the left, or from below
 
 
 @dataclass(frozen=True, slots=True)
 class InstabilityDrawing:
-    """What the template draws of instability.
+    """Instability as the template draws it."""
 
-    Attributes
-    ----------
-    points : tuple of (float, float)
-        u and v: the model's risk and a refit's.
-    curves : tuple of str
-        Points of each refit's calibration curve.
-    ticks : tuple of Tick
-        As of `CalibrationDrawing`.
-    """
-
-    points: tuple[tuple[float, float], ...]
-    curves: tuple[str, ...]
+    points: tuple[tuple[float, float], ...]  # u and v: the model's risk and a refit's
+    curves: tuple[str, ...]  # points of each refit's calibration curve
     ticks: tuple[Tick, ...]
 
 
 def draw_calibration(curve: Mapping[str, Any], distribution: Mapping[str, Any]) -> CalibrationDrawing:
-    """Place a smooth calibration curve and the distribution of the risks on a drawing.
-
-    Parameters
-    ----------
-    curve : mapping
-        `calibration_curve` of the ensemble's document.
-    distribution : mapping
-        `risk_distribution` of it.
-
-    Returns
-    -------
-    CalibrationDrawing
-        Up to the largest risk or end of an interval that is told.
-    """
+    """Draw the document's `calibration_curve` and `risk_distribution`, up to the largest value shown."""
     p, f, lower, upper = (np.array(curve[name]) for name in ("risks", "observed", "lower", "upper"))
     end = max(float(p.max()), float(f.max()), float(upper.max()))
     u = SIDE * p / end
@@ -106,18 +65,7 @@ def draw_calibration(curve: Mapping[str, Any], distribution: Mapping[str, Any]) 
 
 
 def draw_instability(instability: Mapping[str, Any]) -> InstabilityDrawing:
-    """Place the risks of refits, and their calibration curves, on two drawings of one scale.
-
-    Parameters
-    ----------
-    instability : mapping
-        `instability` of the ensemble's document.
-
-    Returns
-    -------
-    InstabilityDrawing
-        Up to the largest risk or frequency.
-    """
+    """Draw the risks and calibration curves of the document's `instability`, in two drawings on one scale."""
     points = np.array(instability["points"]).reshape(-1, 2)
     curves: Sequence[Sequence[float]] = instability["curves"]
     p = np.array(instability["risks"])

@@ -1,4 +1,4 @@
-"""Looking for work, again and again, until the process is asked to end."""
+"""Polling for work until the process is asked to end."""
 
 from __future__ import annotations
 
@@ -11,17 +11,7 @@ _log = structlog.get_logger()
 
 
 def poll(run_one: Callable[[], bool], shutdown: threading.Event, poll_s: float) -> None:
-    """Do work as long as there is some, and look for more now and then.
-
-    Parameters
-    ----------
-    run_one : callable () -> bool
-        Does the next piece of work; false where there was none. What it raises is logged.
-    shutdown : threading.Event
-        Ends the loop between two pieces.
-    poll_s : float
-        Seconds between looks at an empty queue.
-    """
+    """Run work as long as there is some, and look again every `poll_s` seconds; errors are logged."""
     while not shutdown.is_set():
         try:
             found = run_one()

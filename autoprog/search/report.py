@@ -1,4 +1,4 @@
-"""The result of a search as one self-contained page: no script, no request to anywhere."""
+"""Report of a search as one self-contained page: no script, no external request."""
 
 from __future__ import annotations
 
@@ -26,33 +26,14 @@ _environment = Environment(
 
 def render_report(
     *,
-    cohort: Mapping[str, Any],
+    cohort: Mapping[str, Any],  # name, n_patients, event_rate, outcome, features, sample_size and warnings
     settings: Mapping[str, Any],
-    warnings: Sequence[str],
-    leaderboard: Sequence[Mapping[str, Any]],
+    warnings: Sequence[str],  # the search's own
+    leaderboard: Sequence[Mapping[str, Any]],  # evaluations, best first
     ensemble: Mapping[str, Any],
     rules: Mapping[str, Any],
 ) -> str:
-    """Render the report of a search.
-
-    Parameters
-    ----------
-    cohort : mapping
-        `name`, `n_patients`, `event_rate`, `outcome`, `features`, `sample_size` and `warnings`, as the API shows them.
-    settings : mapping
-        The search's settings as JSON.
-    warnings : sequence of str
-        The search's own.
-    leaderboard : sequence of mapping
-        Evaluations as the API shows them, best first.
-    ensemble, rules : mapping
-        As the API shows them.
-
-    Returns
-    -------
-    str
-        HTML.
-    """
+    """Render the report as HTML; all documents are as the API shows them."""
     performance, net_benefit = ensemble.get("performance"), ensemble.get("net_benefit")
     horizons = ensemble.get("horizons", ())
     if horizons:
@@ -71,7 +52,7 @@ def render_report(
         warnings=[*cohort["warnings"], *warnings],
         leaderboard=leaderboard[:_SHOWN],
         ensemble=ensemble,
-        performance=performance,  # absent in searches that ended before it was told
+        performance=performance,  # absent in older searches
         measures=tuple(MEASURES.values()),
         subgroups=ensemble.get("subgroups", ()),
         drawing=None if net_benefit is None else draw(net_benefit),
@@ -88,7 +69,7 @@ def render_report(
 
 
 def _fidelities(rules: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """How well the rules alone tell the strata, at every horizon; where it could be measured."""
+    """Fidelity of the rules alone to the strata, at every horizon, where it could be measured."""
     if not rules.get("horizons"):
         found = [("", rules.get("fidelity"))]
     else:
@@ -97,7 +78,7 @@ def _fidelities(rules: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]
 
 
 def _what(outcome: Mapping[str, Any]) -> str:
-    """What is predicted, in words."""
+    """The predicted outcome in words."""
     if outcome.get("column"):
         return f"{outcome['column']} = {outcome['positive']}"
     within = "within" if outcome.get("patient") else "until"

@@ -1,4 +1,4 @@
-"""What a finished search hands over."""
+"""Result of a finished search."""
 
 from __future__ import annotations
 
@@ -11,22 +11,12 @@ from autoprog.model import PrognosticModel
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The delivered model and the documents that describe it.
+    """The delivered model and the documents that describe it."""
 
-    Attributes
-    ----------
-    model : PrognosticModel
-        Fitted on all patients.
-    ensemble, rules : mapping
-        As the API shows them, ready for JSON.
-    decomposition : mapping or None
-        The same; None where time did not allow for it.
-    warnings : tuple of str
-        What the client should know before trusting the model.
-    """
-
-    model: PrognosticModel
+    model: PrognosticModel  # fitted to all patients
+    # Documents as the API shows them, ready for JSON; the decomposition is None if time did not allow it.
     ensemble: Mapping[str, Any]
     rules: Mapping[str, Any]
     decomposition: Mapping[str, Any] | None
+    # What the client should know before trusting the model.
     warnings: tuple[str, ...] = ()

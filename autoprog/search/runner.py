@@ -1,4 +1,4 @@
-"""The runner: claims searches from the store, one after another, and carries each to its end."""
+"""The runner: claims searches from the store, one after another, and runs each to its end."""
 
 from __future__ import annotations
 
@@ -22,26 +22,7 @@ _log = structlog.get_logger()
 
 
 class Runner:
-    """Runs searches until it is told to stop.
-
-    Several runners may share one store: a lease keeps each search with one of them, and when a runner dies another
-    takes its searches over where they stood.
-
-    Parameters
-    ----------
-    store : Store
-        Where searches are queued and written.
-    dispatcher : Dispatcher
-        Runs their evaluations.
-    runner_id : str
-        Names this runner in the store.
-    lease_s : float
-        Seconds without a heartbeat after which another runner may take a search over.
-    poll_s : float
-        Seconds between looks at an empty queue.
-    teaches : bool
-        Whether it leaves to later searches what a search has taught, which takes some seconds after its end.
-    """
+    """Runner of queued searches; if it dies, another runner of the same store resumes them after `lease_s`."""
 
     def __init__(
         self,
@@ -58,25 +39,19 @@ class Runner:
         self._runner_id = runner_id
         self._lease_s = lease_s
         self._poll_s = poll_s
-        self._teaches = teaches
+        self._teaches = teaches  # later searches learn from each; this takes some seconds after its end
         self._shutdown = threading.Event()
 
     def stop(self) -> None:
-        """Ask the runner to end: a running search is left for the next runner."""
+        """Ask the runner to end; a running search is left for the next runner."""
         self._shutdown.set()
 
     def run_forever(self) -> None:
-        """Work until `stop` is called."""
+        """Run searches until `stop` is called."""
         poll(self.run_one, self._shutdown, self._poll_s)
 
     def run_one(self) -> bool:
-        """Run the next search of the queue to its end.
-
-        Returns
-        -------
-        bool
-            Whether one was claimed and carried to its end.
-        """
+        """Run the next search of the queue; true if one was claimed and run to its end."""
         claim = self._store.claim(self._runner_id, self._lease_s)
         if claim is None:
             return False
@@ -110,7 +85,7 @@ class Runner:
         return exploration
 
     def _learn(self, claim: Claim, exploration: Exploration, log: structlog.stdlib.BoundLogger) -> None:
-        """Leave to later searches what this one teaches; the client has the model already, and must not wait for it."""
+        """Store what this search teaches later ones; the client has the model already and must not wait for it."""
         try:
             metric, cohort = exploration.state.settings.metric_identity, exploration.cohort
             teachers = teaching_statistics(self._store, claim.search_id, metric, cohort)

@@ -1,4 +1,4 @@
-"""What a client may ask of a search; validated once, at the edge, and passed everywhere."""
+"""Settings of a search: validated once, at the edge, and passed everywhere."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MetricName = Literal[
     "time_dependent_auc",
     "integrated_brier",
 ]
-# Without a bound a text could hold half a surrogate pair, which JSON can spell and no answer could tell.
+# The bound also rejects half a surrogate pair, which JSON can spell but no response could encode.
 Text = Annotated[str, Field(max_length=1000)]
 Window = Annotated[int, Field(ge=1, le=100)]
 Threshold = Annotated[float, Field(gt=0, lt=1)]
@@ -43,7 +43,7 @@ Thresholds = Annotated[tuple[Threshold, Threshold], AfterValidator(_in_order)]
 
 
 def _read_algorithms(space: object) -> object:
-    """The names that `table_1` stands for, by stage; anything else as it is."""
+    """Replace `table_1` by its algorithms' names, by stage."""
     if space != "table_1":
         return space
     return {
@@ -64,14 +64,14 @@ NamedAlgorithms = Annotated[
 
 
 MAX_EVALUATIONS = 10_000
-"""Of one search, with those of the searches that it continues."""
+"""Evaluations of one search, including those of the searches that it continues."""
 
 MAX_EVALUATION_S = 60.0
-"""Of one evaluation while configurations are looked for, where the client says nothing."""
+"""Longest default limit of one evaluation during exploration, in processor seconds."""
 
 
 class Budget(BaseModel):
-    """When a search stops: whichever ends first. The clock starts when the search is first started."""
+    """Limits of a search; it stops at the first one reached. The clock starts when the search is first started."""
 
     model_config = _FROZEN
 
@@ -107,7 +107,7 @@ class EvaluationLimits(BaseModel):
 
 
 class OptimizerSettings(BaseModel):
-    """Which optimizer, and the choices that the method leaves open; null leaves a choice to the preset."""
+    """Optimizer preset and the choices that the method leaves open; null leaves a choice to the preset."""
 
     model_config = _FROZEN
 
@@ -163,7 +163,7 @@ class OptimizerSettings(BaseModel):
     )
 
     def options(self, start: Start | None = None) -> OptimizerOptions:
-        """The preset's options, but for what was asked for and, where nothing was, what earlier cohorts have taught."""
+        """Options of the preset, overridden by what earlier cohorts taught and then by the client's choices."""
         asked = {name: value for name, value in self.model_dump(exclude={"preset"}).items() if value is not None}
         return OptimizerOptions.of(self.preset, {**(start or Start()).constants, **asked})
 
@@ -178,7 +178,7 @@ class Strata(BaseModel):
 
 
 class ConditionSettings(BaseModel):
-    """A statement about one feature."""
+    """A condition on one feature."""
 
     model_config = _FROZEN
 
@@ -188,7 +188,7 @@ class ConditionSettings(BaseModel):
 
 
 class PriorRuleSettings(BaseModel):
-    """What a clinician expects: patients who satisfy all conditions are in the stratum with this probability."""
+    """A clinician's expectation: patients who satisfy all conditions are in the stratum with this probability."""
 
     model_config = _FROZEN
 
@@ -200,7 +200,7 @@ class PriorRuleSettings(BaseModel):
     ] = 10.0
 
     def stated(self) -> PriorRule:
-        """The rule as the interpreter takes it."""
+        """Convert to the interpreter's rule."""
         conditions = tuple(Condition(c.feature, c.operator, c.value) for c in self.conditions)
         return PriorRule(conditions, self.stratum, Prior(self.probability, self.strength))
 
@@ -212,27 +212,27 @@ class SearchSettings(BaseModel):
 
     @property
     def evaluation_s(self) -> float:
-        """Limit of an evaluation on all patients, and of a refit."""
+        """Limit of an evaluation on all patients and of a refit, in processor seconds."""
         return self.limits.evaluation_s or max(MAX_EVALUATION_S, self.budget.time_s / 4)
 
     @property
     def exploration_s(self) -> float:
-        """Limit of an evaluation while configurations are looked for."""
+        """Limit of an evaluation during exploration, in processor seconds."""
         return self.limits.evaluation_s or min(max(self.budget.time_s / 10, 1.0), MAX_EVALUATION_S)
 
     @property
     def metric_identity(self) -> str:
-        """What is optimised, told apart from whatever does not compare with it; see `Metric.identity`."""
+        """Identity of the metric, which only comparable metrics share; see `Metric.identity`."""
         return make_metric(self.metric, self.thresholds).identity if self.metric in METRICS else self.metric
 
     @property
     def named_algorithms(self) -> Mapping[StageName, Sequence[str]]:
-        """The algorithms that the client named one by one, by stage."""
+        """Algorithms that the client named one by one, by stage; empty for `table_1`."""
         return {} if self.space == _read_algorithms("table_1") else self.space
 
     @property
     def windows(self) -> tuple[int, ...]:
-        """Numbers of visits that are looked back on, ascending, each once."""
+        """Numbers of visits to look back on, ascending and distinct."""
         return tuple(sorted({self.window} if isinstance(self.window, int) else set(self.window)))
 
     metric: MetricName = Field(

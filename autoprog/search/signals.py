@@ -1,4 +1,4 @@
-"""Why a running search or job must stop, and the heartbeat that finds out."""
+"""Signals that stop a running search or job, and the heartbeat that sets them."""
 
 from __future__ import annotations
 
@@ -18,40 +18,30 @@ Claim_contra = TypeVar("Claim_contra", contravariant=True)
 
 
 class LeaseKeeper(Protocol[Claim_contra]):
-    """Keeps the leases of searches, or of jobs."""
+    """Keeper of the leases of searches or of jobs."""
 
     def heartbeat(self, claim: Claim_contra, lease_s: float) -> bool | None:
         """Extend the lease; true if the client asked to cancel. Raises LeaseLostError."""
 
 
 class ShutdownError(Exception):
-    """The process is asked to end: leave the work as it is, for the next runner."""
+    """The process must end; the work is left as it is for the next runner."""
 
 
 @dataclass(frozen=True)
 class Signals:
-    """Set by others, looked at by the work between and during its calls.
+    """Signals that others set, and that the work checks between and during its calls."""
 
-    Attributes
-    ----------
-    cancel : threading.Event
-        The client asked for the search's end; what was evaluated counts.
-    lost : threading.Event
-        Another runner holds the work, or it was deleted.
-    shutdown : threading.Event
-        This process is asked to end; shared by all its work.
-    """
-
-    shutdown: threading.Event
-    cancel: threading.Event = field(default_factory=threading.Event)
-    lost: threading.Event = field(default_factory=threading.Event)
+    shutdown: threading.Event  # this process must end; shared by all its work
+    cancel: threading.Event = field(default_factory=threading.Event)  # the client ends it; what was evaluated counts
+    lost: threading.Event = field(default_factory=threading.Event)  # another runner has the work, or it was deleted
 
     def leave(self) -> bool:
         """Whether to stop at once and write nothing more."""
         return self.lost.is_set() or self.shutdown.is_set()
 
     def check(self) -> None:
-        """Raise LeaseLostError or ShutdownError where the work must be left."""
+        """Raise LeaseLostError or ShutdownError if the work must be left."""
         if self.lost.is_set():
             raise LeaseLostError("another runner took this work over")
         if self.shutdown.is_set():
@@ -62,19 +52,7 @@ class Signals:
 def heartbeat(
     store: LeaseKeeper[Claim_contra], claim: Claim_contra, signals: Signals, lease_s: float
 ) -> Iterator[None]:
-    """Keep a claim alive from a thread of its own, since an evaluation outlasts a lease.
-
-    Parameters
-    ----------
-    store : LeaseKeeper
-        Where the lease stands.
-    claim : Claim or JobClaim
-        The hold to extend, three times a lease.
-    signals : Signals
-        `cancel` and `lost` are set as the store tells.
-    lease_s : float
-        Seconds until another runner may take the work if this process dies.
-    """
+    """Extend a lease three times a period from a thread, since an evaluation outlasts a lease."""
     done = threading.Event()
 
     def beat() -> None:
@@ -85,7 +63,7 @@ def heartbeat(
             except LeaseLostError:
                 signals.lost.set()
                 return
-            except Exception:  # noqa: BLE001  a database that is away may be back before the lease ends
+            except Exception:  # noqa: BLE001  the database may be back before the lease ends
                 _log.warning("heartbeat_failed", claim=str(claim), exc_info=True)
 
     thread = threading.Thread(target=beat, name=f"heartbeat of {claim}", daemon=True)

@@ -1,4 +1,4 @@
-"""Into how many folds the patients of a search can be split, so that each can be learnt from and scored."""
+"""The number of folds that a search's patients allow, so that each can be learnt from and scored."""
 
 from __future__ import annotations
 
@@ -16,29 +16,12 @@ from autoprog.search.settings import SearchSettings
 from autoprog.validation import can_be_scored
 
 DEFAULT_FOLDS, MIN_FOLDS = 5, 2
-# Of more rows one half teaches as much as four fifths do.
+# With more rows, one half teaches as much as four fifths.
 _TWO_FOLDS_FROM = 50_000
 
 
 def usable_folds(settings: SearchSettings, cohort: Cohort) -> tuple[int, tuple[str, ...], list[Fault]]:
-    """Settle the number of folds.
-
-    Parameters
-    ----------
-    settings : SearchSettings
-        With metric and repeats; `folds` may be left open.
-    cohort : Cohort
-        All patients.
-
-    Returns
-    -------
-    folds : int
-        At least 2, even where there are faults.
-    warnings : tuple of str
-        Why there are fewer than by default.
-    faults : list of Fault
-        More folds were asked for than the cohort bears, or it bears not even two.
-    """
+    """Settle the number of folds, with warnings if it is below the default and faults if the cohort forbids it."""
     most, what = _most_folds(cohort, settings.metric)
     default = DEFAULT_FOLDS if cohort.n_rows <= _TWO_FOLDS_FROM else MIN_FOLDS
     folds = settings.folds or min(default, most)
@@ -58,10 +41,10 @@ def usable_folds(settings: SearchSettings, cohort: Cohort) -> tuple[int, tuple[s
 
 
 def _most_folds(cohort: Cohort, metric: str) -> tuple[int, str]:
-    """The most folds that a cohort bears, and why."""
+    """The most folds that a cohort allows, and why."""
     whom, parts = "of the smaller class", [cohort.y == 1, cohort.y == 0]
     if cohort.time is not None:
-        # What is measured at every horizon needs events by the first, other measures by the last.
+        # A measure at every horizon needs events by the first one, other measures by the last.
         until = cohort.horizons[0 if metric == "time_dependent_auc" else -1]
         whom, parts = f"with the event by {until:g}", [(cohort.y == 1) & (cohort.time <= until)]
     most = min(int(part.sum()) for part in parts)
@@ -86,14 +69,14 @@ def _too_many(cohort: Cohort) -> str:
 
 
 def _largest(cohort: Cohort, folds: int, settings: SearchSettings) -> int | None:
-    """The largest number up to `folds` whose parts can all be learnt from and scored; None if there is none."""
+    """Largest number up to `folds` whose parts can all be learnt from and scored; None if there is none."""
     if cohort.groups is None and not cohort.has_times:
-        return folds  # stratified folds always do
+        return folds  # stratified folds always can
     return next((n for n in range(folds, MIN_FOLDS - 1, -1) if _all_have_a_score(cohort, n, settings)), None)
 
 
 def _all_have_a_score(cohort: Cohort, folds: int, settings: SearchSettings) -> bool:
-    """Of all patients, and of the sample that a large cohort is explored on."""
+    """Whether all folds can be scored, of all patients and of the sample that a large cohort is explored on."""
     plan = plan_for(settings, cohort, folds)
     for patients in (cohort, replace(plan, patients=explored_patients(cohort, plan)).sample(cohort)):
         has_a_score = _scorable(patients, plan)

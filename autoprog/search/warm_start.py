@@ -1,4 +1,4 @@
-"""Where a search's optimizer begins, settled once: what earlier and open cohorts have taught by then."""
+"""Start of a search's optimizer: what earlier and open cohorts have taught when it begins."""
 
 from __future__ import annotations
 
@@ -19,36 +19,13 @@ from autoprog.space import predicted_seconds
 
 
 def with_start(store: Store, claim: Claim, state: SearchState, cohort: Cohort) -> SearchState:
-    """The state of a search that knows where its optimizer begins.
-
-    What it begins with is written down before the optimizer's first proposal, so that a search that was killed goes
-    on as it would have, whatever other searches have taught meanwhile.
-
-    Parameters
-    ----------
-    store : Store
-        Has what earlier searches left, and keeps the start.
-    claim : Claim
-        This runner's hold on the search.
-    state : SearchState
-        What was written before.
-    cohort : Cohort
-        The patients.
-
-    Returns
-    -------
-    SearchState
-        With a start, unless the client wants none.
-
-    Raises
-    ------
-    LeaseLostError
-        If another runner took the search over.
-    """
+    """Load and store the optimizer's start, unless the search has one or the client wants none."""
     if state.start is not None or not state.settings.warm_start:
         return state
     store.record_phase(claim, Phase.META_FEATURES)
     start = _load_start(store, claim, state, cohort)
+    # Stored before the optimizer's first proposal, so that a killed search resumes as it would have gone on, whatever
+    # other searches have taught since.
     store.record_start(claim, start)
     store.record_phase(claim, Phase.SEARCH)
     return replace(state, start=start)
@@ -73,24 +50,7 @@ def _load_start(store: Store, claim: Claim, state: SearchState, cohort: Cohort) 
 
 
 def teaching_statistics(store: Store, search_id: str, metric: str, cohort: Cohort) -> list[CohortStatistics]:
-    """What earlier and open cohorts have that compares with a search's.
-
-    Parameters
-    ----------
-    store : Store
-        Has what earlier searches left.
-    search_id : str
-        The search, under way or ended.
-    metric : str
-        `Metric.identity`, of the search.
-    cohort : Cohort
-        Its patients.
-
-    Returns
-    -------
-    list of CohortStatistics
-        Of the cohort's mode and this metric; copies of the cohort may be among them.
-    """
+    """Statistics of earlier and open cohorts of this mode and metric; copies of the cohort may be among them."""
     earlier = store.earlier_statistics(search_id, metric)
     shipped = shipped_statistics([feature.name for feature in cohort.features])
     return comparable_statistics([*earlier, *shipped], cohort.mode, metric)

@@ -1,4 +1,4 @@
-"""The functions that a search sends to the engine's child processes."""
+"""Functions that a search sends to the engine's child processes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from autoprog.search.ports import CohortRef
 from autoprog.space import Configuration
 from autoprog.validation import bootstrap_rows
 
-# Of the draws of resamples, apart from those of the folds, which have the same seed.
+# Separates the draws of resamples from those of the folds, which have the same seed.
 _RESAMPLES_STREAM = 2**31
 
 _scratch: list[Path] = []
@@ -36,23 +36,7 @@ _scratch: list[Path] = []
 
 @lru_cache(maxsize=2)
 def load_cohort(ref: CohortRef) -> Cohort:
-    """Read a stored cohort and check its digest; kept in the process for the next call.
-
-    Parameters
-    ----------
-    ref : CohortRef
-        Where it lies.
-
-    Returns
-    -------
-    Cohort
-        The patients.
-
-    Raises
-    ------
-    ArtifactError
-        If the file is missing or is not what was stored.
-    """
+    """Read a stored cohort, cached in the process; raises ArtifactError if the file is missing or altered."""
     try:
         with fsspec.open(ref.url, "rb") as file:
             content: bytes = file.read()
@@ -64,42 +48,14 @@ def load_cohort(ref: CohortRef) -> Cohort:
 
 
 def prepare(scratch: Path) -> None:
-    """Tell this child process where its worker's children keep what they share.
-
-    Parameters
-    ----------
-    scratch : pathlib.Path
-        A folder that is private to the worker.
-    """
+    """Set the folder, private to the worker, that its child processes share."""
     _scratch.append(scratch)
 
 
 def evaluate_folds(
     ref: CohortRef, configuration: Configuration, plan: Plan, folds: tuple[int, ...]
 ) -> tuple[FoldResult, ...]:
-    """Evaluate a configuration on some folds of a stored cohort, one after another.
-
-    Parameters
-    ----------
-    ref : CohortRef
-        The patients.
-    configuration : Configuration
-        The pipeline.
-    plan : Plan
-        The search's.
-    folds : tuple of int
-        Numbers of the folds, at least one.
-
-    Returns
-    -------
-    tuple of FoldResult
-        Of the folds in their order; those before the first that raises, where a later one raises.
-
-    Raises
-    ------
-    Exception
-        Whatever the first fold raises.
-    """
+    """Evaluate folds of a stored cohort in order, up to the first that raises; raise if none came before it."""
     cohort = load_cohort(ref)
     memory = PrefixMemory(_scratch[-1]) if _scratch else None
     if is_out_of_bag(configuration, plan.sample(cohort, configuration)):
@@ -111,7 +67,7 @@ def evaluate_folds(
             results.append(evaluate_fold(configuration, cohort, plan, number, memory))
         except MemoryError:
             raise
-        except Exception:
+        except Exception:  # a later fold's error is raised when the fold is asked for first
             if not results:
                 raise
             break
@@ -119,25 +75,11 @@ def evaluate_folds(
 
 
 def fit(ref: CohortRef, configuration: Configuration, plan: Plan) -> bytes:
-    """Fit a configuration to all patients of a stored cohort that the plan uses.
-
-    Parameters
-    ----------
-    ref : CohortRef
-        The patients.
-    configuration : Configuration
-        The pipeline.
-    plan : Plan
-        The search's; its seed seeds the pipeline, its folds the caps that it was evaluated with.
-
-    Returns
-    -------
-    bytes
-        The fitted pipeline, as `dump_estimator` writes it.
-    """
+    """Fit a configuration to all patients that the plan uses; the result is as `dump_estimator` writes it."""
     cohort = plan.sample(load_cohort(ref), configuration)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # recorded when it was evaluated
+        # The plan's folds set the caps that the configuration was evaluated with.
         pipeline = fit_pipeline(configuration, cohort, np.arange(cohort.n_rows), plan, plan.seed)
     return dump_estimator(pipeline)
 
@@ -145,26 +87,7 @@ def fit(ref: CohortRef, configuration: Configuration, plan: Plan) -> bytes:
 def refit_on_resample(
     ref: CohortRef, configuration: Configuration, plan: Plan, number: int, rows: NDArray[np.intp]
 ) -> NDArray[np.float32]:
-    """Fit a configuration to a bootstrap sample and ask it about patients who are not in it.
-
-    Parameters
-    ----------
-    ref : CohortRef
-        The patients.
-    configuration : Configuration
-        The pipeline.
-    plan : Plan
-        As of `fit`.
-    number : int
-        Of the sample: the same number gives the same one.
-    rows : ndarray of int
-        Whom to ask about, of the patients that the plan uses.
-
-    Returns
-    -------
-    ndarray, shape = (len(rows),) or (len(rows), n_horizons)
-        Risks; NaN for patients who were drawn.
-    """
+    """Fit to bootstrap sample `number`, and predict the risks of `rows` at each horizon; NaN for those drawn."""
     cohort = plan.sample(load_cohort(ref), configuration)
     rng = np.random.default_rng([plan.seed, _RESAMPLES_STREAM, number])
     drawn = bootstrap_rows(cohort.y, cohort.groups, rng)

@@ -1,4 +1,4 @@
-"""The pipeline space: Table 1, configurations, and the estimators that they stand for."""
+"""The pipeline space: its algorithms, configurations, and the estimators built from them."""
 
 from autoprog.space._base import Algorithm, Cost, Input, Reduction, TableShape
 from autoprog.space.adaptation import adapted

@@ -16,38 +16,38 @@ from autoprog.space.event_times.discrete_time import most_patients
 from autoprog.space.hyperparameters import Hyperparameter, Parameter
 
 Reduction = Literal["discrete_time", "ipcw"]
-"""How a classifier serves event times: by the hazards of intervals, or by the event until each horizon with weights of
+"""How a classifier serves event times: by the hazards of intervals, or by the event until each horizon, weighted by the
 inverse probability of censoring."""
 
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """What validity and caps depend on: the size of the table that a pipeline will be fitted to.
+    """The size of the table to which a pipeline is fitted; validity and caps depend on it.
 
     Attributes
     ----------
     n_patients : int
         Rows of the smallest training fold.
     n_columns : int
-        Columns of the design matrix, dummies counted.
+        Columns of the design matrix, dummies included.
     n_minority : int
-        Patients of the rarer class in such a fold; of a cohort with groups, the groups that hold any.
+        Patients of the rarer class in that fold; with groups, the groups that contain any.
     has_missing : bool
         Whether any cell is missing.
     mode : str
         The cohort's mode.
     missing_indicators : bool
-        Whether the design matrix ends with a column for every feature that has missing cells: 1 where the cell is.
+        Whether the design matrix ends with a missingness indicator for every feature with missing cells.
     categorical : tuple of int
-        Columns of the design matrix that hold codes of unordered levels; empty unless all stages take categories.
+        Columns of the design matrix with codes of unordered levels; empty unless all stages take categories.
     times : tuple of float
-        Where curves of risk are wanted, ascending, the horizons among them; empty where the outcome has no time.
+        Times of the risk curves, ascending, horizons included; empty if the outcome has no time.
     horizons : tuple of float
         Times that the client asked for, ascending.
     n_causes : int
-        The event of interest and the causes that compete with it.
+        Number of causes: the event of interest and its competing causes.
     n_periods : int
-        Intervals between `times` in which patients of such a fold are at risk, over all of them.
+        Intervals between `times` at risk, summed over the patients of that fold.
     reduction : str
         How classifiers serve event times.
     """
@@ -75,7 +75,7 @@ class TableShape:
         times: tuple[float, ...] = (),
         reduction: Reduction = "discrete_time",
     ) -> TableShape:
-        """Shape of the training folds of a cohort that is split evenly.
+        """Shape of the smallest training fold of a cohort that is split evenly.
 
         Parameters
         ----------
@@ -86,17 +86,17 @@ class TableShape:
         missing_indicators : bool
             Whether features with missing cells get an indicator.
         times : tuple of float
-            Where curves of risk are wanted; of a cohort with event times.
+            Times of the risk curves, for a cohort with event times.
         reduction : str
             How classifiers serve event times.
 
         Returns
         -------
         TableShape
-            Of the smallest training fold.
+            The shape.
         """
         events = int((cohort.y == 1).sum())
-        # Everybody may have had the event, at some time.
+        # With event times, every patient may have had the event.
         minority = events if cohort.has_times else min(events, cohort.n_rows - events)
         indicators = sum(f.missing_fraction > 0 for f in cohort.features) if missing_indicators else 0
         return cls(
@@ -114,7 +114,7 @@ class TableShape:
         )
 
     def of_classifier(self) -> TableShape:
-        """The shape of the table that a classifier is fitted to: of event times, the one that `reduction` makes."""
+        """Shape of the table to which a classifier is fitted: for event times, the table that `reduction` makes."""
         if not self.times:
             return self
         binary = replace(self, times=(), horizons=(), n_causes=1, n_periods=0)
@@ -125,12 +125,12 @@ class TableShape:
 
     @property
     def n_pooled(self) -> int:
-        """Patients whose intervals a classifier is fitted to by the reduction `discrete_time`."""
+        """Patients whose intervals the reduction `discrete_time` pools for a classifier."""
         return most_patients(self.n_patients, self.n_periods, self.n_columns + len(self.times) - 1)
 
 
 def _train_size(n: int, folds: int) -> int:
-    """What is left of `n` when the largest of `folds` parts is held out."""
+    """Size of the training part when the largest of `folds` parts of `n` is held out."""
     return n - -(-n // folds)
 
 
@@ -141,20 +141,20 @@ def _n_periods(cohort: Cohort, times: tuple[float, ...]) -> int:
 
 
 Input = Literal["missing", "negative", "categories", "collinear", "times", "weights"]
-"""What an algorithm may be given: missing cells, negative values, codes of unordered levels beside numbers, columns
-that depend on others linearly, event times in place of a binary outcome, a weight for every patient."""
+"""Inputs that an algorithm may accept: missing cells, negative values, codes of unordered levels, linearly dependent
+columns, event times instead of a binary outcome, a weight for every patient."""
 
 Build = Callable[[Mapping[str, Parameter], TableShape, int], BaseEstimator | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What a fit at the defaults costs on one core, as a power law.
+    """Seconds of a fit at the defaults on one core, as a power law.
 
     Attributes
     ----------
     seconds : float
-        Of 1,000 patients and 20 columns.
+        Seconds for 1,000 patients and 20 columns.
     patients, columns : float
         Exponents: seconds grow with `n^patients` and `d^columns`.
     """
@@ -164,18 +164,18 @@ class Cost:
     columns: float = 1.0
 
     def at(self, n_patients: int, n_columns: int) -> float:
-        """Predicted seconds of a fit; a prediction of the order of magnitude, the same on every machine."""
+        """Predicted seconds of a fit: an order of magnitude, the same on every machine."""
         return float(self.seconds * (n_patients / 1000) ** self.patients * (n_columns / 20) ** self.columns)
 
 
 @dataclass(frozen=True, slots=True)
 class Algorithm:
-    """One entry of the space: of Table 1, or beyond it.
+    """One entry of the space, from Table 1 or beyond it.
 
     Attributes
     ----------
     stage : str
-        Where it stands in the pipeline.
+        Its stage in the pipeline.
     name : str
         Unique within its stage.
     hyperparameters : tuple
@@ -183,44 +183,38 @@ class Algorithm:
     build : callable (parameters, shape, seed) -> estimator
         Makes the unfitted scikit-learn estimator: a transformer, a classifier, or None for a stage that does nothing.
     family : str
-        Kind of method; algorithms that are expected to behave alike share one.
+        Kind of method; algorithms of one family are expected to behave alike.
     modes : tuple of str
-        Kinds of outcome it serves.
+        Modes of the cohorts that it serves.
     takes : frozenset of str
-        What it can be given; see `Input`. The pipeline sees to the rest: a kind of pipeline that would hand missing
-        cells to an algorithm without "missing" is not valid; in front of one without "negative" columns are scaled to
-        [0, 1]; in front of one without "collinear" columns that others determine are left out; unordered levels are
-        left as codes only where all stages of the pipeline take "categories", and are dummies elsewhere.
+        Inputs that it accepts; see `Input`. Without "missing", a pipeline that would pass it missing cells is invalid;
+        without "negative", its columns are scaled to [0, 1]; without "collinear", linearly dependent columns are left
+        out. Unordered levels stay codes only if all stages take "categories"; otherwise they become dummies.
     cost : Cost
-        How a fit at the defaults grows with the table.
+        How the seconds of a fit at the defaults grow with the table.
     refits : float
-        How often it has the stages before it fitted, in fits to all training patients: 1, more for a calibration.
+        Cost of the fits of the earlier stages, in fits to all training patients: 1, or more for a calibration.
     max_columns : int or None
-        Widest design matrix it accepts; a kind of pipeline that exceeds it is not valid.
+        Widest design matrix that it accepts; a wider one makes the pipeline invalid.
     max_cells : int or None
-        Most cells of the training patients' design matrix it accepts, where to apply it to so many is what takes long;
-        a kind of pipeline that exceeds it is not valid.
+        Most cells of the training design matrix, where applying it takes long; more make the pipeline invalid.
     least_causes : int
-        Competing causes, that of interest among them, that a cohort must have at least: 2 for a model of competing
-        risks.
+        Fewest causes, the event of interest included, that a cohort must have: 2 for a competing-risks model.
     max_patients : int or None
-        Most patients that a fit uses: of more, a subsample that keeps the share of events.
+        Most patients used in a fit; a larger cohort is subsampled with the share of events kept.
     subsample : {"fit", "member"}
-        Whether the whole fit uses one subsample, or each member (tree) of an ensemble its own, which is then the
-        business of `build`.
+        Whether the whole fit uses one subsample, or `build` gives each member (tree) of an ensemble its own.
     stored_types : tuple of str
-        Dotted names of the types in its fitted state, beyond those that skops trusts by itself: a stored model may
-        hold these and no others.
+        Dotted names of the types that a stored model may hold, beyond those that skops trusts by default.
     reference : str
-        Where the method and the ranges of its hyperparameters come from.
+        Source of the method and of its hyperparameters' ranges.
     table_1 : bool
-        Whether the source's Table 1 has it.
+        Whether it is in the source's Table 1.
     path : str or None
-        The hyperparameter of which one fit gives every smaller value, as boosting gives every smaller number of trees;
-        its estimator is a `PathLearner`.
+        The hyperparameter whose smaller values come with one fit, as a booster's numbers of trees do; its estimator is
+        a `PathLearner`.
     out_of_bag : bool
-        Whether its members are grown on bootstrap samples, so that one fit gives every patient's risk by the members
-        that did not see him.
+        Whether members are grown on bootstrap samples, so that one fit gives each patient's out-of-bag risk.
     """
 
     stage: StageName
@@ -268,16 +262,16 @@ class Algorithm:
         return Step.of(self.name, {h.name: h.default for h in self.hyperparameters})
 
     def step_from_unit(self, units: Mapping[str, float]) -> Step:
-        """The step whose hyperparameters lie at `units` of their axes.
+        """Make the step with hyperparameters at `units` of their axes.
 
         Parameters
         ----------
         units : mapping
-            Hyperparameter name -> place in [0, 1]; every hyperparameter must be there.
+            Place in [0, 1] of every hyperparameter, by name.
 
         Returns
         -------
         Step
-            With values on the axes' scales.
+            The values on the axes' scales.
         """
         return Step.of(self.name, {h.name: h.from_unit(units[h.name]) for h in self.hyperparameters})

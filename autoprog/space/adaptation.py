@@ -14,23 +14,22 @@ _FALLBACK = "median"
 
 
 def adapted(configurations: Sequence[Configuration], kinds: Sequence[PipelineKind]) -> list[Configuration | None]:
-    """The same pipelines where other kinds are valid.
+    """Adapt configurations of another space to the kinds of pipeline that are valid here.
 
-    The imputation stays if it is valid here, else it becomes the median, or the first valid one, at its defaults. The
-    other stages stay. Hyperparameters that an algorithm has here and had not there are at their defaults; values
-    outside their ranges go to the nearest end, unknown choices to the default.
+    An invalid imputation becomes the median, or the first valid one, at its defaults; the other stages stay. New
+    hyperparameters and unknown choices get their defaults; values out of range are clipped.
 
     Parameters
     ----------
     configurations : sequence of Configuration, length n
-        Of some other space, perhaps of another version's.
+        Configurations of another space, possibly of another version.
     kinds : sequence of PipelineKind
         The valid kinds.
 
     Returns
     -------
     list of Configuration or None, length n
-        Of valid kinds, in the order given; None where no kind has the features, prediction and calibration.
+        In the given order; None if no kind has the same features, prediction and calibration.
     """
     by_other_stages: dict[tuple[str, ...], dict[str, PipelineKind]] = {}
     for kind in kinds:

@@ -1,27 +1,26 @@
-"""The calibration stage, of Table 1 and beyond it: from scores to risks, learnt on inner held-out predictions.
+"""The calibration stage, of Table 1 and beyond it: maps scores to risks, fitted on inner held-out predictions.
 
-=======  ========================================================================================  ============
-symbol   meaning                                                                                   shape
-=======  ========================================================================================  ============
-z        log odds of the pipeline's risks, of patients that it has not seen                        (n,)
-y        outcomes, 1 for a patient with the outcome                                                (n,)
-w, a, b  of a mixture of sigmoids: risk = sum_k w_k / (1 + exp(-(a_k + b_k z))), w_k, b_k >= 0     (k,)
-T        temperature, above 0                                                                      scalar
-=======  ========================================================================================  ============
+=======  ==========================================================================================  ============
+symbol   meaning                                                                                     shape
+=======  ==========================================================================================  ============
+z        log odds of the pipeline's risks for held-out patients                                      (n,)
+y        outcomes, 1 for an event                                                                    (n,)
+w, a, b  mixture of sigmoids: risk = sum_k w_k / (1 + exp(-(a_k + b_k z))), w_k, b_k >= 0            (k,)
+T        temperature, above 0                                                                        scalar
+=======  ==========================================================================================  ============
 
-    sigmoid                one, a and b the likeliest, with outcomes drawn a little to the middle (Platt)
+    sigmoid                one, a and b by maximum likelihood, outcomes shrunk slightly to the middle (Platt)
     temperature            one, a = 0, b = 1 / T
-    ensemble_temperature   that one, z itself, and an even chance, with the likeliest weights
-    isotonic               none: the likeliest map that does not decrease
+    ensemble_temperature   the temperature, z itself and an even chance, weights by maximum likelihood
+    isotonic               none: the maximum-likelihood nondecreasing map
 
-None turns a ranking round. The calibrator wraps all the stages before it, so that none of them has seen the patients
-that it is fitted on: a calibrated pipeline costs one fit to all training patients and three to two thirds of them; of
-many patients half are enough, and it costs two fits to these.
+No map reverses a ranking. The calibrator wraps all earlier stages, so that none of them has seen the patients of the
+map. It costs one fit to all training patients and three to two thirds of them; of a large cohort, two to half of them.
 
 References
 ----------
-Platt (1999), Advances in Large Margin Classifiers: the sigmoid, here of log odds, of which a calibrated learner's map
-is the identity. Guo, Pleiss, Sun & Weinberger (2017), ICML: temperature. Zhang, Kailkhura & Han (2020), ICML: the
+Platt (1999), Advances in Large Margin Classifiers: the sigmoid, here of log odds, whose identity map suits a
+calibrated learner. Guo, Pleiss, Sun & Weinberger (2017), ICML: temperature. Zhang, Kailkhura & Han (2020), ICML:
 ensemble of temperatures. Zadrozny & Elkan (2002), KDD: isotonic.
 """
 
@@ -49,11 +48,11 @@ from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 Method = Literal["sigmoid", "isotonic", "temperature", "ensemble_temperature"]
 
 _INNER_FOLDS = 3
-# Of more patients, so many inner folds.
+# Above this many patients, fewer inner folds.
 _MANY, _INNER_FOLDS_OF_MANY = 50_000, 2
 _TAKES: frozenset[Input] = frozenset({"missing", "negative", "categories", "collinear"})
 _EPSILON = 1e-6
-# A slope that the patients do not determine stays finite.
+# Keeps a slope finite that the patients do not determine.
 _WEAK_PENALTY = 1e6
 _TEMPERATURES = (0.05, 20.0)
 
@@ -61,17 +60,15 @@ _Floats = NDArray[np.float64]
 
 
 class CalibratedRisk(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc]
-    """A pipeline, and a map of its risks fitted on inner held-out risks.
+    """A pipeline and a map of its risks that is fitted on inner held-out risks.
 
-    scikit-learn's `CalibratedClassifierCV` maps a learner's margins, or its probabilities as they are, by a sigmoid of
-    any slope. Where a learner knows little, its risks of held-out patients are often opposed to the outcomes, and such
-    a sigmoid ranks new patients against the learner: here the slope is at least 0, and where it is 0 everyone gets the
-    share of events.
+    Unlike scikit-learn's `CalibratedClassifierCV`, the map never has a negative slope: the held-out risks of a weak
+    learner are often opposed to the outcomes. With a slope of 0, every patient gets the share of events.
 
     Parameters
     ----------
     estimator : estimator
-        Unfitted, with `predict_proba`; one clone is fitted to all patients, one to each inner training fold.
+        Unfitted, with `predict_proba`; clones are fitted to all patients and to each inner training fold.
     method : {"sigmoid", "isotonic", "temperature", "ensemble_temperature"}
         The map.
     cv : int, splitter, or sequence of (train, test)
@@ -84,9 +81,9 @@ class CalibratedRisk(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc
     estimator_ : estimator
         Fitted to all patients.
     sigmoids_ : ndarray, shape = (k, 3)
-        w, a and b, a row a sigmoid; none where the map is isotonic.
+        w, a and b of each sigmoid; empty if the map is isotonic.
     isotonic_ : IsotonicRegression or None
-        Of log odds.
+        The isotonic map of log odds.
     """
 
     def __init__(self, estimator: BaseEstimator | None = None, method: Method = "sigmoid", cv: Any = 3) -> None:  # noqa: ANN401
@@ -95,20 +92,7 @@ class CalibratedRisk(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc
         self.cv = cv
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the pipeline and its calibration.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_features)
-            What the pipeline takes.
-        y : array-like, shape = (n_patients,)
-            Outcome of two classes.
-
-        Returns
-        -------
-        CalibratedRisk
-            Itself.
-        """
+        """Fit the pipeline and its calibration to an outcome of two classes."""
         columns, outcome = np.asarray(X), np.asarray(y)
         self.classes_, events = two_classes(outcome)
         z = np.empty(len(events))
@@ -120,18 +104,7 @@ class CalibratedRisk(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc
         return self
 
     def predict_proba(self, X: ArrayLike) -> _Floats:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_features)
-            As in `fit`.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, 2)
-            Columns as in `classes_`.
-        """
+        """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""
         check_is_fitted(self)
         z = _log_odds(self.estimator_, np.asarray(X))
         if self.isotonic_ is not None:
@@ -143,7 +116,7 @@ class CalibratedRisk(MetaEstimatorMixin, BinaryClassifier):  # type: ignore[misc
 
 
 class Calibrated(CalibratedClassifierCV):  # type: ignore[misc]
-    """Calibration in models that earlier versions stored: loaded, never fitted."""
+    """Calibration in models stored by earlier versions: loaded, never fitted."""
 
 
 def _log_odds(fitted: BaseEstimator, X: NDArray[Any]) -> _Floats:
@@ -152,9 +125,9 @@ def _log_odds(fitted: BaseEstimator, X: NDArray[Any]) -> _Floats:
 
 
 def _sigmoid(z: _Floats, y: _Floats) -> _Floats:
-    """The likeliest a and b; everyone's share of events where b would be below 0."""
+    """Maximum-likelihood a and b; the share of events for everyone if b would be below 0."""
     events = y.sum()
-    # Platt's outcomes, each as a patient with the event and one without.
+    # Each of Platt's soft outcomes is split into a patient with the event and one without.
     high, low = (events + 1) / (events + 2), 1 / (len(y) - events + 2)
     t = np.where(y == 1, high, low)
     weight = np.concatenate([t, 1 - t])
@@ -167,8 +140,6 @@ def _sigmoid(z: _Floats, y: _Floats) -> _Floats:
 
 
 def _temperature(z: _Floats, y: _Floats) -> _Floats:
-    """The likeliest temperature."""
-
     def loss(log_t: float) -> float:
         return float(np.logaddexp(0.0, np.where(y == 1, -z, z) * np.exp(-log_t)).mean())
 
@@ -177,12 +148,11 @@ def _temperature(z: _Floats, y: _Floats) -> _Floats:
 
 
 def _ensemble_temperature(z: _Floats, y: _Floats) -> _Floats:
-    """The temperature, no change and an even chance, with the likeliest weights."""
     ((_, _, slope),) = _temperature(z, y)
     b = np.array([slope, 1.0, 0.0])
     q = expit(np.where(y == 1, z, -z)[:, None] * b)
 
-    # At the maximum of the log score less the weights' sum they sum to 1.
+    # Where the log score minus the sum of the weights is largest, the weights sum to 1.
     def loss(w: _Floats) -> tuple[float, _Floats]:
         mixed = q @ w
         return float(w.sum() - np.log(mixed).mean()), 1.0 - (q / mixed[:, None]).mean(axis=0)
@@ -204,7 +174,7 @@ def _calibrated(method: Method, reference: str, **more: Any) -> Algorithm:  # no
         most = _INNER_FOLDS if shape.n_patients <= _MANY else _INNER_FOLDS_OF_MANY
         folds = min(most, shape.n_minority)
         if shape.times:
-            assert method in {"sigmoid", "isotonic"}  # noqa: S101  the others serve no event times
+            assert method in {"sigmoid", "isotonic"}  # noqa: S101  the others do not serve event times
             return CalibratedIncidence(method=method, times=shape.times, cv=folds, seed=seed)
         return CalibratedRisk(method=method, cv=StratifiedKFold(folds, shuffle=True, random_state=seed))
 
@@ -248,8 +218,8 @@ BEYOND_TABLE_1: tuple[Algorithm, ...] = (
     _calibrated("temperature", "Guo et al. 2017, ICML", modes=("classification",), table_1=False),
     _calibrated("ensemble_temperature", "Zhang, Kailkhura & Han 2020, ICML", modes=("classification",), table_1=False),
 )
-"""Maps with one parameter and with three, which some hundred patients determine."""
+"""Maps with one and three parameters, for which a few hundred patients suffice."""
 
 MIN_FOR_ISOTONIC = 1_000
-"""Patients below which a search leaves the isotonic map out unless it is named: its steps cost more than they gain (the
-CalArena study, 31 tabular sets: with 1,000 rows and fewer the log loss more than doubles)."""
+"""Fewest patients for the isotonic map in a search that does not name it: with 1,000 rows or fewer it more than doubled
+the log loss (CalArena study, 31 tabular data sets)."""

@@ -1,4 +1,4 @@
-"""Filling cells of columns that no training patient lacks."""
+"""Filling cells of columns that are complete in training."""
 
 from __future__ import annotations
 
@@ -12,43 +12,18 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 
+# A learner that takes missing cells learns nothing from a complete column: gradient boosting would send a patient with
+# such a missing cell to an arbitrary side, or read the cell as 0.
 class CompleteColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Fill the missing cells of new patients in columns that were complete in training; leave all others missing.
-
-    A learner that takes missing cells has learnt nothing about a column without any: gradient boosting would send
-    such a patient down a side that no data chose, or read the cell as 0.
-
-    Parameters
-    ----------
-    categorical : sequence of int
-        Columns of codes, which get their most frequent one; the others get their median.
-
-    Attributes
-    ----------
-    values_ : ndarray, shape = (n_columns,)
-        What a missing cell becomes; NaN for a column that had missing cells in training.
-    """
+    """Fill missing cells of new patients in columns that were complete in training; leave other cells missing."""
 
     def __init__(self, categorical: Sequence[int] = ()) -> None:
-        self.categorical = categorical
+        self.categorical = categorical  # columns of codes
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Find the value of each complete column.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        CompleteColumns
-            Itself.
-        """
+        """Find the fill value of each complete column: the mode of codes, the median of numbers."""
         table: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
-        self.values_ = np.full(table.shape[1], np.nan)
+        self.values_ = np.full(table.shape[1], np.nan)  # NaN for a column with missing cells in training
         for j in np.flatnonzero(~np.isnan(table).any(axis=0)):
             column = table[:, j]
             if j in self.categorical:

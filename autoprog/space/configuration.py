@@ -14,39 +14,25 @@ StageName = Literal["imputation", "features", "prediction", "calibration"]
 STAGES: tuple[StageName, ...] = get_args(StageName)
 
 WINDOW = "window"
-"""Name of the hyperparameter that says how many visits are looked back on; it stands with the imputation, the first
-stage."""
+"""Name of the hyperparameter for the number of visits in the look-back window; it belongs to the imputation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """An algorithm with all its parameters, sorted by name so that equal steps are equal objects."""
+    """An algorithm and its parameters, sorted by name so that equal steps compare equal."""
 
     algorithm: str
     parameters: tuple[tuple[str, Parameter], ...] = ()
 
     @classmethod
     def of(cls, algorithm: str, parameters: Mapping[str, Parameter] | None = None) -> Step:
-        """Make a step from a mapping of parameters.
-
-        Parameters
-        ----------
-        algorithm : str
-            Name within its stage.
-        parameters : mapping or None
-            Value by hyperparameter name.
-
-        Returns
-        -------
-        Step
-            With the parameters in canonical order.
-        """
+        """Make a step from parameters by name."""
         return cls(algorithm, tuple(sorted((parameters or {}).items())))
 
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One pipeline, completely specified; hashable, and the same text in JSON every time."""
+    """One fully specified pipeline; hashable."""
 
     imputation: Step
     features: Step
@@ -55,7 +41,7 @@ class Configuration:
 
     @property
     def steps(self) -> tuple[Step, Step, Step, Step]:
-        """In the order of `STAGES`."""
+        """The steps in the order of `STAGES`."""
         return self.imputation, self.features, self.prediction, self.calibration
 
     def step(self, stage: StageName) -> Step:
@@ -64,7 +50,7 @@ class Configuration:
         return step
 
     def to_json(self) -> dict[str, dict[str, Any]]:
-        """As the API shows it: stage -> {"algorithm", "parameters"}."""
+        """The form in the API: stage -> {"algorithm", "parameters"}."""
         return {
             stage: {"algorithm": self.step(stage).algorithm, "parameters": dict(self.step(stage).parameters)}
             for stage in STAGES
@@ -77,7 +63,7 @@ class Configuration:
 
     @property
     def window(self) -> int | None:
-        """Visits that are looked back on, where that is searched; see `Space.with_windows`."""
+        """Visits in the look-back window, None if not searched; see `Space.with_windows`."""
         window = dict(self.imputation.parameters).get(WINDOW)
         return None if window is None else int(window)
 
@@ -88,7 +74,7 @@ class Configuration:
 
     @property
     def key(self) -> str:
-        """Short digest of the canonical JSON text: equal for equal configurations, in every process."""
+        """Short digest of the canonical JSON text, equal for equal configurations in every process."""
         text = json.dumps(self.to_json(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 

@@ -1,4 +1,4 @@
-"""Hyperparameters, size guards and costs of algorithms in a few characters each, for tables."""
+"""Hyperparameters, size guards and costs of algorithms as short text for tables."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from autoprog.space.hyperparameters import Choice, Hyperparameter, Integer, Para
 
 
 def hyperparameter_text(axis: Hyperparameter) -> str:
-    """What an axis reaches over and where it starts.
+    """Range and default of a hyperparameter.
 
     Parameters
     ----------
@@ -19,8 +19,7 @@ def hyperparameter_text(axis: Hyperparameter) -> str:
     Returns
     -------
     str
-        `0.01 to 0.3, log (0.1)` of a real one, `1 .. 8 (3)` of a whole one, `gini, entropy (gini)` of a choice; the
-        default in brackets.
+        `0.01 to 0.3, log (0.1)`, `1 .. 8 (3)` or `gini, entropy (gini)`, with the default in brackets.
     """
     if isinstance(axis, Choice):
         values = ", ".join(_value(choice) for choice in axis.choices)
@@ -31,24 +30,13 @@ def hyperparameter_text(axis: Hyperparameter) -> str:
 
 
 def describe_inputs(algorithm: Algorithm) -> list[Input]:
-    """What an algorithm takes, in the order of `Input`."""
+    """The inputs that an algorithm takes, in the order of `Input`."""
     inputs: tuple[Input, ...] = get_args(Input)
     return [name for name in inputs if name in algorithm.takes]
 
 
 def describe_guards(algorithm: Algorithm) -> list[str]:
-    """How wide and how large a table an algorithm accepts, and how many patients it uses of a long one.
-
-    Parameters
-    ----------
-    algorithm : Algorithm
-        The entry.
-
-    Returns
-    -------
-    list of str
-        Empty where it accepts any table and uses all patients.
-    """
+    """Limits on columns and cells of an algorithm, and the patients that it uses; empty without limits."""
     guards = []
     if algorithm.max_columns is not None:
         guards.append(f"at most {algorithm.max_columns:,} columns")
@@ -61,7 +49,7 @@ def describe_guards(algorithm: Algorithm) -> list[str]:
 
 
 def cost_text(cost: Cost) -> str:
-    """The power law of a fit's seconds.
+    """Power law of the seconds of a fit.
 
     Parameters
     ----------
@@ -71,7 +59,7 @@ def cost_text(cost: Cost) -> str:
     Returns
     -------
     str
-        `0.3 n^0.7 d^1.1`, with n in 1,000 patients and d in 20 columns; `0` where nothing is fitted.
+        `0.3 n^0.7 d^1.1`, with n in 1,000 patients and d in 20 columns; `0` if nothing is fitted.
     """
     if cost.seconds == 0:
         return "0"

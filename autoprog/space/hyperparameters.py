@@ -1,4 +1,4 @@
-"""The axes of an algorithm: ranges, scales, defaults, and the way to and from the unit interval."""
+"""Hyperparameters: ranges, scales, defaults, and their map to the unit interval."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ Parameter = float | int | str | bool
 
 @dataclass(frozen=True, slots=True)
 class Float:
-    """A real hyperparameter in [low, high], on a logarithmic scale where `log`."""
+    """A real hyperparameter in [low, high], on a logarithmic scale if `log`."""
 
     name: str
     low: float
@@ -29,7 +29,7 @@ class Float:
 
 @dataclass(frozen=True, slots=True)
 class Integer:
-    """A whole hyperparameter in {low, ..., high}, on a logarithmic scale where `log`."""
+    """An integer hyperparameter in {low, ..., high}, on a logarithmic scale if `log`."""
 
     name: str
     low: int
@@ -42,13 +42,13 @@ class Integer:
         return _to_unit(float(value), self.low, self.high, log=self.log)
 
     def from_unit(self, unit: float) -> int:
-        """The whole value nearest to `unit` in [0, 1]."""
+        """The integer nearest to the value at `unit` in [0, 1]."""
         return round(_from_unit(unit, self.low, self.high, log=self.log))
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of a few values without an order; each has its bin of the unit interval."""
+    """A hyperparameter of unordered values; each has a bin of the unit interval."""
 
     name: str
     choices: tuple[str | bool | int, ...]
@@ -59,7 +59,7 @@ class Choice:
         return (self.choices.index(value) + 0.5) / len(self.choices)
 
     def from_unit(self, unit: float) -> str | bool | int:
-        """The choice in whose bin `unit` lies."""
+        """The choice whose bin contains `unit`."""
         return self.choices[min(int(unit * len(self.choices)), len(self.choices) - 1)]
 
 

@@ -1,10 +1,10 @@
-"""Leaving out columns that are constant, or determined by others, among the training patients.
+"""Leave out columns that are constant, or linearly determined by others, among the training patients.
 
-Z    columns standardised on the training patients                                  (n, d)
+Z    columns standardised on the training patients                                   (n, d)
 C    their correlations, Z'Z / n                                                     (d, d)
-K    columns kept so far                                                             list of int
+K    kept columns                                                                    list of int
 L    Cholesky factor of C[K, K]                                                      (|K|, |K|), lower
-w    solution of L w = C[K, j]; 1 - |w|^2 is the part of column j's variance that K leaves unexplained
+w    solution of L w = C[K, j]; 1 - |w|^2 is the share of column j's variance that K leaves unexplained
 """
 
 from __future__ import annotations
@@ -17,42 +17,29 @@ from scipy.linalg import solve_triangular
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-# The tolerance of R's lm.
+# Tolerance of R's lm.
 _UNEXPLAINED = 1e-7
-# Standard deviation of a constant column, against its largest value.
+# Largest standard deviation of a constant column, relative to its largest absolute value.
 _ROUNDING = 1e-10
 
 
 class IndependentColumns(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Keep, from left to right, each column that those kept before it do not determine linearly.
+    """Keep, from left to right, each column that the columns kept before it do not determine linearly.
 
-    For learners that need a regular covariance matrix. Where every column is constant the first one is kept.
+    This serves learners that need a regular covariance matrix. If every column is constant, the first is kept.
 
     Attributes
     ----------
     kept_ : ndarray of int
-        Columns that stay, ascending.
+        Kept columns, ascending.
     constant_ : ndarray of int
-        Columns left out because they have one value among the training patients.
+        Columns left out because they are constant among the training patients.
     determined_ : ndarray of int
-        Columns left out because columns before them, and the intercept, determine them.
+        Columns left out because earlier columns and the intercept determine them.
     """
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Find the columns to keep.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Without missing cells.
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        IndependentColumns
-            Itself.
-        """
+        """Find the columns to keep; cells must not be missing."""
         columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64)
         sd = columns.std(axis=0)
         varies = sd > _ROUNDING * np.abs(columns).max(axis=0)

@@ -1,4 +1,4 @@
-"""From a configuration to the scikit-learn estimator that it stands for."""
+"""Build the scikit-learn estimator of a configuration."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def build_pipeline(
     *,
     memory: Any = None,  # noqa: ANN401  joblib's interface, which has no type
 ) -> BaseEstimator:
-    """Make the unfitted pipeline of a configuration.
+    """Build the unfitted pipeline of a configuration.
 
-    Between the stages stands what an algorithm needs of its input: dummies or codes, an imputation of cells that only
-    new patients lack, columns in [0, 1], columns without linear dependence, fewer patients.
+    Adapters between the stages prepare each algorithm's input: dummies or codes, imputation of cells that only new
+    patients lack, columns in [0, 1] or linearly independent, subsamples.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ def build_pipeline(
     seed : int
         Seeds every stage that is random.
     memory : object or None
-        Where the stages before the prediction are kept from fit to fit; see `sklearn.pipeline.Pipeline`.
+        Cache of the fitted stages before the prediction; see `sklearn.pipeline.Pipeline`.
 
     Returns
     -------
     estimator
-        Takes the cohort's matrix `X` (numbers and codes, NaN for missing) in `fit(X, y)` and `predict_proba(X)`; for a
-        shape with times, `y` of dtype `EVENT_TIMES` and `cumulative_incidence(X, times)`.
+        Has `fit(X, y)` and `predict_proba(X)` for the cohort's matrix `X` (NaN for missing); with times, `y` has dtype
+        `EVENT_TIMES` and `cumulative_incidence(X, times)` gives the risks.
     """
     kind = Space.full(shape.n_causes).find_kind(configuration)
     codes = _takes_codes(kind)
@@ -65,7 +65,7 @@ def build_pipeline(
         for stage, algorithm, table in zip(STAGES, kind, learnt_from, strict=True)
     )
     if imputer is None:
-        # Columns that no patient to learn from lacks may be missing in those to predict for.
+        # Columns that are complete in training may be missing in new patients.
         imputer = CompleteColumns(shape.categorical)
     design_matrix = DesignMatrix.for_features(features, missing_indicators=shape.missing_indicators, codes=codes)
     steps: Steps = [("design_matrix", design_matrix)]
@@ -84,7 +84,7 @@ def _of_event_times(
     seed: int,
     memory: Any,  # noqa: ANN401  as above
 ) -> IncidencePipeline:
-    """The same steps with the last as a learner of cumulative incidence."""
+    """Make the last step a learner of cumulative incidence."""
     name, estimator = steps[-1]
     learner: BaseEstimator = estimator
     if predictor.takes_times:
@@ -94,7 +94,7 @@ def _of_event_times(
         learner = WeightedHorizons(estimator, shape.horizons, shape.n_causes)
     else:
         learner = DiscreteTime(estimator, shape.times, shape.n_causes, seed)
-    # A pipeline keeps no fit of its last step.
+    # A pipeline does not cache its last step.
     return IncidencePipeline(Pipeline([*steps[:-1], (name, "passthrough")], memory=memory), learner)
 
 
@@ -103,14 +103,14 @@ def _takes_codes(kind: Sequence[Algorithm]) -> bool:
 
 
 def _with_codes(shape: TableShape, features: Sequence[Feature]) -> TableShape:
-    """The shape of a table in which every feature is one column."""
+    """Shape of a table in which every feature is one column."""
     indicators = sum(f.missing_fraction > 0 for f in features) if shape.missing_indicators else 0
     categorical = tuple(j for j, f in enumerate(features) if f.kind == "categorical")
     return replace(shape, n_columns=len(features) + indicators, categorical=categorical)
 
 
 def _adapters(algorithm: Algorithm) -> Steps:
-    """What stands in front of an algorithm that does not take everything."""
+    """Steps that prepare the input of an algorithm that does not take everything."""
     if algorithm.stage == "imputation":
         return []
     steps: Steps = []

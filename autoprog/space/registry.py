@@ -1,4 +1,4 @@
-"""The one table of algorithms; a plug-in module adds to it by calling `register` when it is imported."""
+"""The table of algorithms; a plug-in adds to it by calling `register` on import."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _built_in = frozenset(_table)
 
 
 def register(algorithm: Algorithm) -> None:
-    """Add an algorithm to the space; from then on it is searched like a built-in one.
+    """Add an algorithm to the space; it is searched like a built-in one.
 
     Parameters
     ----------
     algorithm : Algorithm
-        Its key must be new, or be that of a plug-in imported again.
+        Its key must be new, or that of a plug-in that is imported again.
 
     Raises
     ------
@@ -47,10 +47,10 @@ def register(algorithm: Algorithm) -> None:
 
 
 def list_algorithms(stage: StageName, n_causes: int = 1) -> tuple[Algorithm, ...]:
-    """The algorithms of a stage, built-in ones first; those for competing risks alone where there are such."""
+    """The algorithms of a stage that serve this number of causes, built-in ones first."""
     return tuple(a for a in _table.values() if a.stage == stage and a.least_causes <= n_causes)
 
 
 def registered() -> tuple[Algorithm, ...]:
-    """Every algorithm of every stage, those for competing risks too."""
+    """Every algorithm of every stage, including those for competing risks."""
     return tuple(_table.values())

@@ -1,4 +1,4 @@
-"""The pipeline space: which algorithms are in play and which combinations of them are valid."""
+"""The pipeline space: the algorithms in play and their valid combinations."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ PipelineKind = tuple[Algorithm, Algorithm, Algorithm, Algorithm]
 
 @dataclass(frozen=True)
 class Space:
-    """The algorithms in play, stage by stage.
+    """The algorithms in play, by stage.
 
     Attributes
     ----------
     stages : tuple of tuple of Algorithm
-        One tuple a stage, in the order of `STAGES`.
+        One tuple per stage, in the order of `STAGES`.
     """
 
     stages: tuple[tuple[Algorithm, ...], ...]
 
     @classmethod
     def full(cls, n_causes: int = 1) -> Space:
-        """Every registered algorithm; of those for competing risks alone, what serves so many causes."""
+        """Every registered algorithm that serves this number of causes."""
         return cls(tuple(list_algorithms(stage, n_causes) for stage in STAGES))
 
     @classmethod
@@ -50,17 +50,17 @@ class Space:
         names : mapping
             Stage -> names of the algorithms to keep; a stage that is absent or None keeps all.
         n_causes : int
-            The event of interest and the causes that compete with it.
+            Number of causes: the event of interest and its competing causes.
 
         Returns
         -------
         Space
-            In the registry's order, whatever the order of the names.
+            In the registry's order.
 
         Raises
         ------
         InvalidInputError
-            Where a name is unknown or a stage is left empty; names the known ones.
+            If a name is unknown or a stage is empty; the error lists the known names.
         """
         faults: list[Fault] = []
         stages: list[tuple[Algorithm, ...]] = []
@@ -81,17 +81,17 @@ class Space:
         return cls(tuple(stages))
 
     def with_windows(self, windows: Sequence[int]) -> Space:
-        """The space in which the number of visits that are looked back on is searched, too.
+        """Add the number of visits in the look-back window to the search.
 
         Parameters
         ----------
         windows : sequence of int
-            Lengths to choose from, ascending.
+            Numbers of visits to choose from, ascending.
 
         Returns
         -------
         Space
-            Every imputation has one hyperparameter more; the same space for a single length.
+            One more hyperparameter in every imputation; the same space if there are fewer than two windows.
         """
         if len(windows) < 2:
             return self
@@ -100,20 +100,7 @@ class Space:
         return Space((first, *self.stages[1:]))
 
     def without(self, stage: StageName, name: str) -> Space:
-        """The space without one algorithm.
-
-        Parameters
-        ----------
-        stage : str
-            Where it stands.
-        name : str
-            Its name; nothing happens where it is not there.
-
-        Returns
-        -------
-        Space
-            In the same order.
-        """
+        """The space without one algorithm; the same space if the algorithm is not in it."""
         kept = (tuple(a for a in algorithms if (a.stage, a.name) != (stage, name)) for algorithms in self.stages)
         return Space(tuple(kept))
 
@@ -129,60 +116,32 @@ class Space:
 
     @property
     def n_dimensions(self) -> int:
-        """Hyperparameters of all algorithms plus one choice a stage."""
+        """Hyperparameters of all algorithms plus one choice per stage."""
         return sum(len(a.hyperparameters) for a in self.algorithms) + len(self.stages)
 
     def algorithm(self, stage: StageName, name: str) -> Algorithm:
-        """The algorithm of a stage by name.
-
-        Parameters
-        ----------
-        stage : str
-            The stage.
-        name : str
-            The algorithm's name in it.
-
-        Returns
-        -------
-        Algorithm
-            The entry.
-
-        Raises
-        ------
-        KeyError
-            If it is not in play.
-        """
+        """The algorithm of a stage by name; raises KeyError if it is not in play."""
         try:
             return self._by_name[stage][name]
         except KeyError:
             raise KeyError(f"{stage}/{name}") from None
 
     def find_kind(self, configuration: Configuration) -> PipelineKind:
-        """The four algorithms that a configuration uses."""
+        """The four algorithms of a configuration."""
         named = zip(STAGES, configuration.steps, strict=True)
         imputation, features, prediction, calibration = [self.algorithm(stage, step.algorithm) for stage, step in named]
         return imputation, features, prediction, calibration
 
     def find_path(self, configuration: Configuration) -> Hyperparameter | None:
-        """The hyperparameter of which one fit of a configuration gives every smaller value.
-
-        Parameters
-        ----------
-        configuration : Configuration
-            Of this space. A calibration is fitted to the risks of one setting.
-
-        Returns
-        -------
-        Hyperparameter or None
-            Of its prediction algorithm; None where there is no such hyperparameter.
-        """
+        """The hyperparameter whose smaller values come with one fit; None if there is none, or a calibration."""
         predictor = self.algorithm("prediction", configuration.prediction.algorithm)
+        # A calibration is fitted to the risks of one value.
         if predictor.path is None or configuration.calibration.algorithm != "none":
             return None
         return next(h for h in predictor.hyperparameters if h.name == predictor.path)
 
     def whole_path(self, configuration: Configuration) -> Configuration:
-        """The configuration that asks for all values of its path, so that none better is left out."""
+        """The configuration with its path hyperparameter at the upper end, so that one fit covers all values."""
         axis = self.find_path(configuration)
         if axis is None or isinstance(axis, Choice):
             return configuration
@@ -198,13 +157,13 @@ class Space:
     def valid_kinds(self, shape: TableShape) -> tuple[PipelineKind, ...]:
         """Every combination that can be fitted to tables of this shape.
 
-        Without a missing cell all imputations are the same pipeline under other names: one of them stays for every
-        combination of the other stages, "none" where these take missing cells themselves.
+        Without missing cells, all imputations give the same pipeline: one is kept for each combination of the other
+        stages, "none" if these take missing cells.
 
         Parameters
         ----------
         shape : TableShape
-            The training folds.
+            Shape of the training folds.
 
         Returns
         -------
@@ -224,7 +183,7 @@ class Space:
         return kinds
 
     def unfit(self, shape: TableShape) -> dict[Algorithm, str]:
-        """The algorithms that cannot serve tables of this shape whatever stands beside them, each with the reason."""
+        """The algorithms that cannot serve tables of this shape in any combination, each with its reason."""
         reasons = {algorithm: _why_unfit(algorithm, shape) for algorithm in self.algorithms}
         return {algorithm: reason for algorithm, reason in reasons.items() if reason}
 
@@ -248,37 +207,24 @@ class Space:
         return [Fault("/space", detail)]
 
     def restricted_to(self, kinds: Sequence[PipelineKind]) -> Space:
-        """The space of the algorithms that some of these kinds use."""
+        """The space of the algorithms that occur in these kinds."""
         used = {algorithm.key for kind in kinds for algorithm in kind}
         return Space(tuple(tuple(a for a in stage if a.key in used) for stage in self.stages))
 
     def draw(self, kind: PipelineKind, rng: np.random.Generator) -> Configuration:
-        """A configuration of this kind with hyperparameters uniform on their axes.
-
-        Parameters
-        ----------
-        kind : PipelineKind
-            The four algorithms.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        Configuration
-            The draw.
-        """
+        """Draw a configuration of this kind, its hyperparameters uniform on their axes."""
         return Configuration(
             *(a.step_from_unit({h.name: float(rng.random()) for h in a.hyperparameters}) for a in kind)
         )
 
     def default(self, kind: PipelineKind) -> Configuration:
-        """The configuration of this kind with every hyperparameter at its default."""
+        """The configuration of this kind at its defaults."""
         return Configuration(*(a.default_step() for a in kind))
 
 
-# Inner folds must all hold both outcomes.
+# Every inner fold must contain both outcomes.
 _MIN_MINORITY = 2
-# Where there is nothing to impute, the imputation only serves new patients.
+# Without missing training cells, the imputation only serves new patients.
 _PREFERRED = ("median", "most_frequent", "mean")
 
 
@@ -297,16 +243,16 @@ def _rank(kind: PipelineKind) -> int:
 
 
 def predicted_seconds(kind: PipelineKind, shape: TableShape) -> float:
-    """Seconds to expect of one fit of a kind of pipeline at its defaults.
+    """Predicted seconds of one fit of a kind of pipeline at its defaults.
 
-    A function of the algorithms and the table alone: the same on every machine, and no promise on any.
+    The prediction depends only on the algorithms and the table; it is no promise for any machine.
 
     Parameters
     ----------
     kind : PipelineKind
         The four algorithms.
     shape : TableShape
-        The training folds.
+        Shape of the training folds.
 
     Returns
     -------

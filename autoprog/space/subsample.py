@@ -1,4 +1,4 @@
-"""Fitting on fewer patients than there are, where a method's cost grows faster than the cohort can bear."""
+"""Fits on a subsample, for methods whose cost grows too fast with the cohort."""
 
 from __future__ import annotations
 
@@ -13,24 +13,7 @@ from autoprog.space.path import HeldOut, PathFit
 
 
 class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Fits an estimator on at most so many patients.
-
-    Parameters
-    ----------
-    estimator : estimator
-        Unfitted; a clone of it is fitted.
-    max_patients : int
-        The most patients.
-    seed : int
-        Of the subsample.
-
-    Attributes
-    ----------
-    estimator_ : estimator
-        Fitted.
-    n_patients_ : int
-        How many patients there were.
-    """
+    """An estimator fitted on at most `max_patients` patients."""
 
     def __init__(self, estimator: BaseEstimator, max_patients: int, seed: int) -> None:
         self.estimator = estimator
@@ -38,22 +21,7 @@ class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def fit(self, X: ArrayLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit to a subsample that keeps the share of events; to all patients where they are few enough.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            What the estimator takes.
-        y : array-like, shape = (n_patients,), or None
-            Outcomes of 0 and 1, or a structured array of events and times.
-        sample_weight : array-like, shape = (n_patients,), optional
-            Weight of every patient in the fit, for an estimator that takes them; 1 each if None.
-
-        Returns
-        -------
-        estimator
-            Itself.
-        """
+        """Fit to all patients, or to a subsample that keeps the share of events."""
         rows, outcome, weights = self._fewer(X, y, sample_weight)
         more = {} if weights is None else {"sample_weight": weights}
         self.estimator_ = clone(self.estimator).fit(rows, outcome, **more)
@@ -73,7 +41,7 @@ class _Subsampled(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 class SubsampledTransformer(TransformerMixin, _Subsampled):  # type: ignore[misc]
-    """A transformer fitted on at most so many patients; it transforms all."""
+    """A transformer fitted on at most `max_patients` patients; it transforms all."""
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
         """Transform any number of patients."""
@@ -83,7 +51,7 @@ class SubsampledTransformer(TransformerMixin, _Subsampled):  # type: ignore[misc
 
 
 class SubsampledClassifier(ClassifierMixin, _Subsampled):  # type: ignore[misc]
-    """A classifier fitted on at most so many patients; it predicts for all."""
+    """A classifier fitted on at most `max_patients` patients; it predicts for all."""
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -105,35 +73,35 @@ class SubsampledClassifier(ClassifierMixin, _Subsampled):  # type: ignore[misc]
         return path
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probabilities for any number of patients, shape = (n_patients, 2)."""
+        """Probability of each class, shape = (n_patients, 2)."""
         check_is_fitted(self)
         probabilities: NDArray[np.float64] = self.estimator_.predict_proba(X)
         return probabilities
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """The likelier outcome of each patient, shape = (n_patients,)."""
+        """The more probable outcome of each patient, shape = (n_patients,)."""
         check_is_fitted(self)
         outcomes: NDArray[Any] = self.estimator_.predict(X)
         return outcomes
 
 
 class SubsampledSurvival(_Subsampled):
-    """A learner of event times fitted on at most so many patients; it predicts for all."""
+    """A learner of event times fitted on at most `max_patients` patients; it predicts for all."""
 
     @property
     def times_(self) -> NDArray[np.float64]:
-        """When the hazard may step."""
+        """Times at which the hazard may step."""
         times: NDArray[np.float64] = self.estimator_.times_
         return times
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """A score of each patient, higher is worse, shape = (n_patients,)."""
+        """Score of each patient, higher is worse, shape = (n_patients,)."""
         check_is_fitted(self)
         scores: NDArray[np.float64] = self.estimator_.predict(X)
         return scores
 
     def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> NDArray[np.float64]:
-        """P(T > t | x) of any number of patients at these times, shape = (n_patients, n_horizons)."""
+        """P(T > t | x) at these horizons, shape = (n_patients, n_horizons)."""
         check_is_fitted(self)
         survival: NDArray[np.float64] = self.estimator_.predict_survival(X, horizons)
         return survival
@@ -145,8 +113,8 @@ def stratified_rows(y: NDArray[Any] | None, n_patients: int, size: int, rng: np.
     Parameters
     ----------
     y : ndarray, shape = (n_patients,), or None
-        0 and 1, or structured with the event in its first field: true, or 1 for that of interest. None, or anything
-        that has other values, is not stratified by.
+        0 and 1, or structured with the event first: true, or 1 for the event of interest. Other values and None are
+        not stratified.
     n_patients : int
         Rows to choose from.
     size : int
@@ -157,7 +125,7 @@ def stratified_rows(y: NDArray[Any] | None, n_patients: int, size: int, rng: np.
     Returns
     -------
     ndarray of int, shape = (size,)
-        Ascending; both outcomes are there if both were.
+        Ascending; both outcomes are present if both were.
     """
     if y is not None and y.dtype.names:
         y = y[y.dtype.names[0]] == 1

@@ -1,5 +1,5 @@
-"""Durable memory: the database behind the port `Store`, and the files beside it.
+"""Durable storage: the database behind the port `Store`, and the files beside it.
 
-Each part is imported from its module: `store` serves the runners and brings the learning libraries with it, while
-`database`, `files` and `repositories` serve every process.
+Import each part from its module: `store` serves the runners and imports the learning libraries, while `database`,
+`files` and `repositories` serve every process.
 """

@@ -1,8 +1,7 @@
-"""Connections to SQLite and PostgreSQL: how many there are, and how long each waits.
+"""Connections to SQLite and PostgreSQL: their number, and how long each waits.
 
-Nobody waits for a database without end. On PostgreSQL a reader waits for nothing but a table that is being changed,
-and gives up first; a writer waits for other writers' rows. A server that is gone is noticed by the system, and a
-transaction of a process that has stopped within it is ended by the server, so that its locks are free.
+Every wait is bounded. On PostgreSQL a reader waits only for a table that is being changed, and gives up before a
+writer, who waits for other writers' rows. The server ends a stopped process's transaction, which frees its locks.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.pool import ConnectionPoolEntry
 
 _BUSY_TIMEOUT_MS = 10_000
-_MIGRATION_TIMEOUT_MS = 120_000  # for another process that migrates, on a busy machine
+_MIGRATION_TIMEOUT_MS = 120_000  # for another migrating process, on a busy machine
 _TURN_TIMEOUT_S = 30.0
 
 _KEPT_OPEN = 5
-_SQLITE_CONNECTIONS = 64  # they cost nothing: more than a process has threads that ask for one
+_SQLITE_CONNECTIONS = 64  # they cost nothing; more than a process has threads that use one
 _READERS = 2 / 3
 _IDLE_TRANSACTION_MS = 60_000
-# libpq's names. A connection whose other end is gone is given up after 10 + 3 x 5 s.
+# libpq's names. A connection whose other end is gone is closed after 10 + 3 x 5 s.
 _NETWORK = {
     "connect_timeout": 5,
     "keepalives_idle": 10,
@@ -37,18 +36,10 @@ _NETWORK = {
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a session waits.
+    """Time limits of a session's waits, in seconds."""
 
-    Attributes
-    ----------
-    lock_s : float
-        For a lock of PostgreSQL, and for a connection of the pool.
-    statement_s : float
-        For one statement, the wait for its locks included.
-    """
-
-    lock_s: float
-    statement_s: float
+    lock_s: float  # for a lock of PostgreSQL, and for a connection of the pool
+    statement_s: float  # for one statement, including the wait for its locks
 
 
 READER = Patience(lock_s=2.0, statement_s=30.0)
@@ -56,33 +47,20 @@ WRITER = Patience(lock_s=5.0, statement_s=60.0)
 
 
 def connect_readers(url: str, connections: int) -> Engine:
-    """Make an engine whose transactions only read.
-
-    Parameters
-    ----------
-    url : str
-        SQLAlchemy URL.
-    connections : int
-        Most connections of the process to PostgreSQL, at least 2; readers have two thirds of them.
-
-    Returns
-    -------
-    Engine
-        Not connected yet.
-    """
+    """Make an engine for read-only transactions, with two thirds of the process's connections to PostgreSQL."""
     most = max(1, min(connections - 1, round(_READERS * connections)))
     engine = _connect(make_url(url), READER, most)
     return engine.execution_options(postgresql_readonly=True, sqlite_read_only=True)
 
 
 def connect_writers(url: str, connections: int) -> Engine:
-    """Make an engine whose transactions write; as `connect_readers`, with the other third of the connections."""
+    """Make an engine for writing transactions, with the other third of the connections."""
     return _connect(make_url(url), WRITER, max(1, connections - round(_READERS * connections)))
 
 
 def connect_migration(url: str) -> Engine:
-    """Make an engine that changes tables, which may take any time; nothing of it stays open."""
-    # Rebuilding a table, as SQLite needs it for most changes, drops the old one and its children with it.
+    """Make an unpooled engine that changes tables and may take any time."""
+    # Without foreign keys: SQLite rebuilds tables for most changes, and dropping the old one would delete its children.
     return _engine(make_url(url), _network_arguments(make_url(url)), migrates=True, poolclass=NullPool)
 
 
@@ -95,14 +73,14 @@ def _connect(url: URL, patience: Patience, most: int) -> Engine:
 
 
 def _network_arguments(url: URL) -> dict[str, Any]:
-    """What the URL does not say itself."""
+    """Network settings that the URL does not set."""
     if url.get_backend_name() != "postgresql":
         return {}
     return {name: value for name, value in _NETWORK.items() if name not in url.query}
 
 
 def _connection_options(url: URL, patience: Patience) -> str:
-    """Settings of the server for a session; those of the URL come last, and count."""
+    """Server settings of a session; those of the URL come last and take precedence."""
     limits = {
         "lock_timeout": patience.lock_s * 1000,
         "statement_timeout": patience.statement_s * 1000,
@@ -115,10 +93,10 @@ def _connection_options(url: URL, patience: Patience) -> str:
 def _engine(url: URL, arguments: dict[str, Any], *, migrates: bool = False, **pool: Any) -> Engine:  # noqa: ANN401
     engine = create_engine(
         url,
-        # PostgreSQL refuses NaN within JSON; so it must not slip in on SQLite either.
+        # PostgreSQL refuses NaN in JSON, so SQLite must not accept it either.
         json_serializer=partial(json.dumps, allow_nan=False),
         pool_pre_ping=True,
-        hide_parameters=True,  # an error's text ends in logs, where no row may
+        hide_parameters=True,  # errors are logged, and logs must not hold rows
         connect_args=arguments,
         **pool,
     )
@@ -132,7 +110,7 @@ def _engine(url: URL, arguments: dict[str, Any], *, migrates: bool = False, **po
 
 
 def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry, *, migrates: bool) -> None:
-    connection.isolation_level = None  # the driver must not begin transactions of its own: `_Turns` does
+    connection.isolation_level = None  # `_Turns` begins transactions, not the driver
     cursor = connection.cursor()
     cursor.execute(f"PRAGMA busy_timeout = {_MIGRATION_TIMEOUT_MS if migrates else _BUSY_TIMEOUT_MS}")
     cursor.execute("PRAGMA journal_mode = WAL")
@@ -142,25 +120,22 @@ def _prepare_sqlite(connection: DBAPIConnection, _record: ConnectionPoolEntry, *
 
 
 class _Turns:
-    """Lets the writers of a process wait for each other in line.
+    """Lets a process's writers queue for SQLite's lock in order."""
 
-    SQLite itself lets a writer who has to wait look again now and then: of two hundred at once some look in vain until
-    their time is over, while others who came later are served.
-    """
-
+    # SQLite lets a waiting writer only retry now and then: of 200 at once some time out while later ones are served.
     _MINE = "autoprog_turn"
 
     def __init__(self) -> None:
         self._turn = threading.Lock()
 
     def begin(self, connection: Connection) -> None:
-        """Begin a transaction; a writer takes SQLite's lock at once: one that has read before cannot wait for it."""
+        """Begin a transaction; a writer takes SQLite's lock at once, as one that has read before cannot wait for it."""
         read_only = connection.get_execution_options().get("sqlite_read_only", False)
         connection.exec_driver_sql(f"PRAGMA query_only = {int(read_only)}")
         if read_only:
             connection.exec_driver_sql("BEGIN")
             return
-        # Who has waited in vain tries all the same: SQLite then says what is wrong.
+        # After a timeout the writer tries anyway: SQLite then reports the error.
         connection.info[self._MINE] = self._turn.acquire(timeout=_TURN_TIMEOUT_S)
         try:
             connection.exec_driver_sql("BEGIN IMMEDIATE")

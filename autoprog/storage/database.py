@@ -25,40 +25,39 @@ from autoprog.storage.private import make_file
 from autoprog.storage.room import full, has_room
 from autoprog.storage.tables import Base
 
-# SQLite counts these among the faults of its operation too: no such table; a write in a session that only reads.
+# SQLite reports these as operational errors too: no such table; a write in a read-only session.
 _STATEMENT_FAULTS = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_READONLY})
-_PRIMARY = 0xFF  # the bits of SQLite's extended codes that hold the primary one
+_PRIMARY = 0xFF  # bits of SQLite's extended codes with the primary code
 _DISK_FULL = "53100"  # of PostgreSQL
-_MIGRATION_LOCK = 7_242_001  # the number of an advisory lock that nobody else takes
+_MIGRATION_LOCK = 7_242_001  # advisory lock that nothing else takes
 
 
 class Database:
-    """Where everything is kept that outlives a process.
+    """Everything that outlives a process.
 
     Parameters
     ----------
     url : str
         SQLAlchemy URL: `sqlite:///FILE` or `postgresql+psycopg://USER@HOST/NAME`.
     connections : int
-        Most connections of this process to PostgreSQL, at least 2.
+        Maximum connections of this process to PostgreSQL, at least 2.
     """
 
     def __init__(self, url: str, *, connections: int = 30) -> None:
         self.url = url
-        # Apart: readers who wait for a table that is locked keep no writer, and no heartbeat, from a connection.
+        # Separate pools: readers who wait for a locked table must not keep a writer or a heartbeat from a connection.
         self._reader, self._writer = connect_readers(url, connections), connect_writers(url, connections)
 
     @contextmanager
     def session(self, *, read_only: bool = False) -> Iterator[Session]:
         """Open one transaction: committed when the block ends, rolled back when it raises.
 
-        It begins, and takes the lock of SQLite's one writer, with the first statement: long work belongs before that.
+        It begins, and takes SQLite's writer lock, with the first statement: do long work before that.
 
         Parameters
         ----------
         read_only : bool
-            The block only reads: on SQLite it then runs beside the one writer, and on both databases a write in it is
-            an error.
+            On SQLite the block then runs beside the one writer; on both databases a write in it is an error.
 
         Yields
         ------
@@ -68,10 +67,10 @@ class Database:
         Raises
         ------
         StoreUnavailableError
-            Where the database cannot be reached, a connection or a lock cannot be had in time, or a deadlock was
-            broken: nothing of the block is written, unless the connection broke off while that was committed.
+            If the database, a connection or a lock is unavailable, or a deadlock was broken. Nothing of the block is
+            written, unless the connection broke off during the commit.
         StorageFullError
-            Where its disk is full.
+            If the database's disk is full.
         """
         engine = self._reader if read_only else self._writer
         try:
@@ -88,29 +87,23 @@ class Database:
             raise StoreUnavailableError(msg) from error
 
     def now(self) -> datetime:
-        """The database's time. Raises StoreUnavailableError."""
+        """Read the database's time. Raises StoreUnavailableError."""
         with self.session(read_only=True) as session:
             return database_now(session)
 
     def has_room(self) -> bool:
-        """Whether rows can be written, as far as that can be seen from here: where the database is a file."""
+        """Check whether rows can be written, as far as visible from here: only if the database is a file."""
         location = make_url(self.url)
         return location.get_backend_name() != "sqlite" or has_room(Path(location.database or "."))
 
     def is_migrated(self) -> bool:
-        """Whether the tables are those that this version works with."""
+        """Check whether the tables are those of this version."""
         with self._reader.connect() as connection:
             current = MigrationContext.configure(connection).get_current_heads()
         return set(current) == set(ScriptDirectory(str(_scripts())).get_heads())
 
     def migrate(self, revision: str = "head") -> None:
-        """Bring the tables to a revision; safe while another process does the same.
-
-        Parameters
-        ----------
-        revision : str
-            `head` for the tables of this version, which are made where there are none; `base` removes all of them.
-        """
+        """Migrate the tables to a revision (`base` removes all); safe while another process does the same."""
         location = make_url(self.url)
         if location.get_backend_name() == "sqlite" and location.database:
             make_file(Path(location.database))  # SQLite gives its other files the same rights
@@ -131,57 +124,21 @@ class Database:
 
 
 def database_now(session: Session) -> datetime:
-    """Ask the database what time it is: the one clock that all processes share.
-
-    Parameters
-    ----------
-    session : Session
-        Any transaction.
-
-    Returns
-    -------
-    datetime
-        In UTC; the present, not the start of the transaction.
-    """
+    """Read the database's present time in UTC, the one clock that all processes share."""
     if session.get_bind().dialect.name == "sqlite":
-        return datetime.now(UTC)  # SQLite runs in this process and would look at the same clock, in milliseconds
+        return datetime.now(UTC)  # SQLite would read the same clock, in milliseconds
     now: datetime = session.execute(select(func.clock_timestamp())).scalar_one()
     return now.astimezone(UTC)
 
 
 def insert_if_absent(session: Session, table: type[Base], values: Mapping[str, Any]) -> bool:
-    """Insert a row unless one with the same key is there.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction to work in.
-    table : type
-        The table.
-    values : mapping
-        Column -> value.
-
-    Returns
-    -------
-    bool
-        Whether the row is new.
-    """
+    """Insert a row unless its key exists; return whether the row is new."""
     statement = _insert(session, table).values(**values).on_conflict_do_nothing().returning(literal(1))
     return session.execute(statement).one_or_none() is not None
 
 
 def insert_or_update(session: Session, table: type[Base], values: Mapping[str, Any]) -> None:
-    """Insert a row, or give these values to the one with the same key; it is locked until the transaction ends.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction to work in.
-    table : type
-        The table.
-    values : mapping
-        Column -> value, for all columns.
-    """
+    """Insert a row or update that with the same key; all columns are required, and the row stays locked."""
     insert = _insert(session, table).values(**values)
     session.execute(insert.on_conflict_do_update(index_elements=inspect(table).primary_key, set_=values))
 

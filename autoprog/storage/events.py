@@ -1,4 +1,4 @@
-"""What those who follow a search are told; an event is written in the transaction of what it tells of."""
+"""Events for clients who follow a search, written in the transaction of the change that they report."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EventType = Literal["evaluation", "phase", "finished"]
 
 
 def append_event(session: Session, search_id: str, event_type: EventType, payload: Mapping[str, Any]) -> None:
-    """Add the next event of a search; the transaction must hold the search's row, so that no number is given twice."""
+    """Append a search's next event; the transaction must hold the search's row, so that numbers stay unique."""
     last = select(func.coalesce(func.max(SearchEventRow.sequence), 0)).where(SearchEventRow.search_id == search_id)
     sequence = session.scalars(last).one() + 1
     session.add(SearchEventRow(search_id=search_id, sequence=sequence, type=event_type, payload=dict(payload)))
@@ -22,7 +22,7 @@ def append_event(session: Session, search_id: str, event_type: EventType, payloa
 
 
 def evaluation_payload(row: EvaluationRow) -> dict[str, Any]:
-    """Tell of an evaluation; without anything about single patients."""
+    """Describe an evaluation, without data on single patients."""
     return {
         "number": row.number,
         "configuration": row.configuration,
@@ -33,5 +33,5 @@ def evaluation_payload(row: EvaluationRow) -> dict[str, Any]:
 
 
 def finished_payload(search: SearchRow, *, model_id: str | None) -> dict[str, Any]:
-    """Tell how a search has ended."""
+    """Describe how a search ended."""
     return {"status": search.status, "model_id": model_id, "error": search.error}

@@ -1,4 +1,4 @@
-"""Files beside the database: cohorts, models, trees, each under the SHA-256 of its bytes."""
+"""Files beside the database (cohorts, models, trees), each under the SHA-256 of its bytes."""
 
 from __future__ import annotations
 
@@ -21,20 +21,12 @@ Kind = Literal[
     "cohorts", "models", "diagnosis_models", "diagnosis_trees", "test_selection_arms", "test_selection_tables"
 ]
 
-# A fitted model is code in effect; the others are only data.
+# A fitted model is effectively code; the others are only data.
 _SIGNED: frozenset[Kind] = frozenset({"models", "test_selection_arms"})
 
 
 class StoredFile(NamedTuple):
-    """The name of a file.
-
-    Attributes
-    ----------
-    kind : Kind
-        What it holds.
-    sha256 : str
-        Digest of its bytes.
-    """
+    """Kind and SHA-256 of a stored file."""
 
     kind: Kind
     sha256: str
@@ -46,9 +38,9 @@ class Files:
     Parameters
     ----------
     url : str
-        fsspec URL of the folder; it is made when the first file arrives.
+        fsspec URL of the folder, which the first file creates.
     signing_key : bytes or None
-        Where others can write to the storage: signs every model with HMAC-SHA256, and refuses one that is not signed.
+        Key for storage that others can write to: models are signed with HMAC-SHA256, and unsigned ones refused.
     """
 
     def __init__(self, url: str, signing_key: bytes | None = None) -> None:
@@ -58,31 +50,12 @@ class Files:
 
     @staticmethod
     def digest(content: bytes) -> str:
-        """The SHA-256 under which a file is found."""
+        """SHA-256 under which a file is stored."""
         return hashlib.sha256(content).hexdigest()
 
     def put(self, kind: Kind, content: bytes) -> str:
-        """Store a file; whoever sees it sees all of it.
-
-        Rows are to refer to what `autoprog.storage.stored_files.store_files` has stored.
-
-        Parameters
-        ----------
-        kind : Kind
-            What it holds.
-        content : bytes
-            Its bytes; storing the same twice is harmless.
-
-        Returns
-        -------
-        str
-            The SHA-256 under which it is found again.
-
-        Raises
-        ------
-        StorageFullError
-            If the disk is full.
-        """
+        """Store a file atomically and return its SHA-256; raises StorageFullError if the disk is full."""
+        # For files that rows refer to, call `stored_files.store_files` instead.
         sha256 = self.digest(content)
         path = self._path(kind, sha256)
         if self._signing_key is not None and kind in _SIGNED:
@@ -91,25 +64,7 @@ class Files:
         return sha256
 
     def get(self, kind: Kind, sha256: str) -> bytes:
-        """Read a file and check that it is what was stored.
-
-        Parameters
-        ----------
-        kind : Kind
-            What it holds.
-        sha256 : str
-            Digest of its bytes, as the database has it.
-
-        Returns
-        -------
-        bytes
-            Its content.
-
-        Raises
-        ------
-        ArtifactError
-            If it is missing, altered, or not signed with our key.
-        """
+        """Read a file; raises ArtifactError if it is missing, altered, or not signed with our key."""
         path = self._path(kind, sha256)
         content = self._read(path, f"the file {sha256} of {kind} is missing from the storage")
         if not hmac.compare_digest(self.digest(content), sha256):
@@ -123,46 +78,26 @@ class Files:
         return content
 
     def url(self, kind: Kind, sha256: str) -> str:
-        """Tell where a worker finds a file.
-
-        Parameters
-        ----------
-        kind : Kind
-            What it holds.
-        sha256 : str
-            Digest of its bytes.
-
-        Returns
-        -------
-        str
-            fsspec URL.
-        """
+        """fsspec URL of a file, for workers."""
         return str(self._filesystem.unstrip_protocol(self._path(kind, sha256)))
 
     def has_room(self) -> bool:
-        """Whether a file can be stored, as far as that can be seen from here: in a folder."""
+        """Check whether a file can be stored, as far as visible from here: only in a folder."""
         return not isinstance(self._filesystem, LocalFileSystem) or has_room(Path(self._root))
 
     def has(self, file: StoredFile) -> bool:
-        """Whether a file is there, and its signature where it needs one; what they hold is not looked at."""
+        """Check whether a file and any signature that it needs exist, without reading them."""
         path = self._path(file.kind, file.sha256)
         is_signed = self._signing_key is not None and file.kind in _SIGNED
         return all(self._filesystem.exists(each) for each in ([path, _signature_path(path)] if is_signed else [path]))
 
     def delete(self, file: StoredFile, *, unfinished: bool = False) -> None:
-        """Remove a file, if it is there; the caller knows that nothing refers to it any longer.
-
-        Parameters
-        ----------
-        file : StoredFile
-            Its name.
-        unfinished : bool
-            Remove too what processes have left that died while they wrote it; nobody must be writing it.
-        """
+        """Remove a file if it exists; the caller knows that nothing refers to it."""
         path = self._path(file.kind, file.sha256)
         for each in (path, _signature_path(path)):
             if self._filesystem.exists(each):
                 self._filesystem.rm_file(each)
+        # Left by processes that died while they wrote the file; nobody may be writing it now.
         if unfinished and isinstance(self._filesystem, LocalFileSystem):
             for left in Path(path).parent.glob(f".{file.sha256}.*"):
                 left.unlink(missing_ok=True)
@@ -184,7 +119,7 @@ class Files:
             if isinstance(self._filesystem, LocalFileSystem):
                 _write_durably(Path(path), content)
             else:
-                self._filesystem.pipe_file(path, content)  # an object appears as a whole or not at all
+                self._filesystem.pipe_file(path, content)  # an object appears whole or not at all
         except OSError as error:
             if is_full(error):
                 raise full(error) from error
@@ -206,7 +141,7 @@ def _write_durably(path: Path, content: bytes) -> None:
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
-    for folder in path.parents[:3]:  # the file's, which may be new like that of its kind, and like that of all files
+    for folder in path.parents[:3]:  # each of the three may be new
         _make_names_durable(folder)
 
 
@@ -215,7 +150,7 @@ def _make_names_durable(folder: Path) -> None:
     try:
         os.fsync(descriptor)
     except OSError as error:
-        if error.errno != errno.EINVAL:  # a file system that knows no such thing of folders
+        if error.errno != errno.EINVAL:  # the file system cannot sync folders
             raise
     finally:
         os.close(descriptor)

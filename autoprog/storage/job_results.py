@@ -1,6 +1,6 @@
-"""What becomes of a job's result: the table of those that are written to the resource which the job is about.
+"""Write the results of jobs to the resources that they are about.
 
-A kind of job that is not in the table leaves its result in its own row, where the resource's service reads it.
+A result of any other kind of job stays in the job's row, where the resource's service reads it.
 """
 
 from __future__ import annotations
@@ -21,24 +21,7 @@ Digests = Mapping[Kind, str]
 
 
 def hand_over(session: Session, job: JobRow, document: Mapping[str, Any], stored: Digests) -> None:
-    """Write a result to the resource that the job is about.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction that ends the job.
-    job : JobRow
-        The job.
-    document : mapping
-        The result's, as JSON.
-    stored : mapping
-        Kind of file -> SHA-256 of the one that the job made.
-
-    Raises
-    ------
-    LeaseLostError
-        If the resource was deleted.
-    """
+    """Write a job's result and its files' digests to the job's resource; raises LeaseLostError if that was deleted."""
     if (write := _WRITERS.get(JobKind(job.kind))) is not None:
         write(session, job.subject_id, document, stored)
 

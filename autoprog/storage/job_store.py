@@ -1,4 +1,4 @@
-"""The port `JobStore` on the database: which runner holds which job, and what comes of it."""
+"""The port `JobStore` on the database: leases and results of jobs."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ from autoprog.storage.tables import JobRow, JobStatus
 
 
 class DatabaseJobStore:
-    """Durable memory of jobs.
+    """Durable storage of jobs.
 
     Parameters
     ----------
     database : Database
-        Holds the rows.
+        The database of the rows.
     files : Files
-        Holds what jobs read and make.
+        The files that jobs read and make.
     most_running : int or None
-        Jobs of one owner that run at a time; None for any number.
+        Maximum number of an owner's jobs that run at a time; None for no limit.
     """
 
     def __init__(self, database: Database, files: Files, *, most_running: int | None = None) -> None:
@@ -36,7 +36,7 @@ class DatabaseJobStore:
         self._most_running = most_running
 
     def claim(self, runner_id: str, lease_s: float, kinds: Sequence[JobKind]) -> JobClaim | None:
-        """Take the job that is next of these kinds, queued or with an expired lease; None without one, or room."""
+        """Lease the next job of these kinds, queued or expired; None if there is none or no room is left."""
         if not (self._files.has_room() and self._database.has_room()):
             return None
         with self._database.session() as session:
@@ -45,18 +45,18 @@ class DatabaseJobStore:
         return None if taken is None else JobClaim(taken.id, taken.token, taken.losses)
 
     def heartbeat(self, claim: JobClaim, lease_s: float) -> None:
-        """Extend the lease. Raises LeaseLostError, also when the job was deleted."""
+        """Extend the lease. Raises LeaseLostError, also if the job was deleted."""
         with self._database.session() as session:
             job = lock_held(session, JobRow, claim.job_id, claim.token)
             job.lease_until = database_now(session) + timedelta(seconds=lease_s)
 
     def release(self, claim: JobClaim) -> None:
-        """Give the job back, for any runner to take at once; nothing happens if the lease is lost."""
+        """Let any runner take the job at once; does nothing if the lease is lost."""
         with self._database.session() as session:
             give_back(session, JobRow, claim.job_id, claim.token)
 
     def load(self, claim: JobClaim) -> Job:
-        """Read what is to be done. Raises LeaseLostError."""
+        """Read the job's input. Raises LeaseLostError."""
         with self._database.session(read_only=True) as session:
             row = read_held(session, JobRow, claim.job_id, claim.token)
         files = {name: StoredFile(*place) for name, place in row.payload["files"].items()}
@@ -67,17 +67,17 @@ class DatabaseJobStore:
         )
 
     def finish(self, claim: JobClaim, result: JobResult) -> None:
-        """Store the result, hand it to the job's subject and end the job as succeeded. Raises LeaseLostError."""
+        """Store the result, write it to the job's subject and mark the job as succeeded. Raises LeaseLostError."""
         with self._database.session() as session:
             stored = store_files(self._database, self._files, session, result.files)
-            # The subject is locked before the job, as in a deletion: the two must not wait for each other.
+            # Lock the subject before the job, as a deletion does, to avoid a deadlock.
             hand_over(session, read_held(session, JobRow, claim.job_id, claim.token), result.document, stored)
             job = lock_held(session, JobRow, claim.job_id, claim.token)
             job.result = dict(result.document)
             _end(session, job, JobStatus.SUCCEEDED)
 
     def fail(self, claim: JobClaim, code: str, detail: str) -> None:
-        """End the job without a result. Raises LeaseLostError."""
+        """Mark the job as failed. Raises LeaseLostError."""
         with self._database.session() as session:
             job = lock_held(session, JobRow, claim.job_id, claim.token)
             job.error = {"code": code, "detail": detail}

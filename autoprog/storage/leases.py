@@ -1,8 +1,7 @@
-"""Leases on rows of work: one runner holds a row at a time, and whoever held it before is refused.
+"""Leases on searches and jobs: one runner holds a row at a time, and former holders are refused.
 
-A claim gives a row to a runner for some seconds, which heartbeats extend, and raises its fencing token. Each write
-locks the row under the token that the writer was given: a runner that was taken for dead, and was not, finds a greater
-token there and stops.
+A claim leases a row for some seconds, which heartbeats extend, and raises its fencing token. Each write locks the row
+under the writer's token: a runner that was wrongly taken for dead finds a greater token and stops.
 """
 
 from __future__ import annotations
@@ -21,26 +20,15 @@ Leased = TypeVar("Leased", SearchRow, JobRow)
 
 # Searches and jobs spell these two alike.
 _QUEUED, _RUNNING = SearchStatus.QUEUED.value, SearchStatus.RUNNING.value
-# Longer than the leases of different runners differ.
-_PUT_BACK_S = 60.0
+_PUT_BACK_S = 60.0  # more than the leases of different runners differ
 
 
 class Hold(NamedTuple):
-    """A row that a runner has just been given.
-
-    Attributes
-    ----------
-    id : str
-        The row's.
-    token : int
-        Fencing token of this claim.
-    losses : int
-        Leases on the row that ran out.
-    """
+    """A runner's new lease on a row."""
 
     id: str
-    token: int
-    losses: int
+    token: int  # fencing token of this claim
+    losses: int  # leases on the row that ran out
 
 
 def take_next(
@@ -49,35 +37,11 @@ def take_next(
     runner_id: str,
     lease_s: float,
     *among: ColumnElement[bool],
-    most_running: int | None = None,
+    most_running: int | None = None,  # per owner; None for no limit
 ) -> Hold | None:
-    """Give a runner the row that is next: one whose lease has run out, else a queued one of the owner whose turn it is.
-
-    It is the turn of whoever has fewest running, of these of the one for whom nothing was taken for longest; of an
-    owner the oldest is first.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction to work in.
-    table : type
-        `SearchRow` or `JobRow`.
-    runner_id : str
-        Names the runner.
-    lease_s : float
-        Seconds until another runner may take the row.
-    *among : ColumnElement
-        Further conditions on the row.
-    most_running : int or None
-        Of one owner; None for any number.
-
-    Returns
-    -------
-    Hold or None
-        None if there is no such row.
-    """
+    """Lease the next row to a runner: one whose lease has run out, else a queued one of the owner whose turn it is."""
     now = database_now(session)
-    # What ends so far ahead was given before the clock was put back: its runner soon tells of itself, or is dead.
+    # A lease that ends this far ahead predates a clock that was set back: its runner soon sends a heartbeat or is dead.
     ahead = now + timedelta(seconds=lease_s + _PUT_BACK_S)
     expired = and_(table.status == _RUNNING, or_(table.lease_until <= now, table.lease_until > ahead))
     other = aliased(table)
@@ -89,6 +53,7 @@ def take_next(
     served_at = select(OwnerRow.served_at).where(OwnerRow.id == table.owner_id).scalar_subquery()
     is_free = and_(or_(table.status == _QUEUED, expired), *among)
     may_run = true() if most_running is None else or_(table.status == _RUNNING, running < most_running)
+    # The owner with fewest running comes first, then the one served longest ago, then the oldest row.
     turn = (case((table.status == _RUNNING, 0), else_=1), running, served_at.asc().nulls_first(), table.created_at)
     following = (
         select(table.id).where(is_free, may_run).order_by(*turn, table.id).limit(1).with_for_update(skip_locked=True)
@@ -114,7 +79,7 @@ def take_next(
 
 
 def give_back(session: Session, table: type[Leased], row_id: str, token: int) -> None:
-    """Let any runner take a row at once; nothing happens if the lease is lost already."""
+    """Let any runner take a row at once; does nothing if the lease is lost."""
     session.execute(
         update(table).where(_is_held(table, row_id, token)).values(lease_until=database_now(session), runner_id=None),
         execution_options={"synchronize_session": False},
@@ -132,7 +97,7 @@ def read_held(session: Session, table: type[Leased], row_id: str, token: int) ->
 
 
 def end_lease(session: Session, row: SearchRow | JobRow) -> None:
-    """Mark a held row as finished now, held by nobody; the caller sets its status."""
+    """End a row's lease and set its finish time; the caller sets the status."""
     row.runner_id = None
     row.lease_until = None
     row.finished_at = database_now(session)

@@ -1,4 +1,4 @@
-"""Keyset pagination: a page of a list, and the opaque cursor that leads to the next one."""
+"""Keyset pagination: a page of a list, and the opaque cursor of the next page."""
 
 from __future__ import annotations
 
@@ -25,61 +25,21 @@ DEFAULT_LIMIT = 50
 
 @dataclass(frozen=True, slots=True)
 class Page(Generic[Item]):
-    """A part of a list.
-
-    Attributes
-    ----------
-    items : tuple
-        In the list's order.
-    next_cursor : str or None
-        Leads to the page after this one; None on the last page.
-    """
+    """One page of a list; `next_cursor` is None on the last."""
 
     items: tuple[Item, ...]
     next_cursor: str | None
 
     @classmethod
     def of(cls, items: Sequence[Item], limit: int, position: Callable[[Item], list[Any]]) -> Page[Item]:
-        """Make a page of what a query for one item more than the limit has found.
-
-        Parameters
-        ----------
-        items : sequence
-            At most `limit + 1` items; the last of that many only tells that there is a next page.
-        limit : int
-            Most items of the page, at least 1.
-        position : callable
-            Where an item stands in the order, as JSON.
-
-        Returns
-        -------
-        Page
-            With the first `limit` items.
-        """
+        """Make a page from a query for `limit + 1` items; `position` is an item's place in the order, as JSON."""
         shown = tuple(items[:limit])
         return cls(shown, _encode(position(shown[-1])) if len(items) > limit else None)
 
 
 def decode_cursor(cursor: str, parse: Callable[[list[Any]], Position]) -> Position:
-    """Read the position back that a cursor stands for.
-
-    Parameters
-    ----------
-    cursor : str
-        `next_cursor` of a page.
-    parse : callable
-        Makes the position of the JSON list; raises ValueError, TypeError or OverflowError where it stands nowhere.
-
-    Returns
-    -------
-    object
-        What `parse` made.
-
-    Raises
-    ------
-    InvalidInputError
-        If the cursor is none of this list's.
-    """
+    """Decode a cursor's position with `parse`; raises InvalidInputError if the cursor is not of this list."""
+    # `parse` raises ValueError, TypeError or OverflowError for an invalid position.
     try:
         return parse(json.loads(base64.urlsafe_b64decode(cursor.encode())))
     except (ValueError, TypeError, OverflowError, RecursionError) as error:
@@ -90,31 +50,7 @@ def decode_cursor(cursor: str, parse: Callable[[list[Any]], Position]) -> Positi
 def page_by_creation(
     session: Session, query: Select[Row], table: type[Row], limit: int, cursor: str | None
 ) -> Page[Row]:
-    """Read a page of a query in order of creation, oldest first.
-
-    Parameters
-    ----------
-    session : Session
-        Reads.
-    query : Select
-        Of rows of `table`, not yet ordered.
-    table : type
-        The table.
-    limit : int
-        Most items, at least 1.
-    cursor : str or None
-        `next_cursor` of the page before; None for the first page.
-
-    Returns
-    -------
-    Page
-        Of rows of `table`.
-
-    Raises
-    ------
-    InvalidInputError
-        If the cursor is none of this list's.
-    """
+    """Read a page of an unordered query, oldest first; raises InvalidInputError if the cursor is not of this list."""
     if cursor is not None:
         created_at, row_id = decode_cursor(cursor, _creation)
         later = or_(table.created_at > created_at, and_(table.created_at == created_at, table.id > row_id))

@@ -1,4 +1,4 @@
-"""Folders and files that nobody reads but the user whose process made them."""
+"""Folders and files that only the process's user can read."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ _OTHERS = 0o077
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder, with those above it that are missing; one that is there stays as it is."""
+    """Make a folder and its missing parents; existing ones stay as they are."""
     missing = [each for each in folder.parents if not each.exists()]
     for each in (*reversed(missing), folder):
         each.mkdir(mode=_FOLDER, exist_ok=True)
 
 
 def opener(path: str, flags: int) -> int:
-    """Open a file for `open`, so that one that is new is private."""
+    """Open a file for `open`; a new file is private."""
     return os.open(path, flags, _FILE)
 
 
 def make_file(path: Path) -> None:
-    """Make an empty file where there is none, and a folder for it."""
+    """Make an empty file and its folder if absent."""
     make_folder(path.parent)
     with open(path, "ab", opener=opener):
         pass
 
 
 def tighten(path: Path) -> None:
-    """Take from others what they may do with a file or folder of ours that an earlier version made."""
+    """Remove other users' rights on a file or folder of ours from an earlier version."""
     if path.exists() and path.stat().st_uid == os.getuid() and path.stat().st_mode & _OTHERS:
         path.chmod(path.stat().st_mode & ~_OTHERS & 0o777)

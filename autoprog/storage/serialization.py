@@ -1,4 +1,4 @@
-"""Proposals and evaluations as rows, and back without a bit lost."""
+"""Convert proposals and evaluations to rows and back without loss."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RISKS = np.dtype("<f4")
 
 
 def proposal_to_json(proposal: Proposal) -> dict[str, Any]:
-    """The document of a proposal; its batch has a column of its own."""
+    """Convert a proposal to JSON; its batch has its own column."""
     return {
         "configurations": [configuration.to_json() for configuration in proposal.configurations],
         "state": dict(proposal.state),
@@ -29,13 +29,13 @@ def proposal_to_json(proposal: Proposal) -> dict[str, Any]:
 
 
 def proposal_from_json(batch: int, document: Mapping[str, Any]) -> Proposal:
-    """The inverse of `proposal_to_json`; proposals of earlier versions do not say whether they are final."""
+    """Inverse of `proposal_to_json`; proposals of earlier versions lack `final`."""
     configurations = tuple(Configuration.from_json(each) for each in document["configurations"])
     return Proposal(batch, configurations, document["state"], document.get("final", False))
 
 
 def evaluation_to_row(search_id: str, evaluation: Evaluation, created_at: datetime) -> EvaluationRow:
-    """The row of an evaluation."""
+    """Convert an evaluation to a row."""
     return EvaluationRow(
         search_id=search_id,
         number=evaluation.number,
@@ -56,7 +56,7 @@ def evaluation_to_row(search_id: str, evaluation: Evaluation, created_at: dateti
 
 
 def evaluation_from_row(row: EvaluationRow) -> Evaluation:
-    """The inverse of `evaluation_to_row`."""
+    """Inverse of `evaluation_to_row`."""
     return Evaluation(
         number=row.number,
         batch=row.batch,
@@ -82,7 +82,7 @@ def pack_risks(risks: NDArray[np.float32]) -> bytes:
 
 
 def unpack_risks(packed: bytes) -> NDArray[np.float32]:
-    """The inverse of `pack_risks`, and of its first version, which wrote the numbers of one column alone."""
+    """Inverse of `pack_risks`, and of its first version, which wrote one column without a header."""
     content = zlib.decompress(packed)
     if not content.startswith(np.lib.format.MAGIC_PREFIX):
         return np.frombuffer(content, dtype=_RISKS).astype(np.float32)

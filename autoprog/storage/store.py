@@ -1,6 +1,6 @@
-"""The port `Store` on the database: which runner holds which search, and what the searches have learnt.
+"""The port `Store` on the database: leases and results of searches, and what these have learnt.
 
-A runner holds a search by a lease and a fencing token, see `autoprog.storage.leases`; each write names the token.
+A runner holds a search by a lease and a fencing token, which each write names; see `autoprog.storage.leases`.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ from autoprog.storage.tables import CohortRow, EvaluationRow, ProposalRow, Searc
 
 
 class DatabaseStore:
-    """Durable memory of searches.
+    """Durable storage of searches.
 
     Parameters
     ----------
     database : Database
-        Holds the rows.
+        The database of the rows.
     files : Files
-        Holds cohorts and models.
+        The files of cohorts and models.
     most_running : int or None
-        Searches of one owner that run at a time; None for any number.
+        Maximum number of an owner's searches that run at a time; None for no limit.
     """
 
     def __init__(self, database: Database, files: Files, *, most_running: int | None = None) -> None:
@@ -57,7 +57,7 @@ class DatabaseStore:
         self._most_running = most_running
 
     def claim(self, runner_id: str, lease_s: float) -> Claim | None:
-        """Take the search that is next, queued or running with an expired lease; None without one, or room."""
+        """Lease the next search, queued or expired; None if there is none or no room is left."""
         if not (self._files.has_room() and self._database.has_room()):
             return None
         with self._database.session() as session:
@@ -67,7 +67,7 @@ class DatabaseStore:
         return None if taken is None else Claim(taken.id, taken.token, taken.losses)
 
     def heartbeat(self, claim: Claim, lease_s: float) -> bool:
-        """Extend the lease; True if the client asked to cancel. Raises LeaseLostError."""
+        """Extend the lease; return True if the client asked to cancel. Raises LeaseLostError."""
         with self._database.session() as session:
             search, now = _hold(session, claim), database_now(session)
             count(search, now)
@@ -75,14 +75,14 @@ class DatabaseStore:
             return search.cancel_requested_at is not None
 
     def release(self, claim: Claim) -> None:
-        """Let another runner go on at once; does nothing when the lease is lost already."""
+        """Let another runner continue at once; does nothing if the lease is lost."""
         with suppress(LeaseLostError), self._database.session() as session:
             count(_hold(session, claim), database_now(session))
             session.flush()
             give_back(session, SearchRow, claim.search_id, claim.token)
 
     def load(self, claim: Claim) -> SearchState:
-        """Read back everything written so far. Raises LeaseLostError."""
+        """Read everything written so far. Raises LeaseLostError."""
         with self._database.session(read_only=True) as session:
             search = read_held(session, SearchRow, claim.search_id, claim.token)
             cohort = session.get_one(CohortRow, search.cohort_id)
@@ -114,25 +114,25 @@ class DatabaseStore:
             append_event(session, search.id, "phase", {"phase": phase})
 
     def earlier_statistics(self, search_id: str, metric: str) -> tuple[CohortStatistics, ...]:
-        """What a search may learn from: shared cohorts and, unless its own is one, its owner's; nothing once gone."""
+        """Statistics of shared cohorts and, unless its own is one, of its owner's; empty if the search is gone."""
         with self._database.session(read_only=True) as session:
             search = session.get(SearchRow, search_id)
             cohort = None if search is None else session.get(CohortRow, search.cohort_id)
             if search is None or cohort is None:
                 return ()
-            # What does well on a shared cohort others are told: it must not have come from one that is not shared.
+            # Others learn what does well on a shared cohort: it must not come from one that is not shared.
             earlier = CohortStatisticsRepository(session).earlier(
                 search.owner_id, metric, but_sha256=cohort.sha256, shared_alone=shares(cohort)
             )
             return tuple(e.statistics for e in earlier)
 
     def record_start(self, claim: Claim, start: Start) -> None:
-        """Keep where the search begins. Raises LeaseLostError."""
+        """Store the search's start. Raises LeaseLostError."""
         with self._database.session() as session:
             _hold(session, claim).start = start.to_json()
 
     def record_proposal(self, claim: Claim, proposal: Proposal) -> None:
-        """Keep a batch before it is evaluated; one that is already there stays as it is. Raises LeaseLostError."""
+        """Store a batch before it is evaluated; an existing one stays. Raises LeaseLostError."""
         with self._database.session() as session:
             search = _hold(session, claim)
             if session.get(ProposalRow, (search.id, proposal.batch)) is None:
@@ -140,7 +140,7 @@ class DatabaseStore:
                 session.add(ProposalRow(search_id=search.id, batch=proposal.batch, document=document))
 
     def record_evaluation(self, claim: Claim, evaluation: Evaluation) -> None:
-        """Keep one evaluation; a number that is already there stays as it is. Raises LeaseLostError."""
+        """Store an evaluation; an existing one with its number stays. Raises LeaseLostError."""
         with self._database.session() as session:
             search = _hold(session, claim)
             if session.get(EvaluationRow, (search.id, evaluation.number)) is None:
@@ -154,7 +154,7 @@ class DatabaseStore:
         content = result.model.to_bytes()
         with self._database.session() as session:
             sha256 = store_file(self._database, self._files, session, "models", content)
-            # The cohort is locked before the search, as in a deletion: the two must not wait for each other.
+            # Lock the cohort before the search, as a deletion does, to avoid a deadlock.
             _lock_cohort(session, claim)
             search = _hold(session, claim)
             model = ModelRepository(session).add(search, sha256=sha256, document=_model_document(result))
@@ -165,7 +165,7 @@ class DatabaseStore:
             _end(session, search, SearchStatus.CANCELLED if cancelled else SearchStatus.SUCCEEDED, model_id=model.id)
 
     def record_statistics(self, search_id: str, statistics: CohortStatistics) -> None:
-        """Keep what an ended search teaches later ones, unless the search or its cohort was deleted meanwhile."""
+        """Store what an ended search teaches later ones, unless it or its cohort was deleted."""
         with self._database.session() as session:
             search = session.get(SearchRow, search_id)
             if search is not None:
@@ -176,18 +176,18 @@ class DatabaseStore:
         """End the search without a model. Raises LeaseLostError."""
         with self._database.session() as session:
             search = _hold(session, claim)
-            if not cancelled:  # what the client asked for is no error
+            if not cancelled:  # a requested cancellation is no error
                 search.error = {"code": code, "detail": detail}
             _end(session, search, SearchStatus.CANCELLED if cancelled else SearchStatus.FAILED, model_id=None)
 
 
 def _hold(session: Session, claim: Claim) -> SearchRow:
-    """The claimed search, locked until the transaction ends. Raises LeaseLostError."""
+    """Read the claimed search, locked until the transaction ends. Raises LeaseLostError."""
     return lock_held(session, SearchRow, claim.search_id, claim.token)
 
 
 def _lock_cohort(session: Session, claim: Claim) -> None:
-    """Keep the cohort of a search from being deleted, as a row that refers to it does, until the transaction ends."""
+    """Keep a search's cohort from being deleted until the transaction ends, with the lock that a foreign key takes."""
     of_search = select(CohortRow.id).join(SearchRow, SearchRow.cohort_id == CohortRow.id)
     session.execute(
         of_search.where(SearchRow.id == claim.search_id).with_for_update(read=True, key_share=True, of=CohortRow)
@@ -198,8 +198,8 @@ def _end(session: Session, search: SearchRow, status: SearchStatus, *, model_id:
     search.status = status
     search.phase = None
     if search.start is not None:
-        # What earlier cohorts have taught has served: of one that is deleted nothing must be left here. What the
-        # search itself has evaluated of the portfolio is its own.
+        # Nothing learnt from another cohort may stay here after that is deleted. The portfolio's configurations that
+        # the search has evaluated are its own.
         evaluated = session.scalars(select(EvaluationRow.configuration).where(EvaluationRow.search_id == search.id))
         own = {Configuration.from_json(configuration).key for configuration in evaluated}
         start = Start.from_json(search.start)

@@ -1,8 +1,7 @@
-"""Which files are stored, and which of them are still needed.
+"""Stored files, and the check whether they are still needed.
 
-A row tells of every file from before it is written until after it is removed, so that none is forgotten, however a
-process ends. Whoever stores a file keeps its row locked until what refers to the file is committed; whoever removes one
-locks the row before looking whether anything refers to it. So a file is never removed while the same is being stored.
+A row exists for each file from before it is written until after it is removed. Storing locks the row until the file's
+references are committed; removing locks it before looking for references. So a file being stored is never removed.
 """
 
 from __future__ import annotations
@@ -28,34 +27,18 @@ _REFERENCES: Mapping[Kind, tuple[InstrumentedAttribute[str] | InstrumentedAttrib
 }
 
 _ABANDONED = timedelta(hours=1)
-"""Since a file was last stored or freed: whoever had not referred to it by then has died."""
+"""Time since a file was last stored or freed, after which a process that does not refer to it has died."""
 
 
 def store_file(database: Database, files: Files, session: Session, kind: Kind, content: bytes) -> str:
-    """Store one file; the same as `store_files`, for its kind and bytes, and its SHA-256."""
+    """Store one file as `store_files` does, and return its SHA-256."""
     return store_files(database, files, session, {kind: content})[kind]
 
 
 def store_files(database: Database, files: Files, session: Session, contents: Mapping[Kind, bytes]) -> dict[Kind, str]:
-    """Store files for rows that the same transaction is to write.
-
-    Parameters
-    ----------
-    database : Database
-        Where the session comes from.
-    files : Files
-        Beside it.
-    session : Session
-        The transaction. This comes before all else that it does: SQLite has but one writer, and nobody who waits for
-        a file may hold what others want who have it.
-    contents : mapping
-        Kind of file -> its bytes.
-
-    Returns
-    -------
-    dict
-        Kind of file -> the SHA-256 under which it is found again.
-    """
+    """Store files, and lock them, for rows of the session's transaction; return their SHA-256."""
+    # Call this before all else in the transaction: SQLite has one writer, and waiting for a file while holding other
+    # locks can deadlock.
     stored = {StoredFile(kind, Files.digest(content)): content for kind, content in sorted(contents.items())}
     with database.session() as recording:
         for file in stored:
@@ -70,17 +53,7 @@ def store_files(database: Database, files: Files, session: Session, contents: Ma
 
 
 def remove_unreferenced(database: Database, files: Files, freed: Iterable[StoredFile]) -> None:
-    """Remove those of some files that no row of any owner refers to.
-
-    Parameters
-    ----------
-    database : Database
-        What referred to them is deleted there, and that is committed.
-    files : Files
-        Beside it.
-    freed : iterable of StoredFile
-        The files.
-    """
+    """Remove those files that no row refers to any more; call it after the deletion of the rows is committed."""
     for file in dict.fromkeys(freed):
         with database.session() as session:
             _lock(session, file)
@@ -89,15 +62,7 @@ def remove_unreferenced(database: Database, files: Files, freed: Iterable[Stored
 
 
 def sweep(database: Database, files: Files) -> None:
-    """Remove what processes have left that died between storing a file and referring to it, or before removing it.
-
-    Parameters
-    ----------
-    database : Database
-        Knows of the files.
-    files : Files
-        Beside it; files that the database does not know of stay.
-    """
+    """Remove files with a row that processes left when they died before referring to them or removing them."""
     with database.session(read_only=True) as session:
         abandoned = and_(StoredFileRow.put_at < database_now(session) - _ABANDONED, ~_is_referenced())
         found = [StoredFile(row.kind, row.sha256) for row in session.scalars(select(StoredFileRow).where(abandoned))]
@@ -110,7 +75,7 @@ def sweep(database: Database, files: Files) -> None:
 
 
 def _lock(session: Session, file: StoredFile) -> None:
-    """Let nobody else store or remove a file until the transaction ends."""
+    """Keep others from storing or removing a file until the transaction ends."""
     insert_or_update(session, StoredFileRow, {**file._asdict(), "put_at": database_now(session)})
 
 

@@ -1,6 +1,6 @@
-"""The tables: everything that outlives a process, each row under an owner.
+"""The tables: everything that outlives a process, each row with an owner.
 
-Files (cohorts, models) lie outside the database under their SHA-256; see `autoprog.storage.files`.
+Files (cohorts, models) are stored outside the database under their SHA-256; see `autoprog.storage.files`.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ _NAMING = {
 
 
 class SearchStatus(StrEnum):
-    """Where a search stands."""
+    """Status of a search."""
 
     QUEUED = "queued"
-    RUNNING = "running"  # held by a runner while its lease lasts, free to be taken over afterwards
+    RUNNING = "running"  # held by a runner during its lease, free for another afterwards
     SUCCEEDED = "succeeded"
     FAILED = "failed"
     CANCELLED = "cancelled"
 
 
 class JobStatus(StrEnum):
-    """Where a job beside the searches stands."""
+    """Status of a job other than a search."""
 
     QUEUED = "queued"
     RUNNING = "running"  # as for a search
@@ -57,30 +57,30 @@ class JobStatus(StrEnum):
 
 
 class UtcDateTime(TypeDecorator[datetime]):
-    """A moment in UTC; aware in Python, without a zone where the database knows none (SQLite)."""
+    """A time in UTC: aware in Python, without a zone in SQLite."""
 
     impl = DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Turn a moment of any zone into what the column holds."""
+        """Convert a time of any zone to the column's value."""
         if value is None:
             return None
         moment = value.astimezone(UTC)
         return moment.replace(tzinfo=None) if dialect.name == "sqlite" else moment
 
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
-        """Turn what the column holds into a moment in UTC."""
+        """Convert the column's value to a time in UTC."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if dialect.name == "sqlite" else value.astimezone(UTC)
 
 
 class Base(DeclarativeBase):
-    """Root of the tables; says how Python's types are stored."""
+    """Base class of the tables; maps Python's types to columns."""
 
     metadata = MetaData(naming_convention=_NAMING)
-    # JSON rather than JSONB: a document keeps the order of its keys, and 1.0 stays apart from 1.
+    # JSON rather than JSONB keeps the order of a document's keys, and 1.0 distinct from 1.
     type_annotation_map = {  # noqa: RUF012 (read once by SQLAlchemy)
         datetime: UtcDateTime(),
         Document: JSON(none_as_null=True),
@@ -92,7 +92,7 @@ class Base(DeclarativeBase):
 
 
 class OwnedRow(Base):
-    """A row of a resource of its own, which belongs to an owner and is listed by age."""
+    """A resource that belongs to an owner and is listed by age."""
 
     __abstract__ = True
 
@@ -107,7 +107,7 @@ _SHORT = String(16)
 
 
 class OwnerRow(Base):
-    """Someone whom resources belong to."""
+    """An owner of resources."""
 
     __tablename__ = "owner"
 
@@ -118,11 +118,11 @@ class OwnerRow(Base):
 
 
 class ApiKeyRow(Base):
-    """A bearer key; only the digest of its secret is kept."""
+    """An API key; only the digest of its secret is stored."""
 
     __tablename__ = "api_key"
 
-    id: Mapped[str] = mapped_column(_ID, primary_key=True)  # the part of the key that may be shown
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)  # the public part of the key
     owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), index=True)
     secret_sha256: Mapped[str] = mapped_column(_SHA256)
     scopes: Mapped[list[str]]
@@ -133,7 +133,7 @@ class ApiKeyRow(Base):
 
 
 class CohortRow(OwnedRow):
-    """A stored cohort; its patients lie in the Parquet file `sha256`."""
+    """A stored cohort; its patients are in the Parquet file `sha256`."""
 
     __tablename__ = "cohort"
     __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
@@ -144,11 +144,11 @@ class CohortRow(OwnedRow):
     sha256: Mapped[str] = mapped_column(_SHA256, index=True)
     n_patients: Mapped[int]
     spec: Mapped[Document]
-    document: Mapped[Document]  # what the API shows beside `id` and `created_at`
+    document: Mapped[Document]  # shown by the API besides `id` and `created_at`
 
 
 class CohortStatisticsRow(Base):
-    """What the best-founded search on a cohort leaves to later ones, by metric; deleted with the cohort."""
+    """Statistics that the best-founded search on a cohort leaves to later ones, by metric."""
 
     __tablename__ = "cohort_statistics"
 
@@ -162,7 +162,7 @@ class CohortStatisticsRow(Base):
 
 
 class ModelRow(OwnedRow):
-    """A fitted model; its bytes lie in the file `sha256`. It outlives its search and, where asked, its cohort."""
+    """A fitted model in the file `sha256`; it outlives its search and, if so requested, its cohort."""
 
     __tablename__ = "model"
     __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
@@ -178,7 +178,7 @@ class ModelRow(OwnedRow):
 
 
 class ValidationRow(OwnedRow):
-    """What a model was worth in another cohort."""
+    """External validation of a model in another cohort."""
 
     __tablename__ = "validation"
     __table_args__ = (Index(None, "model_id", "created_at", "id"),)
@@ -187,11 +187,11 @@ class ValidationRow(OwnedRow):
     owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), index=True)
     model_id: Mapped[str] = mapped_column(_ID, ForeignKey("model.id", ondelete="CASCADE"))
     cohort_id: Mapped[str | None] = mapped_column(_ID, ForeignKey("cohort.id", ondelete="SET NULL"), index=True)
-    document: Mapped[Document]  # what was asked and what was found, as the API shows it
+    document: Mapped[Document]  # request and result, as shown by the API
 
 
 class SearchRow(OwnedRow):
-    """A search: what was asked, who works on it, and what came of it."""
+    """A search: its request, its runner and its result."""
 
     __tablename__ = "search"
     __table_args__ = (Index(None, "owner_id", "created_at", "id"), Index(None, "status", "created_at"))
@@ -205,12 +205,12 @@ class SearchRow(OwnedRow):
     token: Mapped[int] = mapped_column(default=0)  # fencing token: grows with every claim
     runner_id: Mapped[str | None] = mapped_column(String(200))
     lease_until: Mapped[datetime | None]
-    losses: Mapped[int] = mapped_column(default=0)  # leases that ran out since the last evaluation was written
-    spent_s: Mapped[float] = mapped_column(default=0.0)  # of the budget, until `heard_at`; see `storage.spending`
-    heard_at: Mapped[datetime | None]  # the last sign of life of whoever worked on it
+    losses: Mapped[int] = mapped_column(default=0)  # leases that ran out since the last evaluation
+    spent_s: Mapped[float] = mapped_column(default=0.0)  # budget spent up to `heard_at`; see `storage.spending`
+    heard_at: Mapped[datetime | None]  # last sign of life of its runner
     cancel_requested_at: Mapped[datetime | None]
     warnings: Mapped[list[str]]
-    start: Mapped[Document | None]  # what earlier cohorts had taught when it began; after its end, what is shown of it
+    start: Mapped[Document | None]  # learnt from earlier cohorts; after the end, only what is shown of it
     error: Mapped[Document | None]  # {"code", "detail"}
     ensemble: Mapped[Document | None] = mapped_column(deferred=True)
     rules: Mapped[Document | None] = mapped_column(deferred=True)
@@ -218,8 +218,8 @@ class SearchRow(OwnedRow):
     started_at: Mapped[datetime | None]
     finished_at: Mapped[datetime | None]
     continues_id: Mapped[str | None] = mapped_column(_ID, ForeignKey("search.id", ondelete="SET NULL"), index=True)
-    inherited_batches: Mapped[int] = mapped_column(default=0)  # first ones, of the search that it continues
-    # Computed, so that `model.search_id` is the one truth and the two tables do not refer to each other in a circle.
+    inherited_batches: Mapped[int] = mapped_column(default=0)  # copied from the search that it continues
+    # Computed from `model.search_id`, so that the two tables do not refer to each other in a circle.
     model_id: Mapped[str | None] = column_property(
         select(ModelRow.id)
         .where(ModelRow.search_id == id, ModelRow.parent_id.is_(None))  # noqa: A003 (the column)
@@ -240,7 +240,7 @@ class ProposalRow(Base):
 
 
 class EvaluationRow(Base):
-    """One evaluated configuration; there is one row a number, whoever wrote it first."""
+    """One evaluated configuration; the first row written for a number stays."""
 
     __tablename__ = "evaluation"
 
@@ -253,16 +253,16 @@ class EvaluationRow(Base):
     fold_scores: Mapped[list[float]]
     duration_s: Mapped[float]
     reason: Mapped[str | None]
-    n_patients: Mapped[int | None]  # that it was evaluated on
+    n_patients: Mapped[int | None]  # patients in the evaluation
     created_at: Mapped[datetime]
-    path: Mapped[Document | None]  # what the same fits said of other settings
+    path: Mapped[Document | None]  # results of the same fits for other settings
     out_of_bag: Mapped[bool] = mapped_column(default=False)
-    risks: Mapped[bytes | None] = mapped_column(deferred=True)  # a float32 a patient, compressed
-    competing: Mapped[bytes | None] = mapped_column(deferred=True)  # the same of the competing causes
+    risks: Mapped[bytes | None] = mapped_column(deferred=True)  # one float32 per patient, compressed
+    competing: Mapped[bytes | None] = mapped_column(deferred=True)  # likewise, for the competing causes
 
 
 class SearchEventRow(Base):
-    """Something that a client who follows a search is told; written together with what it tells of."""
+    """An event for clients who follow a search, written together with the change that it reports."""
 
     __tablename__ = "search_event"
 
@@ -273,7 +273,7 @@ class SearchEventRow(Base):
 
 
 class JobRow(OwnedRow):
-    """Work that takes longer than a request, for a resource that tells of it; deleting that resource deletes it."""
+    """Work that takes longer than a request; it is deleted with the resource that it is about."""
 
     __tablename__ = "job"
     __table_args__ = (Index(None, "owner_id", "created_at", "id"), Index(None, "status", "created_at"))
@@ -281,8 +281,8 @@ class JobRow(OwnedRow):
     id: Mapped[str] = mapped_column(_ID, primary_key=True)
     owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
     kind: Mapped[str] = mapped_column(_ID)
-    subject_id: Mapped[str] = mapped_column(_ID, index=True)  # the resource, of whatever table
-    payload: Mapped[Document]  # what the work is to do: parameters, and the files that it reads
+    subject_id: Mapped[str] = mapped_column(_ID, index=True)  # the resource, of any table
+    payload: Mapped[Document]  # parameters, and the files that the job reads
     status: Mapped[str] = mapped_column(_SHORT)
     token: Mapped[int] = mapped_column(default=0)  # fencing token: grows with every claim
     runner_id: Mapped[str | None] = mapped_column(String(200))
@@ -295,7 +295,7 @@ class JobRow(OwnedRow):
 
 
 class DiagnosisModelRow(OwnedRow):
-    """Objects, queries and responses, which lie in the file `sha256`, and the tree once it is built."""
+    """Objects, queries and responses in the file `sha256`, and the tree once it is built."""
 
     __tablename__ = "diagnosis_model"
     __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
@@ -306,12 +306,12 @@ class DiagnosisModelRow(OwnedRow):
     name: Mapped[str]
     sha256: Mapped[str] = mapped_column(_SHA256, index=True)
     tree_sha256: Mapped[str | None] = mapped_column(_SHA256, index=True)
-    document: Mapped[Document]  # what the API shows beside the columns
+    document: Mapped[Document]  # shown by the API besides the columns
     tree: Mapped[Document | None]  # costs and sizes of the tree
 
 
 class DiagnosisSessionRow(OwnedRow):
-    """The questions put about one patient, and the answers."""
+    """Questions about one patient, and the answers."""
 
     __tablename__ = "diagnosis_session"
     __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
@@ -319,13 +319,13 @@ class DiagnosisSessionRow(OwnedRow):
     id: Mapped[str] = mapped_column(_ID, primary_key=True)
     owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
     model_id: Mapped[str] = mapped_column(_ID, ForeignKey("diagnosis_model.id", ondelete="CASCADE"), index=True)
-    state: Mapped[Document]  # the answers so far, and what else the session was opened with
-    version: Mapped[int] = mapped_column(default=1)  # grows with every change: of two changes at once one is refused
+    state: Mapped[Document]  # answers, and the parameters that the session was opened with
+    version: Mapped[int] = mapped_column(default=1)  # grows with every change: one of two concurrent changes is refused
     changed_at: Mapped[datetime]
 
 
 class DiagnosisLearnerRow(OwnedRow):
-    """What labelled cases have taught of which disease shows which finding."""
+    """Knowledge from labelled cases of which disease shows which finding."""
 
     __tablename__ = "diagnosis_learner"
     __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
@@ -335,14 +335,14 @@ class DiagnosisLearnerRow(OwnedRow):
     name: Mapped[str]
     seed: Mapped[int] = mapped_column(BigInteger())
     n_cases: Mapped[int] = mapped_column(default=0)
-    version: Mapped[int] = mapped_column(default=1)  # as of a session
-    document: Mapped[Document]  # what the API shows beside the columns
-    state: Mapped[Document] = mapped_column(deferred=True)  # all that was learnt
+    version: Mapped[int] = mapped_column(default=1)  # as for a session
+    document: Mapped[Document]  # shown by the API besides the columns
+    state: Mapped[Document] = mapped_column(deferred=True)  # everything learnt
     changed_at: Mapped[datetime]
 
 
 class StoredFileRow(Base):
-    """A file that may lie in the storage; see `autoprog.storage.stored_files`. It belongs to whoever refers to it."""
+    """A file that may exist in the storage (see `stored_files`); it belongs to the rows that refer to it."""
 
     __tablename__ = "stored_file"
 
@@ -352,7 +352,7 @@ class StoredFileRow(Base):
 
 
 class AuditEventRow(Base):
-    """Something that was done, or refused; see `autoprog.storage.repositories.audit`. The database refuses changes."""
+    """An action or a refusal; see `repositories.audit`. The database refuses changes."""
 
     __tablename__ = "audit_event"
 
@@ -365,11 +365,11 @@ class AuditEventRow(Base):
     address: Mapped[str] = mapped_column(String(100))
     result: Mapped[str] = mapped_column(String(40))
     request_id: Mapped[str] = mapped_column(_ID)
-    sha256: Mapped[str] = mapped_column(_SHA256)  # of this event and of all before it
+    sha256: Mapped[str] = mapped_column(_SHA256)  # digest of this event and all before it
 
 
 class IdempotencyKeyRow(Base):
-    """The first answer to a POST that carried an `Idempotency-Key`; without a status while it is still running."""
+    """The first answer to a POST with an `Idempotency-Key`; `status` is None while the request is running."""
 
     __tablename__ = "idempotency_key"
 
@@ -377,9 +377,9 @@ class IdempotencyKeyRow(Base):
     route: Mapped[str] = mapped_column(String(200), primary_key=True)
     key: Mapped[str] = mapped_column(String(255), primary_key=True)
     body_sha256: Mapped[str] = mapped_column(_SHA256)
-    attempt: Mapped[str | None] = mapped_column(_ID)  # which of the requests that were sent with the key works on it
-    lease_until: Mapped[datetime | None]  # while it works: when it is to be taken for dead
-    subject_id: Mapped[str | None] = mapped_column(_ID)  # the resource that the answer tells of, of whatever table
+    attempt: Mapped[str | None] = mapped_column(_ID)  # the request with this key that is running
+    lease_until: Mapped[datetime | None]  # while running: when it is taken for dead
+    subject_id: Mapped[str | None] = mapped_column(_ID)  # the resource that the answer is about, of any table
     status: Mapped[int | None]
     headers: Mapped[Document | None]
     body: Mapped[bytes | None]

@@ -1,4 +1,4 @@
-"""The mathematics of times with censoring and competing causes: estimates, measures and regressions on arrays."""
+"""Survival analysis on arrays, with censoring and competing causes: estimates, measures and regressions."""
 
 from autoprog.survival.aalen_johansen import AalenJohansen, aalen_johansen
 from autoprog.survival.auc import cumulative_dynamic_auc

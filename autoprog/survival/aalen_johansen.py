@@ -1,23 +1,19 @@
-"""Cumulative incidence of each cause among competing ones: the Aalen-Johansen estimate.
+"""Aalen-Johansen estimate: cumulative incidence of each cause among competing ones.
 
-======  ==================================================================  ======  ======
-symbol  meaning                                                             shape   unit
-======  ==================================================================  ======  ======
-s       distinct times                                                      (m,)    time
-d_k     weight of those who fail by cause k at s                            (m,)    1
-d       sum_k d_k                                                           (m,)    1
-r       weight of those at risk at s                                        (m,)    1
-l       r - d                                                               (m,)    1
-S       survival free of any event                                          (m,)    [0, 1]
-F       cumulative incidence of cause k                                     (m,)    [0, 1]
-V       variance of F                                                       (m,)    1
-======  ==================================================================  ======  ======
+    s       distinct times                                                      (m,)    time
+    d_k     weight of those who fail by cause k at s                            (m,)    1
+    d       sum_k d_k                                                           (m,)    1
+    r       weight of those at risk at s                                        (m,)    1
+    l       r - d                                                               (m,)    1
+    S       survival free of any event                                          (m,)    [0, 1]
+    F       cumulative incidence of cause k                                     (m,)    [0, 1]
+    V       variance of F                                                       (m,)    1
 
     F(t) = sum_{s <= t} S(s-) d_k/r
     V(t) = sum_{s <= t} [F(t) - F(s)]^2 d/(r l) - 2 [F(t) - F(s)] S(s-) d_k/r^2 + S(s-)^2 d_k (r - d_k)/r^3
 
-V is the delta method's on multinomial failures, and the infinitesimal jackknife's. Of a single cause it is Greenwood's.
-Its squares are multiplied out, so that all times take three cumulative sums.
+V is that of the delta method on multinomial failures and of the infinitesimal jackknife; for a single cause it is
+Greenwood's. Its squares are multiplied out, so that all times take three cumulative sums.
 
 References
 ----------
@@ -43,16 +39,12 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AalenJohansen:
-    """Aalen-Johansen estimate of every cause; with the survival they sum to 1.
+    """Aalen-Johansen estimate of every cause; with the survival the incidences sum to 1.
 
     Attributes
     ----------
-    survival : StepFunction
-        S, free of any event.
-    incidences : tuple of StepFunction
-        F of each cause, cause 1 first.
-    standard_errors : tuple of StepFunction
-        Square root of V of each cause.
+    survival : StepFunction, survival free of any event
+    incidences, standard_errors : tuple of StepFunction, cumulative incidence of each cause from cause 1, and its error
     """
 
     survival: StepFunction
@@ -60,29 +52,27 @@ class AalenJohansen:
     standard_errors: tuple[StepFunction, ...]
 
     def incidence(self, cause: int = 1) -> StepFunction:
-        """F of a cause, from 0 upwards."""
+        """Cumulative incidence F of a cause, from 0 upwards."""
         return self.incidences[cause - 1]
 
     def standard_error(self, cause: int = 1) -> StepFunction:
-        """Standard error of F of a cause."""
+        """Standard error of the cumulative incidence of a cause."""
         return self.standard_errors[cause - 1]
 
     def at(self, horizons: ArrayLike, cause: int = 1, level: float = 0.95) -> Estimates:
-        """F of a cause at horizons, with pointwise intervals.
+        """Cumulative incidence F of a cause at horizons, with pointwise intervals.
 
         Parameters
         ----------
         horizons : array-like, shape = (H,)
             Times; beyond the follow-up the last value holds, which `check_horizons` refuses.
-        cause : int
-            Code of the event.
-        level : float
-            Of the intervals.
+        cause : int, code of the event
+        level : float, confidence level of the intervals
 
         Returns
         -------
         Estimates
-            The limits are symmetric on the scale of log(-log(1 - F)): of a single cause those of Kaplan-Meier.
+            Limits are symmetric on the scale of log(-log(1 - F)); for a single cause they are Kaplan-Meier's.
         """
         h = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
         F, error = self.incidence(cause)(h), self.standard_error(cause)(h)
@@ -97,42 +87,26 @@ def aalen_johansen(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        0 for censored, 1 to K for the causes.
-    weights : ndarray, shape = (n,), optional
-        How often each patient counts, 0 or more.
-    causes : int, optional
-        K; the largest code by default.
+    time, event : array-like, shape = (n,), times and codes: 0 for censored, 1 to K for the causes
+    weights : ndarray, shape = (n,), optional, how often each patient counts, 0 or more
+    causes : int, optional, K; the largest code by default
 
     Returns
     -------
     AalenJohansen
-        F of each cause with its standard error.
+        Cumulative incidence of each cause with its standard error.
 
     Raises
     ------
     OutcomeError
-        If times, codes or weights are none.
+        If times, codes or weights are invalid.
     """
     t, codes = check_outcomes(time, event, causes)
     return estimate(Timeline(t, codes, causes).risk_sets(weights))
 
 
 def estimate(sets: RiskSets) -> AalenJohansen:
-    """The Aalen-Johansen estimate of patients who are counted already.
-
-    Parameters
-    ----------
-    sets : RiskSets
-        Of all causes.
-
-    Returns
-    -------
-    AalenJohansen
-        F of each cause with its standard error.
-    """
+    """Aalen-Johansen estimate from counted patients."""
     S = product_limit(sets)
     S_left = np.concatenate([[1.0], S[:-1]])
     incidences, errors = [], []
@@ -144,22 +118,7 @@ def estimate(sets: RiskSets) -> AalenJohansen:
 
 
 def incidence_at(sets: RiskSets, cause: int, horizon: float) -> float:
-    """F(h) of patients who are counted already, and nothing else.
-
-    Parameters
-    ----------
-    sets : RiskSets
-        Of all causes.
-    cause : int
-        Code of the event.
-    horizon : float
-        h.
-
-    Returns
-    -------
-    float
-        In [0, 1]; nan where nobody was followed to h and not all had an event, so that it is unknown.
-    """
+    """F(h) alone; nan if nobody was followed to the horizon h and not all had an event."""
     S = product_limit(sets)
     count = int(np.searchsorted(sets.times, horizon, side="right"))
     followed = sets.times[-1] >= horizon and sets.at_risk[np.searchsorted(sets.times, horizon)] > 0
@@ -177,5 +136,5 @@ def _variance(sets: RiskSets, d_k: _Floats, S_left: _Floats, F: _Floats) -> _Flo
     constant = np.cumsum(F**2 * per_square + 2 * F * per_product + alone)
     linear = np.cumsum(F * per_square + per_product)
     quadratic = np.cumsum(per_square)
-    # Where nothing but rounding is left of it a variance may fall below 0.
+    # Rounding may leave a variance below 0.
     return np.maximum(F**2 * quadratic - 2 * F * linear + constant, 0.0)

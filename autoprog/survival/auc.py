@@ -1,24 +1,16 @@
 """Area under the ROC curve at a horizon: cumulative cases against dynamic controls.
 
-======  ====================================================================================  ======  ======
-symbol  meaning                                                                               shape   range
-======  ====================================================================================  ======  ======
-h       horizon                                                                               scalar  time
-m       risk by h, or any marker that is higher where the event is expected earlier           (n,)    real
-w       inverse probability of censoring weights at h                                         (n,)    0 up
-cases   patients with the event by h                                                          (n,)    bool
-======  ====================================================================================  ======  ======
+    h       horizon                                                                         scalar  time
+    m       risk by h, or any marker that is higher where the event is expected earlier     (n,)    real
+    w       inverse probability of censoring weights at h                                   (n,)    0 up
+    cases   patients with the event by h                                                    (n,)    bool
 
     AUC(h) = sum_{i case, j control} w_i w_j [1{m_i > m_j} + 1{m_i = m_j}/2] / (sum_{i case} w_i  sum_{j control} w_j)
-
-Controls are, of `controls`
-    "all"         those without the event by h, a competing event by h included;
-    "event_free"  those without any event by h.
 
 References
 ----------
 Heagerty & Zheng 2005, Biometrics 61:92; Uno, Cai, Tian & Wei 2007, JASA 102:527; Blanche, Dartigues &
-Jacqmin-Gadda 2013, Stat Med 32:5381 (their definitions of controls 1 and 2).
+Jacqmin-Gadda 2013, Stat Med 32:5381 (definitions 1 and 2 of controls).
 """
 
 from __future__ import annotations
@@ -51,20 +43,13 @@ def cumulative_dynamic_auc(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    risk : array-like, shape = (n, H) or (n,)
-        Risk by each horizon, or one marker for all. A predicted survival must be turned round.
+    time, event : array-like, shape = (n,), times and codes, 0 for censored
+    risk : array-like, shape = (n, H) or (n,), risk by each horizon, or one marker for all; turn a survival round
     horizons : array-like, shape = (H,)
-        Times.
-    G : StepFunction, optional
-        Censoring survival; learnt from these patients by default.
-    cause : int
-        Code of the event.
+    G : StepFunction, optional, censoring survival; learnt from these patients by default
+    cause : int, code of the event
     controls : {"all", "event_free"}
-        Whether those with a competing event by the horizon are controls.
+        Those without the event by the horizon, a competing event included, or those without any event by it.
 
     Returns
     -------
@@ -73,12 +58,8 @@ def cumulative_dynamic_auc(
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none.
-    HorizonError
-        If G is 0 at a horizon.
-    NoPairError
-        If there is no case or no control at a horizon.
+    OutcomeError, HorizonError, NoPairError
+        If times, codes or risks are invalid; if G is 0 at a horizon; if there is no case or no control at a horizon.
     """
     t, codes = check_outcomes(time, event)
     h = np.atleast_1d(np.asarray(horizons, dtype=np.float64))

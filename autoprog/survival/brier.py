@@ -1,17 +1,13 @@
-"""The Brier score with censored patients: at horizons, over an interval, and against the null model.
+"""Brier score with censored patients: at horizons, over an interval, and relative to the null model.
 
-======  ====================================================================================  ======  ======
-symbol  meaning                                                                               shape   range
-======  ====================================================================================  ======  ======
-h       horizon                                                                               scalar  time
-p       risk of the cause by h                                                                (n,)    [0, 1]
-y       1{T <= h, event is the cause}; a competing event by h is a known 0                    (n,)    0, 1
-w       inverse probability of censoring weights at h                                         (n,)    0 up
-t       grid of an integral, ascending                                                        (k,)    time
-======  ====================================================================================  ======  ======
+    h       horizon                                                                         scalar  time
+    p       risk of the cause by h                                                          (n,)    [0, 1]
+    y       1{T <= h, event is the cause}; a competing event by h is a known 0              (n,)    0, 1
+    w       inverse probability of censoring weights at h                                   (n,)    0 up
+    t       grid of an integral, ascending                                                  (k,)    time
 
     BS(h)  = (1/n) sum_i w_i (y_i - p_i)^2
-    scaled = 1 - BS(h) / BS_0(h),   BS_0 that of the risk F(h) for all, the Aalen-Johansen estimate
+    scaled = 1 - BS(h) / BS_0(h),   BS_0 that of the Aalen-Johansen estimate F(h) as everyone's risk
 
     integrated Brier score, over [t_1, t_k]:
         trapezoid   sum_j (t_{j+1} - t_j) (BS(t_j) + BS(t_{j+1}))/2  / (t_k - t_1)
@@ -52,18 +48,11 @@ def brier_score(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    risk : array-like, shape = (n, H) or (n,)
-        Risk of the cause by each horizon, or one risk for all; not a survival.
+    time, event : array-like, shape = (n,), times and codes, 0 for censored
+    risk : array-like, shape = (n, H) or (n,), risk of the cause by each horizon, or one for all; not a survival
     horizons : array-like, shape = (H,)
-        Times.
-    G : StepFunction, optional
-        Censoring survival; learnt from these patients by default.
-    cause : int
-        Code of the event.
+    G : StepFunction, optional, censoring survival; learnt from these patients by default
+    cause : int, code of the event
 
     Returns
     -------
@@ -72,10 +61,8 @@ def brier_score(
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none.
-    HorizonError
-        If G is 0 at a horizon.
+    OutcomeError, HorizonError
+        If times, codes or risks are invalid; if G is 0 at a horizon.
     """
     t, codes = check_outcomes(time, event)
     h = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
@@ -100,31 +87,18 @@ def scaled_brier(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    risk : array-like, shape = (n, H) or (n,)
-        Risk of the cause by each horizon.
-    horizons : array-like, shape = (H,)
-        Times; by each of them somebody must have had the event.
-    G : StepFunction, optional
-        Censoring survival; learnt from these patients by default.
-    cause : int
-        Code of the event.
+    time, event, risk, horizons, G, cause
+        As for `brier_score`; somebody must have had the event by each horizon.
 
     Returns
     -------
     ndarray, shape = (H,)
-        At most 1; 0 for the Aalen-Johansen estimate of these patients, below 0 for what is worse. nan where that
-        estimate is 0 or 1, so that nothing can be saved.
+        At most 1; 0 for these patients' Aalen-Johansen estimate, below 0 if worse, nan where that estimate is 0 or 1.
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none.
-    HorizonError
-        If G is 0 at a horizon.
+    OutcomeError, HorizonError
+        As `brier_score`.
     """
     t, codes = check_outcomes(time, event)
     h = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
@@ -144,25 +118,14 @@ def integrated_brier(
     cause: int = 1,
     rule: Literal["trapezoid", "left_step"] = "trapezoid",
 ) -> float:
-    """Mean Brier score over the interval from the first to the last time of a grid; lower is better.
+    """Mean Brier score from the first to the last time of a grid; lower is better.
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    risk : array-like, shape = (n, k)
-        Risk of the cause by each time of the grid.
-    grid : array-like, shape = (k,)
-        At least two times, 0 or more, ascending. The score depends far more on the interval than on the rule: state
-        both.
-    G : StepFunction, optional
-        Censoring survival; learnt from these patients by default.
-    cause : int
-        Code of the event.
-    rule : {"trapezoid", "left_step"}
-        How the integral is taken.
+    time, event, risk, grid, G, cause
+        As for `brier_score`, with the grid's k >= 2 ascending times, 0 or more, in place of the horizons. The score
+        depends far more on the grid's interval than on the rule: report both.
+    rule : {"trapezoid", "left_step"}, rule of integration
 
     Returns
     -------
@@ -171,10 +134,8 @@ def integrated_brier(
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none.
-    HorizonError
-        If the grid is none, or G is 0 at its last time.
+    OutcomeError, HorizonError
+        If times, codes or risks are invalid; if the grid is invalid, or G is 0 at its last time.
     """
     t_grid = np.asarray(grid, dtype=np.float64)
     if t_grid.ndim != 1 or len(t_grid) < 2 or (np.diff(t_grid) <= 0).any():
@@ -185,21 +146,6 @@ def integrated_brier(
 
 
 def mean_over_grid(scores: _Floats, grid: _Floats, rule: Literal["trapezoid", "left_step"] = "trapezoid") -> float:
-    """Mean of a score over the interval from the first to the last time of a grid.
-
-    Parameters
-    ----------
-    scores : ndarray, shape = (k,)
-        Score at each time.
-    grid : ndarray, shape = (k,)
-        Ascending times.
-    rule : {"trapezoid", "left_step"}
-        How the integral is taken.
-
-    Returns
-    -------
-    float
-        Between the least and the largest score.
-    """
+    """Mean of a score (k,) from the first to the last time of an ascending grid (k,), by a rule of integration."""
     heights = (scores[:-1] + scores[1:]) / 2 if rule == "trapezoid" else scores[:-1]
     return float(heights @ np.diff(grid) / (grid[-1] - grid[0]))

@@ -1,22 +1,16 @@
-"""Whether risks by a horizon mean what they say: expected over observed, calibration intercept and slope.
+"""Calibration of risks by a horizon: expected over observed incidence, calibration intercept and slope.
 
-======  ====================================================================================  ======  ======
-symbol  meaning                                                                               shape   range
-======  ====================================================================================  ======  ======
-h       horizon                                                                               scalar  time
-p       risk of the cause by h                                                                (n,)    [0, 1]
-x       cloglog(p)                                                                            (n,)    real
-theta   pseudo-values of the incidence of the cause by h                                      (n,)    real
-O       observed incidence by h, the Aalen-Johansen estimate                                  scalar  [0, 1]
-E       expected incidence by h, the mean of p                                                scalar  [0, 1]
-alpha   calibration intercept: cloglog E(theta) = alpha + x; 0 is ideal, above 0 risks are    scalar  real
-        too low on the whole
-zeta    calibration slope: cloglog E(theta) = gamma + zeta x; 1 is ideal, below 1 risks are   scalar  real
-        too extreme
-======  ====================================================================================  ======  ======
+    h       horizon                                                                         scalar  time
+    p       risk of the cause by h                                                          (n,)    [0, 1]
+    x       cloglog(p)                                                                      (n,)    real
+    theta   pseudo-values of the incidence of the cause by h                                (n,)    real
+    O       observed incidence by h, the Aalen-Johansen estimate                            scalar  [0, 1]
+    E       expected incidence by h, the mean of p                                          scalar  [0, 1]
+    alpha   calibration intercept: cloglog E(theta) = alpha + x; 0 is ideal                 scalar  real
+    zeta    calibration slope: cloglog E(theta) = gamma + zeta x; 1 is ideal                scalar  real
 
-On the scale of cloglog a proportional (subdistribution) hazards model is linear, as a logistic one is on that of the
-logit. The interval of E/O is exp(+- z se(O)/O) times the estimate: E is taken as known.
+A proportional (subdistribution) hazards model is linear on the scale of cloglog, as a logistic model is on that of the
+logit. The interval of E/O is the estimate times exp(+- z se(O)/O): E is taken as known.
 
 References
 ----------
@@ -50,14 +44,13 @@ class Calibration:
     Attributes
     ----------
     expected_observed : Interval
-        Expected over observed incidence; 1 is ideal, above 1 the risks are too high on the whole.
-    observed : Interval
-        Observed incidence.
+        Expected over observed incidence; 1 is ideal, above 1 the risks are too high overall.
+    observed : Interval, observed incidence
     slope : Interval or None
-        1 is ideal; below 1 the risks are too extreme, above 1 too moderate. None where it has no finite estimate: all
+        1 is ideal; below 1 the risks are too extreme, above 1 too moderate. None if it has no finite estimate: all
         risks are equal, or they separate those with the event from those without.
     intercept : Interval
-        0 is ideal; above 0 the risks are too low on the whole, below 0 too high.
+        0 is ideal; above 0 the risks are too low overall, below 0 too high.
     """
 
     expected_observed: Interval
@@ -80,38 +73,25 @@ def calibration_at(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
+    time, event : array-like, shape = (n,), times and codes, 0 for censored
     risk : array-like, shape = (n,)
         Risk of the cause by the horizon, in [0, 1], of patients whom the model was not fitted on.
-    horizon : float
-        A time within the follow-up.
-    cause : int
-        Code of the event.
-    level : float
-        Of the intervals.
+    horizon : float within the follow-up
+    cause : int, code of the event
+    level : float, confidence level of the intervals
     groups : ndarray of int, shape = (n,), or None
-        Codes, from 0, of patients who are alike: the visits of one, those of one hospital.
+        Codes, from 0, of patients who belong together: the visits of one patient, the patients of one hospital.
 
     Returns
     -------
     Calibration
-        Expected over observed, intercept, slope.
+        Expected over observed, intercept, slope. Censoring must not depend on the risk; if it depends strongly, compare
+        within strata.
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none.
-    HorizonError
-        If the horizon lies beyond the follow-up.
-    NoEventError
-        If nobody had the event by the horizon.
-
-    Notes
-    -----
-    Censoring must not depend on the risk. With strong dependence compare within strata instead.
+    OutcomeError, HorizonError, NoEventError
+        If times, codes or risks are invalid; if the horizon is beyond the follow-up; if nobody had the event by then.
     """
     t, codes, p = checked_risks(time, event, risk, horizon, cause)
     observed = aalen_johansen(t, codes).at(horizon, cause, level)
@@ -123,7 +103,7 @@ def calibration_at(
         sums, m = summed_by_group(theta - theta.mean(), groups)
         z = float(stdtrit(m - 1, (1 + level) / 2))
         error = float(np.sqrt(m / (m - 1) * (sums @ sums)) / len(theta))
-        # On the scale of cloglog, as that of Aalen and Johansen.
+        # On the scale of cloglog, like the Aalen-Johansen interval.
         lower, upper = inverse_cloglog(
             cloglog(np.array([incidence])) + np.array([-1, 1]) * z * error / _cloglog_slope(incidence)
         ).tolist()
@@ -146,49 +126,21 @@ def calibration_at(
 def checked_risks(
     time: ArrayLike, event: ArrayLike, risk: ArrayLike, horizon: float, cause: int
 ) -> tuple[Times, Events, _Floats]:
-    """Outcomes and risks whose calibration can be asked for.
-
-    Parameters
-    ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    risk : array-like, shape = (n,)
-        Risk of the cause by the horizon.
-    horizon : float
-        A time.
-    cause : int
-        Code of the event.
-
-    Returns
-    -------
-    time, event, risk : ndarray, shape = (n,)
-        The same.
-
-    Raises
-    ------
-    OutcomeError
-        If times, codes or risks are none.
-    HorizonError
-        If the horizon lies beyond the follow-up.
-    NoEventError
-        If nobody had the event by the horizon.
-    """
+    """Check times, codes, risks and a horizon, raising as `calibration_at` does."""
     t, codes = check_outcomes(time, event)
     check_horizons(t, codes, horizon, cause=cause)
     return t, codes, check_probabilities(risk_columns(risk, len(t), 1)[0])
 
 
 def _overlap(time: Times, event: Events, x: _Floats, horizon: float, cause: int) -> bool:
-    """Whether those known to have the event by the horizon, and those known not to, overlap on x."""
+    """Whether x overlaps between those known to have the event by the horizon and those known not to."""
     with_event = x[(time <= horizon) & (event == cause)]
     without = x[(time > horizon) | ((event > 0) & (event != cause))]
     return bool(len(without) and without.max() > with_event.min() and with_event.max() > without.min())
 
 
 def _cloglog_slope(p: float) -> float:
-    """Derivative of a risk by its cloglog."""
+    """Derivative of the risk p by its cloglog."""
     return -(1 - p) * float(np.log1p(-p))
 
 

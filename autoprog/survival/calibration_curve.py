@@ -1,20 +1,16 @@
 """Observed incidence at each predicted risk: a smooth calibration curve with its ICI, and groups of patients.
 
-======  ====================================================================================  ======  ======
-symbol  meaning                                                                               shape   range
-======  ====================================================================================  ======  ======
-h       horizon                                                                               scalar  time
-p       risk of the cause by h                                                                (n,)    [0, 1]
-x       cloglog(p)                                                                            (n,)    real
-theta   pseudo-values of the incidence of the cause by h                                      (n,)    real
-Z(x)    restricted cubic spline of x                                                          (n, k)  -
-f       smooth calibration curve, cloglog f = Z(x) beta, fitted to theta                      (n,)    [0, 1]
-======  ====================================================================================  ======  ======
+    h       horizon                                                                         scalar  time
+    p       risk of the cause by h                                                          (n,)    [0, 1]
+    x       cloglog(p)                                                                      (n,)    real
+    theta   pseudo-values of the incidence of the cause by h                                (n,)    real
+    Z(x)    restricted cubic spline of x                                                    (n, k)  -
+    f       smooth calibration curve, cloglog f = Z(x) beta, fitted to theta                (n,)    [0, 1]
 
     ICI = mean |p - f|,  E50 = median |p - f|,  E90 = 90th percentile of |p - f|
 
-The curve stays in [0, 1] by its link, and takes one regression however many patients there are, where a local smoother
-takes a time that grows with their square.
+The link keeps the curve in [0, 1]. It takes one regression for any number of patients, while the time of a local
+smoother grows with their square.
 
 References
 ----------
@@ -41,7 +37,7 @@ from autoprog.survival.spline import spline_columns, spline_knots
 _Floats = NDArray[np.float64]
 
 _POINTS = 51
-_OUTERMOST = 0.01  # share of the patients beyond either end of the drawn curve
+_OUTERMOST = 0.01  # share of patients beyond either end of the drawn curve
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,20 +46,12 @@ class CalibrationCurve:
 
     Attributes
     ----------
-    ici : float
-        Integrated calibration index, the mean distance over patients; smaller is better, in [0, 1].
-    e50, e90 : float
-        Median and 90th percentile of the distance.
-    risk : ndarray, shape = (k,)
-        Risks that the curve is given at, ascending, from the 1st to the 99th percentile of the patients'.
-    observed : ndarray, shape = (k,)
-        The curve.
-    lower, upper : ndarray, shape = (k,)
-        Pointwise interval.
-    knots : int
-        Of the spline; 1 where all risks are equal, 2 where they differ too little for more than a line.
-    distances : tuple of three Interval
-        `ici`, `e50` and `e90` with their intervals.
+    ici : float in [0, 1], integrated calibration index, the mean distance over patients; smaller is better
+    e50, e90 : float, median and 90th percentile of the distance
+    risk : ndarray, shape = (k,), risks of the curve, ascending, from the patients' 1st to 99th percentile
+    observed, lower, upper : ndarray, shape = (k,), the curve and its pointwise interval
+    knots : int, number of knots; 1 if all risks are equal, 2 if they differ too little for more than a line
+    distances : tuple of three Interval, `ici`, `e50` and `e90` with their intervals
     """
 
     ici: float
@@ -83,14 +71,11 @@ class CalibrationGroups:
 
     Attributes
     ----------
-    n : ndarray of int, shape = (k,)
-        Patients.
-    risk : ndarray, shape = (k,)
-        Mean risk.
+    n : ndarray of int, shape = (k,), numbers of patients
+    risk : ndarray, shape = (k,), mean risk
     observed : ndarray, shape = (k,)
-        Aalen-Johansen estimate; nan where no patient of the group was followed to the horizon and not all had an event.
-    lower, upper : ndarray, shape = (k,)
-        Its interval; nan where the estimate is 0, 1 or nan.
+        Aalen-Johansen estimate; nan if no patient of the group was followed to the horizon and not all had an event.
+    lower, upper : ndarray, shape = (k,), its interval; nan where the estimate is 0, 1 or nan
     """
 
     n: NDArray[np.int64]
@@ -114,46 +99,26 @@ def calibration_curve(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    risk : array-like, shape = (n,)
-        Risk of the cause by the horizon, in [0, 1], of patients whom the model was not fitted on.
-    horizon : float
-        A time within the follow-up.
-    cause : int
-        Code of the event.
-    level : float
-        Of the interval.
-    groups : ndarray of int, shape = (n,), or None
-        Codes, from 0, of patients who are alike: the visits of one, those of one hospital.
+    time, event, risk, horizon, cause, level, groups
+        As for `calibration_at`.
 
     Returns
     -------
     CalibrationCurve
-        The curve, ICI, E50, E90.
+        The curve, ICI, E50 and E90. Even a perfectly calibrated model has an ICI above 0, since the curve follows
+        chance: compare models on the same patients, not with 0.
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none.
-    HorizonError
-        If the horizon lies beyond the follow-up.
-    NoEventError
-        If nobody had the event by the horizon.
-
-    Notes
-    -----
-    A perfectly calibrated model has an ICI above 0 as well, as the curve follows chance. Compare models on the same
-    patients, not with 0.
+    OutcomeError, HorizonError, NoEventError
+        As `calibration_at`.
     """
     t, codes, p = checked_risks(time, event, risk, horizon, cause)
     theta = pseudo_values(t, codes, horizon, cause)[:, 0]
     x = cloglog(p)
     knots = spline_knots(x, float(((t <= horizon) & (codes == cause)).sum()))
     Z = spline_columns(x, knots)
-    # A line of slope 1 is where calibrated risks end.
+    # Start at a line of slope 1, the estimate for calibrated risks.
     start = np.zeros(Z.shape[1])
     start[min(1, len(start) - 1)] = 1.0 if len(start) > 1 else float(x.mean())
     beta, covariance = fit_cloglog(theta, Z, np.zeros(len(x)), start, groups)
@@ -190,20 +155,10 @@ def calibration_groups(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    risk : array-like, shape = (n,)
-        Risk of the cause by the horizon, in [0, 1], of patients whom the model was not fitted on.
-    horizon : float
-        A time within the follow-up.
-    cause : int
-        Code of the event.
-    groups : int
-        Most groups; patients of one risk stay together, so that there may be fewer.
-    level : float
-        Of the intervals.
+    time, event, risk, horizon, cause
+        As for `calibration_at`.
+    groups : int, largest number of groups; fewer are possible, as patients with equal risks stay together
+    level : float, confidence level of the intervals
 
     Returns
     -------
@@ -212,12 +167,8 @@ def calibration_groups(
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none, or no group is asked for.
-    HorizonError
-        If the horizon lies beyond the follow-up.
-    NoEventError
-        If nobody had the event by the horizon.
+    OutcomeError, HorizonError, NoEventError
+        As `calibration_at`; OutcomeError if `groups` is below 1.
     """
     if groups < 1:
         msg = f"one group or more is needed, not {groups}"
@@ -234,7 +185,6 @@ def calibration_groups(
 def _observed(
     time: _Floats, event: NDArray[np.int64], horizon: float, cause: int, causes: int, level: float
 ) -> tuple[float, float, float]:
-    """Estimate and limits."""
     found = aalen_johansen(time, event, causes=causes)
     if time.max() < horizon and found.survival(time.max()) > 0:
         return np.nan, np.nan, np.nan

@@ -1,20 +1,16 @@
-"""Cumulative incidence from the hazards of all causes, bounded by 1; and incidences that sum to more, brought to it.
+"""Cumulative incidence from the hazards of all causes, bounded by 1, and rescaling of incidences that sum to more.
 
-======  ====================================================================================  ======  ==========
-symbol  meaning                                                                               shape   unit
-======  ====================================================================================  ======  ==========
-u       times at which a hazard jumps, up to the last horizon                                 (m,)    time
-dH0_k   jump of the cumulative hazard of cause k, of a patient with log hazard ratio 0        (m,)    1
-eta_k   log hazard ratio of a patient for cause k                                             (n, K)  1
-dH_k    dH0_k exp(eta_k);  dH = sum_k dH_k                                                    (n, m)  1
-S       survival free of any event, exp(-sum dH)                                              (n, m)  [0, 1]
-F_k     cumulative incidence of cause k                                                       (n, H)  [0, 1]
-======  ====================================================================================  ======  ==========
+    u       times at which a hazard jumps, up to the last horizon                           (m,)    time
+    dH0_k   jump of the cumulative hazard of cause k, at log hazard ratio 0                 (m,)    1
+    eta_k   log hazard ratio of a patient for cause k                                       (n, K)  1
+    dH_k    dH0_k exp(eta_k);  dH = sum_k dH_k                                              (n, m)  1
+    S       survival free of any event, exp(-sum dH)                                        (n, m)  [0, 1]
+    F_k     cumulative incidence of cause k                                                 (n, H)  [0, 1]
 
     F_k(h) = sum_{u <= h} S(u-) (1 - exp(-dH(u))) dH_k(u)/dH(u)
 
-Each jump of 1 - S is shared among the causes by their hazards, so that F_1 + ... + F_K = 1 - S, whatever the hazards.
-The plain sum of S(u-) dH_k(u) is not bounded: of a patient of high risk it exceeds 1.
+Each jump of 1 - S is shared among the causes by their hazards, so that F_1 + ... + F_K = 1 - S. The plain sum of
+S(u-) dH_k(u) exceeds 1 for a patient of high risk.
 
 References
 ----------
@@ -34,37 +30,31 @@ from autoprog.survival.step import StepFunction
 
 _Floats = NDArray[np.float64]
 
-_CELLS = 2**20  # patients times jumps that are held at once, 8 MiB an array
+_CELLS = 2**20  # patients times jumps held at once, 8 MiB per array
 _LARGEST_EXPONENT = 700.0
 
 
 def cause_specific_incidence(
     hazards: Sequence[StepFunction], log_hazard_ratio: ArrayLike, horizons: ArrayLike
 ) -> NDArray[np.float64]:
-    """Cumulative incidence of every cause.
+    """Cumulative incidence of every cause, in time proportional to n times the number of jumps of the hazards.
 
     Parameters
     ----------
     hazards : sequence of StepFunction, length = K
-        Cumulative hazard of each cause of a patient with log hazard ratio 0, from 0 upwards.
+        Cumulative hazard of each cause, from 0 upwards, of a patient with log hazard ratio 0.
     log_hazard_ratio : array-like, shape = (n, K)
-        eta.
-    horizons : array-like, shape = (H,)
-        Times, ascending.
+    horizons : array-like, shape = (H,), ascending
 
     Returns
     -------
     ndarray, shape = (n, H, K)
-        F; in [0, 1], not falling with the horizon, at most 1 in sum over the causes.
+        In [0, 1], not falling with the horizon; the sum over the causes is at most 1.
 
     Raises
     ------
     OutcomeError
         If the log hazard ratios have another shape or one is missing.
-
-    Notes
-    -----
-    The time is that of n times the number of jumps.
     """
     eta = np.asarray(log_hazard_ratio, dtype=np.float64)
     h = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
@@ -84,20 +74,9 @@ def cause_specific_incidence(
 
 
 def bounded_incidence(dH: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Cumulative incidence of every cause after each jump of the hazards.
-
-    Parameters
-    ----------
-    dH : ndarray, shape = (n, K, m)
-        Jumps of the cumulative hazards, 0 or more.
-
-    Returns
-    -------
-    ndarray, shape = (n, K, m)
-        F; in [0, 1], not falling along the jumps, at most 1 in sum over the causes.
-    """
+    """Cumulative incidence (n, K, m), at most 1 in sum, of K causes after each jump dH (n, K, m) of their hazards."""
     total = dH.sum(axis=1)
-    # A sum beyond the largest number is infinite, and the survival 0 as it must be.
+    # An overflowing sum is infinite, and the survival rightly 0.
     with np.errstate(over="ignore"):
         S = np.exp(-np.cumsum(total, axis=1))
     fall = np.concatenate([np.ones((len(dH), 1)), S[:, :-1]], axis=1) * -np.expm1(-total)
@@ -114,20 +93,7 @@ def _incidence(log_jumps: _Floats, eta: _Floats, until: NDArray[np.intp]) -> _Fl
 
 
 def rescale_causes(risks: ArrayLike) -> tuple[NDArray[np.float64], int]:
-    """Bring risks of several causes that sum to more than 1 down to a sum of 1, in their proportions.
-
-    Parameters
-    ----------
-    risks : array-like, shape = (..., K)
-        Risks of K causes, 0 or more.
-
-    Returns
-    -------
-    risks : ndarray, shape = (..., K)
-        The same where they sum to at most 1.
-    count : int
-        How many sums exceeded 1.
-    """
+    """Scale risks (..., K) of K causes that sum to more than 1 down to 1; return them and the number of such sums."""
     r = np.asarray(risks, dtype=np.float64)
     total = r.sum(axis=-1, keepdims=True)
     return r / np.maximum(total, 1.0), int((total > 1).sum())

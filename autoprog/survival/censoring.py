@@ -1,28 +1,23 @@
-"""When patients are lost from sight: the censoring distribution, and the weights that make up for it.
+"""Censoring distribution, and the inverse probability weights that correct for it.
 
-======  ====================================================================================  ======  ======
-symbol  meaning                                                                               shape   unit
-======  ====================================================================================  ======  ======
-s       distinct times                                                                        (m,)    time
-c       weight of those who are censored at s                                                 (m,)    1
-l       weight of those at risk at s who do not fail at s                                     (m,)    1
-G       probability not to be censored, whatever else happens                                 (m,)    [0, 1]
-h       horizons                                                                              (H,)    time
-w       inverse probability of censoring weights                                              (n, H)  1
-======  ====================================================================================  ======  ======
+    s       distinct times                                                                  (m,)    time
+    c       weight of those who are censored at s                                           (m,)    1
+    l       weight of those at risk at s who do not fail at s                               (m,)    1
+    G       probability of not being censored, whatever else happens                        (m,)    [0, 1]
+    h       horizons                                                                        (H,)    time
+    w       inverse probability of censoring weights                                        (n, H)  1
 
     G(t) = prod_{s <= t} (l - c)/l           failures at s come before censorings at s
 
     w = 1/G(T-)   of those who failed by h, whatever the cause
     w = 1/G(h)    of those who were followed beyond h
-    w = 0         of those who were censored by h: nobody knows what became of them
+    w = 0         of those who were censored by h: their outcome is unknown
 
-The mean of w 1{T <= h, event k} over all patients is the Aalen-Johansen estimate of cause k, exactly, where G was
-learnt from the same patients. G takes no covariates: censoring must not depend on them beyond chance, or the weighted
-estimates are biased.
+If G was learnt from the same patients, the mean of w 1{T <= h, event k} is exactly the Aalen-Johansen estimate of cause
+k. G takes no covariates: if censoring depends on them, weighted estimates are biased.
 
-G reaches 0 at a last time that is a censoring. There and beyond, nobody knows who is still free of events: a horizon
-h needs G(h) > 0, and one without it is an error, never a cut weight. A weight 1/G(T-) alone needs G(T-) > 0.
+If the last time is a censoring, G is 0 from there on. A horizon h needs G(h) > 0, or it is an error: weights are never
+truncated. A weight 1/G(T-) alone needs G(T-) > 0.
 
 References
 ----------
@@ -47,22 +42,18 @@ def censoring_survival(time: ArrayLike, event: ArrayLike, weights: NDArray[np.ge
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        0 for censored.
-    weights : ndarray, shape = (n,), optional
-        How often each patient counts, 0 or more.
+    time, event : array-like, shape = (n,), times and codes, 0 for censored
+    weights : ndarray, shape = (n,), optional, how often each patient counts, 0 or more
 
     Returns
     -------
     StepFunction
-        G, from 1 downwards.
+        Probability G of not being censored, from 1 downwards.
 
     Raises
     ------
     OutcomeError
-        If times, codes or weights are none.
+        If times, codes or weights are invalid.
     """
     t, codes = check_outcomes(time, event)
     sets = Timeline(t, np.minimum(codes, 1)).risk_sets(weights)
@@ -78,26 +69,19 @@ def ipcw_weights(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
+    time, event : array-like, shape = (n,), times and codes, 0 for censored
     horizons : array-like, shape = (H,)
-        Times.
-    G : StepFunction, optional
-        Censoring survival; learnt from these patients by default.
+    G : StepFunction, optional, censoring survival; learnt from these patients by default
 
     Returns
     -------
     ndarray, shape = (n, H)
-        w; 0 or at least 1. Those of a horizon sum to about n.
+        0 or at least 1; the weights of a horizon sum to about n.
 
     Raises
     ------
-    OutcomeError
-        If times or codes are none.
-    HorizonError
-        If G is 0 at a horizon.
+    OutcomeError, HorizonError
+        If times or codes are invalid; if G is 0 at a horizon.
     """
     t, codes = check_outcomes(time, event)
     h = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
@@ -109,17 +93,7 @@ def ipcw_weights(
 
 
 class InverseCensoring:
-    """The weights of patients, one horizon at a time.
-
-    Parameters
-    ----------
-    time : ndarray, shape = (n,)
-        Times.
-    event : ndarray, shape = (n,)
-        Codes, 0 for censored.
-    G : StepFunction, optional
-        Censoring survival; learnt from these patients by default.
-    """
+    """Weights of the patients, one horizon at a time; G is learnt from these patients by default."""
 
     def __init__(self, time: Times, event: Events, G: StepFunction | None = None) -> None:
         self.G = censoring_survival(time, event) if G is None else G
@@ -127,23 +101,7 @@ class InverseCensoring:
         self._left = self.G.left(time)
 
     def weights(self, horizon: float) -> _Floats:
-        """Weights w at a horizon.
-
-        Parameters
-        ----------
-        horizon : float
-            A time.
-
-        Returns
-        -------
-        ndarray, shape = (n,)
-            0 or at least 1.
-
-        Raises
-        ------
-        HorizonError
-            If G is 0 at the horizon.
-        """
+        """Weights w at a horizon, 0 or at least 1, shape = (n,); HorizonError if G is 0 there."""
         at_horizon = float(self.G(horizon))
         if at_horizon == 0:
             raise self._error(horizon)
@@ -152,23 +110,7 @@ class InverseCensoring:
         return w
 
     def of_failures(self, horizon: float) -> _Floats:
-        """1/G(T-) of those who failed by a horizon, 0 of all others.
-
-        Parameters
-        ----------
-        horizon : float
-            A time.
-
-        Returns
-        -------
-        ndarray, shape = (n,)
-            0 or at least 1.
-
-        Raises
-        ------
-        HorizonError
-            If G is 0 just before one of the failures.
-        """
+        """1/G(T-) of those who failed by a horizon, 0 of others, shape = (n,); HorizonError if a G(T-) is 0."""
         failed = self._failed & (self._time <= horizon)
         if (self._left[failed] == 0).any():
             raise self._error(horizon)

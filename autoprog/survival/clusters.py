@@ -1,4 +1,4 @@
-"""Sums within groups of patients: what a standard error by groups is made of.
+"""Sums within groups of patients, for standard errors by groups.
 
 References
 ----------
@@ -14,22 +14,7 @@ from numpy.typing import NDArray
 
 
 def summed_by_group(values: NDArray[np.float64], groups: NDArray[np.integer]) -> tuple[NDArray[np.float64], int]:
-    """What the patients of each group contribute together.
-
-    Parameters
-    ----------
-    values : ndarray, shape = (n,) or (n, k)
-        Of each patient.
-    groups : ndarray of int, shape = (n,)
-        Codes, from 0, of patients who are alike: the visits of one, those of one hospital.
-
-    Returns
-    -------
-    sums : ndarray, shape = (codes,) or (codes, k)
-        0 where nobody has a code.
-    m : int
-        Groups that hold somebody.
-    """
+    """Sum values (n,) or (n, k) by group codes (n,) from 0, 0 for unused codes; return sums and number of groups."""
     columns = values.reshape(len(values), -1).T
     sums = np.column_stack([np.bincount(groups, weights=column) for column in columns])
     m = int(np.count_nonzero(np.bincount(groups)))
@@ -39,21 +24,19 @@ def summed_by_group(values: NDArray[np.float64], groups: NDArray[np.integer]) ->
 def sandwich(
     bread: NDArray[np.floating[Any]], scores: NDArray[np.floating[Any]], groups: NDArray[np.integer] | None = None
 ) -> NDArray[np.float64]:
-    """Covariance of estimates from what each patient adds to their equations.
+    """Covariance of estimates from the patients' contributions to their estimating equations.
 
     Parameters
     ----------
-    bread : ndarray, shape = (k, k)
-        Inverse of the derivative of the equations.
-    scores : ndarray, shape = (n, k)
-        What each patient adds.
+    bread : ndarray, shape = (k, k), inverse of the derivative of the equations
+    scores : ndarray, shape = (n, k), contribution of each patient
     groups : ndarray of int, shape = (n,), or None
-        As `summed_by_group` takes them; at least 2 groups.
+        Codes, from 0, of at least 2 groups of patients who belong together: one patient's visits, one hospital's.
 
     Returns
     -------
     ndarray, shape = (k, k)
-        Of m groups m / (m - 1) times as much as their sums say.
+        With m groups, that of their sums times m / (m - 1).
     """
     if groups is None:
         return np.asarray(bread @ (scores.T @ scores) @ bread)

@@ -1,24 +1,20 @@
 """Concordance of risks with the order of events: Harrell's and Uno's index, and three for competing risks.
 
-======  ====================================================================================  ======  ======
-symbol  meaning                                                                               shape   range
-======  ====================================================================================  ======  ======
-T       time                                                                                  (n,)    time
-m       risk, or any marker that is higher where the event is expected earlier                (n,)    real
-G       survival of the censoring, failures before censorings at ties                         -       [0, 1]
-tau     pairs count whose first event is at tau or before                                     scalar  time
-C       weight of concordant pairs and half of that of tied ones, over that of all            scalar  [0, 1]
-C_p     the same, of the pairs that patient p is a member of, less C                          (n,)    [-1, 1]
-======  ====================================================================================  ======  ======
+    T       time                                                                            (n,)    time
+    m       risk, or any marker that is higher where the event is expected earlier          (n,)    real
+    G       survival of the censoring, failures before censorings at ties                   -       [0, 1]
+    tau     only pairs whose first event is at tau or before count                          scalar  time
+    C       weight of concordant pairs plus half that of tied ones, over that of all        scalar  [0, 1]
+    C_p     the same over patient p's pairs, minus C                                        (n,)    [-1, 1]
 
 Patient i, who had the event, is the earlier one of a pair with j where T_i < T_j, or T_i = T_j and j is censored. Two
-who fail at one time are no pair. Risks are tied where they are equal exactly.
+patients who fail at the same time are no pair. Risks are tied if they are exactly equal.
 
 ========================  ============================================================  =============================
 index                     competing events                                              weight of a pair
 ========================  ============================================================  =============================
-`harrell_c`               there are none                                                1
-`uno_c`                   there are none                                                1 / G(T_i-)^2
+`harrell_c`               do not exist                                                  1
+`uno_c`                   do not exist                                                  1 / G(T_i-)^2
 `cause_specific_c`        are censored                                                  1
 `subdistribution_c`       stay at risk for ever                                         1
 `wolbers_c`               are later than all events: j with a competing event at        1 / (G(T_i-) G(T_i));
@@ -26,7 +22,7 @@ index                     competing events                                      
 ========================  ============================================================  =============================
 
 The standard error is that of the infinitesimal jackknife, with G taken as known: the square root of sum_p of
-(weight of p's pairs * C_p)^2 over the square of the weight of all.
+(weight of p's pairs * C_p)^2, over the weight of all pairs.
 
 References
 ----------
@@ -57,12 +53,9 @@ class Concordance:
 
     Attributes
     ----------
-    index : float
-        C, in [0, 1].
-    standard_error : float
-        Of C.
-    concordant, discordant, tied_risk : float
-        Weight of the pairs; their number where a pair weighs 1.
+    index : float in [0, 1]
+    standard_error : float, of the index
+    concordant, discordant, tied_risk : float, weight of the pairs; their number where a pair weighs 1
     """
 
     index: float
@@ -77,50 +70,32 @@ def harrell_c(time: ArrayLike, event: ArrayLike, risk: ArrayLike, tau: float = n
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        0 for censored; every other code is the event.
-    risk : array-like, shape = (n,)
-        Higher where the event is expected earlier. A predicted survival must be turned round.
-    tau : float
-        First events after it are left out.
+    time, event : array-like, shape = (n,), times and codes; 0 is censored, every other code is the event
+    risk : array-like, shape = (n,), higher where the event is expected earlier; turn a predicted survival round
+    tau : float, later first events are left out
 
     Returns
     -------
     Concordance
-        Each pair weighs 1.
+        Each pair weighs 1. Its limit depends on the censoring, unlike that of `uno_c`.
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none.
-    NoPairError
-        If there is no pair.
-
-    Notes
-    -----
-    Its limit depends on how patients are censored; `uno_c` does not.
+    OutcomeError, NoPairError
+        If times, codes or risks are invalid; if there is no pair.
     """
     t, codes, m = _checked(time, event, risk)
     return _concordance(_pairs(t, codes == 0, m, _by(t, codes > 0, tau)), tau)
 
 
 def uno_c(time: ArrayLike, event: ArrayLike, risk: ArrayLike, tau: float, G: StepFunction | None = None) -> Concordance:
-    """Uno's index, which estimates P(m_i > m_j | T_i < T_j, T_i <= tau) whatever the censoring.
+    """Uno's index: P(m_i > m_j | T_i < T_j, T_i <= tau) for risks m and times T, whatever the censoring.
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        0 for censored; every other code is the event.
-    risk : array-like, shape = (n,)
-        Higher where the event is expected earlier.
-    tau : float
-        First events after it are left out. Infinite, the last events dominate by their weights.
-    G : StepFunction, optional
-        Censoring survival; learnt from these patients by default.
+    time, event, risk, tau
+        As for `harrell_c`; if tau is infinite, the last events dominate by their weights.
+    G : StepFunction, optional, censoring survival; learnt from these patients by default
 
     Returns
     -------
@@ -129,12 +104,8 @@ def uno_c(time: ArrayLike, event: ArrayLike, risk: ArrayLike, tau: float, G: Ste
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none.
-    HorizonError
-        If G is 0 just before an event by tau.
-    NoPairError
-        If there is no pair.
+    OutcomeError, HorizonError, NoPairError
+        If times, codes or risks are invalid; if G is 0 just before an event by tau; if there is no pair.
     """
     t, codes, m = _checked(time, event, risk)
     weight = InverseCensoring(t, codes, G).of_failures(tau) ** 2
@@ -148,16 +119,8 @@ def cause_specific_c(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    risk : array-like, shape = (n,)
-        Higher where the cause is expected earlier.
-    cause : int
-        Code of the event.
-    tau : float
-        First events after it are left out.
+    time, event, risk, cause, tau
+        As for `harrell_c`, but only the code `cause` is the event.
 
     Returns
     -------
@@ -166,10 +129,8 @@ def cause_specific_c(
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none.
-    NoPairError
-        If there is no pair.
+    OutcomeError, NoPairError
+        If times, codes or risks are invalid; if there is no pair.
     """
     t, codes, m = _checked(time, event, risk)
     return harrell_c(t, codes == cause, m, tau)
@@ -178,32 +139,22 @@ def cause_specific_c(
 def subdistribution_c(
     time: ArrayLike, event: ArrayLike, risk: ArrayLike, cause: int = 1, tau: float = np.inf
 ) -> Concordance:
-    """Harrell's index with those who had a competing event at risk for ever.
+    """Harrell's index with patients at risk for ever after a competing event.
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    risk : array-like, shape = (n,)
-        Higher where the cause is expected earlier.
-    cause : int
-        Code of the event.
-    tau : float
-        First events after it are left out.
+    time, event, risk, cause, tau
+        As for `cause_specific_c`; other codes above 0 are competing events.
 
     Returns
     -------
     Concordance
-        Each pair weighs 1; the censoring is not made up for, as `wolbers_c` does.
+        Each pair weighs 1; there is no correction for censoring, unlike in `wolbers_c`.
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none.
-    NoPairError
-        If there is no pair.
+    OutcomeError, NoPairError
+        If times, codes or risks are invalid; if there is no pair.
     """
     t, codes, m = _checked(time, event, risk)
     of_cause = codes == cause
@@ -218,18 +169,8 @@ def wolbers_c(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    risk : array-like, shape = (n,)
-        Risk of the cause by tau, or any marker of it.
-    tau : float
-        Events after it are left out.
-    G : StepFunction, optional
-        Censoring survival; learnt from these patients by default.
-    cause : int
-        Code of the event.
+    time, event, risk, tau, G, cause
+        As for `uno_c`, with codes 0 for censored and `cause` for the event; risks by tau, or any marker of them.
 
     Returns
     -------
@@ -239,12 +180,8 @@ def wolbers_c(
 
     Raises
     ------
-    OutcomeError
-        If times, codes or risks are none.
-    HorizonError
-        If G is 0 where a weight needs it.
-    NoPairError
-        If there is no pair.
+    OutcomeError, HorizonError, NoPairError
+        If times, codes or risks are invalid; if G is 0 where a weight needs it; if there is no pair.
     """
     t, codes, m = _checked(time, event, risk)
     inverse = InverseCensoring(t, codes, G)
@@ -284,7 +221,7 @@ def _pairs(
     a: _Floats,
     b: _Floats | None = None,
 ) -> PairSums:
-    """Pairs in the order of time; of equal times those who are last are later than all others."""
+    """Sum over pairs in the order of time; at equal times, the patients in `last_at_ties` come after all others."""
     _, place = np.unique(time, return_inverse=True)
     _, rank = np.unique(m, return_inverse=True)
     key = 2 * place + last_at_ties

@@ -1,8 +1,7 @@
-"""Cox's regression for large cohorts.
+"""Cox's regression for large cohorts: the partial likelihood of `partial_likelihood`, without competing events.
 
-The partial likelihood of `partial_likelihood`, without competing events. scikit-survival fits the same model by a loop
-over patients, which takes minutes where this takes seconds, and puts a Breslow baseline on Efron's coefficients; here
-the baseline goes with the ties, as in R's survival.
+scikit-survival loops over the patients, in minutes instead of seconds, and combines a Breslow baseline with Efron's
+coefficients. Here the baseline follows the ties, as in R's survival.
 
 References
 ----------
@@ -33,20 +32,17 @@ def fit_cox(
 
     Parameters
     ----------
-    X : array-like, shape = (n, d)
-        Columns, none constant and none a combination of the others.
+    X : array-like, shape = (n, d), columns, none constant and none a combination of the others
     time : array-like, shape = (n,)
-        Times.
     event : array-like, shape = (n,)
         Codes: 1 is the event, all others are censored. For the hazard of another cause pass `event == cause`.
-    ties : {"efron", "breslow"}
-        How tied events are counted, in the coefficients and in the baseline.
-    ridge : float
-        Penalty `ridge / 2` times the square of the coefficients of the standardised columns, against the summed log
-        partial likelihood; 0 or more. Above 0 every estimate is finite and unique.
-    weights : ndarray, shape = (n,), optional
-        Case weights, 0 or more. A weight counts as copies of the patient with Breslow's ties; Efron's take the copies
-        as one event of that weight.
+    ties : {"efron", "breslow"}, how tied events are counted, in the coefficients and in the baseline
+    ridge : float, 0 or more
+        Penalty `ridge / 2` times the sum of squared coefficients of the standardised columns, against the summed log
+        partial likelihood. Above 0 every estimate is finite and unique.
+    weights : ndarray, shape = (n,), optional, case weights, 0 or more
+        With Breslow's ties a weight counts as copies of the patient; Efron's take the copies as one event of that
+        weight.
 
     Returns
     -------
@@ -55,12 +51,9 @@ def fit_cox(
 
     Raises
     ------
-    OutcomeError
-        If times, codes, columns or weights are none.
-    NoEventError
-        If nobody had the event.
-    ConvergenceError
-        If there is no finite or no unique estimate.
+    OutcomeError, NoEventError, ConvergenceError
+        If times, codes, columns or weights are invalid; if nobody had the event; if there is no finite or unique
+        estimate.
     """
     t, codes = check_outcomes(time, event)
     columns = checked_columns(X, len(t))

@@ -1,4 +1,4 @@
-"""How far risks are from a smooth calibration curve, with intervals: of probabilities and of event times alike."""
+"""Distance of risks from a smooth calibration curve, with intervals, for probabilities and event times."""
 
 from __future__ import annotations
 
@@ -23,26 +23,20 @@ def curve_distances(
     inverse_link: Callable[[_Floats], _Floats],
     level: float = 0.95,
 ) -> tuple[Interval, Interval, Interval]:
-    """How far risks are from a smooth calibration curve: mean, median and 90th percentile of the distance.
+    """Mean, median and 90th percentile of the distance d of risks from a smooth calibration curve.
 
-    The intervals are basic ones of a bootstrap of the patients and of the curve, 2 d - quantiles of d(beta*): a curve
-    that follows chance once more is further off than the curve is, and the basic interval takes that off. They begin
-    at 0 where the curve may be that of calibrated risks, by Wald's test.
+    The intervals are basic ones, 2 d - quantiles of d(beta*), of a bootstrap of the patients and of the curve. A
+    resampled curve follows chance twice and is further off, which the basic interval subtracts. If the risks may be
+    calibrated by Wald's test, intervals begin at 0.
 
     Parameters
     ----------
-    p : ndarray, shape = (n,)
-        Risks.
-    x : ndarray, shape = (n,)
-        Their link: Z beta of a curve on which all lie.
-    Z : ndarray, shape = (n, k)
-        Design matrix of the curve.
-    law : pair of ndarray, shapes = (k,) and (k, k)
-        Estimates of its coefficients and their covariance: beta* is normal.
-    inverse_link : callable (ndarray) -> ndarray
-        From Z beta to risks.
-    level : float
-        Of the intervals.
+    p : ndarray, shape = (n,), risks
+    x : ndarray, shape = (n,), link of the risks: Z beta of a curve on which all lie
+    Z : ndarray, shape = (n, k), design matrix of the curve
+    law : pair of ndarray, shapes = (k,) and (k, k), coefficients and covariance of the normal beta*
+    inverse_link : callable (ndarray) -> ndarray, from Z beta to risks
+    level : float, confidence level of the intervals
 
     Returns
     -------
@@ -52,7 +46,7 @@ def curve_distances(
     beta, covariance = law
     found = _summaries(np.abs(p - inverse_link(Z @ beta)))
     rng = np.random.default_rng(0)
-    # Of many patients an even part of them stands for all, and their luck is small beside the curve's.
+    # Many patients are thinned evenly and not redrawn: their variation is small compared with the curve's.
     part = np.argsort(p, kind="stable")[np.unique(np.linspace(0, len(p) - 1, _MAX_POINTS).astype(np.intp))]
     again = np.empty((_DRAWS, 3))
     for b, drawn in enumerate(beta + rng.standard_normal((_DRAWS, len(beta))) @ _root(covariance)):
@@ -69,7 +63,7 @@ def curve_distances(
 
 
 def _root(covariance: _Floats) -> _Floats:
-    """Its symmetric root; of few patients rounding may leave it a little below positive."""
+    """Symmetric root; clips eigenvalues that rounding leaves below 0."""
     eigenvalues, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
     root: _Floats = (vectors * np.sqrt(np.maximum(eigenvalues, 0.0))) @ vectors.T
     return root

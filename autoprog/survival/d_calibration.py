@@ -1,19 +1,15 @@
-"""D-calibration: whether the survival predicted at each patient's own time is uniform, as it must be.
+"""D-calibration: whether the survival predicted at each patient's own time is uniform, as it is for a right model.
 
-======  ====================================================================================  ======  ======
-symbol  meaning                                                                               shape   range
-======  ====================================================================================  ======  ======
-u       predicted survival of each patient at his own time, S_i(T_i)                          (n,)    [0, 1]
-B       number of bins of equal width                                                         scalar  -
-N_b     patients in the bin [(b - 1)/B, b/B), b = 1, ..., B; the last one takes 1 too         (B,)    [0, n]
-======  ====================================================================================  ======  ======
+    u       predicted survival of each patient at the patient's own time, S_i(T_i)          (n,)    [0, 1]
+    B       number of bins of equal width                                                   scalar  -
+    N_b     patients in the bin [(b - 1)/B, b/B), b = 1, ..., B; the last includes 1        (B,)    [0, n]
 
-A patient with the event counts in the bin of his u. A censored one, whose survival at the time of the event lies
-anywhere below u, counts in every bin by its overlap with [0, u), over u.
+A patient with the event counts in the bin of u. For a censored one the survival at the event is anywhere below u: every
+bin counts by its overlap with [0, u), over u.
 
-    X^2 = sum_b (N_b - n/B)^2 / (n/B),   chi-squared with B - 1 degrees of freedom where nobody is censored
+    X^2 = sum_b (N_b - n/B)^2 / (n/B),   chi-squared with B - 1 degrees of freedom without censoring
 
-With censoring X^2 is smaller than that, so that the p-value is too large.
+With censoring X^2 is smaller, and the p-value too large.
 
 References
 ----------
@@ -34,16 +30,13 @@ from autoprog.survival.risks import check_probabilities
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DCalibration:
-    """How far the survival at the patients' own times is from uniform.
+    """Distance from uniform of the survival at the patients' own times.
 
     Attributes
     ----------
-    statistic : float
-        X^2, 0 or more; lower is better.
-    p_value : float
-        Probability of a larger X^2 where the model is right, in [0, 1]; small speaks against the model.
-    proportions : ndarray, shape = (B,)
-        N_b / n; 1/B each is ideal.
+    statistic : float, X^2, 0 or more; lower is better
+    p_value : float in [0, 1], probability of a larger X^2 if the model is right; small speaks against it
+    proportions : ndarray, shape = (B,), shares of the patients by bin; 1/B each is ideal
     """
 
     statistic: float
@@ -57,16 +50,14 @@ def d_calibration(survival_at_time: ArrayLike, event: ArrayLike, bins: int = 10)
     Parameters
     ----------
     survival_at_time : array-like, shape = (n,)
-        u, the survival free of any event that the model predicts for each patient at his own time.
-    event : array-like, shape = (n,)
-        0 for censored; every other code is the event.
-    bins : int
-        B, at least 2.
+        Survival free of any event that the model predicts for each patient at the patient's own time.
+    event : array-like, shape = (n,), 0 for censored; every other code is the event
+    bins : int, at least 2
 
     Returns
     -------
     DCalibration
-        Statistic, p-value, proportions.
+        Statistic, p-value, proportions. With censoring the p-value is too large.
 
     Raises
     ------
@@ -89,9 +80,9 @@ def d_calibration(survival_at_time: ArrayLike, event: ArrayLike, bins: int = 10)
 
 
 def _spread(u: NDArray[np.float64], bin_of: NDArray[np.int64], bins: int) -> NDArray[np.float64]:
-    """Censored patients by bin: each the whole of the bins below his own, and the part of his own below u."""
+    """Censored patients by bin: the bins below that of u in full, and the part of the own bin below u."""
     positive = u > 0
-    # Whose survival is 0 is in the first bin with certainty.
+    # A patient with a survival of 0 is surely in the first bin.
     whole = np.divide(1 / bins, u, out=np.zeros_like(u), where=positive)
     own = np.where(positive, 1 - bin_of * whole, 1.0)
     ends = np.bincount(bin_of, whole, minlength=bins)

@@ -1,4 +1,4 @@
-"""What can be wrong with times, horizons and fits."""
+"""Errors of times, horizons and fits."""
 
 from __future__ import annotations
 
@@ -6,33 +6,25 @@ from autoprog.errors import AutoprogError
 
 
 class SurvivalError(AutoprogError, ValueError):
-    """Times, event codes or horizons cannot be used as they are."""
+    """Times, event codes or horizons cannot be used."""
 
     code = "invalid-input"
 
 
 class OutcomeError(SurvivalError):
-    """Times or event codes are none: negative, missing, of different lengths, a code that nothing stands for."""
+    """Times, event codes or other inputs are invalid: negative, missing, of different lengths, an unknown code."""
 
 
 class NoEventError(SurvivalError):
-    """Nobody had the event, or nobody by a horizon, so that there is nothing to estimate."""
+    """Nobody had the event, or nobody by a horizon, so there is nothing to estimate."""
 
 
 class NoPairError(SurvivalError):
-    """No two patients can be compared, so that a rank measure has no value."""
+    """No two patients can be compared, so a rank measure has no value."""
 
 
 class HorizonError(SurvivalError):
-    """A horizon lies where nothing is known.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong, in words.
-    largest : float
-        The largest horizon that can be used; kept as an attribute.
-    """
+    """A horizon lies where nothing is known; the attribute `largest` is the largest horizon that can be used."""
 
     def __init__(self, message: str, largest: float) -> None:
         super().__init__(message)
@@ -40,15 +32,7 @@ class HorizonError(SurvivalError):
 
 
 class ConvergenceError(AutoprogError, ArithmeticError):
-    """A regression has no finite or no unique estimate.
-
-    Parameters
-    ----------
-    message : str
-        What is wrong, in words.
-    column : int or None
-        Index of the column that the fit fails by, None where it is no single one; kept as an attribute.
-    """
+    """A regression has no finite or no unique estimate; `column` is the index of the column it fails by, or None."""
 
     def __init__(self, message: str, column: int | None = None) -> None:
         super().__init__(message)

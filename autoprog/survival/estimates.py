@@ -17,13 +17,9 @@ class Estimates:
 
     Attributes
     ----------
-    estimate : ndarray, shape = (H,)
-        In [0, 1].
-    standard_error : ndarray, shape = (H,)
-        0 or more.
+    estimate, standard_error : ndarray, shape = (H,), in [0, 1], and 0 or more
     lower, upper : ndarray, shape = (H,)
-        Pointwise interval in [0, 1]; nan where the estimate is 0 or 1, at which the standard error is 0 and the
-        transformation has no value.
+        Pointwise interval in [0, 1]; nan where the estimate is 0 or 1, as its transformation has no value there.
     """
 
     estimate: NDArray[np.float64]
@@ -34,15 +30,7 @@ class Estimates:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """An estimate with its interval.
-
-    Attributes
-    ----------
-    estimate : float
-        The estimate.
-    lower, upper : float
-        Limits of the interval.
-    """
+    """An estimate with the lower and upper limit of its interval."""
 
     estimate: float
     lower: float
@@ -52,26 +40,8 @@ class Interval:
 def log_log_limits(
     survival: NDArray[np.float64], standard_error: NDArray[np.float64], level: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Limits of a survival probability that are symmetric on the scale of log(-log S).
-
-    Parameters
-    ----------
-    survival : ndarray
-        S, in [0, 1].
-    standard_error : ndarray
-        Of S, same shape.
-    level : float
-        Of the interval, in (0, 1).
-
-    Returns
-    -------
-    lower, upper : ndarray
-        In (0, 1), same shape; nan where S is 0 or 1 up to rounding.
-
-    References
-    ----------
-    Kalbfleisch & Prentice 2002, The Statistical Analysis of Failure Time Data, 2nd ed., section 1.4.
-    """
+    """Limits in (0, 1) of survival probabilities, symmetric on the scale of log(-log S); nan where S is 0 or 1."""
+    # Kalbfleisch & Prentice 2002, The Statistical Analysis of Failure Time Data, 2nd ed., section 1.4.
     inside = (survival > _ROUNDING) & (survival < 1 - _ROUNDING)
     S = np.where(inside, survival, 0.5)
     reach = normal_quantile(level) * standard_error / np.abs(S * np.log(S))
@@ -80,5 +50,5 @@ def log_log_limits(
 
 
 def normal_quantile(level: float) -> float:
-    """Standard errors from an estimate to the limit of its two-sided interval of this level."""
+    """Distance in standard errors from an estimate to the limits of its two-sided interval."""
     return float(ndtri((1 + level) / 2))

@@ -1,17 +1,12 @@
 """Fine and Gray's regression: proportional hazards of the subdistribution of a cause.
 
-======  ====================================================================================  ======  ==========
-symbol  meaning                                                                               shape   unit
-======  ====================================================================================  ======  ==========
-T       time                                                                                  (n,)    time
-G       censoring survival, failures before censorings at ties                                step    [0, 1]
-H0      cumulative subdistribution hazard of a patient with mean columns                      step    1
-======  ====================================================================================  ======  ==========
+    T       time                                                                            (n,)    time
+    G       censoring survival, failures before censorings at ties                          step    [0, 1]
+    H0      cumulative subdistribution hazard of a patient with mean columns                step    1
 
-Who has a competing event never has the event of interest, and so stays at risk of it. As he might have been censored
-later, his weight at u falls as G(u-)/G(T-). This is a factor of u and one of the patient: sums over the risk set stay
-cumulative sums, and the fit costs what Cox's does. The incidence of the cause is 1 - exp(-H0(t) exp(beta'(x - c))).
-
+A patient with a competing event never has the event of interest and stays at risk of it, with a weight at u that falls
+as G(u-)/G(T-) for the censoring that might have followed. This is a factor of u times one of the patient: sums over the
+risk set stay cumulative sums, and the fit costs as much as Cox's. The incidence is 1 - exp(-H0(t) exp(beta'(x - c))).
 Incidences of several causes, each fitted on its own, can sum to more than 1: see `rescale_causes`.
 
 References
@@ -45,41 +40,28 @@ def fit_fine_gray(
 
     Parameters
     ----------
-    X : array-like, shape = (n, d)
-        Columns, none constant and none a combination of the others.
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    cause : int
-        Code of the event of interest; all others compete.
-    ties : {"breslow", "efron"}
-        How tied events are counted, in the coefficients and in the baseline.
-    ridge : float
-        Penalty `ridge / 2` times the square of the coefficients of the standardised columns, against the summed log
-        pseudo likelihood; 0 or more. Above 0 every estimate is finite and unique.
-    weights : ndarray, shape = (n,), optional
-        Case weights, 0 or more; the censoring is learnt with them too.
+    X : array-like, shape = (n, d), columns, none constant and none a combination of the others
+    time, event : array-like, shape = (n,), times and codes, 0 for censored
+    cause : int, code of the event of interest; all others compete
+    ties, ridge
+        As for `fit_cox`; the penalty is against the summed log pseudo likelihood.
+    weights : ndarray, shape = (n,), optional, case weights, 0 or more; the censoring is learnt with them too
 
     Returns
     -------
     ProportionalHazards
         `risk` gives the cumulative incidence of the cause. The robust standard error takes the censoring as known; the
-        other one takes the weights for numbers of patients, and is meant for comparison.
+        other one, for comparison, takes the weights for numbers of patients.
 
     Raises
     ------
-    OutcomeError
-        If times, codes, columns or weights are none.
-    NoEventError
-        If nobody had the event.
-    ConvergenceError
-        If there is no finite or no unique estimate.
+    OutcomeError, NoEventError, ConvergenceError
+        As `fit_cox`.
 
     Notes
     -----
-    R's `cmprsk::crr` takes censorings before failures at ties and so differs in the fourth decimal where there are
-    any; `survival::finegray` does not.
+    R's `cmprsk::crr` takes censorings before failures at ties, so the fourth decimal differs if there are any;
+    `survival::finegray` does not.
     """
     t, codes = check_outcomes(time, event)
     columns = checked_columns(X, len(t))

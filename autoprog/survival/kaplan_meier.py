@@ -1,15 +1,11 @@
-"""Survival free of any event: the Kaplan-Meier estimate with Greenwood's variance.
+"""Kaplan-Meier estimate of the survival free of any event, with Greenwood's variance.
 
-======  ==================================================================  ======  ======
-symbol  meaning                                                             shape   unit
-======  ==================================================================  ======  ======
-s       distinct times                                                      (m,)    time
-d       weight of those who fail at s, by whatever cause                    (m,)    1
-r       weight of those at risk at s                                        (m,)    1
-l       r - d                                                               (m,)    1
-S       probability to be free of any event                                 (m,)    [0, 1]
-V       variance of S                                                       (m,)    1
-======  ==================================================================  ======  ======
+    s       distinct times                                                      (m,)    time
+    d       weight of those who fail at s, by whatever cause                    (m,)    1
+    r       weight of those at risk at s                                        (m,)    1
+    l       r - d                                                               (m,)    1
+    S       probability of being free of any event                              (m,)    [0, 1]
+    V       variance of S                                                       (m,)    1
 
     S(t) = prod_{s <= t} l/r
     V(t) = S(t)^2 sum_{s <= t} d / (r l)
@@ -38,30 +34,15 @@ class KaplanMeier:
 
     Attributes
     ----------
-    survival : StepFunction
-        S, from 1 downwards.
-    standard_error : StepFunction
-        Square root of V; 0 once S is 0.
+    survival : StepFunction, survival free of any event, from 1 downwards
+    standard_error : StepFunction, of the survival; 0 once that is 0
     """
 
     survival: StepFunction
     standard_error: StepFunction
 
     def at(self, horizons: ArrayLike, level: float = 0.95) -> Estimates:
-        """S at horizons, with pointwise intervals.
-
-        Parameters
-        ----------
-        horizons : array-like, shape = (H,)
-            Times.
-        level : float
-            Of the intervals.
-
-        Returns
-        -------
-        Estimates
-            The limits are symmetric on the scale of log(-log S).
-        """
+        """Survival S at horizons (H,), with pointwise intervals that are symmetric on the scale of log(-log S)."""
         h = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
         S, error = self.survival(h), self.standard_error(h)
         return Estimates(S, error, *log_log_limits(S, error, level))
@@ -72,27 +53,19 @@ def kaplan_meier(time: ArrayLike, event: ArrayLike, weights: NDArray[np.generic]
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        0 for censored; every other code is a failure.
-    weights : ndarray, shape = (n,), optional
-        How often each patient counts, 0 or more.
+    time, event : array-like, shape = (n,), times and codes; 0 is censored, every other code is a failure
+    weights : ndarray, shape = (n,), optional, how often each patient counts, 0 or more
 
     Returns
     -------
     KaplanMeier
-        S and its standard error.
+        With competing events, 1 - S of one cause with the others censored exceeds that cause's incidence: see
+        `aalen_johansen`.
 
     Raises
     ------
     OutcomeError
-        If times, codes or weights are none.
-
-    Notes
-    -----
-    With competing events, 1 - S of one cause with the others censored is not the incidence of that cause, but more:
-    see `aalen_johansen`.
+        If times, codes or weights are invalid.
     """
     t, codes = check_outcomes(time, event)
     sets = Timeline(t, np.minimum(codes, 1)).risk_sets(weights)
@@ -102,11 +75,11 @@ def kaplan_meier(time: ArrayLike, event: ArrayLike, weights: NDArray[np.generic]
 
 
 def product_limit(sets: RiskSets) -> NDArray[np.float64]:
-    """S, shape = (m,): the product of l/r, in which a time with nobody at risk counts as 1."""
+    """S, shape = (m,): product of l/r, where a time with nobody at risk counts as 1."""
     return np.cumprod(np.where(sets.at_risk > 0, sets.share(sets.left), 1.0), dtype=np.float64)
 
 
 def greenwood_terms(sets: RiskSets) -> NDArray[np.float64]:
-    """d / (r l) at each time, shape = (m,); 0 where all who are at risk fail, as S is 0 from there on."""
+    """d / (r l) at each time, shape = (m,); 0 where all at risk fail, since S is 0 from there on."""
     hazard = sets.share(sets.events.sum(axis=0))
     return np.divide(hazard, sets.left, out=np.zeros_like(hazard), where=sets.left > 0)

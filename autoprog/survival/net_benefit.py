@@ -1,14 +1,10 @@
-"""Net benefit of deciding by a risk by a horizon, where patients are censored.
+"""Net benefit of decisions by a risk by a horizon, with censored patients.
 
-======  ====================================================================================  ======  ======
-symbol  meaning                                                                               shape   range
-======  ====================================================================================  ======  ======
-h       horizon                                                                               scalar  time
-p       risk of the cause by h                                                                (n,)    [0, 1]
-c       thresholds: a patient is treated where p >= c                                         (m,)    (0, 1)
-q       share of the patients who are treated                                                 (m,)    [0, 1]
-F       incidence of the cause by h among the treated, the Aalen-Johansen estimate            (m,)    [0, 1]
-======  ====================================================================================  ======  ======
+    h       horizon                                                                         scalar  time
+    p       risk of the cause by h                                                          (n,)    [0, 1]
+    c       thresholds: a patient is treated where p >= c                                   (m,)    (0, 1)
+    q       share of the patients who are treated                                           (m,)    [0, 1]
+    F       Aalen-Johansen estimate of the cause by h among the treated                     (m,)    [0, 1]
 
     NB(c) = q F - q (1 - F) c/(1 - c)
 
@@ -38,33 +34,23 @@ def net_benefit(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    risk : array-like, shape = (n,)
-        Risk of the cause by the horizon, in [0, 1].
-    horizon : float
-        A time within the follow-up.
-    thresholds : array-like, shape = (m,)
-        In (0, 1).
-    cause : int
-        Code of the event.
+    time, event : array-like, shape = (n,), times and codes, 0 for censored
+    risk : array-like, shape = (n,), risk of the cause by the horizon, in [0, 1]
+    horizon : float within the follow-up
+    thresholds : array-like, shape = (m,), in (0, 1)
+    cause : int, code of the event
 
     Returns
     -------
     ndarray, shape = (m,)
-        More is better; treating nobody has 0. nan where none of those who would be treated was followed to the horizon
-        and not all of them had an event, so that their incidence is unknown.
+        More is better; treating nobody has 0. nan if the incidence among the treated is unknown: none of them was
+        followed to the horizon and not all had an event.
 
     Raises
     ------
-    OutcomeError
-        If times, codes, risks or thresholds are none.
-    HorizonError
-        If the horizon lies beyond the follow-up.
-    NoEventError
-        If nobody had the event by the horizon.
+    OutcomeError, HorizonError, NoEventError
+        If times, codes, risks or thresholds are invalid; if the horizon is beyond the follow-up; if nobody had the
+        event by then.
     """
     t, codes, p = checked_risks(time, event, risk, horizon, cause)
     c = _checked(thresholds)
@@ -86,30 +72,18 @@ def net_benefit_of_all(
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    horizon : float
-        A time within the follow-up.
-    thresholds : array-like, shape = (m,)
-        In (0, 1).
-    cause : int
-        Code of the event.
+    time, event, horizon, thresholds, cause
+        As for `net_benefit`.
 
     Returns
     -------
     ndarray, shape = (m,)
-        0 at the threshold that equals the incidence, below 0 beyond it.
+        0 at the threshold that equals the incidence, below 0 above it.
 
     Raises
     ------
-    OutcomeError
-        If times, codes or thresholds are none.
-    HorizonError
-        If the horizon lies beyond the follow-up.
-    NoEventError
-        If nobody had the event by the horizon.
+    OutcomeError, HorizonError, NoEventError
+        As `net_benefit`.
     """
     t, codes = check_outcomes(time, event)
     check_horizons(t, codes, horizon, cause=cause)
@@ -126,5 +100,5 @@ def _checked(thresholds: ArrayLike) -> _Floats:
 
 
 def _worth(F: float, threshold: NDArray[np.float64] | float) -> NDArray[np.float64]:
-    """Net benefit a treated patient."""
+    """Net benefit per treated patient."""
     return np.asarray(F - (1 - F) * threshold / (1 - threshold))

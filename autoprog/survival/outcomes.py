@@ -1,16 +1,12 @@
-"""Times, event codes and horizons: what is accepted, and what is wrong with the rest.
+"""Checks of times, event codes and horizons.
 
-=======  ===============================================================  ======  ============
-symbol   meaning                                                          shape   unit
-=======  ===============================================================  ======  ============
-time     T, to the first event or to the censoring; above 0               (n,)    the cohort's
-event    what ended it: 0 censoring, 1 to K the causes                    (n,)    1
-h        horizons, ascending and distinct                                 (H,)    as time
-=======  ===============================================================  ======  ============
+    time     T, time to the first event or to the censoring, above 0                    (n,)
+    event    0 for a censoring, 1 to K for the causes                                   (n,)
+    h        horizons, ascending and distinct                                           (H,)
 
-A horizon bears an estimate as long as somebody was followed beyond it, or everybody had an event by it. At a last time
-that is a censoring, and later, nobody knows who is still free of events. Times are tied where they are equal exactly:
-those that were computed, as years from days, are best rounded first.
+An estimate at a horizon needs somebody who was followed beyond it, or an event of everybody by it. If the last time is
+a censoring, it is unknown from there on who is still free of events. Times are tied if they are exactly equal: round
+computed times, such as years from days, first.
 """
 
 from __future__ import annotations
@@ -25,23 +21,18 @@ Events = NDArray[np.int64]
 
 
 def check_outcomes(time: ArrayLike, event: ArrayLike, causes: int | None = None) -> tuple[Times, Events]:
-    """Times and event codes as every function of this package takes them.
+    """Check times and event codes, and convert them to arrays.
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times, above 0.
-    event : array-like, shape = (n,)
-        Whole numbers from 0, or truth values.
-    causes : int, optional
-        Largest code; any by default.
+    time : array-like, shape = (n,), above 0
+    event : array-like, shape = (n,), whole numbers from 0, or truth values
+    causes : int, optional, largest code allowed; any by default
 
     Returns
     -------
-    time : ndarray of float64, shape = (n,)
-        The same times.
-    event : ndarray of int64, shape = (n,)
-        The same codes.
+    time, event : ndarray of float64 and int64, shape = (n,)
+        The same times and codes.
 
     Raises
     ------
@@ -77,21 +68,17 @@ def _checked_codes(codes: NDArray[np.generic], causes: int | None) -> Events:
 
 
 def largest_horizon(time: ArrayLike, event: ArrayLike, followed: int = 1) -> float:
-    """The largest of the patients' times that can be a horizon.
+    """Largest of the patients' times that can be a horizon.
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    followed : int
-        Least patients whose time is the horizon or later, 1 or more.
+    time, event : array-like, shape = (n,), times and codes, 0 for censored
+    followed : int, 1 or more, smallest number of patients with the horizon or a later time
 
     Returns
     -------
     float
-        0 where none can be: all are censored at one time, or there are fewer patients than that.
+        0 if there is none: all are censored at one time, or there are fewer patients than `followed`.
 
     Raises
     ------
@@ -108,7 +95,7 @@ def largest_horizon(time: ArrayLike, event: ArrayLike, followed: int = 1) -> flo
 
 
 def _end_of_knowledge(time: Times, event: Events) -> float:
-    """The time at which, and after which, nobody knows who is still free of events."""
+    """Time from which on it is unknown who is still free of events."""
     last = float(time.max())
     return last if (event[time == last] == 0).any() else np.inf
 
@@ -116,21 +103,15 @@ def _end_of_knowledge(time: Times, event: Events) -> float:
 def check_horizons(
     time: ArrayLike, event: ArrayLike, horizons: ArrayLike, *, cause: int = 1, followed: int = 1
 ) -> NDArray[np.float64]:
-    """Horizons at which the incidence of a cause can be estimated and scored.
+    """Check horizons at which the incidence of a cause is to be estimated and scored.
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
+    time, event : array-like, shape = (n,), times and codes, 0 for censored
     horizons : array-like, shape = (H,)
-        Times.
-    cause : int
-        Code of the event.
-    followed : int
-        Least patients whose time is a horizon or later, 1 or more. One is enough for an estimate; who splits the
-        patients into folds wants one in each.
+    cause : int, code of the event
+    followed : int, 1 or more, smallest number of patients with a time at or after each horizon
+        One is enough for an estimate; for cross-validation use the number of folds.
 
     Returns
     -------
@@ -142,7 +123,7 @@ def check_horizons(
     OutcomeError
         As `check_outcomes`.
     HorizonError
-        If they are not finite, positive, ascending and distinct, or one lies beyond the follow-up.
+        If they are not finite, positive, ascending and distinct, or one is beyond the follow-up.
     NoEventError
         If nobody had the event by the first of them, or at all.
     """
@@ -164,24 +145,7 @@ def check_horizons(
 
 
 def check_events(time: Times, event: Events, horizon: float, cause: int) -> None:
-    """Whether somebody had the event by the horizon.
-
-    Parameters
-    ----------
-    time : ndarray, shape = (n,)
-        Times.
-    event : ndarray, shape = (n,)
-        Codes.
-    horizon : float
-        A time; infinity for the whole follow-up.
-    cause : int
-        Code of the event.
-
-    Raises
-    ------
-    NoEventError
-        If nobody had.
-    """
+    """Raise NoEventError unless somebody had the event by the horizon, which may be infinite."""
     of_cause = time[event == cause]
     if len(of_cause) == 0:
         msg = f"none of {len(time):,} patients had an event of code {cause}"

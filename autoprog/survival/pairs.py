@@ -1,19 +1,14 @@
-"""Pairs of patients in the order of their times: how many are in the order of their risks too.
+"""Pairs of patients ordered by time: how many are also ordered by risk.
 
-======  ==========================================================================  ======  =====
-symbol  meaning                                                                     shape   range
-======  ==========================================================================  ======  =====
-key     place in time: i and j are a pair where key_i < key_j                       (n,)    int
-rank    place among the distinct risks                                              (n,)    int
-a, b    weights of a patient as the earlier and as the later one of a pair          (n,)    0 up
-======  ==========================================================================  ======  =====
+    key     place in time: i and j are a pair where key_i < key_j                       (n,)    int
+    rank    place among the distinct risks                                              (n,)    int
+    a, b    weights of a patient as the earlier and as the later one of a pair          (n,)    0 up
 
 A pair weighs a_i b_j. It is concordant where rank_i > rank_j and tied where they are equal.
 
-Two keys differ first at one of their bits, counted from the highest: there the earlier one has 0 and the later one 1.
-So all pairs are met once, bit by bit, in groups whose higher bits agree. In each group the patients stand in the order
-of their ranks, which a stable partition by the bit hands on to the next bit; what stands below or above a patient is
-then a difference of cumulative sums. That is O(n log n) in time and O(n) in memory, without a loop over patients.
+At the highest bit in which two keys differ the earlier one has 0 and the later one 1. So every pair is met once, bit by
+bit, in groups whose higher bits agree. A stable partition by each bit keeps a group sorted by rank; the weight below or
+above a patient is then a difference of cumulative sums. Time is O(n log n), memory O(n), without a loop over patients.
 """
 
 from __future__ import annotations
@@ -30,40 +25,19 @@ _Integers = NDArray[np.intp]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairSums:
-    """Weight of the pairs that each patient is a member of; every pair stands here twice.
-
-    Attributes
-    ----------
-    concordant, tied, comparable : ndarray, shape = (n,)
-        Weight of concordant, tied and all pairs.
-    """
+    """Weight of each patient's concordant, tied and all pairs, shape = (n,); every pair counts for both members."""
 
     concordant: _Floats
     tied: _Floats
     comparable: _Floats
 
     def __add__(self, other: PairSums) -> PairSums:
-        """Pairs of both kinds."""
+        """Add pairs of two kinds."""
         return PairSums(self.concordant + other.concordant, self.tied + other.tied, self.comparable + other.comparable)
 
 
 def pair_sums(key: _Integers, rank: _Integers, a: _Floats, b: _Floats) -> PairSums:
-    """Weigh all pairs.
-
-    Parameters
-    ----------
-    key : ndarray of int, shape = (n,)
-        Place in time, 0 or more; patients with one key are no pair.
-    rank : ndarray of int, shape = (n,)
-        Place among the distinct risks, higher for a higher risk.
-    a, b : ndarray, shape = (n,)
-        Weights as the earlier and the later one.
-
-    Returns
-    -------
-    PairSums
-        In the order of the patients.
-    """
+    """Sum the weights of all pairs by patient; patients with the same key are no pair."""
     by_rank = np.lexsort((key, rank))
     concordant = np.zeros(len(key))
     order = by_rank
@@ -81,18 +55,16 @@ def pair_sums(key: _Integers, rank: _Integers, a: _Floats, b: _Floats) -> PairSu
 
 
 def _concordant_at_a_bit(is_later: NDArray[np.bool_], group: _Runs, a: _Floats, b: _Floats) -> _Floats:
-    """Concordant weight of patients sorted by group, in it by rank, and of one rank by key.
-
-    The earlier patient has the higher risk: the later ones before him count for him, the earlier ones after a later one
-    for that one. Of one rank the earlier ones stand first, so that tied pairs do not count.
-    """
+    """Concordant weight of patients sorted by group, then rank, then key."""
+    # An earlier patient is concordant with the later ones of lower rank, who stand before; a later one with the earlier
+    # ones, who stand after. Within a rank the earlier ones stand first, so that tied pairs do not count.
     later = np.concatenate([[0.0], np.cumsum(np.where(is_later, b, 0.0))])
     earlier = np.concatenate([[0.0], np.cumsum(np.where(is_later, 0.0, a))])
     return np.asarray(np.where(is_later, b * (earlier[group.end] - earlier[1:]), a * (later[:-1] - later[group.start])))
 
 
 def _partitioned(order: _Integers, is_later: NDArray[np.bool_], group: _Runs) -> _Integers:
-    """The earlier ones of each group before the later ones, each part in its order."""
+    """Put the earlier ones of each group before the later ones, each part in its order."""
     earlier = np.concatenate([[0], np.cumsum(~is_later)])
     before = earlier[:-1]
     target = np.where(
@@ -104,7 +76,7 @@ def _partitioned(order: _Integers, is_later: NDArray[np.bool_], group: _Runs) ->
 
 
 def _pairs_in_groups(group: _Integers, key: _Integers, a: _Floats, b: _Floats) -> _Floats:
-    """Weight of all pairs within groups, of patients sorted by group and in it by key."""
+    """Weight of all pairs within groups, of patients sorted by group, then key."""
     whole = _runs(_changes(group))
     same = _runs(_changes(group) | _changes(key))
     later = np.concatenate([[0.0], np.cumsum(b)])
@@ -113,7 +85,7 @@ def _pairs_in_groups(group: _Integers, key: _Integers, a: _Floats, b: _Floats) -
 
 
 class _Runs(NamedTuple):
-    """The run that each place belongs to: its first place, and the place after its last."""
+    """First place, and place after the last, of the run that each place belongs to."""
 
     start: _Integers
     end: _Integers
@@ -126,5 +98,5 @@ def _runs(is_first: NDArray[np.bool_]) -> _Runs:
 
 
 def _changes(values: _Integers) -> NDArray[np.bool_]:
-    """Where a value differs from the one before."""
+    """Whether a value differs from the one before."""
     return np.concatenate([[True], values[1:] != values[:-1]])

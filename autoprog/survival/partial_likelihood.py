@@ -1,36 +1,32 @@
-"""The partial likelihood of proportional hazards, of one cause or of a subdistribution, by cumulative sums.
+"""Partial likelihood of proportional hazards, of one cause or of a subdistribution, by cumulative sums.
 
-======  ====================================================================================  ======  ==========
-symbol  meaning                                                                               shape   unit
-======  ====================================================================================  ======  ==========
-n, d    patients, columns                                                                     scalar  -
-m, M    distinct times of the event, slots                                                    scalar  -
-X       columns, centred and standardised                                                     (n, d)  1
-w       case weights                                                                          (n,)    1
-beta    log hazard ratios                                                                     (d,)    1 / X's
-e       w exp(X beta)                                                                         (n,)    1
-u       distinct times of the event, ascending                                                (m,)    time
-k       number of u that are T or earlier: a patient is at risk at u_1 to u_k                 (n,)    count
-g       censoring survival just before u, G(u-)                                               (m,)    [0, 1]
-c       1/G(T-) of those with a competing event, 0 of others                                  (n,)    0 up
-S0      weight at risk at u: sum_{k_i >= l} e_i + g_l sum_{k_i < l} c_i e_i                   (m,)    1
-D0      that of those who fail at u                                                           (m,)    1
-f       share of the failing that a slot leaves out, 0 of the first                           (M,)    [0, 1)
-omega   weight of a slot                                                                      (M,)    1
-z       mean of X at risk in a slot                                                           (M, d)  X's
-h       hazard of a slot, omega / (S0 - f D0)                                                 (M,)    1
-a       expected events of a patient, e times the hazard while he is at risk                  (n,)    1
-======  ====================================================================================  ======  ==========
+    n, d    numbers of patients and columns                                                 scalar  -
+    m, M    numbers of distinct times of the event, and of slots                            scalar  -
+    X       columns, centred and standardised                                               (n, d)  1
+    w       case weights                                                                    (n,)    1
+    beta    log hazard ratios                                                               (d,)    1 / X's
+    e       w exp(X beta)                                                                   (n,)    1
+    u       distinct times of the event, ascending                                          (m,)    time
+    k       number of u that are T or earlier: a patient is at risk at u_1 to u_k           (n,)    count
+    g       censoring survival just before u, G(u-)                                         (m,)    [0, 1]
+    c       1/G(T-) of patients with a competing event, 0 of others                         (n,)    0 up
+    S0      weight at risk at u: sum_{k_i >= l} e_i + g_l sum_{k_i < l} c_i e_i             (m,)    1
+    D0      weight of those who fail at u                                                   (m,)    1
+    f       share of the failing that a slot leaves out, 0 of the first                     (M,)    [0, 1)
+    omega   weight of a slot                                                                (M,)    1
+    z       mean of X at risk in a slot                                                     (M, d)  X's
+    h       hazard of a slot, omega / (S0 - f D0)                                           (M,)    1
+    a       expected events of a patient, e times the hazard while at risk                  (n,)    1
 
-Breslow's ties have one slot a time, of the weight of all who fail at it, and f = 0. Efron's have one for each who
-fails, of their mean weight, and f = 0, 1/q, ..., (q - 1)/q for q of them: in turn they leave the risk set.
+Breslow's method has one slot per time, with the weight of all who fail at it, and f = 0. Efron's has one slot for each
+of the q who fail, with their mean weight, and f = 0, 1/q, ..., (q - 1)/q: they leave the risk set in turn.
 
     log L     = sum_{i fails} w_i X_i beta - sum_slots omega log(S0 - f D0)
     gradient  = X' (w 1{fails} - a)
     - Hessian = X' diag(a) X - sum_slots omega z z'
 
-so that the Hessian takes a matrix product and nothing of size (m, d, d). One patient's share in the gradient, his score
-residual, is sum over the slots of (events - expected events) (X_i - z).
+The Hessian thus takes a matrix product and nothing of size (m, d, d). A patient's score residual, the share in the
+gradient, is the sum over slots of (events - expected events) (X_i - z).
 
 References
 ----------
@@ -52,37 +48,29 @@ from autoprog.survival.step import StepFunction
 _Floats = NDArray[np.float64]
 Ties = Literal["breslow", "efron"]
 
-_BLOCK = 65_536  # patients a matrix product, so that no second copy of X is made
+_BLOCK = 65_536  # patients per matrix product, so that X is never copied as a whole
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Subdistribution:
-    """Who stays at risk after a competing event, and with what weight.
+    """Patients at risk after a competing event, with weights that fall with the censoring survival."""
 
-    Attributes
-    ----------
-    competing : ndarray of bool, shape = (n,)
-        Who has a competing event.
-    G : StepFunction
-        Censoring survival, by which the weight falls.
-    """
-
-    competing: NDArray[np.bool_]
-    G: StepFunction
+    competing: NDArray[np.bool_]  # shape = (n,): has a competing event
+    G: StepFunction  # censoring survival
 
     def of(self, patients: NDArray[np.bool_]) -> Subdistribution:
-        """The same of some of the patients."""
+        """Select some of the patients."""
         return Subdistribution(self.competing[patients], self.G)
 
     def factors(self, u: Times, time: Times) -> tuple[_Floats, _Floats]:
-        """The weight's two factors: g at each time of the event, and c of each patient."""
+        """Two factors of the weight: g at each time of the event, and c of each patient."""
         left = self.G.left(time)
         return self.G.left(u), np.divide(1.0, left, out=np.zeros_like(left), where=self.competing)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _State:
-    """What follows from beta."""
+    """Quantities at one beta."""
 
     lp: _Floats
     e: _Floats
@@ -91,23 +79,7 @@ class _State:
 
 
 class PartialLikelihood:
-    """The log partial likelihood with its derivatives.
-
-    Parameters
-    ----------
-    X : ndarray, shape = (n, d)
-        Columns, each contiguous in memory.
-    time : ndarray, shape = (n,)
-        Times.
-    fails : ndarray of bool, shape = (n,)
-        Who has the event; at least one.
-    weights : ndarray, shape = (n,)
-        w, above 0.
-    ties : {"breslow", "efron"}
-        How tied events are counted.
-    subdistribution : Subdistribution, optional
-        Who stays at risk after a competing event; nobody by default.
-    """
+    """The log partial likelihood and its derivatives; without `subdistribution`, a competing event is a censoring."""
 
     def __init__(
         self,
@@ -119,6 +91,7 @@ class PartialLikelihood:
         ties: Ties,
         subdistribution: Subdistribution | None = None,
     ) -> None:
+        # X is contiguous by columns, weights are above 0, and at least one patient fails.
         self.X, self._w, self._fails = X, weights, fails
         self.times, place, counts = np.unique(time[fails], return_inverse=True, return_counts=True)
         self._k = np.searchsorted(self.times, time, side="right")
@@ -136,7 +109,7 @@ class PartialLikelihood:
             self._omega = (failing / counts)[self._slot_time]
 
     def at(self, beta: _Floats) -> tuple[float, _State]:
-        """log L at beta, not finite where beta is too large, and what the derivatives need."""
+        """log L at beta, not finite if beta is too large, and the state for the derivatives."""
         lp = self.X @ beta
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
             e = self._w * np.exp(lp)
@@ -156,7 +129,7 @@ class PartialLikelihood:
         return gradient, information
 
     def score_residuals(self, state: _State) -> _Floats:
-        """Each patient's share in the gradient, times his weight, shape = (n, d)."""
+        """Score residuals times the weights, shape = (n, d)."""
         excess = self._w * self._fails - state.e * self._while_at_risk(state.hazards)
         U = self.X * excess[:, None]
         Z = self._means(state)
@@ -168,18 +141,17 @@ class PartialLikelihood:
         return U
 
     def cumulative_hazard(self, state: _State) -> StepFunction:
-        """Baseline hazard, summed over the slots of each time, at X = 0."""
+        """Baseline cumulative hazard at X = 0, summed over the slots of each time."""
         return StepFunction(self.times, np.cumsum(np.bincount(self._slot_time, state.hazards)), 0.0)
 
     def _means(self, state: _State) -> _Floats:
-        """z."""
-        Z = np.empty((len(self._f), self.X.shape[1]), order="F")
+        Z = np.empty((len(self._f), self.X.shape[1]), order="F")  # z
         for j in range(Z.shape[1]):
             Z[:, j] = self._in_slots(state.e * self.X[:, j]) / state.denominators
         return Z
 
     def _in_slots(self, v: _Floats) -> _Floats:
-        """Sum of a quantity of the patients over those at risk in each slot, shape = (M,)."""
+        """Sum a patients' quantity over those at risk in each slot, shape = (M,)."""
         m = len(self.times)
         by_last = np.bincount(self._k, v, minlength=m + 1)
         at_risk: _Floats = np.cumsum(by_last[:0:-1], dtype=np.float64)[::-1]
@@ -191,7 +163,7 @@ class PartialLikelihood:
         return sums
 
     def _while_at_risk(self, q: _Floats) -> _Floats:
-        """Sum of a quantity of the slots over those that each patient is at risk in, shape = (n,)."""
+        """Sum a slots' quantity over those in which each patient is at risk, shape = (n,)."""
         by_time = np.bincount(self._slot_time, q)
         until = np.concatenate([[0.0], np.cumsum(by_time)])
         sums: _Floats = until[self._k]

@@ -1,21 +1,17 @@
-"""A fitted model of proportional hazards, and how it is fitted.
+"""Proportional hazards: a fitted model and its fit by Newton's method.
 
-======  ====================================================================================  ======  ==========
-symbol  meaning                                                                               shape   unit
-======  ====================================================================================  ======  ==========
-X       columns                                                                               (n, d)  any
-c, s    weighted mean and standard deviation of each column                                   (d,)    X's
-b       coefficients of (X - c)/s                                                             (d,)    1
-beta    b/s, log hazard ratio a unit of each column                                           (d,)    1 / X's
-lam     ridge penalty: log L - lam/2 |b|^2 is maximised                                       scalar  1
-J       negative Hessian of it, by b                                                          (d, d)  1
-U       score residuals                                                                       (n, d)  1
-H0      cumulative hazard at X = c                                                            step    1
-======  ====================================================================================  ======  ==========
+    X       columns                                                                         (n, d)  any
+    c, s    weighted mean and standard deviation of each column                             (d,)    X's
+    b       coefficients of (X - c)/s                                                       (d,)    1
+    beta    b/s, log hazard ratio per unit of each column                                   (d,)    1 / X's
+    lam     ridge penalty: log L - lam/2 |b|^2 is maximised                                 scalar  1
+    J       negative Hessian of it, by b                                                    (d, d)  1
+    U       score residuals                                                                 (n, d)  1
+    H0      cumulative hazard at X = c                                                      step    1
 
-Newton's steps, each halved until the likelihood does not fall, end when the decrement gradient' J^-1 gradient and the
-step are both small: where a column separates those with the event from all others the decrement vanishes while the
-estimate runs off, by steps of one. Covariances of b: J^-1 (naive), J^-1 U'U J^-1 (robust).
+Each step is halved until the likelihood does not fall. The fit ends when both the decrement gradient' J^-1 gradient and
+the step are small: if a column separates those with the event from all others, the decrement vanishes while the
+estimate diverges in steps of one. Covariances of b: J^-1 (naive), J^-1 U'U J^-1 (robust).
 """
 
 from __future__ import annotations
@@ -36,32 +32,25 @@ _Floats = NDArray[np.float64]
 _MAX_STEPS = 50
 _MAX_HALVINGS = 30
 _DECREMENT = 1e-14  # squared distance from the maximum, in standard errors
-_STEP = 1e-4  # of a standardised coefficient
-_ROUNDING = 1e-12  # relative; a likelihood that falls by less has not fallen
-_COLLINEAR = 1e-10  # least eigenvalue of the information, scaled to a unit diagonal
+_STEP = 1e-4  # largest change of a standardised coefficient
+_ROUNDING = 1e-12  # relative; a smaller fall of the likelihood is rounding
+_COLLINEAR = 1e-10  # smallest eigenvalue of the information, scaled to a unit diagonal
 _LARGEST_EXPONENT = 700.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ProportionalHazards:
-    """Proportional hazards of an event, or of the subdistribution of a cause.
+    """Fitted proportional hazards of an event, or of the subdistribution of a cause.
 
     Attributes
     ----------
-    coefficients : ndarray, shape = (d,)
-        beta.
-    centre : ndarray, shape = (d,)
-        c.
-    standard_error : ndarray, shape = (d,)
-        Of the coefficients, from the inverse information.
-    robust_standard_error : ndarray, shape = (d,)
-        From the sandwich; right where the model is not.
-    cumulative_hazard : StepFunction
-        H0, of a patient with columns c.
-    log_likelihood_null, log_likelihood : float
-        log L, without the penalty, at beta = 0 and at the estimate.
-    steps : int
-        Newton's steps that were taken.
+    coefficients : ndarray, shape = (d,), log hazard ratio beta per unit of each column
+    centre : ndarray, shape = (d,), weighted mean c of each column
+    standard_error : ndarray, shape = (d,), of the coefficients, from the inverse information
+    robust_standard_error : ndarray, shape = (d,), from the sandwich; valid even if the model is wrong
+    cumulative_hazard : StepFunction, H0, of a patient with columns c
+    log_likelihood_null, log_likelihood : float, without the penalty, at beta = 0 and at the estimate
+    steps : int, number of Newton steps
     """
 
     coefficients: _Floats
@@ -74,23 +63,21 @@ class ProportionalHazards:
     steps: int
 
     def log_hazard_ratio(self, X: ArrayLike) -> NDArray[np.float64]:
-        """beta'(x - c) of each patient against one with columns c, shape = (n,); higher is worse."""
+        """beta'(x - c) of each patient relative to one with columns c, shape = (n,); higher is worse."""
         return np.asarray((np.asarray(X, dtype=np.float64) - self.centre) @ self.coefficients)
 
     def risk(self, X: ArrayLike, horizons: ArrayLike) -> NDArray[np.float64]:
-        """1 - exp(-H0(h) exp(beta'(x - c))).
+        """Risk by each horizon, 1 - exp(-H0(h) exp(beta'(x - c))).
 
         Parameters
         ----------
-        X : array-like, shape = (n, d)
-            Columns as in the fit.
-        horizons : array-like, shape = (H,)
-            Times; beyond the last event the last value holds.
+        X : array-like, shape = (n, d), columns as in the fit
+        horizons : array-like, shape = (H,), times; after the last event the last value holds
 
         Returns
         -------
         ndarray, shape = (n, H)
-            1 - survival of a Cox model, cumulative incidence of a Fine-Gray model; in [0, 1].
+            In [0, 1]: 1 - survival of a Cox model, cumulative incidence of a Fine-Gray model.
         """
         H0 = self.cumulative_hazard(np.atleast_1d(np.asarray(horizons, dtype=np.float64)))
         log_H0 = np.log(H0, out=np.full(H0.shape, -np.inf), where=H0 > 0)
@@ -99,25 +86,7 @@ class ProportionalHazards:
 
 
 def checked_columns(X: ArrayLike, n: int) -> _Floats:
-    """Columns that a regression can take.
-
-    Parameters
-    ----------
-    X : array-like, shape = (n, d)
-        Columns.
-    n : int
-        Number of patients.
-
-    Returns
-    -------
-    ndarray of float64, shape = (n, d)
-        The same.
-
-    Raises
-    ------
-    OutcomeError
-        If there is not one row a patient, or a cell is missing or infinite.
-    """
+    """Check columns (n, d): OutcomeError unless there is a finite row for each patient."""
     columns = np.asarray(X, dtype=np.float64)
     if columns.ndim != 2 or len(columns) != n or columns.shape[1] == 0:
         msg = f"one row a patient and one column or more are needed: got shape {columns.shape} for {n:,} patients"
@@ -140,36 +109,8 @@ def fit(
     ridge: float,
     subdistribution: Subdistribution | None = None,
 ) -> ProportionalHazards:
-    """Maximise the penalised partial likelihood.
-
-    Parameters
-    ----------
-    X : ndarray, shape = (n, d)
-        Columns.
-    time : ndarray, shape = (n,)
-        Times.
-    fails : ndarray of bool, shape = (n,)
-        Who has the event; one of positive weight at least.
-    weights : ndarray, shape = (n,)
-        Case weights, 0 or more.
-    ties : {"breslow", "efron"}
-        How tied events are counted.
-    ridge : float
-        lam, 0 or more.
-    subdistribution : Subdistribution, optional
-        Who stays at risk after a competing event; nobody by default.
-
-    Returns
-    -------
-    ProportionalHazards
-        The fit.
-
-    Raises
-    ------
-    ConvergenceError
-        If there is no finite or no unique maximum.
-    """
-    counted = weights > 0
+    """Maximise the penalised partial likelihood; ConvergenceError if there is no finite or no unique maximum."""
+    counted = weights > 0  # at least one of these fails
     if not counted.all():
         X, time, fails, weights = X[counted], time[counted], fails[counted], weights[counted]
         subdistribution = None if subdistribution is None else subdistribution.of(counted)
@@ -198,7 +139,7 @@ def fit(
 
 
 def _maximise(likelihood: PartialLikelihood, ridge: float) -> tuple[_Floats, int]:
-    """b, and how many steps it took."""
+    """Return b and the number of steps."""
     d = likelihood.X.shape[1]
     b = np.zeros(d)
     log_L, state = likelihood.at(b)
@@ -241,7 +182,7 @@ def _solve(information: _Floats, gradient: _Floats) -> _Floats:
 
 
 def _check_independent(information: _Floats) -> None:
-    """Whether the columns differ among those at risk when events happen, and none follows from the others."""
+    """Check that columns vary among those at risk when events happen, and none follows from the others."""
     diagonal = np.diag(information)
     constant = np.flatnonzero(diagonal <= _COLLINEAR * max(float(diagonal.max()), 1.0))
     if len(constant):

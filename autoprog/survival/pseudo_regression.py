@@ -1,20 +1,16 @@
 """Regression of pseudo-values with a complementary log-log link.
 
-======  ====================================================================================  ======  ======
-symbol  meaning                                                                               shape   range
-======  ====================================================================================  ======  ======
-theta   pseudo-values                                                                         (n,)    real
-x       cloglog(p) = log(-log(1 - p)) of risks p                                              (n,)    real
-Z       design matrix                                                                         (n, k)  -
-o       part of the linear predictor that is known                                            (n,)    real
-mu      mean, 1 - exp(-exp(Z beta + o))                                                       (n,)    [0, 1]
-D       derivative of mu by beta                                                              (n, k)  -
-======  ====================================================================================  ======  ======
+    theta   pseudo-values                                                                   (n,)    real
+    x       cloglog(p) = log(-log(1 - p)) of risks p                                        (n,)    real
+    Z       design matrix                                                                   (n, k)  -
+    o       known part of the linear predictor                                              (n,)    real
+    mu      mean, 1 - exp(-exp(Z beta + o))                                                 (n,)    [0, 1]
+    D       derivative of mu by beta                                                        (n, k)  -
 
-    beta solves  D' (theta - mu) = 0,   which are the estimating equations of independent normal errors;
+    beta solves  D' (theta - mu) = 0,   the estimating equations of independent normal errors;
     its covariance is the sandwich  (D'D)^-1 D' diag((theta - mu)^2) D (D'D)^-1
 
-The sandwich takes pseudo-values as independent. They are not quite, which makes it a little too wide.
+The sandwich takes pseudo-values as independent. They are not quite, which makes it slightly too wide.
 
 References
 ----------
@@ -37,7 +33,7 @@ _TOLERANCE = 1e-12
 
 
 def cloglog(p: NDArray[np.floating]) -> NDArray[np.float64]:
-    """Complementary log-log of risks in [0, 1], those of 0 and 1 as of 1e-6 and 1 - 1e-6; same shape."""
+    """Complementary log-log of risks in [0, 1], clipped to [1e-6, 1 - 1e-6]; same shape."""
     return np.asarray(np.log(-np.log1p(-np.clip(np.asarray(p, dtype=np.float64), EPSILON, 1 - EPSILON))))
 
 
@@ -49,33 +45,13 @@ def inverse_cloglog(eta: NDArray[np.float64]) -> NDArray[np.float64]:
 def fit_cloglog(
     theta: _Floats, Z: _Floats, offset: _Floats, start: _Floats, groups: NDArray[np.integer] | None = None
 ) -> tuple[_Floats, _Floats]:
-    """Coefficients of cloglog E(theta) = Z beta + offset.
-
-    Parameters
-    ----------
-    theta : ndarray, shape = (n,)
-        Pseudo-values.
-    Z : ndarray, shape = (n, k)
-        Of full rank.
-    offset : ndarray, shape = (n,)
-        o.
-    start : ndarray, shape = (k,)
-        Where to start: the squares have other stationary points far away.
-    groups : ndarray of int, shape = (n,), or None
-        Codes, from 0, of patients who are alike: the visits of one, those of one hospital.
-
-    Returns
-    -------
-    beta : ndarray, shape = (k,)
-        Estimates.
-    covariance : ndarray, shape = (k, k)
-        The sandwich.
-    """
+    """Estimate beta (k,) and its covariance (k, k) in cloglog E(theta) = Z beta + offset; Z must have full rank."""
 
     def derivative(beta: _Floats) -> _Floats:
         eta = np.minimum(Z @ beta + offset, _LARGEST)
         return np.asarray(Z * np.exp(eta - np.exp(eta))[:, None])
 
+    # The squares have other stationary points far away, so the start matters.
     fit = least_squares(
         lambda beta: inverse_cloglog(Z @ beta + offset) - theta,
         start,

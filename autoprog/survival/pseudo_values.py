@@ -1,25 +1,21 @@
-"""Pseudo-values of the cumulative incidence: what each patient, censored or not, adds to the estimate.
+"""Pseudo-values of the cumulative incidence: the contribution of each patient, censored or not, to the estimate.
 
-======  ====================================================================================  ======  ======
-symbol  meaning                                                                               shape   range
-======  ====================================================================================  ======  ======
-s       distinct times                                                                        (m,)    time
-d_k, d  patients who fail at s by cause k, by any cause                                       (m,)    count
-r       patients at risk at s                                                                 (m,)    count
-S, F    Aalen-Johansen estimates of survival and of cause k, of all n patients                (m,)    [0, 1]
-S', F'  the same with one less at risk at every s and all failures kept                       (m,)    [0, 1]
-F_-i    estimate of F(h) without patient i                                                    (n,)    [0, 1]
-theta   pseudo-values, n F(h) - (n - 1) F_-i                                                  (n, H)  real
-======  ====================================================================================  ======  ======
+    s       distinct times                                                                  (m,)    time
+    d_k, d  patients who fail at s by cause k, by any cause                                 (m,)    count
+    r       patients at risk at s                                                           (m,)    count
+    S, F    Aalen-Johansen estimates of survival and of cause k, of all n patients          (m,)    [0, 1]
+    S', F'  the same with one less at risk at every s and all failures kept                 (m,)    [0, 1]
+    F_-i    estimate of F(h) without patient i                                              (n,)    [0, 1]
+    theta   pseudo-values, n F(h) - (n - 1) F_-i                                            (n, H)  real
 
-Without patient i there is one less at risk before T_i, he is missing among those who fail or are censored at T_i, and
-later nothing changes. So with T = T_i,
+Without patient i, one patient less is at risk up to T = T_i, and one less fails or is censored at T; nothing changes
+later:
 
     F_-i(h) = F'(T-) + S'(T-) [d_k(T) - 1{i fails by k}]/(r(T) - 1) + S_-i(T) [F(h) - F(T)]/S(T)      T <= h
     F_-i(h) = F'(h)                                                                                   T >  h
     S_-i(T) = S'(T-) [1 - (d(T) - 1{i fails})/(r(T) - 1)]
 
-All patients take a few cumulative sums, where leaving each out in turn takes n estimates.
+All patients take a few cumulative sums, while leaving each out in turn takes n estimates.
 
 References
 ----------
@@ -44,29 +40,21 @@ def pseudo_values(time: ArrayLike, event: ArrayLike, horizons: ArrayLike, cause:
 
     Parameters
     ----------
-    time : array-like, shape = (n,)
-        Times of at least two patients.
-    event : array-like, shape = (n,)
-        Codes, 0 for censored.
-    horizons : array-like, shape = (H,)
-        Times within the follow-up.
-    cause : int
-        Code of the event.
+    time, event : array-like, shape = (n,), times and codes, 0 for censored, of at least two patients
+    horizons : array-like, shape = (H,), times within the follow-up
+    cause : int, code of the event
 
     Returns
     -------
     ndarray, shape = (n, H)
-        theta. Without censoring 1 for those with the event by the horizon and 0 for all others; with it, values below
-        0 and above 1 occur. Their mean is the estimate of all patients but for a term of order 1/n.
+        Without censoring 1 for those with the event by the horizon and 0 for all others; with it, values below 0 and
+        above 1 occur. Their mean is the estimate of all patients up to order 1/n. A regression on them estimates that
+        of the event only if censoring does not depend on the covariates.
 
     Raises
     ------
     OutcomeError
-        If times or codes are none, or there is one patient alone.
-
-    Notes
-    -----
-    A regression on them estimates that of the event itself only where censoring does not depend on the covariates.
+        If times or codes are invalid, or there is only one patient.
     """
     t, codes = check_outcomes(time, event)
     n = len(t)
@@ -79,14 +67,14 @@ def pseudo_values(time: ArrayLike, event: ArrayLike, horizons: ArrayLike, cause:
     theta = np.empty((n, len(h)))
     for j, horizon in enumerate(h):
         whole, without = left_out.incidence(float(horizon))
-        # A patient's pseudo-value depends on nothing but his time and on whether he failed, and by which cause.
+        # A patient's pseudo-value depends only on the time and on whether, and by which cause, the patient failed.
         role = np.where(codes == cause, 2, np.minimum(codes, 1))
         theta[:, j] = n * whole - (n - 1) * without[role, timeline.position]
     return theta
 
 
 class _LeftOut:
-    """Estimates without one patient of each time who was censored (role 0), failed otherwise (1) or by k (2)."""
+    """Estimates without one patient per time, in each role: censored (0), failed by another cause (1) or by k (2)."""
 
     def __init__(self, sets: RiskSets, cause: int) -> None:
         d, d_k = sets.events.sum(axis=0), sets.events[cause - 1]
@@ -99,7 +87,7 @@ class _LeftOut:
         def share(part: _Floats) -> _Floats:
             return np.divide(part, others, out=np.zeros_like(part), where=others > 0)
 
-        # Where all at risk fail nobody has a later time, whose patient could be the one who is left out.
+        # Where all at risk fail, nobody has a later time and could be the patient left out.
         S_prime = np.cumprod(np.where(sets.left > 0, 1 - share(d), 0.0))
         S_prime_left = np.concatenate([[1.0], S_prime[:-1]])
         self._F_prime = np.cumsum(S_prime_left * share(d_k))

@@ -1,18 +1,14 @@
-"""Who is at risk, who fails and who is censored at each time.
+"""Risk sets: who is at risk, fails or is censored at each time.
 
-======  ================================================================================  ======  =======
-symbol  meaning                                                                           shape   unit
-======  ================================================================================  ======  =======
-s       distinct times, ascending                                                         (m,)    time
-w       weight of each patient: how often he counts                                       (n,)    1
-d_k     weight of those who fail by cause k at s                                          (K, m)  1
-c       weight of those who are censored at s                                             (m,)    1
-r       weight of those at risk at s: their time is s or later                            (m,)    1
-l       weight of those whom the failures at s leave, r - sum_k d_k                       (m,)    1
-======  ================================================================================  ======  =======
+    s       distinct times, ascending                                                 (m,)    time
+    w       weight of each patient: how often the patient counts                      (n,)    1
+    d_k     weight of those who fail by cause k at s                                  (K, m)  1
+    c       weight of those who are censored at s                                     (m,)    1
+    r       weight of those at risk at s: their time is s or later                    (m,)    1
+    l       weight of those at risk who do not fail at s, r - sum_k d_k               (m,)    1
 
-At a time that failures and censorings share, the failures come first: the censored are at risk of failing at s, those
-who fail are not at risk of being censored at s.
+At a shared time failures come before censorings: the censored are at risk of failing at s, while those who fail are not
+at risk of being censored at s.
 """
 
 from __future__ import annotations
@@ -30,50 +26,21 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RiskSets:
-    """Weights of the patients by time.
+    """Weights of the patients by time."""
 
-    Attributes
-    ----------
-    times : ndarray, shape = (m,)
-        s.
-    events : ndarray, shape = (K, m)
-        d_k.
-    censored : ndarray, shape = (m,)
-        c.
-    at_risk : ndarray, shape = (m,)
-        r.
-    left : ndarray, shape = (m,)
-        l; exactly 0 where all who are at risk fail, whatever the weights.
-    """
-
-    times: Times
-    events: _Floats
-    censored: _Floats
-    at_risk: _Floats
-    left: _Floats
+    times: Times  # s
+    events: _Floats  # d_k, shape = (K, m)
+    censored: _Floats  # c
+    at_risk: _Floats  # r
+    left: _Floats  # l; exactly 0 where all who are at risk fail, whatever the weights
 
     def share(self, part: _Floats) -> _Floats:
-        """A part of those at risk as a share of them, 0 where nobody is; the shape of `part`."""
+        """Divide a part by those at risk, 0 where nobody is; the shape of `part`."""
         return np.divide(part, self.at_risk, out=np.zeros_like(part), where=self.at_risk > 0)
 
 
 class Timeline:
-    """The patients, put in the order of their times once, for any number of weights.
-
-    Parameters
-    ----------
-    time : ndarray, shape = (n,)
-        Times.
-    event : ndarray, shape = (n,)
-        Codes, 0 for censored.
-    causes : int, optional
-        K; the largest code by default, at least 1.
-
-    Raises
-    ------
-    OutcomeError
-        If a code exceeds `causes`.
-    """
+    """Patients sorted by time once, for any number of weights; OutcomeError if a code exceeds `causes`."""
 
     def __init__(self, time: Times, event: Events, causes: int | None = None) -> None:
         largest = int(event.max())
@@ -85,23 +52,7 @@ class Timeline:
         self._cell = event * len(self.times) + self.position
 
     def risk_sets(self, weights: NDArray[np.generic] | None = None) -> RiskSets:
-        """Count the patients by time and code.
-
-        Parameters
-        ----------
-        weights : ndarray, shape = (n,), optional
-            0 or more each, not all 0; 1 by default. A patient of weight 2 counts as two.
-
-        Returns
-        -------
-        RiskSets
-            Over all times, those of patients of weight 0 included.
-
-        Raises
-        ------
-        OutcomeError
-            If there is not one finite weight of 0 or more a patient, or all are 0.
-        """
+        """Count the patients by time and code, with weights 1 by default; times of patients with weight 0 are kept."""
         w = None if weights is None else check_weights(weights, len(self.position))
         m = len(self.times)
         counts: _Floats = np.bincount(self._cell, w, minlength=(self.causes + 1) * m).astype(np.float64)
@@ -113,25 +64,7 @@ class Timeline:
 
 
 def check_weights(weights: NDArray[np.generic], n: int) -> _Floats:
-    """Case weights.
-
-    Parameters
-    ----------
-    weights : ndarray, shape = (n,)
-        Weights.
-    n : int
-        Number of patients.
-
-    Returns
-    -------
-    ndarray of float64, shape = (n,)
-        The same.
-
-    Raises
-    ------
-    OutcomeError
-        If there is not one finite weight of 0 or more a patient, or all are 0.
-    """
+    """Check n case weights: OutcomeError unless all are finite and 0 or more, and one is above 0."""
     w = np.asarray(weights, dtype=np.float64)
     if w.shape != (n,):
         msg = f"one weight a patient is needed: got shape {w.shape} for {n:,} patients"

@@ -1,4 +1,4 @@
-"""Risks at horizons, as measures take them."""
+"""Checks of risks at horizons."""
 
 from __future__ import annotations
 
@@ -9,27 +9,7 @@ from autoprog.survival.errors import OutcomeError
 
 
 def risk_columns(risk: ArrayLike, n: int, n_horizons: int) -> NDArray[np.float64]:
-    """Risks, a row a horizon.
-
-    Parameters
-    ----------
-    risk : array-like, shape = (n, H) or (n,)
-        Risk by each horizon, or one marker for all of them.
-    n : int
-        Number of patients.
-    n_horizons : int
-        H.
-
-    Returns
-    -------
-    ndarray, shape = (H, n)
-        A view where it can be one.
-
-    Raises
-    ------
-    OutcomeError
-        If the shape is another or a risk is missing.
-    """
+    """Bring risks (n, H) or (n,) into one row per horizon, (H, n); OutcomeError for another shape or a missing risk."""
     r = np.asarray(risk, dtype=np.float64)
     columns = np.broadcast_to(r, (n_horizons, n)) if r.shape == (n,) else r.T
     if columns.shape != (n_horizons, n):
@@ -43,23 +23,7 @@ def risk_columns(risk: ArrayLike, n: int, n_horizons: int) -> NDArray[np.float64
 
 
 def check_probabilities(risk: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Risks that are probabilities.
-
-    Parameters
-    ----------
-    risk : ndarray
-        Risks, none missing.
-
-    Returns
-    -------
-    ndarray
-        The same.
-
-    Raises
-    ------
-    OutcomeError
-        If one is below 0 or above 1.
-    """
+    """Return the risks, none missing; OutcomeError if one is below 0 or above 1."""
     outside = int(((risk < 0) | (risk > 1)).sum())
     if outside:
         reach = f"from {risk.min():g} to {risk.max():g}"

@@ -1,12 +1,8 @@
 """Restricted cubic splines: smooth, and linear beyond the first and the last knot.
 
-======  ====================================================  ======  ======
-symbol  meaning                                               shape   unit
-======  ====================================================  ======  ======
-x       variable                                              (n,)    any
-t       knots, ascending                                      (k,)    as x
-Z       columns 1, x and the k - 2 nonlinear terms            (n, k)  -
-======  ====================================================  ======  ======
+    x       variable                                              (n,)    any
+    t       knots, ascending                                      (k,)    as x
+    Z       columns 1, x and the k - 2 nonlinear terms            (n, k)  -
 
     Z_{j+2} = [ (x - t_j)+^3 - (x - t_{k-1})+^3 (t_k - t_j)/(t_k - t_{k-1})
                 + (x - t_k)+^3 (t_{k-1} - t_j)/(t_k - t_{k-1}) ] / (t_k - t_1)^2,   j = 1, ..., k - 2
@@ -32,40 +28,14 @@ _APART = 6  # decimals in which two knots must differ
 
 
 def spline_knots(x: NDArray[np.float64], events: float) -> NDArray[np.float64]:
-    """Knots at the percentiles that Harrell recommends.
-
-    Parameters
-    ----------
-    x : ndarray, shape = (n,)
-        Variable.
-    events : float
-        Patients of the rarer outcome; 100 allow five knots, fewer three.
-
-    Returns
-    -------
-    ndarray, shape = (k,)
-        At most 5, fewer where values of x are tied.
-    """
+    """Up to 5 knots at Harrell's percentiles, 3 with fewer than 100 patients of the rarer outcome; fewer for tied x."""
     percentiles = _FIVE if events >= _ENOUGH else _THREE
-    # As observed values there are never more of them than coefficients can be told apart.
+    # Knots are observed values, so there are never more of them than coefficients that can be estimated.
     return np.unique(np.quantile(x, percentiles, method="inverted_cdf").round(_APART))
 
 
 def spline_columns(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Columns of a restricted cubic spline.
-
-    Parameters
-    ----------
-    x : ndarray, shape = (n,)
-        Variable.
-    t : ndarray, shape = (k,)
-        Knots; one alone stands for a constant, two for a line.
-
-    Returns
-    -------
-    ndarray, shape = (n, k)
-        Z.
-    """
+    """Columns (n, k) of a restricted cubic spline of x (n,) with knots t (k,): one gives a constant, two a line."""
     if len(t) < 2:
         return np.ones((len(x), 1))
     return np.column_stack([np.ones(len(x)), x, *(_nonlinear(x, t, j) for j in range(len(t) - 2))])

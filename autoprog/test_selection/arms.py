@@ -1,20 +1,15 @@
-"""What can be chosen at the bedside: arms, their tests and costs, and what playing one lets us know.
+"""Arms: the sets of tests that can be chosen, their costs, and the outputs that playing an arm reveals.
 
-========  =========================================================================================  =========  =====
-symbol    meaning                                                                                    shape      unit
-========  =========================================================================================  =========  =====
-K         number of tests                                                                            scalar     1
-n         number of arms: K in a cascade, 2^K - 1 subsets                                            scalar     1
-lambda    trade-off of every arm: what a unit of money is worth in errors                            (n,)       1/money
-C         scaled total cost of every arm, lambda times the sum over its tests                        (n,)       error
-i, j      the arms of a pair, i < j; pair j (j - 1) / 2 + i                                          (P,)       1
-gap       C_j - C_i of every pair                                                                    (P,)       error
-========  =========================================================================================  =========  =====
+    K         number of tests                                                            scalar
+    n         number of arms: K in a cascade, 2^K - 1 subsets                            scalar
+    lambda    trade-off of every arm: errors that a unit of money is worth               (n,)
+    C         scaled cost of every arm, lambda times the cost of its tests, in errors    (n,)
+    i, j      arms of a pair, i < j; the pair has index j (j - 1) / 2 + i                (P,)
+    gap       C_j - C_i of every pair, in errors                                         (P,)
 
-In a cascade arm i uses the first i tests, in the order given. Subsets are in nondecreasing order of scaled cost, ties
-by more tests, then in the order of the tests: the selection is only right in that order. Disagreements cannot tell
-which of two arms of equal cost errs less; the source wants the smaller error, which more tests most likely have. Pairs
-are laid out so that those inside the first I arms of a cascade come first.
+In a cascade arm i uses the first i tests in the order given, and pairs within the first I arms come first. Subsets are
+sorted by scaled cost, ties by more tests, then by the order of the tests; the selection is only right in that order.
+Disagreements cannot tell which of two arms of equal cost errs less: most likely it is the one with more tests.
 
 References
 ----------
@@ -38,28 +33,25 @@ from autoprog.errors import Fault, InvalidInputError
 Structure = Literal["cascade", "subset"]
 Ties = Literal["more_tests", "fewer_tests"]
 TIES_BEFORE: Ties = "fewer_tests"
-"""The order of arms that were kept before there was a choice; their feedback is numbered by it."""
+"""Order of the arms of stored problems without `ties`; their feedback is numbered by it."""
 
 MAX_SUBSET_TESTS = 10
 MAX_CASCADE_TESTS = 1000
 LARGEST_COST = 1e100
-"""All tests together cost less, scaled too: a replay sums what they cost over a billion rounds, and squares that."""
+"""Bound on the total cost, scaled or not: a replay sums it over a billion rounds and squares the sum."""
 
 _Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticTest:
-    """Something that can be ordered for a patient.
+    """A test that can be ordered for a patient.
 
     Attributes
     ----------
-    name : str
-        Unique among the tests.
-    cost : float
-        In money, time or harm; at least 0 and finite.
-    features : tuple of str
-        Names of the cohort's features that it measures; empty where predictions come from elsewhere.
+    name : str, unique among the tests
+    cost : float, finite and at least 0, in money, time or harm
+    features : tuple of str, the cohort's features that it measures; empty where predictions come from elsewhere
     """
 
     name: str
@@ -69,49 +61,23 @@ class DiagnosticTest:
 
 @dataclass(frozen=True, slots=True)
 class Arm:
-    """One way to diagnose: a set of tests and the classifier that reads them.
+    """A set of tests and the classifier that reads them."""
 
-    Attributes
-    ----------
-    id : str
-        Its number, from "1", in the order of the selection.
-    tests : tuple of int
-        Indices of its tests, ascending.
-    cost : float
-        Sum over its tests, in the unit of the tests.
-    scaled_cost : float
-        C, in errors.
-    """
-
-    id: str
-    tests: tuple[int, ...]
-    cost: float
-    scaled_cost: float
+    id: str  # its number in the order of the selection, from "1"
+    tests: tuple[int, ...]  # indices, ascending
+    cost: float  # total of its tests, in their unit
+    scaled_cost: float  # C, in errors
 
 
 @dataclass(frozen=True, eq=False)
 class Arms:
-    """All arms of a problem; made by `make_arms`.
-
-    Attributes
-    ----------
-    structure : {"cascade", "subset"}
-        What an arm is.
-    tests : tuple of DiagnosticTest, length K
-        In the order given.
-    trade_off : float or tuple of float
-        lambda as given: one for all, or one an arm.
-    arms : tuple of Arm, length n
-        In the order of the selection.
-    ties : {"more_tests", "fewer_tests"}
-        Which of two subsets of equal scaled cost comes first.
-    """
+    """All arms of a problem, in the order of the selection; made by `make_arms`."""
 
     structure: Structure
-    tests: tuple[DiagnosticTest, ...]
-    trade_off: float | tuple[float, ...]
-    arms: tuple[Arm, ...]
-    ties: Ties = "more_tests"
+    tests: tuple[DiagnosticTest, ...]  # in the order given, length K
+    trade_off: float | tuple[float, ...]  # lambda as given: one for all arms, or one for each
+    arms: tuple[Arm, ...]  # length n
+    ties: Ties = "more_tests"  # which of two subsets of equal scaled cost comes first
 
     def __len__(self) -> int:
         return len(self.arms)
@@ -133,7 +99,7 @@ class Arms:
     def pairs(self) -> tuple[NDArray[np.int16], NDArray[np.int16]]:
         """The arms i < j of every pair, each of shape (P,)."""
         j, i = np.tril_indices(len(self), -1)
-        return i.astype(np.int16), j.astype(np.int16)  # there are at most 1,023 arms, but half a million pairs of them
+        return i.astype(np.int16), j.astype(np.int16)  # at most 1,023 arms, but half a million pairs
 
     @property
     def gap(self) -> NDArray[np.float64]:
@@ -143,13 +109,13 @@ class Arms:
 
     @cached_property
     def last(self) -> int:
-        """The arm that is played where no arm is possible: the dearest, of several that with the most tests."""
+        """The fallback arm: the last of a cascade, the dearest subset; of equals, the one with the most tests."""
         if self.structure == "cascade" or self.ties == "fewer_tests":
             return len(self) - 1
         return int(np.argmax(self.C))
 
     def decides(self, gap: NDArray[np.float64]) -> NDArray[np.bool_]:
-        """Whether pairs of these gaps can rule one of their arms out: not where two subsets cost the same."""
+        """Whether pairs with these gaps can rule out an arm; two subsets of equal cost cannot."""
         return gap != 0 if self.structure == "subset" else np.ones(gap.shape, dtype=np.bool_)
 
     @cached_property
@@ -157,41 +123,19 @@ class Arms:
         return np.array([sum(1 << test for test in arm.tests) for arm in self.arms])
 
     def revealed(self, arm: int) -> _Indices:
-        """The arms whose outputs are known once this one was played.
-
-        Parameters
-        ----------
-        arm : int
-            Index from 0.
-
-        Returns
-        -------
-        ndarray of int
-            Ascending, the arm itself among them: all earlier arms of a cascade; all arms of non-empty subsets.
-        """
+        """Indices of the arms whose outputs are known once `arm` is played, ascending, including itself."""
         if self.structure == "cascade":
             return np.arange(arm + 1)
         return np.flatnonzero(self._masks & ~self._masks[arm] == 0)
 
     def revealed_pairs(self, arm: int) -> NDArray[np.int32] | slice:
-        """The pairs whose both outputs are known once an arm was played; for use as an index, ascending."""
+        """Index of the pairs whose outputs are both known once `arm` is played, ascending."""
         if self.structure == "cascade":
             return slice(0, arm * (arm + 1) // 2)
         return _pairs_among(self, arm)
 
     def coverings(self, arm: int) -> tuple[_Indices, _Indices]:
-        """Revealed arms that differ by a single test.
-
-        Parameters
-        ----------
-        arm : int
-            Index from 0.
-
-        Returns
-        -------
-        fewer, more : ndarray of int
-            Places within `revealed(arm)`: `more` is `fewer` with one test added.
-        """
+        """Places (fewer, more) within `revealed(arm)` of arms where `more` is `fewer` with one test added."""
         if self.structure == "cascade":
             return np.arange(arm), np.arange(1, arm + 1)
         masks = self._masks[self.revealed(arm)]
@@ -206,7 +150,7 @@ class Arms:
         return fewer, more
 
     def index_of(self, arm_id: str) -> int:
-        """Index of an arm by its id; ValueError where there is none."""
+        """Index of an arm by its id; ValueError if there is none."""
         return [arm.id for arm in self.arms].index(arm_id)
 
 
@@ -220,20 +164,7 @@ def _pairs_among(arms: Arms, arm: int) -> NDArray[np.int32] | slice:
 
 
 def total_cost(tests: Sequence[DiagnosticTest], subset: Iterable[int]) -> float:
-    """What some tests cost together.
-
-    Parameters
-    ----------
-    tests : sequence of DiagnosticTest
-        All of them.
-    subset : iterable of int
-        Indices of some.
-
-    Returns
-    -------
-    float
-        Summed as decimals, as typed: in binary, sums that a reader sees to be equal would differ and not be ties.
-    """
+    """Total cost of the tests with the indices `subset`, summed as decimals so that sums that look equal are ties."""
     return float(sum((Decimal(repr(float(tests[k].cost))) for k in subset), Decimal(0)))
 
 
@@ -243,20 +174,19 @@ def make_arms(
     trade_off: float | Sequence[float] = 1.0,
     ties: Ties = "more_tests",
 ) -> Arms:
-    """The arms of a problem.
+    """Make the arms of a problem, in the order of the selection.
 
     Parameters
     ----------
     structure : {"cascade", "subset"}
         Whether tests are done in the order given, as far as needed, or in any combination.
     tests : sequence of DiagnosticTest
-        What can be ordered; at most 10 for subsets.
+        At most 1,000 for a cascade and 10 for subsets.
     trade_off : float or sequence of float
-        lambda: one for all, or one an arm. Subsets are then counted by size, and in the order of the tests within a
-        size: {a}, {b}, {c}, {a, b}, {a, c}, {b, c}, {a, b, c}.
+        lambda: one for all arms, or one for each. Subsets are then listed by size, within a size in the order of the
+        tests: {a}, {b}, {c}, {a, b}, {a, c}, {b, c}, {a, b, c}.
     ties : {"more_tests", "fewer_tests"}
-        Which of two subsets of equal scaled cost comes first. The latter is the order of problems that were kept before
-        there was a choice.
+        Which of two subsets of equal scaled cost comes first; "fewer_tests" is the order of older stored problems.
 
     Returns
     -------
@@ -266,8 +196,8 @@ def make_arms(
     Raises
     ------
     InvalidInputError
-        With every fault: no test, too many, names that are empty or doubled, a feature in two tests, costs and
-        trade-offs that are negative or not finite, or `LARGEST_COST` together, a wrong number of trade-offs.
+        With every fault: no or too many tests, an empty or repeated name, a feature in two tests, a negative or
+        infinite cost or trade-off, a total not below `LARGEST_COST`, a wrong number of trade-offs.
     """
     n_arms = len(tests) if structure == "cascade" else 2 ** min(len(tests), 64) - 1
     faults = [
@@ -295,7 +225,7 @@ def make_arms(
 
 
 def arms_to_json(arms: Arms) -> dict[str, Any]:
-    """What `arms_from_json` makes the arms of, as a JSON object."""
+    """Write arms as the JSON object that `arms_from_json` reads."""
     return {
         "structure": arms.structure,
         "tests": [asdict(test) | {"features": list(test.features)} for test in arms.tests],
@@ -305,7 +235,7 @@ def arms_to_json(arms: Arms) -> dict[str, Any]:
 
 
 def arms_from_json(document: Mapping[str, Any]) -> Arms:
-    """The inverse of `arms_to_json`; what was kept without `ties` had fewer tests first."""
+    """Read arms from a JSON object; stored objects without `ties` have fewer tests first."""
     tests = [DiagnosticTest(t["name"], t["cost"], tuple(t["features"])) for t in document["tests"]]
     return make_arms(document["structure"], tests, document["trade_off"], document.get("ties", TIES_BEFORE))
 

@@ -1,4 +1,4 @@
-"""A round at the bedside: which test to order next, when to stop, and what the patient has cost so far."""
+"""State of a round at the bedside: which test to order next, when to stop, and the cost so far."""
 
 from __future__ import annotations
 
@@ -10,24 +10,12 @@ from autoprog.test_selection.arms import Arms, total_cost
 
 @dataclass(frozen=True, slots=True)
 class BedsideState:
-    """Where a round stands.
+    """State of a round."""
 
-    Attributes
-    ----------
-    done : tuple of str
-        Names of the arm's tests whose features have all come, in the order in which they are ordered.
-    next_test : str or None
-        What to order next; None when the arm is complete.
-    cost : float
-        Of the tests that were ordered: those of which any feature has come.
-    cost_to_come : float
-        Of the arm's other tests.
-    """
-
-    done: tuple[str, ...]
-    next_test: str | None
-    cost: float
-    cost_to_come: float
+    done: tuple[str, ...]  # names of the arm's tests whose features have all arrived, in the order of ordering
+    next_test: str | None  # None when the arm is complete
+    cost: float  # total of the ordered tests: those of which any feature has arrived
+    cost_to_come: float  # total of the arm's other tests
 
     @property
     def complete(self) -> bool:
@@ -36,25 +24,22 @@ class BedsideState:
 
 
 def bedside_state(arms: Arms, arm: int, measured: Collection[str]) -> BedsideState:
-    """Where a round stands.
+    """State of a round.
 
     Parameters
     ----------
-    arms : Arms
-        Whose tests name their features.
-    arm : int
-        The arm that was chosen, from 0.
+    arms : Arms, whose tests name their features
+    arm : int, the arm that was chosen, from 0
     measured : collection of str
-        Names of the features that have come, those that were sought in vain among them; names of other tests count for
-        nothing here.
+        Names of the features that have arrived or proved unobtainable; other tests' features are ignored.
 
     Returns
     -------
     BedsideState
-        Tests are ordered as the cascade has them; of a subset the cheapest first, since a patient may be lost before
-        the last.
+        In a cascade tests are ordered as given, in a subset cheapest first.
     """
     order = list(arms.arms[arm].tests)
+    # Cheapest first: the patient may be lost before the last test.
     if arms.structure == "subset":
         order.sort(key=lambda k: (arms.tests[k].cost, k))
     have = set(measured)

@@ -1,4 +1,4 @@
-"""One classifier an arm, trained on a cohort: measurements in place of predictions."""
+"""Classifiers of the arms, one each, trained on a cohort: they turn measurements into predictions."""
 
 from __future__ import annotations
 
@@ -32,61 +32,33 @@ Evaluate = Callable[[Configuration, Cohort, Plan], CrossValidation]
 
 @dataclass(frozen=True, eq=False)
 class ArmClassifier:
-    """The fitted pipeline of one arm.
+    """The fitted pipeline of one arm."""
 
-    Attributes
-    ----------
-    features : tuple of Feature
-        What it reads, in the order of its columns.
-    artifact : bytes
-        As `dump_estimator` writes it.
-    """
-
-    features: tuple[Feature, ...]
-    artifact: bytes
+    features: tuple[Feature, ...]  # features it reads, in the order of its columns
+    artifact: bytes  # as `dump_estimator` writes it
 
     @cached_property
     def estimator(self) -> Any:  # noqa: ANN401  scikit-learn has no common type of classifiers
-        """The fitted pipeline; read on first use, which raises ArtifactError where it cannot be read."""
+        """The fitted pipeline, read on first use; ArtifactError if it cannot be read."""
         return load_estimator(self.artifact)
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What the arms that are known say of one patient.
+    """Risks and predictions for one patient, by arm id, of every arm that the played one reveals."""
 
-    Attributes
-    ----------
-    risks : mapping
-        Arm id -> probability of the outcome, of every arm that the played one reveals.
-    predictions : mapping
-        Arm id -> 0 or 1: whether the risk is at least the threshold.
-    warnings : tuple of str
-        What is unusual about the measurements.
-    """
-
-    risks: Mapping[str, float]
-    predictions: Mapping[str, int]
-    warnings: tuple[str, ...]
+    risks: Mapping[str, float]  # probability of the outcome
+    predictions: Mapping[str, int]  # 0 or 1: whether the risk is at least the threshold
+    warnings: tuple[str, ...]  # unusual measurements
 
 
 @dataclass(frozen=True, eq=False)
 class ArmClassifiers:
-    """The classifiers of all arms.
+    """The classifiers of all arms."""
 
-    Attributes
-    ----------
-    arms : Arms
-        Whose tests name the features they measure.
-    classifiers : tuple of ArmClassifier, length n
-        In the order of the arms.
-    threshold : float
-        Risk from which on the prediction is 1.
-    """
-
-    arms: Arms
-    classifiers: tuple[ArmClassifier, ...]
-    threshold: float
+    arms: Arms  # whose tests name the features they measure
+    classifiers: tuple[ArmClassifier, ...]  # in the order of the arms
+    threshold: float  # smallest risk whose prediction is 1
 
     @cached_property
     def features(self) -> tuple[Feature, ...]:
@@ -95,28 +67,26 @@ class ArmClassifiers:
         return everything.features
 
     def read(self, arm: int, measurements: Mapping[str, object], *, impute: bool = True) -> Reading:
-        """Predictions of all arms that the tests of one make known.
+        """Predict with all arms that a played arm reveals.
 
         Parameters
         ----------
-        arm : int
-            The arm that was played, from 0.
+        arm : int, the arm that was played, from 0
         measurements : mapping
-            Feature -> value, or None where a test was done without giving it. All features of the arm must be there;
-            those of other tests may be, and are not read.
-        impute : bool
-            Whether a None is imputed by the arm's pipeline, or refused.
+            Feature -> value, None if the test gave none. The arm's features are needed; those of other tests are not
+            used.
+        impute : bool, whether the arm's pipeline imputes a None; otherwise it is refused
 
         Returns
         -------
         Reading
-            For `check_predictions`, and to act on.
+            Its predictions are what `check_predictions` takes.
 
         Raises
         ------
         InvalidInputError
-            With every fault: a feature of the arm that is absent, a name that no test measures, a value that is none of
-            its feature's kind, a None where it is refused.
+            With every fault: an absent feature of the arm, a name that no test measures, an invalid value, a refused
+            None.
         """
         wanted = {feature.name for feature in self.classifiers[arm].features}
         faults = [
@@ -142,7 +112,7 @@ class ArmClassifiers:
         return Reading(risks, predictions, unusual)
 
     def check(self, measurements: Mapping[str, object]) -> None:
-        """Refuse measurements that cannot be, of an arm that is not complete yet; raises InvalidInputError with all."""
+        """Raise InvalidInputError with all invalid measurements of an arm that may still be incomplete."""
         _, _, faults = self._encoded(measurements, set())
         if faults:
             raise InvalidInputError(faults)
@@ -150,7 +120,7 @@ class ArmClassifiers:
     def _encoded(
         self, measurements: Mapping[str, object], wanted: set[str]
     ) -> tuple[NDArray[np.float64], tuple[str, ...], list[Fault]]:
-        """A row of all features, warnings of those that are wanted, and what is wrong with any that was sent."""
+        """Return a row of all features, warnings about the wanted ones, and the faults of any that were sent."""
         patient = {**dict.fromkeys((feature.name for feature in self.features), None), **measurements}
         try:
             encoded = encode_patients(self.features, [patient])
@@ -163,7 +133,7 @@ class ArmClassifiers:
         return encoded.X[0], (*of_arm, *imputed), []
 
     def to_bytes(self) -> bytes:
-        """All classifiers as one file; the same bytes for the same classifiers."""
+        """Write all classifiers as one file, with the same bytes for the same classifiers."""
         manifest = {
             "format": FORMAT,
             **arms_to_json(self.arms),
@@ -177,23 +147,7 @@ class ArmClassifiers:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """Read classifiers.
-
-        Parameters
-        ----------
-        content : bytes
-            As `to_bytes` wrote it. Check its digest first where others can write to its place.
-
-        Returns
-        -------
-        ArmClassifiers
-            Ready to read measurements.
-
-        Raises
-        ------
-        ArtifactError
-            If the file is damaged, incomplete or of a newer format.
-        """
+        """Read what `to_bytes` wrote, or raise ArtifactError; check its digest first where others can write to it."""
         files = unpack(content)
         try:
             manifest = json.loads(files[_MANIFEST])
@@ -212,24 +166,12 @@ class ArmClassifiers:
 
 @dataclass(frozen=True, eq=False)
 class TrainedArms:
-    """What training the arms of a problem gives.
+    """Result of training the arms of a problem."""
 
-    Attributes
-    ----------
-    classifiers : ArmClassifiers
-        Fitted to all patients, for patients to come.
-    risks : ndarray, shape = (n_patients, n)
-        float32; of each patient by classifiers that were fitted without them.
-    truth : ndarray, shape = (n_patients,)
-        The outcome.
-    notes : tuple of str
-        What is worth knowing of the fits.
-    """
-
-    classifiers: ArmClassifiers
-    risks: NDArray[np.float32]
-    truth: NDArray[np.int8]
-    notes: tuple[str, ...]
+    classifiers: ArmClassifiers  # fitted to all patients, for future patients
+    risks: NDArray[np.float32]  # out-of-sample, shape = (n_patients, n)
+    truth: NDArray[np.int8]  # the outcome, shape = (n_patients,)
+    notes: tuple[str, ...]  # remarks on the fits
 
     @property
     def predictions(self) -> NDArray[np.int8]:
@@ -247,25 +189,18 @@ def train_arms(
     seed: int = 0,
     evaluate: Evaluate = cross_validate,
 ) -> TrainedArms:
-    """Train one classifier an arm.
+    """Train one classifier for each arm.
 
     Parameters
     ----------
     cohort : Cohort
-        The patients to learn from; every one has a place in a fold.
-    arms : Arms
-        Whose tests name features of the cohort.
-    configuration : Configuration
-        The pipeline of every arm; a logistic regression by default.
+    arms : Arms, whose tests name features of the cohort
+    configuration : Configuration, the pipeline of every arm; a logistic regression by default
     folds : int
-        Folds of the out-of-sample predictions, at least 2; fewer where the smaller class has fewer patients, or is
-        held by fewer groups.
-    threshold : float
-        Risk from which on the prediction is 1, in (0, 1).
-    seed : int
-        Seeds folds and pipelines.
-    evaluate : callable (Configuration, Cohort, Plan) -> CrossValidation
-        Who cross-validates.
+        At least 2; fewer folds are used if the smaller class has fewer patients, or an outcome occurs in fewer groups.
+    threshold : float in (0, 1), smallest risk whose prediction is 1
+    seed : int, seeds folds and pipelines
+    evaluate : callable (Configuration, Cohort, Plan) -> CrossValidation, runs the cross-validation
 
     Returns
     -------
@@ -277,12 +212,12 @@ def train_arms(
     InvalidInputError
         With every fault of tests, folds and threshold.
     ValueError
-        Where the pipeline of an arm cannot be fitted.
+        If the pipeline of an arm cannot be fitted.
     """
     if faults := training_faults(cohort, arms.tests, folds=folds, threshold=threshold):
         raise InvalidInputError(faults)
     most, _ = _most_folds(cohort)
-    # A score is not asked for; this one is defined on folds with one outcome only, too.
+    # No score is needed; the Brier score is defined even on folds with one outcome only.
     plan = Plan("brier", min(folds, most), 1, seed)
     classifiers: list[ArmClassifier] = []
     risks = np.empty((cohort.n_patients, len(arms)), dtype=np.float32)
@@ -301,22 +236,7 @@ def train_arms(
 def training_faults(
     cohort: Cohort, tests: Sequence[DiagnosticTest], *, folds: int = FOLDS, threshold: float = THRESHOLD
 ) -> list[Fault]:
-    """What keeps `train_arms` from training.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        The patients.
-    tests : sequence of DiagnosticTest
-        As the client gave them.
-    folds, threshold : int, float
-        As for `train_arms`.
-
-    Returns
-    -------
-    list of Fault
-        Of features, folds, threshold and cohort.
-    """
+    """Faults of tests, folds, threshold and cohort for which `train_arms` would refuse to train."""
     faults = list(feature_faults(cohort, tests))
     if not 0 < threshold < 1:
         faults.append(Fault("/threshold", f"must lie in (0, 1), not {threshold}"))
@@ -329,7 +249,7 @@ def training_faults(
 
 
 def _most_folds(cohort: Cohort) -> tuple[int, str]:
-    """The most folds whose training patients hold both outcomes for certain, and why."""
+    """Largest number of folds whose training patients surely include both outcomes, and its reason as text."""
     holders = [np.flatnonzero(cohort.y == outcome) for outcome in (0, 1)]
     if cohort.groups is None:
         most = min(len(rows) for rows in holders)

@@ -1,13 +1,13 @@
-"""What a problem has learnt: sums over its feedback.
+"""Sums over a problem's feedback: everything it has learnt.
 
     D, N          disagreements and observations of every pair of arms                     (P,)
     plays         rounds in which an arm was chosen                                        (n,)
-    feedback      of those, rounds whose predictions have come                             (n,)
-    reversals     of the rounds in which at least three nested arms were seen (`chains`), those in which the outputs
-                  change to and fro as tests are added
+    feedback      those of them that have feedback                                         (n,)
+    chains        rounds in which at least three nested arms were seen                     scalar
+    reversals     those of them whose outputs change in both directions as tests are added scalar
 
-Every entry is a sum over rows of feedback: their order does not matter, and a snapshot with the rows that came after it
-is the whole state. Whether a row was counted before is for the keeper of the rows to know.
+Since all are sums, the order of feedback does not matter, and a snapshot with the later rows is the whole state. The
+caller must ensure that no row is counted twice.
 """
 
 from __future__ import annotations
@@ -28,34 +28,24 @@ from autoprog.test_selection.arms import Arms
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Sums over the rounds of a problem.
+    """Sums over the rounds of a problem."""
 
-    Attributes
-    ----------
-    D, N : ndarray of int32, shape = (P,)
-        Disagreements and observations, pairs as in `Arms`.
-    plays, feedback : ndarray of int64, shape = (n,)
-        Rounds opened, and rounds with feedback, by arm.
-    chains, reversals : int
-        Rounds with at least three nested arms, and those of them that speak against strong dominance.
-    """
-
-    D: NDArray[np.int32]
+    D: NDArray[np.int32]  # shape = (P,), pairs as in `Arms`
     N: NDArray[np.int32]
-    plays: NDArray[np.int64]
-    feedback: NDArray[np.int64]
-    chains: int = 0
-    reversals: int = 0
+    plays: NDArray[np.int64]  # rounds opened, by arm, shape = (n,)
+    feedback: NDArray[np.int64]  # rounds with feedback
+    chains: int = 0  # rounds with at least three nested arms
+    reversals: int = 0  # those of them that refute strong dominance
 
     @classmethod
     def empty(cls, arms: Arms) -> Self:
-        """Counts of a problem without experience."""
+        """Counts of a problem without feedback."""
         pairs, n = arms.n_pairs, len(arms)
         return cls(np.zeros(pairs, np.int32), np.zeros(pairs, np.int32), np.zeros(n, np.int64), np.zeros(n, np.int64))
 
     @property
     def rounds(self) -> int:
-        """Rounds opened so far; the next has the number t = rounds + 1."""
+        """Number of opened rounds; the next has the number t = rounds + 1."""
         return int(self.plays.sum())
 
     @property
@@ -64,7 +54,7 @@ class Counts:
         return sum(array.nbytes for array in (self.D, self.N, self.plays, self.feedback))
 
     def to_bytes(self) -> bytes:
-        """A snapshot; compressed, the same for the same counts on one version of the libraries."""
+        """Write a compressed snapshot, with the same bytes for the same counts and library versions."""
         file = io.BytesIO()
         seen = np.array([self.chains, self.reversals])
         np.savez_compressed(file, D=self.D, N=self.N, plays=self.plays, feedback=self.feedback, seen=seen)
@@ -72,23 +62,7 @@ class Counts:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """Read a snapshot.
-
-        Parameters
-        ----------
-        content : bytes
-            As `to_bytes` wrote it; nothing in it is run.
-
-        Returns
-        -------
-        Counts
-            The same.
-
-        Raises
-        ------
-        ArtifactError
-            If it is damaged.
-        """
+        """Read a snapshot that `to_bytes` wrote, or raise ArtifactError; nothing in it is executed."""
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
                 chains, reversals = file["seen"].tolist()
@@ -98,43 +72,14 @@ class Counts:
 
 
 def record_play(counts: Counts, arm: int) -> Counts:
-    """Counts after a round was opened.
-
-    Parameters
-    ----------
-    counts : Counts
-        Before.
-    arm : int
-        The arm that was chosen, from 0.
-
-    Returns
-    -------
-    Counts
-        New; the given ones stay.
-    """
+    """New counts after a round was opened with the arm of this index."""
     plays = counts.plays.copy()
     plays[arm] += 1
     return Counts(counts.D, counts.N, plays, counts.feedback, counts.chains, counts.reversals)
 
 
 def update(arms: Arms, counts: Counts, rows: Iterable[tuple[int, NDArray[np.integer]]]) -> Counts:
-    """Counts after feedback.
-
-    Parameters
-    ----------
-    arms : Arms
-        Of the problem.
-    counts : Counts
-        Before.
-    rows : iterable of (int, ndarray)
-        The arm that was played, and the outputs, 0 or 1, of `arms.revealed(arm)`, in that order; as
-        `check_predictions` makes them.
-
-    Returns
-    -------
-    Counts
-        New; the given ones stay. The same whatever the order of the rows.
-    """
+    """New counts after feedback, from played arms and the outputs of `arms.revealed(arm)`, 0 or 1, in any order."""
     D, N, feedback = counts.D.copy(), counts.N.copy(), counts.feedback.copy()
     chains, reversals = counts.chains, counts.reversals
     i, j = arms.pairs
@@ -152,25 +97,8 @@ def update(arms: Arms, counts: Counts, rows: Iterable[tuple[int, NDArray[np.inte
 
 
 def is_reversal(arms: Arms, arm: int, predictions: NDArray[np.integer]) -> bool:
-    """Whether the outputs speak against strong dominance, whatever the truth is.
-
-    If an arm that is right stays right when tests are added, then with every added test outputs can only turn from
-    wrong to right: all changes are from 0 to 1, or all from 1 to 0.
-
-    Parameters
-    ----------
-    arms : Arms
-        Of the problem.
-    arm : int
-        The arm that was played, from 0.
-    predictions : ndarray
-        Outputs of `arms.revealed(arm)`.
-
-    Returns
-    -------
-    bool
-        True if both kinds of change occur.
-    """
+    """Whether the outputs of `arms.revealed(arm)` refute strong dominance, whatever the truth is."""
+    # If a right arm stays right as tests are added, outputs only turn from wrong to right: all 0 to 1, or all 1 to 0.
     fewer, more = arms.coverings(arm)
     change = predictions[more].astype(np.int8) - predictions[fewer]
     return bool((change > 0).any() and (change < 0).any())

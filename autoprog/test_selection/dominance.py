@@ -1,18 +1,14 @@
-"""When the selection can find the best arm without ever seeing the truth.
+"""Weak dominance: when the selection can find the best arm without ever seeing the truth.
 
-========  =======================================================================  =======  =====
-symbol    meaning                                                                  shape    unit
-========  =======================================================================  =======  =====
-C         scaled costs                                                             (n,)     error
-gamma     P(Y^i != Y), error of every arm                                          (n,)     1
-p         P(Y^i != Y^j), disagreement of every two arms                            (n, n)   1
-i*        optimal arm: the largest index among the minimisers of C + gamma
-xi        min over j after i* of C_j - C_{i*} - p_{i* j}; infinite where none is   scalar   error
-========  =======================================================================  =======  =====
+    C         scaled costs                                                                     (n,)
+    gamma     P(Y^i != Y), error of every arm                                                  (n,)
+    p         P(Y^i != Y^j), disagreement of every two arms                                    (n, n)
+    i*        optimal arm: the largest index among the minimisers of C + gamma                 scalar
+    xi        minimum over j after i* of C_j - C_{i*} - p_{i* j}; infinite if there is none    scalar
 
-Weak dominance holds where xi > 0. In a cascade the j after i* are those of a larger index; of subsets, those that cost
-as much or more, nested or not. Of two arms of equal cost that ever disagree, disagreements cannot tell the better: xi
-is below 0. Without the truth i* is not known, and neither is xi.
+Weak dominance holds where xi > 0. In a cascade the j after i* are those of larger index; among subsets, all others that
+cost at least as much, nested or not. If two arms of equal cost ever disagree, disagreements cannot tell the better one,
+and xi is below 0. Without the truth neither i* nor xi is known.
 
 References
 ----------
@@ -30,24 +26,16 @@ from autoprog.test_selection.arms import Arms
 
 _Floats = NDArray[np.float64]
 
-# Sums of a cost and an error that a reader sees to be equal may differ by rounding.
+# Sums of a cost and an error that look equal may differ by rounding.
 _TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class WeakDominance:
-    """Whether the best arm can be told from disagreements alone.
+    """Whether the best arm can be found from disagreements alone."""
 
-    Attributes
-    ----------
-    optimal : int
-        i*, from 0.
-    xi : float
-        May be infinite.
-    """
-
-    optimal: int
-    xi: float
+    optimal: int  # i*, from 0
+    xi: float  # may be infinite
 
     @property
     def holds(self) -> bool:
@@ -56,86 +44,34 @@ class WeakDominance:
 
 
 def optimal_arm(C: _Floats, gamma: _Floats) -> int:
-    """The optimal arm.
-
-    Parameters
-    ----------
-    C, gamma : ndarray, shape = (n,)
-        Scaled costs and errors.
-
-    Returns
-    -------
-    int
-        i*, from 0.
-    """
+    """Index i* of the optimal arm: the last minimiser of C + gamma, scaled costs and errors of shape (n,)."""
     totals = C + gamma
     return int(np.flatnonzero(totals <= totals.min() + _TIE)[-1])
 
 
 def weak_dominance(arms: Arms, gamma: _Floats, p: _Floats) -> WeakDominance:
-    """xi of an instance.
-
-    Parameters
-    ----------
-    arms : Arms
-        Of the problem; their costs count.
-    gamma : ndarray, shape = (n,)
-        Errors, in [0, 1].
-    p : ndarray, shape = (n, n)
-        Disagreements, in [0, 1].
-
-    Returns
-    -------
-    WeakDominance
-        Of these errors and disagreements, which are taken as true.
-    """
+    """Compute i* and xi from the true errors `gamma` (n,) and disagreements `p` (n, n), all in [0, 1]."""
     best = optimal_arm(arms.C, gamma)
     margins = compute_margins(arms, best, p[best])
     return WeakDominance(best, float(margins.min(initial=np.inf)))
 
 
 def compute_margins(arms: Arms, arm: int, p: _Floats) -> _Floats:
-    """C_j - C_i - p_ij of the arms j after an arm i.
-
-    Parameters
-    ----------
-    arms : Arms
-        Of the problem.
-    arm : int
-        i, from 0.
-    p : ndarray, shape = (n,)
-        Disagreements with i.
-
-    Returns
-    -------
-    ndarray
-        One for each j of `arms_after`.
-    """
+    """C_j - C_i - p_ij for each j in `arms_after(arms, i)`; `p` are the disagreements with i, shape = (n,)."""
     after = arms_after(arms, arm)
     margins: _Floats = arms.C[after] - arms.C[arm] - p[after]
     return margins
 
 
 def arms_after(arms: Arms, arm: int) -> NDArray[np.intp]:
-    """The arms that weak dominance compares an arm with: later ones of a cascade, other subsets that cost no less."""
+    """Arms that weak dominance compares an arm with: later ones of a cascade, other subsets that cost no less."""
     if arms.structure == "cascade":
         return np.arange(arm + 1, len(arms))
     return np.flatnonzero((arms.C[arm] <= arms.C) & (np.arange(len(arms)) != arm))
 
 
 def disagreements(predictions: NDArray[np.integer]) -> _Floats:
-    """Disagreement of every two arms over a table.
-
-    Parameters
-    ----------
-    predictions : ndarray, shape = (rows, n)
-        0 or 1.
-
-    Returns
-    -------
-    ndarray, shape = (n, n)
-        Shares of the rows; symmetric.
-    """
+    """Share of the rows in which two arms differ, symmetric (n, n), from predictions 0 or 1 of shape (rows, n)."""
     Y = predictions.astype(np.float64)
     both = Y.T @ Y
     ones = Y.sum(axis=0)

@@ -1,22 +1,18 @@
-"""What the feedback of a live problem says, and what it cannot say, about the promise of the theory.
+"""Evidence of a live problem's feedback for or against the assumptions of the theory.
 
-========  ===========================================================================  =======  =====
-symbol    meaning                                                                      shape    unit
-========  ===========================================================================  =======  =====
-D, N      disagreements and observations                                               (P,)     1
-phat      D / N                                                                        (P,)     1
-i         the arm that the selection takes with phat in place of the estimates         scalar   1
-margin    min over j after i of C_j - C_i - p_ij                                       scalar   error
-========  ===========================================================================  =======  =====
+    D, N      disagreements and observations of every pair                             (P,)
+    phat      D / N                                                                    (P,)
+    i         arm that the selection takes with phat as the estimates                  scalar
+    margin    minimum over j after i of C_j - C_i - p_ij, in errors                    scalar
 
-Weak dominance is about the best arm, which is not known without the truth. What can be estimated is the margin of i: if
-it is above 0, no later arm can be better than i; whether an earlier arm is better stays open. Intervals hold whenever
-one looks, although the data decide which arms are played: p is left out once the likelihood of the observations,
-averaged over a uniform prior, exceeds that at p by 1 / (1 - level); by Ville's inequality this ever happens to the
-true p with probability at most 1 - level. For a margin, level is shared out over its pairs.
+Weak dominance concerns the best arm, which is unknown without the truth. The margin of i can be estimated: above 0 no
+later arm can be better than i; whether an earlier arm is better stays open. Strong dominance (an arm that is right
+stays right when tests are added) implies weak dominance. It can be refuted, by a round whose outputs change in both
+directions as tests are added, but never proved.
 
-Strong dominance (an arm that is right stays right when tests are added) implies weak dominance. It can be refuted, by a
-round whose outputs change to and fro as tests are added, and never proved.
+Intervals hold at every time, although the data decide which arms are played: p is excluded once the likelihood averaged
+over a uniform prior exceeds that at p by 1 / (1 - level). By Ville's inequality this ever happens to the true p with
+probability at most 1 - level. For a margin, 1 - level is divided by its number of pairs.
 
 References
 ----------
@@ -48,74 +44,40 @@ _NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class DisagreementEstimate:
-    """How often two arms differ.
-
-    Attributes
-    ----------
-    first, second : str
-        Ids of the arms.
-    observations : int
-        N.
-    estimate : float or None
-        phat; None where nothing was observed.
-    lower, upper : float
-        Interval of level `LEVEL`, for this pair alone.
-    """
+    """How often two arms, given by their ids, disagree."""
 
     first: str
     second: str
-    observations: int
-    estimate: float | None
-    lower: float
+    observations: int  # N
+    estimate: float | None  # phat; None without observations
+    lower: float  # interval of level `LEVEL` for this pair alone
     upper: float
 
 
 @dataclass(frozen=True, slots=True)
 class DominanceEvidence:
-    """What is known of weak dominance.
+    """Evidence for or against weak dominance."""
 
-    Attributes
-    ----------
-    arm : str
-        Id of i.
-    is_fallback : bool
-        Whether i is the last arm because no arm is in both selection sets.
-    margin, lower, upper : float or None
-        Estimate and interval; None where an arm after i was never observed beside it, or none is after it.
-    verdict : {"supported", "refuted", "open", "unknown", "vacuous"}
-        For i as the best arm: whether the interval lies above 0, at or below 0, or around it; whether other arms cost
-        the same, so that no round can tell; or no arm is after it.
-    says : str
-        In words, with what it does not show.
-    """
-
-    arm: str
-    is_fallback: bool
+    arm: str  # id of i, the arm that the estimates choose
+    is_fallback: bool  # chosen only because no arm is in both selection sets
+    # The margin and its interval; None if an arm after i was never observed beside it, or no arm is after i.
     margin: float | None
     lower: float | None
     upper: float | None
+    # If i is the best arm: "supported", "refuted" or "open" for an interval above 0, at or below 0, or around 0;
+    # "unknown" if other arms cost the same, so that no round can tell; "vacuous" if no arm is after i.
     verdict: str
-    says: str
+    says: str  # the verdict in words, with its limits
 
 
 @dataclass(frozen=True, slots=True)
 class StrongDominanceEvidence:
-    """What is known of strong dominance.
+    """Evidence against strong dominance."""
 
-    Attributes
-    ----------
-    rounds, reversals : int
-        Rounds that could speak against it, and those that do.
-    share, lower, upper : float or None
-        Their share and its interval; the share is None without such rounds.
-    says : str
-        In words.
-    """
-
-    rounds: int
-    reversals: int
-    share: float | None
-    lower: float
+    rounds: int  # rounds that could refute it
+    reversals: int  # those that do
+    share: float | None  # of reversals; None without such rounds
+    lower: float  # interval of the share
     upper: float
     says: str
 
@@ -125,15 +87,13 @@ def confidence_sequence(D: NDArray[Any], N: NDArray[Any], level: float) -> tuple
 
     Parameters
     ----------
-    D, N : ndarray
-        Successes and observations.
-    level : float
-        In (0, 1): the probability that the true value lies in every interval of a growing sample.
+    D, N : ndarray, successes and observations
+    level : float in (0, 1), probability that every interval of a growing sample holds the true value
 
     Returns
     -------
     lower, upper : ndarray
-        In [0, 1], to 1e-12; rounded outwards, so that they hold.
+        In [0, 1], to 1e-12, rounded outwards.
     """
     D, N = np.asarray(D, dtype=np.float64), np.asarray(N, dtype=np.float64)
     least = betaln(D + 1, N - D + 1) + np.log(1 - level)
@@ -157,22 +117,7 @@ def confidence_sequence(D: NDArray[Any], N: NDArray[Any], level: float) -> tuple
 def disagreement_estimates(
     arms: Arms, counts: Counts, start: int = 0, stop: int | None = None
 ) -> list[DisagreementEstimate]:
-    """Estimates of pairs, as the arms are numbered.
-
-    Parameters
-    ----------
-    arms : Arms
-        Of the problem.
-    counts : Counts
-        What is known.
-    start, stop : int, int or None
-        Which pairs, from 0: there are up to half a million of 10 tests as subsets. All by default.
-
-    Returns
-    -------
-    list of DisagreementEstimate
-        One a pair.
-    """
+    """Estimates of the pairs `start` to `stop`, all by default; 10 tests as subsets have half a million pairs."""
     part = slice(start, stop)
     D, N = counts.D[part], counts.N[part]
     lower, upper = confidence_sequence(D, N, LEVEL)
@@ -191,22 +136,8 @@ def disagreement_estimates(
 
 
 def estimated_choice(arms: Arms, counts: Counts) -> tuple[int, bool]:
-    """The arm that the selection takes with phat for p.
-
-    Parameters
-    ----------
-    arms : Arms
-        Of the problem.
-    counts : Counts
-        What is known; a pair that was never observed counts as never disagreeing.
-
-    Returns
-    -------
-    arm : int
-        From 0.
-    is_fallback : bool
-        Whether it is the last arm only because no arm is in both sets.
-    """
+    """Arm, from 0, that the selection takes with phat for p, and whether only as fallback: no arm is in both sets."""
+    # A pair without observations counts as never disagreeing.
     phat = counts.D / np.maximum(counts.N, 1)
     arm = select(arms, lambda pairs, gap: phat[pairs] >= gap)
     others = np.delete(np.arange(len(arms)), arm)
@@ -218,20 +149,7 @@ def estimated_choice(arms: Arms, counts: Counts) -> tuple[int, bool]:
 
 
 def dominance_evidence(arms: Arms, counts: Counts) -> DominanceEvidence:
-    """What the feedback says of weak dominance.
-
-    Parameters
-    ----------
-    arms : Arms
-        Of the problem.
-    counts : Counts
-        What is known.
-
-    Returns
-    -------
-    DominanceEvidence
-        For the arm that the estimates choose.
-    """
+    """Evidence for or against weak dominance, for the arm that the estimates choose."""
     arm, is_fallback = estimated_choice(arms, counts)
     name, after = arms.arms[arm].id, arms_after(arms, arm)
     if not len(after):
@@ -277,18 +195,7 @@ def _in_words(name: str, verdict: str) -> str:
 
 
 def strong_dominance_evidence(counts: Counts) -> StrongDominanceEvidence:
-    """What the feedback says of strong dominance.
-
-    Parameters
-    ----------
-    counts : Counts
-        What is known.
-
-    Returns
-    -------
-    StrongDominanceEvidence
-        A share of reversals of which 0 can be excluded after the first one.
-    """
+    """Evidence against strong dominance; the first reversal excludes a share of 0."""
     n, reversals = counts.chains, counts.reversals
     low, high = confidence_sequence(np.array(reversals), np.array(n), LEVEL)
     lower, upper = float(low), float(high)
@@ -309,22 +216,7 @@ def strong_dominance_evidence(counts: Counts) -> StrongDominanceEvidence:
 
 
 def problem_warnings(arms: Arms, counts: Counts, policy: Policy) -> tuple[str, ...]:
-    """Where the theory promises nothing.
-
-    Parameters
-    ----------
-    arms : Arms
-        Of the problem.
-    counts : Counts
-        What is known.
-    policy : Policy
-        How it is used.
-
-    Returns
-    -------
-    tuple of str
-        In words; empty where nothing is known to be wrong.
-    """
+    """Warn, in words, where the theory promises nothing; empty where nothing is known to be wrong."""
     warnings: list[str] = []
     if arms.structure == "subset" and len(arms) > 1:
         warnings.append(

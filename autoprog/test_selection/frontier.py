@@ -1,13 +1,13 @@
-"""What performance costs: a pipeline on groups of features, each with a price.
+"""Performance against cost: a pipeline on groups of features, each with a price.
 
-    J, K      folds of all repeats, and folds a repeat
-    g_S       gains (scores turned so that more is better) of the pipeline on the tests S      (J,)
+    J, K      folds of all repeats, and folds per repeat
+    g_S       gains of the pipeline on the tests S: scores, signed so that more is better    (J,)
     d         mean of g_S - g_all
     s2        variance of the differences over folds
-    error     sqrt(s2 (1 / J + 1 / (K - 1))), where 1 / (K - 1) stands for the overlap of training folds
+    error     sqrt(s2 (1 / J + 1 / (K - 1))), where 1 / (K - 1) accounts for overlapping training folds
 
-Up to ten tests every subset is evaluated. Beyond, tests are added one by one: at each step all that are left are tried,
-and the one that gains most for its cost stays; where none gains anything, the one that loses least.
+With up to ten tests every subset is evaluated. With more, tests are added one by one: each step tries all that are left
+and keeps the one with the largest gain per cost or, if none gains, the one that loses least.
 
 References
 ----------
@@ -37,85 +37,38 @@ EvaluateMany = Callable[[Configuration, Sequence[Cohort], Plan], Iterable[CrossV
 
 @dataclass(frozen=True, slots=True)
 class FrontierPoint:
-    """A group of tests: what it costs and what it is worth.
+    """Cost and performance of a group of tests."""
 
-    Attributes
-    ----------
-    tests : tuple of str
-        Names, in the order given.
-    cost : float
-        Of all of them for one patient.
-    score : float or None
-        Mean over folds, in the metric's own direction; None where the pipeline could not be fitted.
-    fold_scores : tuple of float
-        Of the folds, which are the same for all points.
-    difference, standard_error : float or None
-        Gain less that of all tests, and its standard error.
-    on_frontier : bool
-        Whether no point that costs as little or less scores better, and none that costs less as well.
-    reason : str or None
-        Why there is no score.
-    """
-
-    tests: tuple[str, ...]
-    cost: float
-    score: float | None
-    fold_scores: tuple[float, ...]
-    difference: float | None = None
-    standard_error: float | None = None
-    on_frontier: bool = False
-    reason: str | None = None
+    tests: tuple[str, ...]  # names, in the order given
+    cost: float  # total for one patient
+    score: float | None  # mean over folds, in the metric's own direction; None if the pipeline could not be fitted
+    fold_scores: tuple[float, ...]  # on the folds, which are the same for all points
+    difference: float | None = None  # gain minus that of all tests
+    standard_error: float | None = None  # of the difference
+    on_frontier: bool = False  # no point of at most its cost scores better, and no cheaper one equally well
+    reason: str | None = None  # why there is no score
 
 
 @dataclass(frozen=True, slots=True)
 class Frontier:
-    """Performance against cost.
-
-    Attributes
-    ----------
-    metric : str
-        What the scores are.
-    points : tuple of FrontierPoint
-        In order of cost, then of size.
-    without_tests : float or None
-        Score of the event rate of the training patients, given to everybody; None where outcomes are not binary.
-    searched : {"all", "greedy"}
-        Whether every subset was evaluated.
-    note : str
-        What the scores do not show, in words.
-    """
+    """Performance against cost."""
 
     metric: str
-    points: tuple[FrontierPoint, ...]
-    without_tests: float | None
-    searched: Literal["all", "greedy"]
-    note: str
+    points: tuple[FrontierPoint, ...]  # sorted by cost, then by size
+    without_tests: float | None  # score with the training patients' event rate as risk; None if outcomes are not binary
+    searched: Literal["all", "greedy"]  # whether every subset was evaluated
+    note: str  # what the scores do not show
 
     @property
     def frontier(self) -> tuple[FrontierPoint, ...]:
-        """The points on it, cheapest first."""
+        """The points on the frontier, cheapest first."""
         return tuple(point for point in self.points if point.on_frontier)
 
 
 def one_after_another(
     configuration: Configuration, cohorts: Sequence[Cohort], plan: Plan
 ) -> Iterator[CrossValidation | str]:
-    """Cross-validate a pipeline on some cohorts in this process.
-
-    Parameters
-    ----------
-    configuration : Configuration
-        The pipeline.
-    cohorts : sequence of Cohort
-        The same patients with different features.
-    plan : Plan
-        Folds and metric.
-
-    Yields
-    ------
-    CrossValidation or str
-        In order; a text where the pipeline could not be fitted.
-    """
+    """Cross-validate a pipeline on cohorts, in order and in this process; yield a text where it could not be fitted."""
     for cohort in cohorts:
         try:
             yield cross_validate(configuration, cohort, plan)
@@ -136,15 +89,12 @@ def trace_frontier(
     Parameters
     ----------
     cohort : Cohort
-        The patients.
-    tests : sequence of DiagnosticTest
-        Each with the features that it measures; features of no test are left out.
-    plan : Plan
-        Folds and metric: a finished search's own, so that scores can be compared with its.
+    tests : sequence of DiagnosticTest, each with its features; features of no test are left out
+    plan : Plan, folds and metric; use a finished search's own to compare scores with it
     configuration : Configuration
         The pipeline, for instance the best of a finished search; it is fitted anew to every group.
     evaluate : callable (Configuration, sequence of Cohort, Plan) -> iterable of CrossValidation or str
-        Who cross-validates, in the order given.
+        Runs the cross-validations, in the order given.
 
     Returns
     -------
@@ -180,8 +130,6 @@ _NOTE = (
 
 
 class _Search:
-    """The points evaluated so far."""
-
     def __init__(
         self,
         cohort: Cohort,
@@ -225,7 +173,7 @@ class _Search:
         return -np.inf if score is None else self._metric.gain(score)
 
     def _worth(self, k: int, gained: float) -> tuple[float, float]:
-        """Gain for the cost where there is a gain; the gain alone decides among free tests and among losses."""
+        """Gain per cost if there is a gain; the gain alone decides among free tests and among losses."""
         if gained <= 0 or np.isnan(gained):
             return (-1.0, -np.inf if np.isnan(gained) else gained)
         cost = self._tests[k].cost
@@ -249,7 +197,7 @@ def _compared(points: list[FrontierPoint], full: FrontierPoint, plan: Plan, metr
 
 
 def _marked(points: Sequence[FrontierPoint], metric: Metric) -> tuple[FrontierPoint, ...]:
-    """With the frontier; the points in order of cost."""
+    """Mark the points on the frontier; `points` are sorted by cost."""
     gains = [-np.inf if point.score is None else metric.gain(point.score) for point in points]
     marked = []
     for point, gain in zip(points, gains, strict=True):

@@ -1,4 +1,4 @@
-"""A cohort seen through some tests."""
+"""Cohorts restricted to the features of some tests, and checks of tests against a cohort."""
 
 from __future__ import annotations
 
@@ -14,44 +14,18 @@ SIMPLE = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_reg
 
 
 def read_features(tests: Sequence[DiagnosticTest], subset: Iterable[int]) -> frozenset[str]:
-    """Names of the features that some tests measure."""
+    """Names of the features that the tests with the indices `subset` measure."""
     return frozenset(feature for k in subset for feature in tests[k].features)
 
 
 def restricted(cohort: Cohort, names: frozenset[str]) -> Cohort:
-    """The same patients with some of their features.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        With all features.
-    names : frozenset of str
-        Those to keep, which stay in the cohort's order.
-
-    Returns
-    -------
-    Cohort
-        Same rows, outcomes and groups.
-    """
+    """The same patients with the named features only, in the cohort's order."""
     columns = [j for j, feature in enumerate(cohort.features) if feature.name in names]
     return cohort.with_features(tuple(cohort.features[j] for j in columns), columns)
 
 
 def check_tests(cohort: Cohort, tests: Sequence[DiagnosticTest]) -> list[Fault]:
-    """All faults of some tests of a cohort, however many tests there are.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        The patients.
-    tests : sequence of DiagnosticTest
-        As the client gave them.
-
-    Returns
-    -------
-    list of Fault
-        Of names, costs and features, below `/tests`.
-    """
+    """All faults of up to 1,000 tests of a cohort, in names, costs and features, below `/tests`."""
     faults = list(feature_faults(cohort, tests))
     try:
         make_arms("cascade", tests)
@@ -61,20 +35,7 @@ def check_tests(cohort: Cohort, tests: Sequence[DiagnosticTest]) -> list[Fault]:
 
 
 def feature_faults(cohort: Cohort, tests: Sequence[DiagnosticTest]) -> Iterator[Fault]:
-    """Faults of tests that measure nothing, or what the cohort does not have.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        The patients.
-    tests : sequence of DiagnosticTest
-        As the client gave them.
-
-    Yields
-    ------
-    Fault
-        One a place, below `/tests`.
-    """
+    """Faults of tests that measure nothing, or a feature that the cohort does not have."""
     known = {feature.name for feature in cohort.features}
     for k, test in enumerate(tests):
         if not test.features:

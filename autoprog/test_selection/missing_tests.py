@@ -1,14 +1,14 @@
-"""For one patient: which test that was not done would change the risk most, for its cost.
+"""Missing tests of one patient, ranked by how much each would change the risk for its cost.
 
     x         the patient; some features are known
-    T         the features of a test that is not known                                                          (|T|,)
-    k         donors: training patients with T observed who are nearest to x in what is known of x              scalar
-    r(x)      the model's risk, which imputes what is not known                                                 scalar
-    change    mean over donors z of |r(x with T from z) - r(x)|                                                 scalar
+    T         features of a test that are unknown                                                 (|T|,)
+    k         donors: the training patients with T observed who are nearest to x                  scalar
+    r(x)      the model's risk, which imputes unknown features                                    scalar
+    change    mean over donors z of |r(x with T from z) - r(x)|                                   scalar
 
-Donors stand for the law of T given what is known: the values of T in patients like this one, together, so that the
-features of a test keep their dependence. Nearness is Gower's distance: differences in ranges of the training cohort,
-0 or 1 for unordered levels, averaged over what both patients have.
+Donors stand for the distribution of T given the known features. The values of T come from one patient together, so that
+a test's features keep their dependence. Nearness is Gower's distance: differences in ranges of the training cohort, 0
+or 1 for unordered levels, averaged over what both patients have.
 
 References
 ----------
@@ -37,34 +37,16 @@ _MIN_DONORS = 30
 
 @dataclass(frozen=True, slots=True)
 class MissingTest:
-    """What a test that was not done might change.
-
-    Attributes
-    ----------
-    test : str
-        Its name.
-    cost : float
-        Its cost.
-    expected_change : float
-        Expected absolute change of the risk, in [0, 1].
-    change_per_cost : float
-        The former by the latter; infinite for a free test that may change anything.
-    risk : float
-        The risk without it.
-    lower, upper : float
-        Between which risks eight in ten of the donors' results lie.
-    donors : int
-        Training patients that the expectation rests on; 0 where none has the test, and no change is expected.
-    """
+    """Expected effect of a test that was not done."""
 
     test: str
     cost: float
-    expected_change: float
-    change_per_cost: float
-    risk: float
-    lower: float
+    expected_change: float  # expected absolute change of the risk, in [0, 1]
+    change_per_cost: float  # infinite for a free test that may change the risk
+    risk: float  # without the test
+    lower: float  # 10th and 90th percentile of the risk over the donors
     upper: float
-    donors: int
+    donors: int  # training patients used; 0 if none has the test, and then no change is expected
 
 
 def missing_tests(
@@ -75,30 +57,26 @@ def missing_tests(
     *,
     donors: int | None = None,
 ) -> tuple[MissingTest, ...]:
-    """Rank the tests that a patient has not had, or not wholly.
+    """Rank the tests that a patient has not had, or only in part.
 
     Parameters
     ----------
-    cohort : Cohort
-        The patients that the model was trained on.
-    tests : sequence of DiagnosticTest
-        Each with the features that it measures.
-    patient : mapping
-        Feature -> value; what is absent or None is not known.
+    cohort : Cohort, the patients that the model was trained on
+    tests : sequence of DiagnosticTest, each with the features that it measures
+    patient : mapping, feature -> value; an absent feature or None is unknown
     risk : callable (ndarray, shape = (m, n_features)) -> ndarray, shape = (m,)
-        The model: `PrognosticModel.risks`. The columns are the cohort's features; NaN is missing.
-    donors : int or None
-        k; None for the square root of the number of training patients, at least 30.
+        The model, `PrognosticModel.risks`. The columns are the cohort's features; NaN is missing.
+    donors : int or None, k; None for the square root of the number of training patients, at least 30
 
     Returns
     -------
     tuple of MissingTest
-        Most change for its cost first; equals by expected change, then as given.
+        Largest change per cost first; ties by expected change, then in the order given.
 
     Raises
     ------
     InvalidInputError
-        With every fault of tests and patient.
+        With every fault of tests and patient, or if `donors` is below 1.
     """
     x = _checked(cohort, tests, patient, donors)
     k = donors if donors is not None else max(_MIN_DONORS, round(np.sqrt(cohort.n_patients)))
@@ -114,19 +92,17 @@ def missing_tests(
 
 
 def gower_distances(cohort: Cohort, x: _Floats) -> _Floats:
-    """Distances of all training patients to a patient.
+    """Gower distances of all training patients to a patient.
 
     Parameters
     ----------
     cohort : Cohort
-        Training patients.
-    x : ndarray, shape = (n_features,)
-        The patient; NaN where not known.
+    x : ndarray, shape = (n_features,), NaN where unknown
 
     Returns
     -------
     ndarray, shape = (n_patients,)
-        In [0, 1] for a patient within the training ranges; 1 where nothing is known of both.
+        In [0, 1] for a patient within the training ranges; 1 where the two patients share no known feature.
     """
     total, shared = np.zeros(cohort.n_patients), np.zeros(cohort.n_patients)
     for j in np.flatnonzero(~np.isnan(x)):

@@ -1,23 +1,18 @@
-"""How sure one must be that two arms disagree: the index of a pair.
+"""Policies: how sure one must be that two arms disagree, as the index of a pair.
 
-========  ==================================================================================  =====  =====
-symbol    meaning                                                                             shape  unit
-========  ==================================================================================  =====  =====
-D         observed disagreements of a pair                                                    (...)  1
-N         observations of the pair, D and agreements                                          (...)  1
-phat      D / N                                                                               (...)  1
-t         number of the round, from 1; D and N are those before it                            (...)  1
-gap       difference of the scaled costs of the pair                                          (...)  error
-a         weight of log log t, at least 0                                                     scalar 1
-alpha     width of the UCB1 index, above 1/2                                                  scalar 1
-========  ==================================================================================  =====  =====
+    D, N      observed disagreements of a pair, and its observations                     (...)
+    phat      D / N                                                                      (...)
+    t         number of the round, from 1; D and N are those before it                   (...)
+    gap       difference of the pair's scaled costs, in errors                           (...)
+    a         weight of log log t, at least 0                                            scalar
+    alpha     width of the UCB1 index, above 1/2                                         scalar
 
-    ts       p ~ Beta(1 + D, 1 + N - D)
-    kl_ucb   the largest q in [phat, 1] with N kl(phat, q) <= max(0, log t + a log log t); 1 where N = 0
-    ucb1     phat + sqrt(alpha log t / N), which may exceed 1; infinite where N = 0
+    ts        p ~ Beta(1 + D, 1 + N - D)
+    kl_ucb    the largest q in [phat, 1] with N kl(phat, q) <= max(0, log t + a log log t); 1 where N = 0
+    ucb1      phat + sqrt(alpha log t / N), which may exceed 1; infinite where N = 0
 
-The selection only asks whether an index reaches the gap, so that no index is computed: kl_ucb reaches it exactly
-when gap <= phat, or gap <= 1 and N kl(phat, gap) is within the bound.
+The selection only asks whether an index reaches the gap, so no index is computed: kl_ucb reaches it exactly when
+gap <= phat, or gap <= 1 and N kl(phat, gap) is within the bound.
 
 References
 ----------
@@ -40,7 +35,7 @@ from autoprog.errors import Fault, InvalidInputError
 PolicyName = Literal["ts", "kl_ucb", "ucb1"]
 
 SETTINGS: Mapping[str, PolicyName] = {"a": "kl_ucb", "alpha": "ucb1"}
-"""Settings of policies, and whose they are."""
+"""Settings and the policies they belong to."""
 
 _Floats = NDArray[np.float64]
 _Counts = NDArray[np.integer[Any]]
@@ -52,63 +47,42 @@ class Policy(Protocol):
 
     @property
     def name(self) -> PolicyName:
-        """Its key in `POLICIES`."""
+        """Key of the policy in `POLICIES`."""
 
     @property
     def settings(self) -> Mapping[str, float]:
-        """What `make_policy` makes it of, beside its name."""
+        """Keyword arguments of `make_policy`."""
 
     @property
     def opens_with_last(self) -> bool:
-        """Whether the last arm is played until something is known."""
+        """Whether the last arm is played until there is feedback."""
 
     def reaches(self, gap: _Floats, D: _Counts, N: _Counts, t: ArrayLike, rng: np.random.Generator) -> _Answers:
-        """Whether the index of a pair is at least its gap; a new draw every time, where there are draws."""
+        """Whether the index of each pair is at least its gap, shape of D; a random policy draws anew at every call."""
 
 
 @dataclass(frozen=True, slots=True)
 class ThompsonSampling:
-    """Draws every disagreement from its posterior under a uniform prior."""
+    """Thompson sampling: draws every disagreement from its posterior under a uniform prior."""
 
     name: ClassVar[PolicyName] = "ts"
     opens_with_last = False
 
     @property
     def settings(self) -> Mapping[str, float]:
-        """None: the prior is uniform."""
+        """Empty: the prior is uniform."""
         return {}
 
     def reaches(self, gap: _Floats, D: _Counts, N: _Counts, t: ArrayLike, rng: np.random.Generator) -> _Answers:  # noqa: ARG002  a posterior needs no time
-        """Whether a draw is at least the gap.
-
-        Parameters
-        ----------
-        gap, D, N : ndarray
-            Shapes that broadcast to that of D.
-        t : array_like
-            Not used.
-        rng : numpy.random.Generator
-            Source of randomness.
-
-        Returns
-        -------
-        ndarray of bool
-            Independent, one a pair.
-        """
+        """Whether an independent draw for each pair is at least its gap."""
         return rng.beta(1 + D, 1 + N - D) >= gap
 
 
 @dataclass(frozen=True, slots=True)
 class KLUCB:
-    """Upper confidence bound by the divergence of Bernoulli laws.
+    """Upper confidence bound by the Kullback-Leibler divergence of Bernoulli distributions."""
 
-    Attributes
-    ----------
-    a : float
-        Weight of log log t, at least 0 and finite.
-    """
-
-    a: float = 0.0
+    a: float = 0.0  # weight of log log t, finite and at least 0
     name: ClassVar[PolicyName] = "kl_ucb"
     opens_with_last = True
 
@@ -122,7 +96,7 @@ class KLUCB:
         return {"a": self.a}
 
     def bound(self, t: ArrayLike) -> _Floats:
-        """max(0, log t + a log log t), of rounds t >= 1."""
+        """max(0, log t + a log log t), for rounds t >= 1."""
         log_t = np.log(np.asarray(t, dtype=np.float64))
         if self.a == 0:
             return log_t
@@ -130,41 +104,17 @@ class KLUCB:
             return np.maximum(0.0, log_t + self.a * np.log(log_t))
 
     def reaches(self, gap: _Floats, D: _Counts, N: _Counts, t: ArrayLike, rng: np.random.Generator) -> _Answers:  # noqa: ARG002  nothing is drawn
-        """Whether the index is at least the gap.
-
-        Parameters
-        ----------
-        gap, D, N, t : ndarray
-            Shapes that broadcast.
-        rng : numpy.random.Generator
-            Not used.
-
-        Returns
-        -------
-        ndarray of bool
-            One a pair.
-        """
+        """Whether the index of each pair is at least its gap; shapes broadcast."""
         phat = D / np.maximum(N, 1)
         q = np.clip(gap, 0.0, 1.0)
         divergence = rel_entr(phat, q) + rel_entr(1.0 - phat, 1.0 - q)
-        # Where nothing was observed 0 times an infinite divergence would be no number; the bound is never negative.
+        # Without observations, 0 times an infinite divergence would be nan; the bound is never negative.
         within = np.where(N > 0, N, 1) * np.where(N > 0, divergence, 0.0) <= self.bound(t)
         reached: _Answers = (gap <= phat) | ((gap <= 1.0) & within)
         return reached
 
     def index(self, D: _Counts, N: _Counts, t: ArrayLike) -> _Floats:
-        """The index itself, for reports.
-
-        Parameters
-        ----------
-        D, N, t : array_like
-            Shapes that broadcast.
-
-        Returns
-        -------
-        ndarray
-            In [0, 1], to 1e-12: by bisection, in closed form where phat is 0 or 1.
-        """
+        """The index itself, for reports: in [0, 1], to 1e-12, by bisection, or in closed form where phat is 0 or 1."""
         D, N, bound = np.broadcast_arrays(D, N, self.bound(t))
         phat = D / np.maximum(N, 1)
         level = bound / np.maximum(N, 1)
@@ -180,15 +130,9 @@ class KLUCB:
 
 @dataclass(frozen=True, slots=True)
 class UCB1:
-    """Upper confidence bound by Hoeffding's inequality.
+    """Upper confidence bound by Hoeffding's inequality."""
 
-    Attributes
-    ----------
-    alpha : float
-        Width, above 1/2 and finite.
-    """
-
-    alpha: float = 0.51
+    alpha: float = 0.51  # width, finite and above 1/2
     name: ClassVar[PolicyName] = "ucb1"
     opens_with_last = True
 
@@ -202,20 +146,7 @@ class UCB1:
         return {"alpha": self.alpha}
 
     def reaches(self, gap: _Floats, D: _Counts, N: _Counts, t: ArrayLike, rng: np.random.Generator) -> _Answers:  # noqa: ARG002  nothing is drawn
-        """Whether the index, which is not clipped at 1, is at least the gap.
-
-        Parameters
-        ----------
-        gap, D, N, t : ndarray
-            Shapes that broadcast.
-        rng : numpy.random.Generator
-            Not used.
-
-        Returns
-        -------
-        ndarray of bool
-            One a pair.
-        """
+        """Whether the index of each pair, not clipped at 1, is at least its gap; shapes broadcast."""
         return self.index(D, N, t) >= gap
 
     def index(self, D: _Counts, N: _Counts, t: ArrayLike) -> _Floats:
@@ -234,7 +165,7 @@ POLICIES: Mapping[PolicyName, type[ThompsonSampling | KLUCB | UCB1]] = {
 
 
 def make_policy(name: PolicyName, **settings: float) -> Policy:
-    """The policy of a name.
+    """Make a policy by its name.
 
     Parameters
     ----------
@@ -246,12 +177,12 @@ def make_policy(name: PolicyName, **settings: float) -> Policy:
     Returns
     -------
     Policy
-        From the table `POLICIES`.
+        An instance of its class in `POLICIES`.
 
     Raises
     ------
     InvalidInputError
-        If there is none of this name, or a setting is another policy's or out of range.
+        If the name is unknown, or a setting belongs to another policy or is out of range.
     """
     if name not in POLICIES:
         raise InvalidInputError([Fault("/algorithm", f"must be one of {', '.join(POLICIES)}, not {name!r}")])

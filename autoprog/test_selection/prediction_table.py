@@ -16,21 +16,13 @@ from autoprog.errors import ArtifactError
 
 @dataclass(frozen=True, eq=False)
 class PredictionTable:
-    """What `replay` takes.
+    """Input of `replay`."""
 
-    Attributes
-    ----------
-    predictions : ndarray of int8, shape = (rows, n)
-        0 or 1: a row a patient, a column an arm.
-    truth : ndarray of int8, shape = (rows,), or None
-        The outcome, where it is known.
-    """
-
-    predictions: NDArray[np.int8]
-    truth: NDArray[np.int8] | None
+    predictions: NDArray[np.int8]  # 0 or 1, one row per patient and one column per arm
+    truth: NDArray[np.int8] | None  # the outcome, if known
 
     def to_bytes(self) -> bytes:
-        """As a file; a bit a value, compressed."""
+        """Write the table as a compressed file, one bit per value."""
         file = io.BytesIO()
         arrays = {"shape": np.array(self.predictions.shape), "predictions": np.packbits(self.predictions)}
         if self.truth is not None:
@@ -40,23 +32,7 @@ class PredictionTable:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
-        """Read a table.
-
-        Parameters
-        ----------
-        content : bytes
-            As `to_bytes` wrote it; nothing in it is run.
-
-        Returns
-        -------
-        PredictionTable
-            The same.
-
-        Raises
-        ------
-        ArtifactError
-            If it is damaged.
-        """
+        """Read what `to_bytes` wrote, or raise ArtifactError; nothing in it is executed."""
         try:
             with np.load(io.BytesIO(content), allow_pickle=False) as file:
                 rows, n = file["shape"].tolist()

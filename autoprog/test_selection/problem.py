@@ -1,4 +1,4 @@
-"""A problem: its arms and the policy that chooses among them."""
+"""A test selection problem: its arms and the policy that chooses among them."""
 
 from __future__ import annotations
 
@@ -19,39 +19,28 @@ from autoprog.test_selection.selection import select
 
 @dataclass(frozen=True)
 class SelectionProblem:
-    """Which tests to order, round after round; without state.
-
-    Attributes
-    ----------
-    arms : Arms
-        What can be chosen.
-    policy : Policy
-        How the estimates are used.
-    """
+    """Which tests to order, round after round; holds no state."""
 
     arms: Arms
     policy: Policy
 
     def empty(self) -> Counts:
-        """Counts without experience."""
+        """Counts without feedback."""
         return Counts.empty(self.arms)
 
     def choose(self, counts: Counts, t: int, rng: np.random.Generator) -> int:
-        """The arm of a round.
+        """Choose the arm of a round.
 
         Parameters
         ----------
-        counts : Counts
-            What is known before it. Feedback of earlier rounds may be missing.
-        t : int
-            The round's number as opened, from 1.
-        rng : numpy.random.Generator
-            Source of randomness; a generator seeded by (seed, t) makes a round repeatable.
+        counts : Counts, before the round; feedback of earlier rounds may be missing
+        t : int, number of the round as opened, from 1
+        rng : numpy.random.Generator, seeded by (seed, t) to make the round repeatable
 
         Returns
         -------
         int
-            Index of the arm, from 0. As long as there is no feedback at all, kl_ucb and ucb1 play the last arm.
+            Index of the arm, from 0; without any feedback kl_ucb and ucb1 play the last arm.
         """
         if self.policy.opens_with_last and not counts.feedback.any():
             return self.arms.last
@@ -59,42 +48,39 @@ class SelectionProblem:
         return select(self.arms, lambda pairs, gap: self.policy.reaches(gap, D[pairs], N[pairs], t, rng))
 
     def update(self, counts: Counts, arm: int, predictions: NDArray[np.integer]) -> Counts:
-        """Counts after the feedback of one round; see `counts.update`, which takes many."""
+        """New counts after the feedback of one round, its outputs as `check_predictions` returns them."""
         return update(self.arms, counts, [(arm, predictions)])
 
     def update_many(self, counts: Counts, rows: Iterable[tuple[int, NDArray[np.integer]]]) -> Counts:
-        """Counts after the feedback of some rounds, in any order."""
+        """New counts after the feedback of rounds in any order."""
         return update(self.arms, counts, rows)
 
 
 def problem_to_json(problem: SelectionProblem) -> dict[str, Any]:
-    """A problem as a JSON object, for `problem_from_json`: its arms, the policy's name and its settings."""
+    """Write a problem as a JSON object: its arms, the policy's name and its settings."""
     policy = problem.policy
     return arms_to_json(problem.arms) | {"algorithm": policy.name, **policy.settings}
 
 
 def problem_from_json(document: Mapping[str, Any]) -> SelectionProblem:
-    """The inverse of `problem_to_json`; what else the object holds is not read."""
+    """Read what `problem_to_json` wrote; other keys are ignored."""
     return SelectionProblem(arms_from_json(document), policy_from_json(document))
 
 
 def policy_from_json(document: Mapping[str, Any]) -> Policy:
-    """The policy alone, of what `problem_to_json` wrote; a setting that is not there, or null, is the default."""
+    """Read the policy of what `problem_to_json` wrote; a missing or null setting takes its default."""
     settings = {name: document[name] for name in SETTINGS if document.get(name) is not None}
     return make_policy(document["algorithm"], **settings)
 
 
 def check_predictions(arms: Arms, arm: int, predictions: Mapping[str, object]) -> NDArray[np.int8]:
-    """Feedback as a client sends it, as the counts take it.
+    """Check feedback as a client sends it.
 
     Parameters
     ----------
     arms : Arms
-        Of the problem.
-    arm : int
-        The arm that was played, from 0.
-    predictions : mapping
-        Arm id -> 0 or 1, for every arm that the tests of the played one make known, and for no other.
+    arm : int, the arm that was played, from 0
+    predictions : mapping, arm id -> 0 or 1, for exactly the arms that the played one reveals
 
     Returns
     -------
@@ -104,7 +90,7 @@ def check_predictions(arms: Arms, arm: int, predictions: Mapping[str, object]) -
     Raises
     ------
     InvalidInputError
-        With every fault: an arm that is missing, unknown or could not be seen, a value other than 0 and 1.
+        With every fault: an arm that is missing, unknown or not revealed, a value other than 0 and 1.
     """
     known = [arms.arms[index].id for index in arms.revealed(arm)]
     faults = [

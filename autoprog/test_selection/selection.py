@@ -1,14 +1,14 @@
-"""Which arm to play, from what is known of every pair.
+"""Selection of the arm to play, from what is known of every pair.
 
     i < j         two arms, in the order of the selection
     reaches       whether the estimate of P(Y^i != Y^j) is at least gap = C_j - C_i
 
     B^l   arms j that every arm i before them reaches:  C_j - C_i <= p_ij
     B^h   arms i that no arm j after them reaches:      C_j - C_i >  p_ij
-    the first arm of both sets; the last arm (`Arms.last`) where there is none
+    the first arm in both sets is played; the last arm (`Arms.last`) if there is none
 
-A pair rules out exactly one of its arms, i where it reaches and j where it does not, so that an arm is in both sets
-when no pair rules it out. Of subsets of equal cost neither rules the other out.
+A pair rules out exactly one of its arms, i if it reaches and j if not, so an arm is in both sets when no pair rules it
+out. Two subsets of equal cost never rule each other out.
 
 References
 ----------
@@ -28,21 +28,7 @@ Reaches = Callable[[NDArray[np.intp], NDArray[np.float64]], NDArray[np.bool_]]
 
 
 def select(arms: Arms, reaches: Reaches) -> int:
-    """Choose an arm, asking for no more pairs than it takes.
-
-    Parameters
-    ----------
-    arms : Arms
-        Of the problem.
-    reaches : callable (ndarray of pairs, ndarray of their gaps) -> ndarray of bool
-        Whether the estimates reach the gaps; is asked at most once for each pair. Independent draws, one a pair, may
-        therefore be made when asked.
-
-    Returns
-    -------
-    int
-        Index of the arm, from 0.
-    """
+    """Choose an arm; `reaches` (pairs, gaps) is asked at most once for each pair, so it may draw when asked."""
     n = len(arms)
     numbers = np.arange(n)
     possible, open_ = np.ones(n, dtype=np.bool_), np.ones(n, dtype=np.bool_)
@@ -66,18 +52,7 @@ def select(arms: Arms, reaches: Reaches) -> int:
 
 
 def incidence(arms: Arms) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Which arm a pair rules out, for `select_many`.
-
-    Parameters
-    ----------
-    arms : Arms
-        Of the problem; few enough that P n numbers can be held.
-
-    Returns
-    -------
-    change, base : ndarray, shape = (P, n) and (n,)
-        An arm is ruled out by base + reaches @ change pairs.
-    """
+    """Matrices `change` (P, n) and `base` (n,): an arm is ruled out by base + reaches @ change pairs."""
     i, j = arms.pairs
     weight = arms.decides(arms.gap).astype(np.float32)
     change = np.zeros((arms.n_pairs, len(arms)), dtype=np.float32)
@@ -92,22 +67,7 @@ def incidence(arms: Arms) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 def select_many(
     reaches: NDArray[np.bool_], change: NDArray[np.float32], base: NDArray[np.float32], last: int
 ) -> NDArray[np.intp]:
-    """Choose an arm in many repetitions at once.
-
-    Parameters
-    ----------
-    reaches : ndarray of bool, shape = (R, P)
-        Of all pairs.
-    change, base : ndarray
-        As `incidence` gave them.
-    last : int
-        `Arms.last`.
-
-    Returns
-    -------
-    ndarray of int, shape = (R,)
-        Indices of the arms, from 0.
-    """
+    """Choose an arm in R repetitions at once, from reaches (R, P) and the matrices of `incidence`."""
     free = reaches.astype(np.float32) @ change + base == 0
     chosen = free.argmax(axis=1)
     return np.where(free.any(axis=1), chosen, last)

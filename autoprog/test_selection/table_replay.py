@@ -1,17 +1,13 @@
-"""A policy run afresh over a table of predictions, with or without the truth.
+"""Run a policy from the start over a table of predictions, with or without the truth.
 
-========  =====================================================================  =============  =====
-symbol    meaning                                                                shape          unit
-========  =====================================================================  =============  =====
-Y         outputs of the arms                                                    (rows, n)      1
-R, T      repetitions and rounds                                                 scalars        1
-gamma     share of the rows in which an arm is wrong                             (n,)           1
-L         loss of an arm, C + gamma                                              (n,)           error
-regret    sum over rounds of L of the arm played less the smallest L             (R, T)         error
-========  =====================================================================  =============  =====
+    Y         outputs of the arms                                                    (rows, n)
+    R, T      numbers of repetitions and rounds                                      scalars
+    gamma     share of the rows in which an arm is wrong                             (n,)
+    L         loss of an arm, C + gamma                                              (n,)
+    regret    sum over rounds of L of the played arm minus the smallest L            (R, T)
 
-Repetitions run side by side, a row of arrays each, as long as there are few pairs of arms; otherwise one after another
-by the selection that looks at few pairs. Both make the same choices, by their law where a policy draws.
+With few pairs of arms, repetitions run side by side, one array row each; otherwise one after another, by the selection
+that asks for few pairs. Both choose the same arms, in distribution where a policy draws.
 """
 
 from __future__ import annotations
@@ -43,25 +39,15 @@ _Rows = Callable[[int], NDArray[np.intp]]
 
 @dataclass(frozen=True, eq=False)
 class RegretCurve:
-    """Pseudo-regret over the rounds.
+    """Cumulative pseudo-regret over the rounds, as mean over repetitions."""
 
-    Attributes
-    ----------
-    rounds : ndarray of int, shape = (points,)
-        Numbers of rounds, ascending, at most 200 of them; the last round is the last.
-    mean : ndarray, shape = (points,)
-        Mean over repetitions of the cumulative regret.
-    lower, upper : ndarray, shape = (points,), or None
-        95 % interval of the mean by Student's t; None of a single repetition.
-    """
-
-    rounds: NDArray[np.int64]
+    rounds: NDArray[np.int64]  # shape = (points,): ascending, at most 200, up to the last round
     mean: NDArray[np.float64]
-    lower: NDArray[np.float64] | None
+    lower: NDArray[np.float64] | None  # 95 % interval of the mean by Student's t; None for a single repetition
     upper: NDArray[np.float64] | None
 
     def to_json(self) -> dict[str, list[float] | list[int] | None]:
-        """As a JSON object."""
+        """Write the curve as a JSON object."""
         return {
             "round": self.rounds.tolist(),
             "mean": self.mean.tolist(),
@@ -72,44 +58,17 @@ class RegretCurve:
 
 @dataclass(frozen=True, eq=False)
 class Replay:
-    """What a policy did.
+    """Result of a policy's run over a table; regret, errors and weak dominance are None without the truth."""
 
-    Attributes
-    ----------
-    shares : ndarray, shape = (n,)
-        How often every arm was played, over all rounds and repetitions.
-    arms : ndarray of int, shape = (T,), or None
-        The arm of every round, from 0, of a single repetition.
-    regret : RegretCurve or None
-        Where the truth was given.
-    errors : ndarray, shape = (n,), or None
-        gamma, where the truth was given.
-    disagreement : ndarray, shape = (n, n)
-        Of the table.
-    weak_dominance : WeakDominance or None
-        Of the table, where the truth was given.
-    """
-
-    shares: NDArray[np.float64]
-    arms: NDArray[np.intp] | None
+    shares: NDArray[np.float64]  # (n,): share of plays of every arm over all rounds and repetitions
+    arms: NDArray[np.intp] | None  # (T,): the arm of every round, from 0, if there is a single repetition
     regret: RegretCurve | None
-    errors: NDArray[np.float64] | None
-    disagreement: NDArray[np.float64]
+    errors: NDArray[np.float64] | None  # gamma, shape = (n,)
+    disagreement: NDArray[np.float64]  # shape = (n, n), over the table
     weak_dominance: WeakDominance | None
 
     def to_json(self, arms: Arms) -> dict[str, Any]:
-        """As a JSON object.
-
-        Parameters
-        ----------
-        arms : Arms
-            Of the problem; the object names them by id.
-
-        Returns
-        -------
-        dict
-            An infinite xi is "inf".
-        """
+        """Write the result as a JSON object, with arms by id and an infinite xi as "inf"."""
         ids = [arm.id for arm in arms]
         found = self.weak_dominance
         xi = None if found is None else "inf" if np.isinf(found.xi) else found.xi
@@ -135,30 +94,23 @@ def replay(
     order: Order = "as_given",
     rng: np.random.Generator,
 ) -> Replay:
-    """Run a problem's policy from nothing over a table.
+    """Run a problem's policy from the start over a table.
 
     Parameters
     ----------
     problem : SelectionProblem
-        Arms and policy.
     predictions : array_like, shape = (rows, n)
-        Y. They must be out-of-sample: what a classifier says of the patients it was fitted to makes arms look more
-        alike than they are.
-    truth : array_like, shape = (rows,), or None
-        0 or 1. The policy never sees it.
-    rounds : int or None
-        T; None for as many as there are rows.
+        Y, out-of-sample: predictions for training patients make arms look more alike than they are.
+    truth : array_like, shape = (rows,), 0 or 1, or None; the policy never sees it
+    rounds : int or None, T; None for the number of rows
     repetitions : int
-        R.
-    order : {"as_given", "resampled"}
-        Rows in their order, or drawn with replacement, anew in every repetition.
+    order : {"as_given", "resampled"}, rows in their order, or drawn with replacement anew in every repetition
     rng : numpy.random.Generator
-        Source of randomness.
 
     Returns
     -------
     Replay
-        Regret is pseudo-regret: the errors of the arms are those over the whole table.
+        Its regret is pseudo-regret: the arms' errors are those over the whole table.
 
     Raises
     ------
@@ -178,8 +130,6 @@ def replay(
 
 
 class _Recorder:
-    """Plays and regret, round after round."""
-
     def __init__(self, arms: Arms, errors: NDArray[np.float64] | None, T: int, R: int) -> None:
         self.errors = errors
         losses = arms.C + (0.0 if errors is None else errors)
@@ -212,10 +162,10 @@ class _Recorder:
 def _run(
     problem: SelectionProblem, Y: NDArray[np.int8], T: int, R: int, order: Order, rng: np.random.Generator
 ) -> Iterator[NDArray[np.intp]]:
-    """The arms of every round, shape = (R,) each."""
+    """Arms of every round, shape = (R,) each."""
 
     def rows(size: int) -> NDArray[np.intp]:
-        """Rows of all rounds of some repetitions, shape = (T, size)."""
+        """Rows of all rounds for some repetitions, shape = (T, size)."""
         if order == "resampled":
             return rng.integers(len(Y), size=(T, size))
         return np.repeat(np.arange(T)[:, None], size, axis=1)
@@ -277,27 +227,8 @@ def checked_table(
     repetitions: int = 1,
     order: str = "as_given",
 ) -> tuple[NDArray[np.int8], NDArray[np.int8] | None]:
-    """Check what `replay` is given; for who has it run later.
-
-    Parameters
-    ----------
-    arms : Arms
-        Of the problem.
-    predictions, truth, rounds, repetitions, order
-        As for `replay`; None in place of predictions that are no table, so that all else is checked.
-
-    Returns
-    -------
-    predictions : ndarray of int8, shape = (rows, n)
-        Y.
-    truth : ndarray of int8, shape = (rows,), or None
-        As given.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault.
-    """
+    """Check the arguments of `replay` for a later run: Y and truth as int8; InvalidInputError with every fault."""
+    # `predictions` is None if the caller's are no table: that is a fault, and the rest is still checked.
     faults: list[Fault] = []
     Y = _binary(predictions, "/predictions", faults)
     y = None if truth is None else _binary(truth, "/truth", faults)

@@ -1,4 +1,4 @@
-"""The honest score of a model: its interval, its calibration and what decisions by it are worth."""
+"""Validation of a model: scores with intervals, calibration, and the net benefit of decisions."""
 
 from autoprog.validation.bootstrap import bootstrap_rows
 from autoprog.validation.calibration import Calibration, Coefficient, compute_calibration

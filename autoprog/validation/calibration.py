@@ -1,4 +1,4 @@
-"""Whether risks mean what they say: calibration slope, calibration intercept, expected over observed events.
+"""Calibration slope, calibration intercept, and ratio of expected to observed events.
 
     y       outcomes, 1 for a patient with the outcome                  (n,)
     p       risks                                                       (n,)
@@ -30,15 +30,7 @@ from autoprog.validation.logistic import fit_logistic, overlap
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """A regression coefficient.
-
-    Attributes
-    ----------
-    estimate : float
-        Maximum-likelihood estimate.
-    lower, upper : float
-        Wald interval of level `LEVEL`; of groups by Student's quantile.
-    """
+    """Regression coefficient with its Wald interval of level `LEVEL`; groups give Student's quantile."""
 
     estimate: float
     lower: float
@@ -47,28 +39,15 @@ class Coefficient:
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Calibration of a set of risks.
+    """Calibration of risks."""
 
-    Attributes
-    ----------
-    slope : Coefficient or None
-        1 is ideal; below 1 the risks are too extreme, above 1 too moderate. None where it has no finite estimate: all
-        risks are equal, or they separate the outcomes completely.
-    intercept : Coefficient
-        0 is ideal; above 0 the risks are too low on the whole, below 0 too high.
-    expected_observed : Estimate
-        Expected over observed events; 1 is ideal, above 1 the risks are too high on the whole.
-    level : float
-        Of the intervals.
-    """
-
-    slope: Coefficient | None
-    intercept: Coefficient
-    expected_observed: Estimate
-    level: float = LEVEL
+    slope: Coefficient | None  # 1 is ideal, below 1 too extreme; None if risks are equal or separate the outcomes
+    intercept: Coefficient  # 0 is ideal; above 0 the risks are too low on the whole
+    expected_observed: Estimate  # 1 is ideal; above 1 the risks are too high on the whole
+    level: float = LEVEL  # of the intervals
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON; the ratio's interval stands beside it."""
+        """JSON document; the ratio's interval is a separate entry."""
         ratio = self.expected_observed
         document = {**asdict(self), "expected_observed": ratio.estimate}
         return {**document, "expected_observed_interval": {"lower": ratio.lower, "upper": ratio.upper}}
@@ -77,21 +56,19 @@ class Calibration:
 def compute_calibration(
     y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
 ) -> Calibration:
-    """Calibration of risks against outcomes.
+    """Estimate the calibration of risks.
 
     Parameters
     ----------
-    y : ndarray, shape = (n_patients,)
-        0 and 1, both present.
-    p : ndarray, shape = (n_patients,)
-        Risks in [0, 1], of patients whom the model was not fitted on. The slope of in-sample risks says nothing.
+    y, p : ndarray, shape = (n_patients,)
+        Outcomes 0 and 1, both present; out-of-sample risks in [0, 1] (in-sample risks give a meaningless slope).
     groups : ndarray of int, shape = (n_patients,), or None
-        Patients who are alike: the visits of one, those of one hospital.
+        Groups of correlated patients, such as one patient's visits or one hospital's patients.
 
     Returns
     -------
     Calibration
-        Slope, intercept, expected over observed.
+        Slope, intercept and ratio of expected to observed events.
     """
     p = np.asarray(p, dtype=np.float64)
     x = compute_logit(p)
@@ -106,7 +83,7 @@ def compute_calibration(
 def expected_observed(
     y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
 ) -> Estimate:
-    """Expected over observed events, with its interval; arguments as of `compute_calibration`."""
+    """Estimate the ratio of expected to observed events, with its interval."""
     ratio, error = float(p.sum() / y.sum()), standard_error(of_expected_observed(y, p), groups)
     return make_estimate("expected_observed", ratio, error, n_rarer(y, groups), grouped=groups is not None)
 
@@ -114,7 +91,7 @@ def expected_observed(
 def _last_coefficient(
     y: NDArray[np.integer], Z: NDArray[np.float64], offset: NDArray[np.float64], groups: NDArray[np.integer] | None
 ) -> Coefficient:
-    """Last coefficient of an unpenalised logistic regression, with its Wald interval."""
+    """Fit an unpenalised logistic regression and return its last coefficient."""
     beta, covariance = fit_logistic(y, Z, offset, groups)
     estimate, error = float(beta[-1]), float(np.sqrt(covariance[-1, -1]))
     quantile = ndtri((1 + LEVEL) / 2) if groups is None else stdtrit(len(np.unique(groups)) - 1, (1 + LEVEL) / 2)

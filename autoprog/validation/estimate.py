@@ -1,15 +1,11 @@
-"""Intervals of measures: from a standard error, on the scale on which each measure is closest to normal.
+"""Confidence intervals from standard errors, on the scale on which each measure is closest to normal.
 
-=======  ===============================================================================================
-symbol   meaning
-=======  ===============================================================================================
-x, s     a measure and its standard error
-f        the scale: x itself; log x of what is above 0; log odds of what lies between 0 and 1
-m        patients, or groups of patients, with the rarer outcome
-h        q s; q Student's quantile, m - 1 degrees of freedom: of few with the outcome the standard error is
-         itself uncertain. On the scale of log x, and of patients who are no groups, the normal quantile: what
-         varies there is how many have the outcome, and the standard error follows from their number
-=======  ===============================================================================================
+    x, s     a measure and its standard error
+    f        the scale: log x for a positive measure, log odds for one between 0 and 1, else x itself
+    m        patients, or groups of patients, with the rarer outcome
+    h        q s; q is Student's quantile with m - 1 degrees of freedom, since the standard error is itself
+             uncertain if few have the outcome. On the scale of log x without groups, q is the normal quantile:
+             there the number with the outcome is what varies, and the standard error follows from it
 
     interval    f^-1( f(x) -+ h f'(x) )
 
@@ -52,36 +48,16 @@ class Estimate:
     upper: float
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON document."""
         return asdict(self)
 
 
 def make_estimate(
     name: str, estimate: float, error: float, rarer: int, most: float = math.inf, *, grouped: bool = False
 ) -> Estimate:
-    """A measure with its interval.
-
-    Parameters
-    ----------
-    name : str
-        Of the measure, which tells its scale; by itself where that is none of those that are known.
-    estimate : float
-        x.
-    error : float
-        s.
-    rarer : int
-        m, at least 1: of a single group the quantile is that of two, and the interval wide.
-    most : float
-        No interval goes beyond it.
-    grouped : bool
-        Whether m counts groups of patients.
-
-    Returns
-    -------
-    Estimate
-        The measure alone where it is at an end of its range.
-    """
+    """Compute a measure's interval, up to `most`; its length is 0 if the measure is at an end of its range."""
     level = (1 + LEVEL) / 2
+    # A single group has the quantile of two, and so a wide interval.
     h = float(ndtri(level) if name in _POSITIVE and not grouped else stdtrit(max(1, rarer - 1), level)) * error
     if name not in _SCALES:
         return Estimate(estimate, estimate - h, min(most, estimate + h))
@@ -93,6 +69,6 @@ def make_estimate(
 
 
 def n_rarer(labels: NDArray[np.integer], groups: NDArray[np.integer] | None) -> int:
-    """m: patients, or groups that hold patients, of the rarer of two outcomes."""
+    """Count the patients, or groups with patients, of the rarer of two outcomes."""
     counted = np.arange(len(labels)) if groups is None else groups
     return min(len(np.unique(counted[labels == label])) for label in (0, 1))

@@ -1,24 +1,20 @@
-"""What the missing values of a patient may be, given the known ones, as the training patients have them together.
+"""Joint distribution of the features among the training patients, from which missing values are drawn.
 
-=======  =========================================================================================  ===========
-symbol   meaning                                                                                    shape
-=======  =========================================================================================  ===========
-X        cohort's matrix: numbers and codes of levels, NaN is missing                               (n, m)
-G_j      distribution of number j among the training patients, by at most 101 steps
-Z        its columns: of a number Phi^-1(G_j(x)), of a feature with levels one 0/1 column a level,
-         standardised; NaN where missing                                                            (n, d)
-C        correlations of the columns among those who have both, drawn to 0 where these are few      (d, d)
-L, psi   C is about L L' + diag(psi): r factors f explain how columns go together                   (d, r), (d,)
-=======  =========================================================================================  ===========
+    X        cohort's matrix: numbers and codes of levels, NaN is missing                               (n, m)
+    G_j      distribution of number j among the training patients, by at most 101 steps
+    Z        its columns: of a number Phi^-1(G_j(x)), of a feature with levels one 0/1 column a level,
+             standardised; NaN where missing                                                            (n, d)
+    C        correlations of the columns among those who have both, drawn to 0 where these are few      (d, d)
+    L, psi   C is about L L' + diag(psi): r factors f explain the correlations                          (d, r), (d,)
 
     f | known  ~  N(V L_k' diag(1/psi_k) z_k, V)          V = (I + L_k' diag(1/psi_k) L_k)^-1, k the known columns
     z_j | f    ~  N(L_j f, psi_j)                          a number is G_j^-1(Phi(z_j))
     P(level l | known)  is proportional to  pi_l + sd_l L_l E(f | known), cut at 0
 
-A Gaussian copula for numbers and a linear model of probabilities for levels. Numbers are independent given the factors;
-which level is drawn goes with the other draws by the place of z of its first column in the law above. With
-as many factors as columns less one the covariances of few columns are kept whole. The outcome takes no part: what it
-would tell of a missing value is what the risk is to be told from.
+This is a Gaussian copula for numbers and a linear probability model for levels. Numbers are independent given the
+factors. A level is drawn by the quantile of z of its first column, so that it follows the other draws. With d - 1
+factors the covariances of few columns are kept whole. The outcome is left out: the risk is to be predicted from these
+values.
 
 References
 ----------
@@ -47,7 +43,8 @@ _MAX_STEPS = 101
 _MAX_LEVELS = 20
 _MAX_FACTORS = 20
 _MAX_LEARNT_FROM = 20_000
-# So many patients at whom two columns are not related are added, at most: a regression on d columns takes off as much.
+# Correlations are shrunk as if so many patients with unrelated columns, at most d, were added: as many degrees of
+# freedom as a regression on d columns takes.
 _MAX_UNRELATED = 20
 _MIN_UNIQUENESS = 0.01
 _CELLS_AT_ONCE = 4_000_000
@@ -57,10 +54,10 @@ _NOMINAL = frozenset({"binary", "categorical"})
 
 @dataclass(frozen=True, eq=False)
 class _Number:
-    """G_j: `values` ascending, `up_to` the share of patients at or below each."""
+    """G_j as a step function."""
 
-    values: _Floats
-    up_to: _Floats
+    values: _Floats  # ascending
+    up_to: _Floats  # share of patients at or below each value
     between: bool  # whether values between two steps occur
 
     @classmethod
@@ -74,7 +71,7 @@ class _Number:
         return cls(steps, shares, between=not whole)
 
     def scores(self, x: _Floats) -> _Floats:
-        """Phi^-1 of the share below, the middle where several are equal."""
+        """Normal scores; tied values get the middle of their range."""
         if self.between:
             share = np.interp(x, self.values, self.up_to)
         else:
@@ -84,7 +81,7 @@ class _Number:
         return np.asarray(ndtri(np.clip(share, 0.005, 0.995)), dtype=np.float64)
 
     def at(self, z: _Floats) -> _Floats:
-        """The inverse."""
+        """Inverse of `scores`."""
         share = ndtr(z)
         if self.between:
             return np.asarray(np.interp(share, self.up_to, self.values), dtype=np.float64)
@@ -105,7 +102,7 @@ class _Number:
 
 @dataclass(frozen=True, eq=False)
 class _Levels:
-    """The levels that have columns, the most frequent ones, and how frequent all are."""
+    """The most frequent levels, which have columns, and the shares of all levels."""
 
     codes: NDArray[np.intp]
     shares: _Floats  # of all levels, by code
@@ -120,7 +117,7 @@ class _Levels:
         return np.where(np.isnan(x)[:, None], np.nan, (x[:, None] == self.codes).astype(np.float64))
 
     def drawn(self, probabilities: _Floats, u: _Floats) -> _Floats:
-        """Codes by P(level) of those with columns; the others share what is left as they do altogether."""
+        """Draw codes; levels without a column share the rest in proportion to their frequencies."""
         rest = np.delete(np.arange(len(self.shares)), self.codes)
         codes = np.concatenate([self.codes, rest])
         of_rest = np.broadcast_to(self.shares[rest], (len(u), len(rest)))
@@ -144,39 +141,16 @@ class _Levels:
 
 @dataclass(frozen=True, eq=False)
 class FeatureDistribution:
-    """How the features of the training patients go together.
+    """Joint distribution of the features among the training patients."""
 
-    Attributes
-    ----------
-    margins : tuple, length m
-        Of every feature its distribution: of a number by steps, of levels their shares; None where nobody has a value.
-    centre, scale : ndarray, shape = (d,)
-        Mean and standard deviation of the columns.
-    loadings : ndarray, shape = (d, r)
-        L.
-    """
-
-    margins: tuple[_Number | _Levels | None, ...]
-    centre: _Floats
-    scale: _Floats
-    loadings: _Floats
+    margins: tuple[_Number | _Levels | None, ...]  # of each feature; None if nobody has a value
+    centre: _Floats  # means of the columns, (d,)
+    scale: _Floats  # standard deviations of the columns, (d,)
+    loadings: _Floats  # L, (d, r), r at most 20
 
     @classmethod
     def fit(cls, features: Sequence[Feature], X: _Floats) -> Self:
-        """Learn it from patients.
-
-        Parameters
-        ----------
-        features : sequence of Feature, length m
-            The columns of X.
-        X : ndarray, shape = (n, m)
-            The patients; of more than 20,000 evenly spaced ones are looked at.
-
-        Returns
-        -------
-        FeatureDistribution
-            Of at most 20 factors.
-        """
+        """Estimate the distribution from X, shape = (n, m); beyond 20,000 patients, from evenly spaced ones."""
         X = X[:: -(-len(X) // _MAX_LEARNT_FROM)]
         margins = tuple(_margin(feature, x) for feature, x in zip(features, X.T, strict=True))
         columns = _columns(margins, X)
@@ -189,20 +163,19 @@ class FeatureDistribution:
         return cls(margins, centre, scale, _loadings(deviations / scale, known))
 
     def completed(self, X: _Floats, n_draws: int) -> _Floats:
-        """Patients with their missing values drawn, given their known ones.
+        """Draw the missing values of patients given their known values.
 
         Parameters
         ----------
         X : ndarray, shape = (n, m)
-            Patients, described as those that it was learnt from.
+            Patients, with the features that the distribution was fitted on.
         n_draws : int
-            How many.
+            Number of draws; those of one cell are spread evenly over its distribution.
 
         Returns
         -------
         ndarray, shape = (n_draws, n, m)
-            What was known stays; what nobody had stays missing. The same patient is always drawn alike, whoever else
-            is asked about, and the draws of one cell are spread evenly over what it may be.
+            Known values, and features that nobody had in training, are kept. Draws do not depend on the other patients.
         """
         d, r = self.loadings.shape
         told = np.broadcast_to(X, (n_draws, *X.shape)).copy()
@@ -248,11 +221,11 @@ class FeatureDistribution:
             told[:, rows, j] = drawn.reshape(len(told), len(rows))
 
     def _uniqueness(self) -> _Floats:
-        """psi, so that every column has variance 1."""
+        """psi, chosen so that every column has variance 1."""
         return np.asarray(np.maximum(1.0 - (self.loadings**2).sum(axis=1), _MIN_UNIQUENESS))
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON document."""
         return {
             "margins": [None if margin is None else margin.to_json() for margin in self.margins],
             "centre": self.centre.tolist(),
@@ -262,7 +235,7 @@ class FeatureDistribution:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """What `to_json` wrote; raises KeyError, TypeError or ValueError where it is no such document."""
+        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for any other document."""
         margins = tuple(_margin_from(each) for each in document["margins"])
         centre, scale = (np.array(document[key], dtype=np.float64) for key in ("centre", "scale"))
         loadings = np.array(document["loadings"], dtype=np.float64).reshape(len(centre), -1)
@@ -300,7 +273,7 @@ def _columns(margins: Sequence[_Number | _Levels | None], X: _Floats) -> _Floats
 
 
 def _loadings(Z: _Floats, known: NDArray[np.bool_]) -> _Floats:
-    """L of standardised columns, 0 where missing."""
+    """Compute L of standardised columns, in which missing cells are 0."""
     d = Z.shape[1]
     if not d:
         return np.empty((0, 0))
@@ -309,6 +282,6 @@ def _loadings(Z: _Floats, known: NDArray[np.bool_]) -> _Floats:
     np.fill_diagonal(C, 1.0)
     r = min(_MAX_FACTORS, max(1, d - 1))
     l, U = eigh(C, subset_by_index=[d - r, d - 1])  # noqa: E741  eigenvalues
-    # What the axes that are left out hold on average is noise of every column.
+    # The mean eigenvalue of the axes left out is noise in every column.
     noise = max((d - float(l.sum())) / (d - r), _MIN_UNIQUENESS) if d > r else _MIN_UNIQUENESS
     return np.asarray(U * np.sqrt(np.maximum(l - noise, 0.0)), dtype=np.float64)

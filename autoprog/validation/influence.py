@@ -1,17 +1,13 @@
-"""What each patient moves a measure by: standard errors, by patients or by groups, of one model or of two.
+"""Influence of each patient on a measure, and standard errors from it: by patients or groups, of one model or two.
 
-=======  ============================================================================================  ==============
-symbol   meaning                                                                                       shape
-=======  ============================================================================================  ==============
-y        outcomes, 1 for a patient with the outcome                                                    (n,)
-p        risks                                                                                         (n,)
-q, r     shares of patients with the outcome and without                                               scalar
-psi      influence of each patient: a measure of n patients is the true one + mean(psi) + o(1/sqrt n)   (n,)
-F1, F0   share of the patients with, and without, the outcome whose risk is smaller, half of the equal  (n,)
-T, F     share of all patients who have, and have not, the outcome and at least this risk              (n,)
-A, V     the area under the ROC curve; the one under the precision-recall curve                        scalar
-g        groups of patients, m of them                                                                 (n,)
-=======  ============================================================================================  ==============
+    y        outcomes, 1 for a patient with the outcome                                                    (n,)
+    p        risks                                                                                         (n,)
+    q, r     shares of patients with the outcome and without                                               scalar
+    psi      influence of each patient: a measure of n patients is the true one + mean(psi) + o(1/sqrt n)   (n,)
+    F1, F0   share of the patients with, and without, the outcome whose risk is smaller, half of the equal  (n,)
+    T, F     share of all patients who have, and have not, the outcome and at least this risk              (n,)
+    A, V     the area under the ROC curve; the one under the precision-recall curve                        scalar
+    g        groups of patients, m of them                                                                 (n,)
 
     mean of a loss l             psi = l - mean(l)
     Brier skill 1 - B / (q r)    psi = -(psi_B - B (1 - 2q) (y - q) / (q r)) / (q r)
@@ -22,8 +18,7 @@ g        groups of patients, m of them                                          
 
     standard error^2             m / (m - 1) sum over g of (sum of psi in g)^2 / n^2;  each patient a group by default
 
-The difference of two models on the same patients has the difference of their influences, so that what both owe to the
-same patients' luck cancels.
+The difference of two models on the same patients has the difference of their influences, so that shared chance cancels.
 
 References
 ----------
@@ -41,7 +36,7 @@ from numpy.typing import NDArray
 from autoprog.evaluation import benefit, harm
 from autoprog.survival import summed_by_group
 
-_EPSILON = 1e-15  # as the metric cuts risks
+_EPSILON = 1e-15  # the metric's clipping of risks
 
 _Floats = NDArray[np.float64]
 _Risks = NDArray[np.floating[Any]]
@@ -49,47 +44,34 @@ _Outcomes = NDArray[np.integer[Any]]
 
 
 def standard_error(psi: _Floats, groups: NDArray[np.integer[Any]] | None = None) -> float:
-    """Standard error of a measure.
-
-    Parameters
-    ----------
-    psi : ndarray, shape = (n,)
-        Its influences.
-    groups : ndarray of int, shape = (n,), or None
-        Codes, from 0, of patients who are drawn together, at least 2 groups; None where each is alone.
-
-    Returns
-    -------
-    float
-        At least 0.
-    """
+    """Standard error of a measure from its influences; groups are codes from 0, at least 2 of them."""
     sums, m = (psi, len(psi)) if groups is None else summed_by_group(psi, groups)
     return float(np.sqrt(m / (m - 1) * (sums @ sums)) / len(psi))
 
 
 def of_mean(l: _Floats) -> _Floats:  # noqa: E741  the table's symbol
-    """Influence on the mean of what each patient contributes, shape = (n,)."""
+    """Influences on a mean, from each patient's contribution to it."""
     return np.asarray(l - l.mean())
 
 
 def brier_losses(y: _Outcomes, p: _Risks) -> _Floats:
-    """What each patient adds to the Brier score, shape = (n,)."""
+    """Contribution of each patient to the Brier score."""
     return np.asarray((p - y) ** 2, dtype=np.float64)
 
 
 def log_losses(y: _Outcomes, p: _Risks) -> _Floats:
-    """What each patient adds to the log loss, shape = (n,)."""
+    """Contribution of each patient to the log loss."""
     cut = np.clip(p, _EPSILON, 1 - _EPSILON)
     return np.asarray(-np.where(y == 1, np.log(cut), np.log1p(-cut)), dtype=np.float64)
 
 
 def net_benefits(y: _Outcomes, p: _Risks, thresholds: tuple[float, float]) -> _Floats:
-    """What each patient adds to the mean net benefit over a range of thresholds, shape = (n,)."""
+    """Contribution of each patient to the mean net benefit over a range of thresholds."""
     return np.asarray(np.where(y == 1, benefit(p, *thresholds), -harm(p, *thresholds)), dtype=np.float64)
 
 
 def of_brier_skill(y: _Outcomes, p: _Risks) -> _Floats:
-    """Influence on the Brier skill score, shape = (n,)."""
+    """Influences on the Brier skill score."""
     losses, q = brier_losses(y, p), float(np.mean(y))
     of_rate = q * (1 - q)
     moved: _Floats = of_mean(losses) - losses.mean() * (1 - 2 * q) * (y - q) / of_rate
@@ -97,14 +79,14 @@ def of_brier_skill(y: _Outcomes, p: _Risks) -> _Floats:
 
 
 def of_expected_observed(y: _Outcomes, p: _Risks) -> _Floats:
-    """Influence on expected over observed outcomes, shape = (n,)."""
+    """Influences on the ratio of expected to observed events."""
     q = float(np.mean(y))
     influences: _Floats = (p - p.mean() / q * y) / q
     return influences
 
 
 def of_auc_roc(y: _Outcomes, p: _Risks) -> _Floats:
-    """Influence on the area under the ROC curve, shape = (n,)."""
+    """Influences on the area under the ROC curve."""
     ones, zeros = np.sort(p[y == 1]), np.sort(p[y == 0])
     psi = np.empty(len(y))
     F0, F1 = _shares_below(zeros, p[y == 1]), _shares_below(ones, p[y == 0])
@@ -115,24 +97,24 @@ def of_auc_roc(y: _Outcomes, p: _Risks) -> _Floats:
 
 
 def _shares_below(values: _Floats, p: _Risks) -> _Floats:
-    """Share of ascending values that are below each p, the equal counting half."""
+    """Share of the ascending values below each p; ties count half."""
     both = np.searchsorted(values, p, "left") + np.searchsorted(values, p, "right")
     shares: _Floats = both / (2 * len(values))
     return shares
 
 
 def of_auc_prc(y: _Outcomes, p: _Risks) -> _Floats:
-    """Influence on the area under the precision-recall curve, shape = (n,)."""
+    """Influences on the area under the precision-recall curve."""
     n = len(y)
     order = np.argsort(-p, kind="stable")
     ranked, label = p[order], (y[order] == 1).astype(np.float64)
-    # Equal risks share a place: all of them have at least this risk.
+    # Equal risks share a rank.
     last = np.searchsorted(-ranked, -ranked, "right") - 1
     first = np.searchsorted(-ranked, -ranked, "left")
     T, F = np.cumsum(label)[last] / n, np.cumsum(1 - label)[last] / n
     precision, q = T / (T + F), label.mean()
     V = float(label @ precision) / label.sum()
-    # For each place the sum over the patients with the outcome at it or below it.
+    # For each rank, the sum over the patients with the outcome at this risk or below.
     below_F, below_T = (
         np.append(np.cumsum((label * part / (T + F) ** 2)[::-1])[::-1], 0.0)[first] / n for part in (F, T)
     )

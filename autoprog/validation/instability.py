@@ -1,16 +1,15 @@
-"""How much the risks of a model depend on who happened to be in its cohort.
+"""Instability of a model's risks: their dependence on the sample that the model was fitted on.
 
     q       risks of the model, out of fold                                                       (n,)
-    q*_j    risks by refit j of the same model, to a bootstrap sample; of whom it left out        (n,)
+    q*_j    risks by refit j of the same model to a bootstrap sample, for the patients left out   (n,)
     MAPE_i  mean over j of |q*_ij - q_i|: mean absolute prediction error of a patient             (n,)
 
-A model whose risks are stable has points near the diagonal of the plot of q* against q, and calibration curves of the
-refits that lie near each other.
+If the risks are stable, the plot of q* against q stays near the diagonal and the refits' calibration curves agree.
 
 References
 ----------
-Riley & Collins 2023, Biometrical Journal 65:2200302 (prediction and calibration instability plots, MAPE); there refits
-are asked about the patients that they saw, too, and every choice is made anew; here the choice is not repeated.
+Riley & Collins 2023, Biometrical Journal 65:2200302 (prediction and calibration instability plots, MAPE). There, refits
+also predict the patients that they were fitted on, and every choice is repeated; here the choice is not repeated.
 """
 
 from __future__ import annotations
@@ -28,6 +27,7 @@ from autoprog.validation.smooth_calibration import calibration_curve
 
 _Floats = NDArray[np.float64]
 CurveOf = Callable[[NDArray[np.intp], _Floats, _Floats], Sequence[float] | None]
+"""From row numbers of patients, their risks, and points `at`, to the observed frequencies there, or None."""
 
 _POINTS, _CURVES = 400, 25
 _GRID = np.linspace(0.05, 0.95, 19)  # percentiles of the risks
@@ -35,33 +35,17 @@ _GRID = np.linspace(0.05, 0.95, 19)  # percentiles of the risks
 
 @dataclass(frozen=True, slots=True)
 class Instability:
-    """What the plots of instability show.
-
-    Attributes
-    ----------
-    n_refits : int
-        Refits.
-    mape : float
-        Mean of MAPE_i over the patients, in [0, 1]; 0 is ideal.
-    mape_90 : float
-        Its 90th percentile.
-    points : tuple of (float, float)
-        q_i and q*_ij, of some patients and refits drawn at random.
-    risks : tuple of float
-        Where the curves are told, ascending.
-    curves : tuple of tuple of float
-        Observed frequency at `risks`, by the smooth calibration curve of each of the first refits.
-    """
+    """Data of the instability plots."""
 
     n_refits: int
-    mape: float
-    mape_90: float
-    points: tuple[tuple[float, float], ...]
-    risks: tuple[float, ...]
-    curves: tuple[tuple[float, ...], ...]
+    mape: float  # mean of MAPE_i, in [0, 1]; 0 is ideal
+    mape_90: float  # 90th percentile of MAPE_i
+    points: tuple[tuple[float, float], ...]  # q_i and q*_ij of patients and refits drawn at random
+    risks: tuple[float, ...]  # points of the curves, ascending
+    curves: tuple[tuple[float, ...], ...]  # observed frequencies at `risks`, by refit
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON document."""
         return {
             "n_refits": self.n_refits,
             "mape": self.mape,
@@ -73,19 +57,7 @@ class Instability:
 
 
 def frequency_curves(y: NDArray[np.integer]) -> CurveOf:
-    """Smooth calibration curves of an outcome without a time.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n,)
-        0 and 1.
-
-    Returns
-    -------
-    callable (patients, risks, at) -> sequence of float or None
-        Of some patients, by their places in y: the observed frequency where the risks are `at`; None where only one
-        outcome occurs or the risks separate the two.
-    """
+    """Make smooth calibration curves of outcomes 0 and 1 without a time; None if the risks separate the outcomes."""
 
     def curve(patients: NDArray[np.intp], risks: _Floats, at: _Floats) -> Sequence[float] | None:
         outcomes = y[patients]
@@ -96,23 +68,7 @@ def frequency_curves(y: NDArray[np.integer]) -> CurveOf:
 
 
 def incidence_curves(time: _Floats, event: NDArray[np.integer], horizon: float) -> CurveOf:
-    """Smooth calibration curves of event times at a horizon.
-
-    Parameters
-    ----------
-    time : ndarray, shape = (n,)
-        Times.
-    event : ndarray, shape = (n,)
-        Codes, 0 for censored, 1 for the event of interest.
-    horizon : float
-        Within the follow-up.
-
-    Returns
-    -------
-    callable (patients, risks, at) -> sequence of float or None
-        As of `frequency_curves`, the observed incidence; None where these patients were not followed to the horizon or
-        had no event.
-    """
+    """Make smooth calibration curves of event times at a horizon; None if nobody was followed to it or had an event."""
 
     def curve(patients: NDArray[np.intp], risks: _Floats, at: _Floats) -> Sequence[float] | None:
         try:
@@ -131,23 +87,21 @@ def compute_instability(
     curve: CurveOf,
     rng: np.random.Generator,
 ) -> Instability:
-    """Compare refits with the model.
+    """Compare a model's risks with those of its refits.
 
     Parameters
     ----------
-    q : ndarray, shape = (n,)
-        Out-of-fold risks of the model, in (0, 1).
-    refitted : sequence of ndarray, shape = (n,)
-        q*_j; NaN for patients that the refit has seen. Every refit leaves some out.
+    q, refitted
+        Out-of-fold risks in (0, 1), shape = (n,), and q*_j of every refit, NaN in its sample; each leaves patients out.
     curve : callable (patients, risks, at) -> sequence of float or None
-        As `frequency_curves` and `incidence_curves` make it.
+        Made by `frequency_curves` or `incidence_curves`.
     rng : numpy.random.Generator
         Draws the points.
 
     Returns
     -------
     Instability
-        With the curves that can be told, of the first refits.
+        Of up to 400 points, and the curves that exist among the first 25 refits.
     """
     star = np.array(refitted, dtype=np.float64)
     seen = np.isnan(star)

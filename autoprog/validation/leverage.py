@@ -1,12 +1,11 @@
-"""How unusual a patient's values are among those that a model was fitted on.
+"""Leverage: how unusual a patient's values are among those that a model was fitted on.
 
     X      cohort's matrix: numbers and codes of levels, NaN is missing                   (n, n_features)
     Z      its columns, a 0/1 column a level of a categorical feature, standardised; 0 where missing   (n, d)
     C      Z'Z / n + ridge I = U diag(l) U', r largest l kept                             (d, d)
     h      leverage z' U diag(1/l) U' z, about r on average; unit 1                       (n,)
 
-Of a linear model the variance of a patient's linear predictor is proportional to h, if the outcome's variance is the
-same for all.
+In a linear model with constant variance, the variance of a patient's linear predictor is proportional to h.
 """
 
 from __future__ import annotations
@@ -24,44 +23,21 @@ _Floats = NDArray[np.float64]
 
 _RIDGE = 0.01
 _MAX_DIRECTIONS = 20
-_MAX_LEVELS = 20  # those of a categorical feature that are told apart
+_MAX_LEVELS = 20  # levels of a categorical feature with a column of their own
 
 
 @dataclass(frozen=True, eq=False)
 class Leverage:
-    """Leverage of patients among those that it was fitted to.
+    """Leverage relative to the patients that it was fitted to."""
 
-    Attributes
-    ----------
-    levels : tuple of int, length n_features
-        Columns of a categorical feature, 0 for a feature that stays one column.
-    centre, scale : ndarray, shape = (d,)
-        Mean and standard deviation of the columns.
-    directions : ndarray, shape = (r, d)
-        diag(l)^(-1/2) U'.
-    """
-
-    levels: tuple[int, ...]
-    centre: _Floats
-    scale: _Floats
-    directions: _Floats
+    levels: tuple[int, ...]  # columns of each categorical feature, 0 for a feature that stays one column
+    centre: _Floats  # means of the columns, (d,)
+    scale: _Floats  # standard deviations of the columns, (d,)
+    directions: _Floats  # diag(l)^(-1/2) U', (r, d)
 
     @classmethod
     def fit(cls, features: Sequence[Feature], X: _Floats) -> Self:
-        """Learn what is usual.
-
-        Parameters
-        ----------
-        features : sequence of Feature, length n_features
-            The columns of X.
-        X : ndarray, shape = (n, n_features)
-            The patients.
-
-        Returns
-        -------
-        Leverage
-            Of at most 20 directions, those in which the patients differ most.
-        """
+        """Fit to the patients X, shape = (n, n_features); keeps the 20 directions of largest variance."""
         levels = tuple(min(len(f.levels), _MAX_LEVELS) if f.kind == "categorical" else 0 for f in features)
         columns = _columns(levels, X)
         known = ~np.isnan(columns)
@@ -72,19 +48,19 @@ class Leverage:
         scale[scale == 0] = 1.0
         Z = deviations / scale
         l, U = np.linalg.eigh(Z.T @ Z / len(Z) + _RIDGE * np.eye(Z.shape[1]))  # noqa: E741  the table's symbol
-        # Rounding may leave less than was added.
+        # Rounding may leave eigenvalues below the ridge.
         directions = (U / np.sqrt(np.maximum(l, _RIDGE))).T[::-1][:_MAX_DIRECTIONS]
         return cls(levels, centre, scale, directions)
 
     def __call__(self, X: _Floats) -> _Floats:
-        """Leverage, at least 0, shape = (n,), of patients described as those that it was fitted to."""
+        """Leverage, at least 0, of patients described by the same features."""
         columns = _columns(self.levels, X)
         Z = np.where(np.isnan(columns), 0.0, (columns - self.centre) / self.scale)
         h: _Floats = ((Z @ self.directions.T) ** 2).sum(axis=1)
         return h
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON document."""
         return {
             "levels": list(self.levels),
             "centre": self.centre.tolist(),
@@ -94,7 +70,7 @@ class Leverage:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """What `to_json` wrote; raises KeyError, TypeError or ValueError where it is no such document."""
+        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for any other document."""
         levels = tuple(int(n) for n in document["levels"])
         centre, scale = (np.array(document[key], dtype=np.float64) for key in ("centre", "scale"))
         directions = np.array(document["directions"], dtype=np.float64).reshape(-1, len(centre))

@@ -1,4 +1,4 @@
-"""Unpenalised logistic regression on the logit of a risk: what calibration and recalibration share.
+"""Logistic regression on the logit of a risk, shared by calibration and recalibration.
 
     y       outcomes, 1 for a patient with the outcome      (n,)
     p       risks, cut to [epsilon, 1 - epsilon]            (n,)
@@ -7,7 +7,11 @@
     beta    coefficients                                    (k,)
     eta, mu linear predictor and mean                       (n,)
 
-scikit-learn's LogisticRegression has neither an offset nor the coefficients' covariance.
+scikit-learn's LogisticRegression offers neither an offset nor the coefficients' covariance.
+
+References
+----------
+Albert & Anderson 1984, Biometrika 71:1 (overlap); Liang & Zeger 1986, Biometrika 73:13 (groups).
 """
 
 from __future__ import annotations
@@ -23,24 +27,7 @@ _GRADIENT_TOLERANCE = 1e-9
 
 
 def overlap(y: NDArray[np.integer], x: NDArray[np.float64]) -> bool:
-    """Whether the outcomes overlap on x, so that a slope has a finite estimate.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n,)
-        0 and 1, both present.
-    x : ndarray, shape = (n,)
-        Linear predictor.
-
-    Returns
-    -------
-    bool
-        False where x is constant or separates the outcomes.
-
-    References
-    ----------
-    Albert & Anderson 1984, Biometrika 71:1.
-    """
+    """Whether the outcomes overlap on x, so that a slope has a finite estimate; false if x is constant."""
     with_outcome, without = x[y == 1], x[y == 0]
     return bool(without.max() > with_outcome.min() and with_outcome.max() > without.min())
 
@@ -53,28 +40,8 @@ def maximum_likelihood(
     weights: NDArray[np.float64] | None = None,
     precision: float = 0.0,
 ) -> NDArray[np.float64]:
-    """Coefficients of logit P(y = 1) = Z beta + offset.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n,)
-        0 and 1.
-    Z : ndarray, shape = (n, k)
-        Of full rank. Where it separates the outcomes the coefficients are large, and the risks at them 0 and 1.
-    offset : ndarray, shape = (n,)
-        Part of the linear predictor that is known.
-    start : ndarray, shape = (k,), optional
-        Where to start, 0 by default; the nearer, the sooner it ends.
-    weights : ndarray, shape = (n,), optional
-        How much each patient counts, above 0; 1 each by default.
-    precision : float
-        Of a normal prior about 0 of every coefficient; 0 for none.
-
-    Returns
-    -------
-    ndarray, shape = (k,)
-        beta.
-    """
+    """Fit logit P(y = 1) = Z beta + offset, under a normal prior about 0 with this precision on each coefficient."""
+    # If Z separates the outcomes the coefficients are large, and the risks 0 and 1.
     total = len(y) if weights is None else weights.sum()
     shares = np.full(len(y), 1 / total) if weights is None else weights / total
     penalty = precision / total
@@ -104,29 +71,9 @@ def fit_logistic(
     offset: NDArray[np.float64],
     groups: NDArray[np.integer] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Coefficients as `maximum_likelihood` gives them, and how uncertain they are.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n,)
-        0 and 1.
-    Z : ndarray, shape = (n, k)
-        Of full rank, and such that the estimate is finite.
-    offset : ndarray, shape = (n,)
-        Part of the linear predictor that is known.
-    groups : ndarray of int, shape = (n,), or None
-        Patients who are alike, at least 2 groups; None where each is alone.
-
-    Returns
-    -------
-    beta : ndarray, shape = (k,)
-        Estimates.
-    covariance : ndarray, shape = (k, k)
-        Inverse of the information at them; of groups, that of the sums of scores within them (Liang & Zeger 1986,
-        Biometrika 73:13).
-    """
+    """Estimate beta and its covariance; groups, at least 2, give the sandwich covariance of their summed scores."""
     beta = maximum_likelihood(y, Z, offset)
-    # Of few patients the columns may be alike up to rounding.
+    # With few patients the columns may be collinear up to rounding.
     inverse = np.linalg.pinv(information(beta, Z, offset), hermitian=True)
     if groups is None:
         return beta, np.asarray(inverse, dtype=np.float64)
@@ -139,24 +86,7 @@ def information(
     offset: NDArray[np.float64],
     weights: NDArray[np.float64] | float = 1.0,
 ) -> NDArray[np.float64]:
-    """Fisher information of the coefficients, shape = (k, k).
-
-    Parameters
-    ----------
-    beta : ndarray, shape = (k,)
-        Where.
-    Z : ndarray, shape = (n, k)
-        Design matrix.
-    offset : ndarray, shape = (n,)
-        Part of the linear predictor that is known.
-    weights : ndarray, shape = (n,), or float
-        How much each patient counts.
-
-    Returns
-    -------
-    ndarray, shape = (k, k)
-        The inverse of the estimates' covariance.
-    """
+    """Fisher information of the coefficients, the inverse of their covariance."""
     mu = expit(Z @ beta + offset)
     found: NDArray[np.float64] = (Z.T * (weights * mu * (1 - mu))) @ Z
     return found

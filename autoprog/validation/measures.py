@@ -1,4 +1,4 @@
-"""The table of measures that a model is reported by: which way is better, how far they go, where they are defined."""
+"""Table of the reported measures: direction, range and source of each."""
 
 from __future__ import annotations
 
@@ -16,25 +16,11 @@ _SMOOTH = "Austin & Steyerberg 2019, Statistics in Medicine 38:4051; here by a r
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """What a number says of a model.
+    """A performance measure of a model."""
 
-    Attributes
-    ----------
-    name : str
-        As the API names it; a field of `Performance`.
-    title : str
-        As a page shows it.
-    direction : {"greater", "smaller", "target 1", "target 0"}
-        Which values are better.
-    lower, upper : float
-        Range.
-    reference : str
-        Where it is defined.
-    """
-
-    name: str
-    title: str
-    direction: Direction
+    name: str  # in the API; a field of `Performance`
+    title: str  # on a page
+    direction: Direction  # which values are better
     lower: float
     upper: float
     reference: str
@@ -66,7 +52,7 @@ MEASURES: dict[str, Measure] = {
         Measure("ici", "integrated calibration index", "smaller", 0.0, 1.0, _SMOOTH),
         Measure("e50", "median distance from the calibration curve, E50", "smaller", 0.0, 1.0, _SMOOTH),
         Measure("e90", "90th percentile of that distance, E90", "smaller", 0.0, 1.0, _SMOOTH),
-        # Its lowest value depends on the thresholds: of treating everybody where nobody has the outcome.
+        # Its lowest value, that of treating everybody if nobody has the outcome, depends on the thresholds.
         Measure(
             "net_benefit",
             "mean net benefit over the thresholds",

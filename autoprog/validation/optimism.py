@@ -1,7 +1,7 @@
-"""The score of an ensemble whose weights were chosen by the scores of its members on the same patients.
+"""Score of an ensemble whose weights were chosen by its members' scores on the same patients, corrected for optimism.
 
     y        outcomes, 1 for a patient with the outcome                                          (n,)
-    p        out-of-fold risks of the t pipelines that were to be chosen from                    (t, n)
+    p        out-of-fold risks of the t candidate pipelines                                      (t, n)
     w        weights of the ensemble that is delivered                                           (t,)
     w p      its average of the risks, on whatever scale it averages                             (n,)
     c        how often a resample holds each patient                                             (n, b)
@@ -11,17 +11,16 @@
 
     score = score of w p on all patients - o,   sd = sd(s) / sqrt(e - 1)
 
-The patients left out had no part in W, so that the mean of s is right where the risks are worthless, however many of
-them there are to choose from; where they are not, it is a little too bad, since W rests on 1 - 1/e of the patients. The
-mean of s_w is the score of w p on all patients but for the chance of resampling, which the difference removes: without
-a choice there is no correction. Of other corrections that were simulated where the risks are worthless, the score on
-the patients drawn less that on all takes too little away, and less that on those left out too much.
+The patients left out had no part in W, so the mean of s is unbiased if the risks are worthless, however many candidates
+there are; otherwise it is slightly pessimistic, as W rests on 1 - 1/e of the patients. The mean of s_w is the score of
+w p on all patients up to resampling error, which the difference removes: without a choice there is no correction. In
+simulations with worthless risks, the score on the patients drawn less that on all corrected too little, and less that
+on those left out too much.
 
 A score of n / e patients drawn without replacement from n varies about that of all n with e - 1 times the variance that
-the score of n patients has in other samples, hence sd(s) / sqrt(e - 1). The interval is that of
-`autoprog.validation.estimate`.
+the score of n patients has between samples, hence sd(s) / sqrt(e - 1).
 
-What is not corrected: pipelines that were proposed because similar ones had good luck, and those that a race has left.
+Two effects are not corrected: pipelines proposed because similar ones were lucky, and those that survived a race.
 
 References
 ----------
@@ -44,11 +43,11 @@ from autoprog.validation.score import INTERVAL, ScoreEstimate, metric_title
 
 RESAMPLES, RESAMPLES_OF_MANY, RESAMPLES_OF_MOST = 500, 200, 100
 MIN_RESAMPLES = 20
-"""Below so many a correction is not cut off."""
+"""Resamples that a correction makes even if its time is over."""
 
-# Patients times pipelines that count as many, and as most; scoring the average costs as much as so many pipelines.
+# Limits of patients times pipelines by number of resamples; scoring the average costs as much as so many pipelines.
 _MANY, _MOST, _AVERAGE = 1_000_000, 10_000_000, 50
-# Counts that are held at once, and resamples between two looks at the clock.
+# Counts held at once, and resamples between two checks of the time.
 _CHUNK, _CHUNK_RESAMPLES = 1 << 18, 5
 
 _Floats = NDArray[np.float64]
@@ -63,33 +62,17 @@ def never() -> bool:
 
 
 class Patients(NamedTuple):
-    """Whom resamples are drawn from.
-
-    Attributes
-    ----------
-    y : ndarray, shape = (n,)
-        0 and 1; at least 2 of each.
-    groups : ndarray of int, shape = (n,), or None
-        Rows that must be drawn together; both outcomes in at least 2 groups each.
-    """
+    """Patients to resample: outcomes 0 and 1, at least 2 of each, and codes of rows that are drawn together."""
 
     y: NDArray[np.integer]
-    groups: NDArray[np.integer] | None = None
+    groups: NDArray[np.integer] | None = None  # at least 2 groups with each outcome
 
 
 class Weighing(NamedTuple):
-    """How pipelines are weighed, and their risks averaged.
+    """Rule that weighs pipelines and averages their risks."""
 
-    Attributes
-    ----------
-    choose : callable (ndarray, shape = (n, b); ndarray, shape = (b, t)) -> ndarray, shape = (b, t)
-        The rule: from how often each patient counts and the pipelines' gains, more is better, to weights.
-    average : callable (weights, risks) -> risks
-        How weights make one risk of many.
-    """
-
-    choose: Choose
-    average: Average = np.matmul
+    choose: Choose  # (how often each patient counts (n, b), gains (b, t), more is better) -> weights (b, t)
+    average: Average = np.matmul  # (weights, risks) -> risks
 
 
 def corrected_score(
@@ -103,37 +86,32 @@ def corrected_score(
     rng: np.random.Generator,
     stop: Stop = never,
 ) -> ScoreEstimate:
-    """Score an ensemble, less what choosing its weights by the same patients adds, with an interval.
-
-    Nothing is fitted again but the recalibration, and that where the metric sees it.
+    """Score an ensemble, corrected for choosing its weights by the same patients, with an interval.
 
     Parameters
     ----------
-    metric : Metric
-        The measure.
-    patients : Patients
-        Their outcomes.
+    metric, patients
+        The measure and the outcomes.
     reported : ndarray, shape = (n,)
-        The ensemble's risks as they are to be scored: w p, recalibrated by other patients unless the metric ranks only.
-    p : ndarray, shape = (t, n)
-        Out-of-fold risks of the pipelines, in [0, 1].
-    w : ndarray, shape = (t,)
-        Sums to 1.
+        w p, recalibrated by other patients unless the metric only ranks.
+    p, w : ndarray, shape = (t, n) and (t,)
+        Out-of-fold risks of the pipelines, in [0, 1], and weights that sum to 1.
     weighing : Weighing
-        How w came about.
+        Rule by which w was chosen.
     rng : numpy.random.Generator
         Source of randomness.
     stop : callable () -> bool
-        Asked after every few resamples; once it is true, those made so far do, at least `MIN_RESAMPLES`.
+        Checked after every few resamples; true ends the correction once `MIN_RESAMPLES` are made.
 
     Returns
     -------
     ScoreEstimate
-        `RESAMPLES` resamples, fewer of many patients or pipelines; level `LEVEL`.
+        Of at most `RESAMPLES` resamples, fewer for many patients or pipelines; level `LEVEL`.
     """
     t, n = p.shape
     counts = until(stop, _counts(patients, n_resamples(n, t), rng))
     choose, average = weighing
+    # Nothing is fitted again but the recalibration, and that only if the metric depends on it.
     chosen, delivered = _left_out(metric, patients, p, average(w, p), counts, lambda c, g: average(choose(c, g), p))
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
     is_grouped, m = patients.groups is not None, n_rarer(patients.y, patients.groups)
@@ -150,26 +128,7 @@ def corrected_score(
 def less_optimism(
     metric: Metric, apparent: float, chosen: _Floats, delivered: _Floats, rarer: int, *, grouped: bool
 ) -> Estimate:
-    """A score less what choosing by the same patients added to it, and its interval.
-
-    Parameters
-    ----------
-    metric : Metric
-        Bounds the score.
-    apparent : float
-        Score of w p on all patients.
-    chosen, delivered : ndarray, shape = (b,)
-        s and s_w.
-    rarer : int
-        m, at least 2.
-    grouped : bool
-        Whether m counts groups of patients.
-
-    Returns
-    -------
-    Estimate
-        Within the metric's range.
-    """
+    """Subtract the optimism, mean of s_w (`delivered`) - s (`chosen`), from a score, within the metric's range."""
     estimate = apparent - float(np.mean(delivered - chosen))
     corrected = float(np.clip(estimate, metric.lower, metric.upper))
     sd = float(np.std(chosen, ddof=1)) / np.sqrt(np.e - 1)
@@ -177,13 +136,13 @@ def less_optimism(
 
 
 def n_resamples(n_patients: int, n_pipelines: int) -> int:
-    """How many resamples a correction makes, at least 1: fewer of many patients or pipelines."""
+    """Number of resamples of a correction: 500, or 200 or 100 for many patients or pipelines."""
     size = n_patients * (n_pipelines + _AVERAGE)
     return RESAMPLES if size <= _MANY else RESAMPLES_OF_MANY if size <= _MOST else RESAMPLES_OF_MOST
 
 
 def _counts(patients: Patients, resamples: int, rng: np.random.Generator) -> Iterator[NDArray[np.float32]]:
-    """The c of all resamples, in chunks; each holds some of both outcomes and leaves some of both out."""
+    """Draw c in chunks; each resample holds some patients of both outcomes and leaves some of both out."""
     n = len(patients.y)
     size = max(1, min(_CHUNK // n, _CHUNK_RESAMPLES))
     for start in range(0, resamples, size):
@@ -194,20 +153,7 @@ def _counts(patients: Patients, resamples: int, rng: np.random.Generator) -> Ite
 
 
 def until(stop: Stop, chunks: Iterator[NDArray[np.float32]]) -> Iterator[NDArray[np.float32]]:
-    """Chunks of resamples, until enough were made and the time is over.
-
-    Parameters
-    ----------
-    stop : callable () -> bool
-        Whether the time is over.
-    chunks : iterator of ndarray, shape = (n, b)
-        Counts of b resamples each.
-
-    Yields
-    ------
-    ndarray, shape = (n, b)
-        The first of them, of `MIN_RESAMPLES` resamples in all or more.
-    """
+    """Yield chunks of resamples until `MIN_RESAMPLES` are made and `stop` is true."""
     made = 0
     for c in chunks:
         yield c
@@ -233,7 +179,7 @@ def _left_out(
     chunks: Iterator[NDArray[np.float32]],
     combine: Choose,
 ) -> tuple[_Floats, _Floats]:
-    """s and s_w; `combine` gives W p, shape = (b, n)."""
+    """Compute s and s_w; `combine` gives W p, shape = (b, n)."""
     sign = 1 if metric.greater_is_better else -1
     scores = resampled_scores(metric, patients.y, p)
     near = shrunk_recalibration(patients.y, delivered)
@@ -251,14 +197,11 @@ def _left_out(
 def _on_others(
     metric: Metric, y: NDArray[np.integer], risks: _Floats, c: NDArray[np.float32], near: Recalibration
 ) -> float:
-    """Score on the patients left out, of risks that are recalibrated by those drawn where the metric sees it.
-
-    `near` is where that fit starts.
-    """
+    """Score the patients left out; unless the metric only ranks, the patients drawn recalibrate the risks."""
     out = c == 0
     others = risks[out]
     if not metric.ranks_only:
         drawn = np.repeat(np.arange(len(y)), c.astype(np.int64))
-        others = shrunk_recalibration(y[drawn], risks[drawn], near).apply(others)
+        others = shrunk_recalibration(y[drawn], risks[drawn], near).apply(others)  # the fit starts at `near`
     once = np.ones((len(others), 1), dtype=np.float32)
     return float(resampled_scores(metric, y[out], others[None])(once)[0, 0])

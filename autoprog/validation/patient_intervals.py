@@ -1,4 +1,4 @@
-"""The interval of one patient's risk: how far it would move, had other patients been there to learn from.
+"""Interval of one patient's risk: how far it would move had the model been fitted to other patients.
 
     p_k      risks of member k of the ensemble                                         (t, n)
     w        weights of the members, summing to 1                                      (t,)
@@ -15,16 +15,16 @@
 
     v = b^2 tau^2 + kappa^2 (b^2 u + (1, x) Sigma (1, x)')        interval = expit(a + b x -+ z sqrt(v))
 
-No refitted model is needed afterwards: u is learnt, as a function of what is known of any patient, from those whom a
-resample left out. There q is the out-of-fold risk, since the members have seen the patient; with F folds that differs
-from the model's own by about 1 / (F - 1) of the variance, which is taken off.
+No refit is needed for a new patient: u is learnt, as a function of A, from the patients whom a resample left out. There
+q is the out-of-fold risk, since the members have seen the patient; F folds add about 1 / (F - 1) of the variance, which
+is taken off.
 
-kappa and tau are for what no resample shows: the bias of learners that are held back (penalties, shallow trees), the
-choice of the members, which is not repeated, and a form that is wrong however many patients there are. They are chosen
-on simulated cohorts of 200 to 12,000 patients, where the same two serve ensembles of many kinds and single learners.
+kappa and tau stand for what no resample shows: the bias of regularised learners, the choice of the members, which is
+not repeated, and misspecification. They were chosen on simulated cohorts of 200 to 12,000 patients; the same two serve
+ensembles of many kinds and single learners.
 
-Intervals of models from before version 0.2 were those of Bayesian model averaging, v = b^2 v_b + 1.5^2 (b^2 v_w + ...)
-with v_w the mean variance of single members; they keep their form.
+Models from before version 0.2 keep the intervals of Bayesian model averaging, v = b^2 v_b + 1.5^2 (b^2 v_w + ...) with
+v_w the mean variance of single members.
 
 References
 ----------
@@ -49,10 +49,10 @@ from autoprog.validation.leverage import Leverage
 from autoprog.validation.recalibration import Recalibration
 
 INTERVAL_LEVEL = 0.9
-"""Of the interval of a patient's risk."""
+"""Level of the interval of a patient's risk."""
 
 MIN_REFITS = 5
-"""Refits of the ensemble that an interval is estimated from."""
+"""Fewest refits of the ensemble from which intervals are estimated."""
 
 WIDENING = 1.7
 """kappa; see `benchmarks/ensembles`."""
@@ -67,68 +67,37 @@ _Floats = NDArray[np.float64]
 
 _V_B_FLOOR = 1e-3
 _SHRINKAGE = 0.01
-_MIN_VARIANCE = 1e-8  # a gamma regression takes none of 0
+_MIN_VARIANCE = 1e-8  # a gamma regression needs values above 0
 _LEVERAGE = 3
-# Of models from before version 0.2, without tau: kappa, and what counts of v_b.
+# kappa, and the factor of v_b, of models from before version 0.2, which have no tau.
 _FORMER_WIDENING, _FORMER_DISAGREEMENT = 1.5, 1.0
 _BISECTIONS, _QUARTERS = 40, 4
 
 
 @dataclass(frozen=True, eq=False)
 class Refit:
-    """Members of the ensemble that were fitted to a bootstrap sample, averaged.
+    """Average of the ensemble's members, all fitted to one bootstrap sample; shapes (n,) or (n, n_horizons)."""
 
-    Attributes
-    ----------
-    risks : ndarray, shape = (n,) or (n, n_horizons)
-        q*; NaN for patients who were drawn.
-    own : ndarray of the same shape
-        Out-of-fold risks of the same members, averaged by the same weights; complete.
-    """
-
-    risks: NDArray[np.floating]
-    own: NDArray[np.floating]
+    risks: NDArray[np.floating]  # q*; NaN for patients who were drawn
+    own: NDArray[np.floating]  # out-of-fold risks of the same members, averaged with the same weights; complete
 
 
 @dataclass(frozen=True, eq=False)
 class PatientIntervals:
-    """How uncertain the risks of a model are, patient by patient.
+    """Uncertainty of a model's risk as a function of the patient."""
 
-    Attributes
-    ----------
-    leverage : Leverage
-        h.
-    cut : float
-        c, in (0, 1/2).
-    centre, scale : ndarray, shape = (4,)
-        Of the covariates.
-    lower, upper : ndarray, shape = (4,)
-        Range of the standardised covariates among the patients it was learnt from: beyond it, u stays as it is there,
-        but for what a larger leverage adds.
-    intercept, coefficients : float, ndarray, shape = (4,)
-        beta.
-    covariance : ndarray, shape = (2, 2)
-        Sigma.
-    widening : float
-        kappa, at least 1.
-    lack_of_fit : float
-        tau^2, at least 0.
-    disagreement : float
-        By how much v_b counts: 0, and 1 in models from before version 0.2.
-    """
-
-    leverage: Leverage
-    cut: float
-    centre: _Floats
-    scale: _Floats
-    lower: _Floats
-    upper: _Floats
-    intercept: float
-    coefficients: _Floats
-    covariance: _Floats
-    widening: float = WIDENING
-    lack_of_fit: float = LACK_OF_FIT
-    disagreement: float = 0.0
+    leverage: Leverage  # h
+    cut: float  # c, in (0, 1/2)
+    centre: _Floats  # means of the covariates, (4,)
+    scale: _Floats  # standard deviations of the covariates, (4,)
+    lower: _Floats  # bounds to which the standardised covariates are clipped, (4,)
+    upper: _Floats  # as `lower`; the leverage has no upper bound
+    intercept: float  # beta_0
+    coefficients: _Floats  # beta, (4,)
+    covariance: _Floats  # Sigma, (2, 2)
+    widening: float = WIDENING  # kappa, at least 1
+    lack_of_fit: float = LACK_OF_FIT  # tau^2, at least 0
+    disagreement: float = 0.0  # factor of v_b; 1 in models from before version 0.2
 
     def spread(
         self,
@@ -138,16 +107,14 @@ class PatientIntervals:
         averaged: NDArray[np.floating],
         recalibration: Recalibration,
     ) -> _Floats:
-        """Standard deviation sqrt(v) of the log odds of patients' risks.
+        """Compute the standard deviation sqrt(v) of the log odds of risks.
 
         Parameters
         ----------
         X : ndarray, shape = (n, n_features)
-            The patients, as the model takes them, their missing values drawn.
-        p : ndarray, shape = (t, n)
-            Risks by each member, in [0, 1].
-        w : ndarray, shape = (t,)
-            The members' weights.
+            Patients with their missing values drawn.
+        p, w : ndarray, shape = (t, n) and (t,)
+            Risks by each member, in [0, 1], and the members' weights.
         averaged : ndarray, shape = (n,)
             The ensemble's risks before recalibration, in [0, 1].
         recalibration : Recalibration
@@ -169,27 +136,12 @@ class PatientIntervals:
         return np.asarray(np.sqrt(v), dtype=np.float64)
 
     def recalibrated(self, former: Recalibration, step: Recalibration, covariance: _Floats) -> Self:
-        """The same, when the risks are recalibrated once more.
-
-        Parameters
-        ----------
-        former : Recalibration
-            Of the model so far.
-        step : Recalibration
-            What comes after it.
-        covariance : ndarray, shape = (2, 2)
-            Of `step`'s intercept and slope.
-
-        Returns
-        -------
-        PatientIntervals
-            With Sigma of both together, by the delta method.
-        """
+        """Adapt Sigma, by the delta method, to a further recalibration `step`, whose covariance has shape (2, 2)."""
         M = np.array([[1.0, 0.0], [former.intercept, former.slope]])
         return replace(self, covariance=step.slope**2 * self.covariance + M.T @ covariance @ M)
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON document."""
         arrays = ("centre", "scale", "lower", "upper", "coefficients", "covariance")
         return {
             "leverage": self.leverage.to_json(),
@@ -203,7 +155,7 @@ class PatientIntervals:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Self:
-        """What `to_json` wrote; raises KeyError, TypeError or ValueError where it is no such document."""
+        """Read what `to_json` wrote; raises KeyError, TypeError or ValueError for any other document."""
         arrays = {
             name: np.array(document[name], dtype=np.float64).reshape(4)
             for name in ("centre", "scale", "lower", "upper", "coefficients")
@@ -231,24 +183,16 @@ def fit_patient_intervals(
     folds: int,
     covariance: _Floats,
 ) -> PatientIntervals:
-    """Learn how uncertain risks are from ensembles that were fitted again.
+    """Learn the uncertainty of risks from refits of the ensemble.
 
     Parameters
     ----------
-    features : sequence of Feature
-        The columns of X.
-    X : ndarray, shape = (n, n_features)
-        Patients that the refits were asked about, their missing values drawn.
-    p : ndarray, shape = (t, n)
-        Their out-of-fold risks by each member.
-    w : ndarray, shape = (t,)
-        The members' weights, summing to 1.
-    averaged : ndarray, shape = (n,)
-        Their out-of-fold risks by the ensemble, before recalibration.
+    features, X, p, w, averaged
+        As `PatientIntervals.spread` takes them, but out of fold; `features` are the columns of X.
     refits : sequence of Refit, at least `MIN_REFITS`
-        The ensemble, each time fitted to another bootstrap sample.
+        The ensemble fitted to different bootstrap samples.
     folds : int
-        F, of the out-of-fold risks.
+        F, folds of the out-of-fold risks.
     covariance : ndarray, shape = (2, 2)
         Sigma, of the recalibration.
 
@@ -280,20 +224,17 @@ def fit_patient_intervals(
 
 
 def mixture_bounds(centre: _Floats, spread: _Floats) -> _Floats:
-    """Intervals of patients' risks, of level `INTERVAL_LEVEL`.
+    """Compute intervals of risks, of level `INTERVAL_LEVEL`, from draws of the missing values.
 
     Parameters
     ----------
-    centre : ndarray, shape = (n_draws, ...)
-        Log odds of a patient's risk by each draw of the missing values; one draw where nothing is missing.
-    spread : ndarray of the same shape
-        sqrt(v), above 0.
+    centre, spread : ndarray, shape = (n_draws, ...)
+        Log odds of a patient's risk by each draw, and sqrt(v), above 0; one draw if no value is missing.
 
     Returns
     -------
     ndarray, shape = (..., 2)
-        Lower and upper end, in [0, 1]: where the mean over the draws of the normal distributions about `centre` reaches
-        the tails' shares.
+        Ends in [0, 1]: quantiles of the mixture over the draws of normal distributions of the log odds.
     """
     z = float(ndtri((1 + INTERVAL_LEVEL) / 2))
     if len(centre) == 1:
@@ -311,7 +252,7 @@ def mixture_bounds(centre: _Floats, spread: _Floats) -> _Floats:
 
 
 def shares_of_variance(drawn: _Floats, centre: _Floats, spread: _Floats) -> _Floats:
-    """How much of the variance of a patient's log odds knowing one missing value would take away.
+    """Compute the share of the variance of a patient's log odds that knowing each missing value would remove.
 
     Parameters
     ----------
@@ -323,13 +264,13 @@ def shares_of_variance(drawn: _Floats, centre: _Floats, spread: _Floats) -> _Flo
     Returns
     -------
     ndarray, shape = (n, n_features)
-        In [0, 1]: the variance of the mean of `centre` between the quarters of the draws by a feature, less what chance
-        gives it, as a share of the whole variance; a lower bound, as quarters show .86 of a straight line's. What goes
-        together with the feature counts: it would be known better as well.
+        Lower bound of the share, in [0, 1]; what correlates with the feature is counted too.
     """
     _, n, m = drawn.shape
     whole = centre.var(axis=0) + (spread**2).mean(axis=0)
     shares = np.zeros((n, m))
+    # The variance between quarters of the draws, by a feature, less its part by chance. It is a lower bound: quarters
+    # show .86 of a straight line's variance.
     for j in range(m):
         rows = np.flatnonzero(np.ptp(drawn[:, :, j], axis=0) > 0)
         if not len(rows):
@@ -351,7 +292,7 @@ def _between(p: NDArray[np.floating], w: _Floats, q: _Floats) -> _Floats:
 
 
 def _variance(q: _Floats, refits: Sequence[Refit], folds: int) -> tuple[_Floats, _Floats]:
-    """Mean squared deviation of every patient's log odds, and how many deviations it is the mean of."""
+    """Mean squared deviation of each patient's log odds, and the number of deviations behind it."""
     d = np.array([np.asarray(r.risks, dtype=np.float64) - r.own for r in refits]) / (q * (1 - q))
     counts = (~np.isnan(d)).sum(axis=0).astype(np.float64)
     inflation = 1 + 1 / (folds - 1)
@@ -360,16 +301,16 @@ def _variance(q: _Floats, refits: Sequence[Refit], folds: int) -> tuple[_Floats,
 
 
 def _variance_function(A: _Floats, v: _Floats, counts: _Floats) -> tuple[float, _Floats]:
-    """Gamma regression with logarithmic link: a mean of squares has a coefficient of variation that is its count's."""
+    """Fit a gamma regression with logarithmic link: a mean of squares has the coefficient of variation of its count."""
     fit = _gamma_regression(A, v, counts)
     if fit.coef_[_LEVERAGE] >= 0:
         return float(fit.intercept_), np.asarray(fit.coef_, dtype=np.float64)
-    # Nobody is surer of patients unlike those that were learnt from.
+    # Uncertainty must not fall for patients unlike those that were learnt from.
     fit = _gamma_regression(np.delete(A, _LEVERAGE, axis=1), v, counts)
     return float(fit.intercept_), np.insert(np.asarray(fit.coef_, dtype=np.float64), _LEVERAGE, 0.0)
 
 
 def _gamma_regression(A: _Floats, v: _Floats, counts: _Floats) -> GammaRegressor:
-    # A step too far overflows, and is taken back by the line search.
+    # Too long a step overflows and is undone by the line search.
     with np.errstate(over="ignore", invalid="ignore"):
         return GammaRegressor(alpha=_SHRINKAGE, solver="newton-cholesky").fit(A, v, sample_weight=counts)

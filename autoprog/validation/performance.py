@@ -1,4 +1,4 @@
-"""All measures of one set of risks, and its decision curve."""
+"""All measures of a set of risks, and its decision curve."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autoprog.validation.measures import MEASURES
 from autoprog.validation.score import estimate_score_interval, influence_on
 from autoprog.validation.smooth_calibration import smooth_calibration
 
-# A curve is drawn at every hundredth, and at so many thresholds of the range that was asked for, however narrow.
+# A curve has a point at every hundredth, and so many points within the range of interest, however narrow.
 _HUNDREDTHS = 99
 _IN_RANGE = 16
 _SCORED = ("auc_roc", "auc_prc", "brier", "log_loss")
@@ -26,25 +26,7 @@ _Interval = tuple[tuple[float, ...], tuple[float, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Performance:
-    """What `MEASURES` describes, of one set of risks; None where a measure has no finite value.
-
-    Attributes
-    ----------
-    auc_roc, auc_prc, brier, brier_skill, log_loss : float
-        Of ranking and of the whole.
-    slope, intercept, expected_observed : float or None
-        Of calibration; see `compute_calibration`.
-    ici, e50, e90 : float or None
-        Of calibration; see `smooth_calibration`.
-    net_benefit : float
-        Mean over `thresholds`.
-    thresholds : tuple of float
-        The range.
-    smoothing : str or None
-        How the curve behind `ici` was smoothed.
-    intervals : dict of str to Estimate
-        Of every measure that has a value, by name; of level `LEVEL`.
-    """
+    """The measures described by `MEASURES`; None if a measure has no finite value."""
 
     auc_roc: float
     auc_prc: float
@@ -57,13 +39,13 @@ class Performance:
     ici: float | None
     e50: float | None
     e90: float | None
-    net_benefit: float
+    net_benefit: float  # mean over `thresholds`
     thresholds: tuple[float, float]
-    smoothing: str | None
-    intervals: dict[str, Estimate]
+    smoothing: str | None  # how the curve behind `ici` was smoothed
+    intervals: dict[str, Estimate]  # of level `LEVEL`, by name of the measures that have a value
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON; of the intervals the ends."""
+        """JSON document, with the ends of the intervals."""
         ends = {name: {"lower": found.lower, "upper": found.upper} for name, found in self.intervals.items()}
         return {**asdict(self), "thresholds": list(self.thresholds), "intervals": ends}
 
@@ -80,17 +62,14 @@ def compute_performance(
 
     Parameters
     ----------
-    y : ndarray, shape = (n_patients,)
-        0 and 1, both present.
-    p : ndarray, shape = (n_patients,)
-        Risks in [0, 1], of patients whom the model was not fitted on.
+    y, p : ndarray, shape = (n_patients,)
+        Outcomes 0 and 1, both present; risks in [0, 1] of patients on whom the model was not fitted.
     thresholds : tuple of float
-        Range that the net benefit is a mean over, 0 < low <= high < 1.
+        Range of the mean net benefit, 0 < low <= high < 1.
     groups : ndarray of int, shape = (n_patients,), or None
-        Patients who are alike, of whom an interval counts the groups.
+        Groups of correlated patients; intervals then count groups.
     ranked : ndarray, shape = (n_patients,), optional
-        The risks whose ranking counts, where it is not that of `p`: of risks that were recalibrated part by part those
-        before.
+        Risks for the rank measures, if they differ from `p`: those before a recalibration by parts.
 
     Returns
     -------
@@ -135,23 +114,21 @@ def compute_gains(
     thresholds: tuple[float, float],
     groups: NDArray[np.integer] | None = None,
 ) -> dict[str, Estimate]:
-    """By how much a model is better than the simple pipeline, on the same patients.
+    """Compute by how much a model beats the simple pipeline on the same patients.
 
     Parameters
     ----------
     y : ndarray, shape = (n_patients,)
         0 and 1; at least 2 of each.
     model, baseline : pair of ndarray, each shape = (n_patients,)
-        Risks whose ranking counts, and risks whose values count.
-    thresholds : tuple of float
-        Range of the net benefit.
-    groups : ndarray of int, shape = (n_patients,), or None
-        Patients who are alike.
+        Risks for rank measures, and risks for the other measures.
+    thresholds, groups
+        As `compute_performance` takes them.
 
     Returns
     -------
     dict of str to Estimate
-        Of `auc_roc`, `brier` and `net_benefit`: the model's less the baseline's, in the measure's own direction.
+        Model less baseline, in the measure's own direction, for `auc_roc`, `brier` and `net_benefit`.
     """
     found: dict[str, Estimate] = {}
     for metric in (METRICS["auc_roc"], METRICS["brier"], make_metric("net_benefit", thresholds)):
@@ -166,63 +143,27 @@ def compute_gains(
 
 
 def brier_skill(y: NDArray[np.integer], p: NDArray[np.floating]) -> float:
-    """How much of the event rate's Brier score risks take away.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n_patients,)
-        0 and 1, both present.
-    p : ndarray, shape = (n_patients,)
-        Risks in [0, 1].
-
-    Returns
-    -------
-    float
-        At most 1, that of risks that are 0 and 1 and right; 0 is that of giving every patient the event rate, below 0
-        is worse than that.
-
-    References
-    ----------
-    Steyerberg et al. 2010, Epidemiology 21:128, there the scaled Brier score.
-    """
+    """Scaled Brier score (Steyerberg et al. 2010, Epidemiology 21:128): 1 is perfect, 0 is the event rate for all."""
     rate = float(np.mean(y))
     return 1 - METRICS["brier"].score(y, np.asarray(p, dtype=np.float64)) / (rate * (1 - rate))
 
 
 @dataclass(frozen=True, slots=True)
 class DecisionCurve:
-    """Net benefit of deciding by risks, threshold by threshold; all in true positives a patient.
+    """Net benefit of decisions by risk at each threshold, in true positives per patient."""
 
-    Attributes
-    ----------
-    thresholds : tuple of float
-        Ascending, in (0, 1).
-    model : tuple of float
-        Of treating where the model's risk reaches the threshold.
-    baseline : tuple of float or None
-        Of treating where the simple pipeline's does.
-    model_interval, baseline_interval : pair of tuple of float, or None
-        Lower and upper ends at each threshold, of level `LEVEL`, pointwise.
-    gain_interval : pair of tuple of float, or None
-        Of the model's net benefit less the baseline's, paired.
-    treat_all, treat_none : tuple of float
-        Of treating everybody, and nobody: a model below either is of no use at that threshold.
-    range : tuple of float
-        The thresholds that the search was asked to consider.
-    """
-
-    thresholds: tuple[float, ...]
-    model: tuple[float, ...]
-    baseline: tuple[float, ...] | None
-    model_interval: tuple[tuple[float, ...], tuple[float, ...]]
+    thresholds: tuple[float, ...]  # ascending, in (0, 1)
+    model: tuple[float, ...]  # treat if the model's risk reaches the threshold
+    baseline: tuple[float, ...] | None  # treat if the simple pipeline's risk does
+    model_interval: tuple[tuple[float, ...], tuple[float, ...]]  # lower and upper ends, pointwise, of level `LEVEL`
     baseline_interval: tuple[tuple[float, ...], tuple[float, ...]] | None
-    gain_interval: tuple[tuple[float, ...], tuple[float, ...]] | None
-    treat_all: tuple[float, ...]
+    gain_interval: tuple[tuple[float, ...], tuple[float, ...]] | None  # of model less baseline, paired
+    treat_all: tuple[float, ...]  # a model below this or `treat_none` is useless at the threshold
     treat_none: tuple[float, ...]
-    range: tuple[float, float]
+    range: tuple[float, float]  # thresholds of interest to the search
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON document."""
         document: dict[str, Any] = {}
         for name, value in asdict(self).items():
             if name.endswith("_interval"):
@@ -239,27 +180,19 @@ def decision_curve(
     thresholds: tuple[float, float],
     groups: NDArray[np.integer] | None = None,
 ) -> DecisionCurve:
-    """Decision curves of a model and of the simple pipeline.
+    """Compute the decision curves of a model and of the simple pipeline (Vickers & Elkin 2006, Med Decis Mak 26:565).
 
     Parameters
     ----------
-    y : ndarray, shape = (n_patients,)
-        0 and 1.
-    model, baseline : ndarray, shape = (n_patients,)
-        Risks in [0, 1], of patients whom the models were not fitted on; no baseline where it could not be evaluated.
-    thresholds : tuple of float
-        The range of thresholds of interest.
-    groups : ndarray of int, shape = (n_patients,), or None
-        Patients who are alike.
+    y, model, baseline
+        Outcomes 0 and 1; out-of-sample risks in [0, 1], with no baseline if it could not be evaluated.
+    thresholds, groups
+        As `compute_performance` takes them.
 
     Returns
     -------
     DecisionCurve
-        At every hundredth and, more closely if that is narrow, over the range.
-
-    References
-    ----------
-    Vickers & Elkin 2006, Medical Decision Making 26:565.
+        At every hundredth, and at 16 thresholds of the range.
     """
     everywhere = np.arange(1, _HUNDREDTHS + 1) / (_HUNDREDTHS + 1)
     t = np.unique(np.concatenate([everywhere, np.linspace(*thresholds, _IN_RANGE)]).round(6))
@@ -290,5 +223,5 @@ def decision_curve(
 
 
 def _decided(y: NDArray[np.integer], p: NDArray[np.floating], t: float) -> NDArray[np.float64]:
-    """What each patient adds to the net benefit of treating where the risk reaches t."""
+    """Contribution of each patient to the net benefit of treating at threshold t."""
     return np.where(np.asarray(p) >= t, y - (1 - y) * t / (1 - t), 0.0)

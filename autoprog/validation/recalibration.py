@@ -1,17 +1,16 @@
-"""Logistic recalibration: an ensemble whose members were chosen to rank patients well is made to mean what it says.
+"""Logistic recalibration of an ensemble's risks.
 
     y           outcomes, 1 for a patient with the outcome      (n,)
     p           risks as the ensemble gives them, out of fold   (n,)
     a, b        intercept and slope: logit(risk) = a + b logit(p)
 
-Of a delivered model a and b - 1 have a normal prior about 0 with standard deviation .1: a cohort of 150 patients, which
-cannot tell them, leaves the risks nearly as they are, and one of some thousand settles them itself. On fifteen open
-cohorts this was as good as no recalibration below 500 patients, and as the likeliest one above 2,000, where each is
-best. Bringing a model to other patients has no such prior.
+Selection by a rank measure ignores whether risks are too moderate (a heavily penalised member) or too extreme, and an
+average of calibrated risks is always too moderate (Ranjan & Gneiting 2010, JRSS B 72:71). A slope above 0 keeps the
+ranking.
 
-Selection by a measure of ranking does not care whether risks are too moderate (a heavily penalised member) or too
-extreme, and an average of calibrated risks is too moderate in any case (Ranjan & Gneiting 2010, JRSS B 72:71). A slope
-above 0 changes no ranking.
+In a delivered model a and b - 1 have a normal prior about 0 with standard deviation .1, which dominates for 150
+patients and hardly matters for some thousands. On fifteen open cohorts this was as good as no recalibration below 500
+patients, and as maximum likelihood above 2,000, where each is best. An update for other patients has no prior.
 
 References
 ----------
@@ -33,7 +32,7 @@ from autoprog.validation.estimate import LEVEL, n_rarer
 from autoprog.validation.logistic import fit_logistic, information, maximum_likelihood, overlap
 
 PRIOR_PRECISION = 100.0
-"""Of a and b - 1 of a delivered model."""
+"""Prior precision of a and b - 1 in a delivered model."""
 
 _FOLDS = 10
 
@@ -41,24 +40,7 @@ _FOLDS = 10
 def recalibration_splits(
     strata: NDArray[np.integer], rarer: int, groups: NDArray[np.integer] | None, rng: np.random.Generator
 ) -> list[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-    """Parts of the patients, each to be recalibrated by the others; groups are not split.
-
-    Parameters
-    ----------
-    strata : ndarray of int, shape = (n,)
-        What the parts share evenly.
-    rarer : int
-        Patients, or groups, with the rarer outcome, at least 2.
-    groups : ndarray of int, shape = (n,), or None
-        Rows that stay together.
-    rng : numpy.random.Generator
-        Shuffles the patients.
-
-    Returns
-    -------
-    list of (train, test)
-        Row numbers of up to ten parts.
-    """
+    """Split the rows into up to ten parts, each to be recalibrated by the others; groups stay together."""
     folds, seed = min(_FOLDS, rarer), int(rng.integers(2**32))
     if groups is not None:
         return grouped_splits(strata, groups, folds, seed)
@@ -68,18 +50,10 @@ def recalibration_splits(
 
 @dataclass(frozen=True, slots=True)
 class Recalibration:
-    """A map of risks to risks that keeps their order; only beyond 1e-6 of 0 and 1 may different ones become equal.
-
-    Attributes
-    ----------
-    intercept : float
-        a; 0 changes nothing.
-    slope : float
-        b, above 0; 1 changes nothing, above 1 makes risks more extreme.
-    """
+    """Map logit(risk) = a + b logit(p), b above 0: it keeps the order, up to ties beyond 1e-6 of 0 and 1."""
 
     intercept: float = 0.0
-    slope: float = 1.0
+    slope: float = 1.0  # above 1 it makes risks more extreme
 
     def apply(self, p: NDArray[np.floating]) -> NDArray[np.float64]:
         """Recalibrated risks, in [1e-6, 1 - 1e-6]; same shape as `p`."""
@@ -87,11 +61,11 @@ class Recalibration:
         return np.clip(risks, EPSILON, 1 - EPSILON)
 
     def then(self, step: Recalibration) -> Recalibration:
-        """Both in one: this map, and `step` after it."""
+        """Compose this map with a later `step`."""
         return Recalibration(step.intercept + step.slope * self.intercept, step.slope * self.slope)
 
     def to_json(self) -> dict[str, float]:
-        """Ready for JSON."""
+        """JSON document."""
         return asdict(self)
 
 
@@ -108,20 +82,17 @@ def fit_recalibration(
 
     Parameters
     ----------
-    y : ndarray, shape = (n,)
-        0 and 1, both present.
-    p : ndarray, shape = (n,)
-        Risks of patients whom the model was not fitted on, in [0, 1].
+    y, p : ndarray, shape = (n,)
+        Outcomes 0 and 1, both present; risks in [0, 1] of patients on whom the model was not fitted.
     start : Recalibration, optional
-        Where to start the search; the nearer, the sooner it ends.
+        Start of the optimisation.
     weights : ndarray, shape = (n,), optional
-        How much each patient counts, above 0; 1 each by default.
+        Weights of the patients, above 0; 1 each by default.
 
     Returns
     -------
     Recalibration
-        With slope 1 where the slope has no finite estimate or is not above 0: such risks do not rank the patients, and
-        turning them around would be worse.
+        With slope 1 if its estimate is not finite or not above 0.
     """
     x = compute_logit(p)
     if overlap(y, x):
@@ -139,19 +110,19 @@ def shrunk_recalibration(
     weights: NDArray[np.float64] | None = None,
     precision: float = PRIOR_PRECISION,
 ) -> Recalibration:
-    """Estimate intercept and slope as those of a delivered model are: drawn to no change.
+    """Estimate a delivered model's intercept and slope, shrunk towards no change.
 
     Parameters
     ----------
     y, p, start, weights
         As `fit_recalibration` takes them.
     precision : float
-        Of the prior of a and b - 1, above 0.
+        Prior precision of a and b - 1, above 0.
 
     Returns
     -------
     Recalibration
-        The mode of the posterior; with slope 1 where that of the slope is not above 0.
+        Posterior mode; slope 1 if the slope's mode is not above 0.
     """
     x = compute_logit(p)
     near = np.array([start.intercept, start.slope - 1.0])
@@ -176,22 +147,7 @@ def fit_intercept(
 def recalibration_covariance(
     p: NDArray[np.floating], recalibration: Recalibration, precision: float = 0.0
 ) -> NDArray[np.float64]:
-    """How uncertain a recalibration is that was estimated on some patients.
-
-    Parameters
-    ----------
-    p : ndarray, shape = (n,)
-        The risks that it was fitted to.
-    recalibration : Recalibration
-        As `fit_recalibration` gave it; a slope of exactly 1 was not estimated.
-    precision : float
-        Of its prior, where it had one.
-
-    Returns
-    -------
-    ndarray, shape = (2, 2)
-        Covariance of intercept and slope: the inverse of the information at them. Of a slope that was not estimated 0.
-    """
+    """Covariance of intercept and slope as fitted to risks p; 0 for a slope of exactly 1, which was not estimated."""
     x = compute_logit(p)
     beta = np.array([recalibration.intercept, recalibration.slope])
     of_both = information(beta, np.column_stack([np.ones(len(x)), x]), np.zeros(len(x)))
@@ -208,35 +164,29 @@ def delivered_slope(
     groups: NDArray[np.integer] | None = None,
     precision: float = PRIOR_PRECISION,
 ) -> Coefficient | None:
-    """Calibration slope of a model that is recalibrated by the same patients, among others.
-
-    The recalibrated risks of these patients have a slope near 1 by construction, and cross-fitted ones are too low by
-    what the parts take from each other. With zeta the slope of the risks before, among other patients, the model's is
-    zeta / b. Its estimate is zeta^ / b, zeta^ less its bias of order 1 / n, and as b follows the luck of zeta^, plus
-    cov(zeta^, b) / b^2.
+    """Estimate the calibration slope of a model whose recalibration was fitted to the same patients.
 
     Parameters
     ----------
-    y : ndarray, shape = (n,)
-        0 and 1, both present.
-    p : ndarray, shape = (n,)
-        Out-of-fold risks before recalibration, in [0, 1].
-    recalibration : Recalibration
-        As `shrunk_recalibration` gave it.
+    y, p, recalibration
+        As `shrunk_recalibration` took them and its result; p are out-of-fold risks before recalibration.
     groups : ndarray of int, shape = (n,), or None
-        Patients who are alike.
+        Groups of correlated patients.
     precision : float
-        Of the recalibration's prior.
+        Precision of the recalibration's prior.
 
     Returns
     -------
     Coefficient or None
-        Its interval is of zeta^, the recalibration being what it is. None where zeta^ is not finite.
+        With the interval of zeta^ for a fixed recalibration; None if zeta^ is not finite.
 
     References
     ----------
     Cordeiro & McCullagh 1991, JRSS B 53:629 (the bias of logistic coefficients).
     """
+    # Recalibrated risks of these patients have a slope near 1 by construction, cross-fitted ones a slope too low.
+    # With zeta the slope before recalibration among other patients, the model's is zeta / b. It is estimated by
+    # zeta^ / b, zeta^ less its bias of order 1 / n, plus cov(zeta^, b) / b^2, as b follows the chance errors of zeta^.
     x, b = compute_logit(p), recalibration.slope
     if not overlap(y, x):
         return None
@@ -263,26 +213,9 @@ def cross_fitted(
     rng: np.random.Generator,
     groups: NDArray[np.integer] | None = None,
 ) -> NDArray[np.float64]:
-    """Recalibrate each tenth of the patients by the others: what a score of recalibrated risks must be made of.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n,)
-        0 and 1; at least 2 of each.
-    p : ndarray, shape = (n,)
-        Out-of-fold risks, in [0, 1].
-    rng : numpy.random.Generator
-        Shuffles the patients.
-    groups : ndarray of int, shape = (n,), or None
-        Rows that stay together; both outcomes in at least 2 groups each.
-
-    Returns
-    -------
-    ndarray, shape = (n,)
-        Risks in (0, 1).
-    """
+    """Recalibrate each tenth of the patients or groups, at least 2 with each outcome, by the others, for scoring."""
     risks = np.empty(len(y))
-    start = shrunk_recalibration(y, p)  # a matter of time alone: there is one maximum
+    start = shrunk_recalibration(y, p)  # saves time alone: there is one maximum
     for train, test in recalibration_splits(y, n_rarer(y, groups), groups, rng):
         risks[test] = shrunk_recalibration(y[train], p[train], start).apply(p[test])
     return risks

@@ -30,23 +30,7 @@ ResampledScores = Callable[[_Counts], _Floats]
 
 
 def resampled_scores(metric: Metric, y: NDArray[np.integer], p: NDArray[np.floating]) -> ResampledScores:
-    """Prepare the scoring of sets of risks in resamples.
-
-    Parameters
-    ----------
-    metric : Metric
-        The measure.
-    y : ndarray, shape = (n,)
-        0 and 1, both present.
-    p : ndarray, shape = (t, n)
-        Sets of risks, in [0, 1].
-
-    Returns
-    -------
-    callable (ndarray, shape = (n, b)) -> ndarray, shape = (b, t)
-        From how often each resample holds each patient, some of both outcomes, as float32, to scores in the metric's
-        own direction.
-    """
+    """Prepare a function from c, with both outcomes in each resample, to scores in the metric's direction, (b, t)."""
     if metric.thresholds is not None:
         thresholds = metric.thresholds
         return _compute_mean(np.array([net_benefits(y, risks, thresholds) for risks in _double(p)]))
@@ -75,7 +59,7 @@ def _compute_mean(l: _Floats) -> ResampledScores:  # noqa: E741  the table's sym
 
 @dataclass(frozen=True, eq=False)
 class _Ranks:
-    """How one set of risks orders the patients; the symbols are those of the module's table."""
+    """Order of the patients by one set of risks."""
 
     with_outcome: NDArray[np.intp]
     without: NDArray[np.intp]
@@ -115,7 +99,7 @@ def _auc_prc(ranks: _Ranks, c: _Counts) -> _Floats:
     c1, F = c[ranks.with_outcome], _above(c[ranks.without])
     T = _above(c1)
     of_one, of_both = T[ranks.ge1], T[ranks.ge1] + F[ranks.ge0]
-    # Where nobody of the resample is above a place, nobody of it stands there either.
+    # If nobody of the resample is at a place or above it, c1 is 0 there.
     precision = c1 * of_one / np.maximum(of_both, 1)
     area: _Floats = precision.sum(axis=0, dtype=np.float64) / T[-1]
     return area
@@ -129,7 +113,7 @@ def _each(ranks: list[_Ranks], score: Callable[[_Ranks, _Counts], _Floats]) -> R
 
 
 def _by_definition(metric: Metric, y: NDArray[np.integer], p: NDArray[np.floating]) -> ResampledScores:
-    """Any metric, patient by patient."""
+    """Score any metric, patient by patient."""
 
     def scores(c: _Counts) -> _Floats:
         rows = [np.repeat(np.arange(len(y)), counts.astype(np.int64)) for counts in c.T]

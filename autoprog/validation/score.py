@@ -1,8 +1,4 @@
-"""How good a set of risks is, with an interval.
-
-The standard error is that of `autoprog.validation.influence`: of these risks among other patients alike, whatever their
-outcomes, or among other groups of patients. The models are not fitted again.
-"""
+"""Score of a set of risks, with an interval for other patients, or groups of patients; the models are not refitted."""
 
 from __future__ import annotations
 
@@ -26,8 +22,6 @@ from autoprog.validation.influence import (
 )
 
 INTERVAL = "the interval is by the standard error, on the measure's own scale"
-"""In words."""
-
 NOT_CHOSEN = "right for a model that was not chosen by the same patients"
 
 _Floats = NDArray[np.float64]
@@ -35,31 +29,17 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class ScoreEstimate:
-    """A score and how far chance may have moved it.
+    """A score with its interval."""
 
-    Attributes
-    ----------
-    estimate : float
-        The score of all patients, in the metric's own direction.
-    lower, upper : float
-        Interval of level `level`.
-    level : float
-        In (0, 1).
-    method : str
-        What the interval covers and what it does not, in words.
-    resamples : int or None
-        Of the patients that it rests on; None where it rests on none.
-    """
-
-    estimate: float
+    estimate: float  # score of all patients, in the metric's own direction
     lower: float
     upper: float
-    level: float
-    method: str
-    resamples: int | None = None
+    level: float  # level of the interval, in (0, 1)
+    method: str  # what the interval covers and what it does not
+    resamples: int | None = None  # resamples of the patients behind it
 
     def to_json(self) -> dict[str, Any]:
-        """As the API shows it."""
+        """JSON document for the API."""
         return asdict(self)
 
 
@@ -73,26 +53,21 @@ def estimate_score(
 ) -> ScoreEstimate:
     """Score risks, with an interval.
 
-    How many have the outcome varies among other patients, too, and the Brier score, say, with it. Of a model that was
-    chosen by its score on the same patients this one is too good: see `corrected_score`.
-
     Parameters
     ----------
     metric : Metric
-        One of `METRICS`, with thresholds of its own or without.
-    y : ndarray, shape = (n_patients,)
-        0 and 1; at least 2 of each.
-    p : ndarray, shape = (n_patients,)
-        Risks, in [0, 1].
+        One of `METRICS`, or `make_metric`'s result.
+    y, p : ndarray, shape = (n_patients,)
+        Outcomes 0 and 1, at least 2 of each; risks in [0, 1].
     groups : ndarray of int, shape = (n_patients,), or None
-        Rows that belong together; both outcomes in at least 2 groups each.
+        Groups of correlated patients; at least 2 with each outcome.
     out_of_fold : bool
-        Whether the risks are by models of the other folds' patients, or by one model of other patients.
+        Whether the risks are out of fold, rather than by one model fitted on other patients.
 
     Returns
     -------
     ScoreEstimate
-        Of level `LEVEL`.
+        Level `LEVEL`; too good if the model was chosen by its score on these patients, see `corrected_score`.
     """
     found = estimate_score_interval(metric, y, p, groups)
     how = INTERVAL if groups is None else f"{INTERVAL}, by groups of patients"
@@ -103,8 +78,9 @@ def estimate_score(
 def estimate_score_interval(
     metric: Metric, y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
 ) -> Estimate:
-    """The figures of `estimate_score` alone."""
+    """Estimate the score and the ends of its interval; see `estimate_score`."""
     risks: _Floats = np.asarray(p, dtype=np.float64)
+    # The number with the outcome varies between samples too, and with it, for instance, the Brier score.
     error = standard_error(influence_on(metric, y, risks), groups)
     return make_estimate(
         metric.name, metric.score(y, risks), error, n_rarer(y, groups), metric.upper, grouped=groups is not None
@@ -112,22 +88,7 @@ def estimate_score_interval(
 
 
 def influence_on(metric: Metric, y: NDArray[np.integer], p: _Floats) -> _Floats:
-    """What each patient moves a score by.
-
-    Parameters
-    ----------
-    metric : Metric
-        One of `METRICS`.
-    y : ndarray, shape = (n,)
-        0 and 1.
-    p : ndarray, shape = (n,)
-        Risks, in [0, 1].
-
-    Returns
-    -------
-    ndarray, shape = (n,)
-        psi of `autoprog.validation.influence`.
-    """
+    """Influences of the patients on a score: psi of `autoprog.validation.influence`."""
     if metric.thresholds is not None:
         return of_mean(net_benefits(y, p, metric.thresholds))
     return _INFLUENCES[metric.name](y, p)
@@ -142,6 +103,6 @@ _INFLUENCES: dict[str, Callable[[NDArray[np.integer], _Floats], _Floats]] = {
 
 
 def metric_title(metric: Metric) -> str:
-    """The metric's name, with its range of thresholds where it has one."""
+    """Name of the metric, with its range of thresholds if it has one."""
     over = "" if metric.thresholds is None else " for thresholds from {:g} to {:g}".format(*metric.thresholds)
     return metric.name + over

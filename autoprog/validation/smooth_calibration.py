@@ -1,4 +1,4 @@
-"""How far risks are from the frequencies observed at them: ICI, E50 and E90 of a smooth calibration curve.
+"""Distance of risks from a smooth calibration curve: ICI, E50 and E90.
 
     y       outcomes, 1 for a patient with the outcome                        (n,)
     p       risks                                                             (n,)
@@ -13,9 +13,8 @@
 
     ICI = mean |p - f|,  E50 = median |p - f|,  E90 = 90th percentile of |p - f|
 
-Austin and Steyerberg smooth with loess, which takes a time that grows with the square of the number of patients; the
-spline takes one logistic regression, and is as free as five knots make it. scikit-learn's splines are not linear beyond
-their last knots, where risks are few.
+Austin and Steyerberg use loess, whose time grows with the square of the number of patients; a spline takes one logistic
+regression. scikit-learn's splines are not linear beyond their last knots, where risks are few.
 
 References
 ----------
@@ -45,55 +44,41 @@ _SPLINE = "logistic in a restricted cubic spline of the logit of the risk, {} kn
 
 _LEVEL = LEVEL
 _NAMES = ("ici", "e50", "e90")
-_PERCENTILES, _DECIMALS = np.linspace(0.01, 0.99, 50), 6  # where a curve is told, and of its risks
+_PERCENTILES, _DECIMALS = np.linspace(0.01, 0.99, 50), 6  # default points of a curve
 
 
 @dataclass(frozen=True, slots=True)
 class SmoothCalibration:
-    """Distance of risks from a smooth calibration curve; smaller is better throughout, in [0, 1].
+    """Distance of risks from a smooth calibration curve, in [0, 1]; smaller is better."""
 
-    Attributes
-    ----------
-    ici : float
-        Integrated calibration index, the mean distance over patients.
-    e50, e90 : float
-        Median and 90th percentile of the distance.
-    method : str
-        How the curve was smoothed, in words.
-    intervals : dict of str to Estimate
-        Of the three, by name.
-    """
-
-    ici: float
-    e50: float
-    e90: float
-    method: str
-    intervals: dict[str, Estimate]
+    ici: float  # integrated calibration index: mean over patients
+    e50: float  # median over patients
+    e90: float  # 90th percentile over patients
+    method: str  # how the curve was smoothed
+    intervals: dict[str, Estimate]  # by name
 
 
 def smooth_calibration(
     y: NDArray[np.integer], p: NDArray[np.floating], groups: NDArray[np.integer] | None = None
 ) -> SmoothCalibration | None:
-    """Distance of risks from the smoothed frequency of the outcome at them.
+    """Compute the distance of risks from the smoothed frequency of the outcome.
 
     Parameters
     ----------
-    y : ndarray, shape = (n_patients,)
-        0 and 1, both present.
-    p : ndarray, shape = (n_patients,)
-        Risks in [0, 1], of patients whom the model was not fitted on.
+    y, p : ndarray, shape = (n_patients,)
+        Outcomes 0 and 1, both present; risks in [0, 1] of patients on whom the model was not fitted.
     groups : ndarray of int, shape = (n_patients,), or None
-        Patients who are alike.
+        Groups of correlated patients.
 
     Returns
     -------
     SmoothCalibration or None
-        None where the risks separate the outcomes, so that no curve has a finite estimate.
+        None if the risks separate the outcomes, so that the curve has no finite estimate.
 
     Notes
     -----
-    A perfectly calibrated model has an ICI above 0 as well, as the curve follows chance: of 300 patients about 0.03, of
-    5,000 about 0.01. Compare models on the same patients, not with 0.
+    By chance a perfectly calibrated model has an ICI of about 0.03 in 300 patients, of about 0.01 in 5,000: compare
+    models on the same patients, not with 0.
     """
     risks = np.asarray(p, dtype=np.float64)
     x = compute_logit(risks)
@@ -110,31 +95,17 @@ def smooth_calibration(
 
 @dataclass(frozen=True, slots=True)
 class CalibrationCurve:
-    """A smooth calibration curve at some risks.
+    """Smooth calibration curve at some risks."""
 
-    Attributes
-    ----------
-    risks : tuple of float
-        Ascending, in (0, 1).
-    observed : tuple of float
-        f: the smoothed frequency of the outcome at them. Ideal is the risk itself.
-    lower, upper : tuple of float
-        Pointwise Wald interval of level `level`, of the log odds.
-    level : float
-        Of the intervals.
-    method : str
-        How the curve was smoothed, in words.
-    """
-
-    risks: tuple[float, ...]
-    observed: tuple[float, ...]
-    lower: tuple[float, ...]
+    risks: tuple[float, ...]  # ascending, in (0, 1)
+    observed: tuple[float, ...]  # f; ideal is the risk itself
+    lower: tuple[float, ...]  # pointwise interval, a Wald interval of the log odds
     upper: tuple[float, ...]
     level: float
-    method: str
+    method: str  # how the curve was smoothed
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON document."""
         return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
 
 
@@ -144,23 +115,21 @@ def calibration_curve(
     at: NDArray[np.float64] | None = None,
     groups: NDArray[np.integer] | None = None,
 ) -> CalibrationCurve | None:
-    """The curve that `smooth_calibration` measures distances from.
+    """Compute the curve from which `smooth_calibration` measures distances.
 
     Parameters
     ----------
-    y : ndarray, shape = (n_patients,)
-        0 and 1, both present.
-    p : ndarray, shape = (n_patients,)
-        Risks in [0, 1], of patients whom the model was not fitted on.
+    y, p
+        As `smooth_calibration` takes them.
     at : ndarray, shape = (n_points,), optional
-        Risks at which to tell it, in (0, 1), ascending; by default percentiles of p from the 1st to the 99th.
+        Risks of the curve's points, in (0, 1), ascending; by default the 1st to 99th percentile of p.
     groups : ndarray of int, shape = (n_patients,), or None
-        Patients who are alike.
+        Groups of correlated patients.
 
     Returns
     -------
     CalibrationCurve or None
-        None where the risks separate the outcomes, so that no curve has a finite estimate.
+        None as for `smooth_calibration`.
     """
     x = compute_logit(p)
     if np.ptp(x) > 0 and not overlap(y, x):
@@ -186,10 +155,10 @@ def _knots(y: NDArray[np.integer], x: NDArray[np.float64]) -> NDArray[np.float64
 
 
 def _design(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Z; fewer than three knots leave a line, equal risks one frequency."""
+    """Z; a line for fewer than three knots, and a constant for equal risks."""
     return np.ones((len(x), 1)) if np.ptp(x) == 0 else _columns(x, t)
 
 
 def _columns(x: NDArray[np.float64], t: NDArray[np.float64]) -> NDArray[np.float64]:
-    # Knots that coincide leave a line where the risks differ.
+    # Coinciding knots leave a line.
     return spline_columns(x, t) if len(t) > 1 else np.column_stack([np.ones(len(x)), x])

@@ -1,12 +1,6 @@
-"""How good risks are for women and for men, for the old and for the young, and for any other part of the patients.
+"""Performance by subgroup: by sex, age or any other feature (Collins et al. 2024, BMJ 385:e078378, TRIPOD+AI item 23).
 
-Intervals are those of `autoprog.validation.estimate`, by patients or by groups of them. A model that does well on the
-whole may do badly for a few, and of a few little can be said: small subgroups are counted and not measured, very small
-ones not even counted.
-
-References
-----------
-Collins et al. 2024, BMJ 385:e078378 (TRIPOD+AI, item 23: performance by subgroup, with its uncertainty).
+Small subgroups are counted but not measured; the smallest are not even counted.
 """
 
 from __future__ import annotations
@@ -25,9 +19,9 @@ from autoprog.validation.calibration import expected_observed
 from autoprog.validation.estimate import Estimate, n_rarer
 from autoprog.validation.score import estimate_score_interval
 
-MIN_COUNTED = 10  # patients; fewer could be known by their count
-MIN_OF_EACH = 10  # patients with and without the outcome that a measure takes
-MIN_GROUPS = 2  # of patients, with and without the outcome, where they come in groups
+MIN_COUNTED = 10  # patients; the count of fewer could identify them
+MIN_OF_EACH = 10  # patients with, and without, the outcome
+MIN_GROUPS = 2  # groups of patients with, and without, the outcome
 
 _SEX, _AGE = {"sex", "gender", "male", "female"}, {"age", "age_years", "age_at_baseline"}
 _BANDS = (40.0, 65.0, 80.0)
@@ -35,36 +29,26 @@ _BANDS = (40.0, 65.0, 80.0)
 
 @dataclass(frozen=True, slots=True)
 class Subgroup:
-    """A part of the patients, and how good the risks are for them.
-
-    Attributes
-    ----------
-    feature, label : str
-        What they have in common.
-    n, events : int or None
-        Patients, and those of them with the outcome; None for both where there are fewer than `MIN_COUNTED` patients.
-    auc_roc, auc, brier, expected_observed : Estimate or None
-        Areas of an outcome without a time, and of one with until the last horizon, of which the others are too. None
-        where there are fewer than `MIN_OF_EACH` patients with, or without, the outcome, or fewer than 2 groups
-        of patients.
-    """
+    """Subgroup of the patients, with its performance."""
 
     feature: str
-    label: str
-    n: int | None
+    label: str  # value of the feature that the patients share
+    n: int | None  # None, as `events`, for fewer than `MIN_COUNTED` patients
     events: int | None
+    # None for fewer than `MIN_OF_EACH` patients, or `MIN_GROUPS` groups, with or without the outcome. `auc_roc` is for
+    # outcomes without a time. For those with a time there is `auc`, and all are until the last horizon.
     auc_roc: Estimate | None = None
     auc: Estimate | None = None
     brier: Estimate | None = None
     expected_observed: Estimate | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON."""
+        """JSON document."""
         return asdict(self)
 
 
 def usual_subgroups(features: Sequence[Feature]) -> tuple[str, ...]:
-    """Names of the features that tell sex and age, as far as they are known by their usual names."""
+    """Names of the features that are sex or age, recognised by their usual names."""
     return tuple(f.name for f in features if f.name.strip().lower() in _SEX | _AGE)
 
 
@@ -76,10 +60,9 @@ def measure_subgroups(cohort: Cohort, p: NDArray[np.floating], names: Sequence[s
     cohort : Cohort
         The patients.
     p : ndarray, shape = (n_patients,)
-        Their risks in [0, 1], of models that were not fitted on them.
+        Their risks in [0, 1], by models that were not fitted on them.
     names : sequence of str
-        Features of the cohort. Levels are subgroups; age is cut at 40, 65 and 80 years, other numbers into thirds;
-        patients without a value are a subgroup too.
+        Features. Subgroups are levels, age cut at 40, 65 and 80 years, thirds of other numbers, and missing values.
 
     Returns
     -------
@@ -96,20 +79,7 @@ def measure_subgroups(cohort: Cohort, p: NDArray[np.floating], names: Sequence[s
 
 
 def split_by_feature(feature: Feature, x: NDArray[np.float64]) -> Iterator[tuple[str, NDArray[np.bool_]]]:
-    """The subgroups of a feature.
-
-    Parameters
-    ----------
-    feature : Feature
-        Tells levels, or that it is an age.
-    x : ndarray, shape = (n_patients,)
-        Its values; NaN is a missing one.
-
-    Yields
-    ------
-    (str, ndarray of bool, shape = (n_patients,))
-        What its patients have in common, and who they are; none is empty.
-    """
+    """Yield the label and the rows (boolean mask, never empty) of each subgroup of a feature."""
     if feature.levels:
         yield from ((level, x == code) for code, level in enumerate(feature.levels) if (x == code).any())
     else:

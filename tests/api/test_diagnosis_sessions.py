@@ -269,7 +269,7 @@ class TestWrongAnswers:
     [
         "zoo",
         pytest.param("dermatology_binary", marks=[pytest.mark.slow, pytest.mark.ci]),
-        pytest.param("disease_symptom", marks=[pytest.mark.slow, pytest.mark.ci]),
+        pytest.param("many_diseases", marks=[pytest.mark.slow, pytest.mark.ci]),
     ],
 )
 def test_a_session_for_every_object_of_a_real_matrix_ends_where_it_should(client: TestClient, name: str) -> None:
@@ -302,11 +302,11 @@ def _has_twin_elsewhere(row: dict[str, str], rows: list[dict[str, str]]) -> bool
 
 def test_the_matrices_hold_what_is_said_of_them() -> None:
     found = {}
-    for name in ("zoo", "dermatology_binary", "disease_symptom"):
+    for name in ("zoo", "dermatology_binary", "many_diseases"):
         rows = rows_of(real(name))
         twins = sum(_has_twin_elsewhere(row, rows) for row in rows)
         found[name] = (len(rows), len({row["group"] for row in rows}), len(rows[0]) - 1, twins)
-    assert found["disease_symptom"] == (305, 41, 132, 0)
+    assert found["many_diseases"] == (305, 41, 132, 0)
     assert found["dermatology_binary"][3] == 2
 
 

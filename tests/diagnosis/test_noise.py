@@ -83,7 +83,7 @@ def test_certainty_is_kept_exactly_over_all_patients_and_answers() -> None:
 
 
 def test_sessions_with_flipped_answers_are_right_as_often_as_they_say() -> None:
-    exact = to_matrix("disease_symptom")
+    exact = to_matrix("many_diseases")
     N = exact.n_queries
     model = build_model(
         exact.responses,

@@ -36,7 +36,7 @@ def test_every_node_is_drawn_once() -> None:
 
 @pytest.mark.parametrize("most", [1, 2, 3, 30, 127])
 def test_a_long_tree_folds_and_counts_what_it_hides(most: int) -> None:
-    tree = grow_tree(to_matrix("disease_symptom"))
+    tree = grow_tree(to_matrix("many_diseases"))
     lines = tree_text(tree, most=most).splitlines()
     assert len(lines) <= max(most, 1)
     hidden = sum(int(line.split("… ")[1].split(" more")[0].replace(",", "")) for line in lines if "… " in line)

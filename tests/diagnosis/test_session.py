@@ -5,6 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from autoprog.diagnosis import (
@@ -20,6 +21,7 @@ from autoprog.diagnosis import (
 )
 from autoprog.errors import ConflictError, InvalidInputError
 from tests.diagnosis.models import h, random_model, to_matrix
+from tools.many_diseases import FILE, many_diseases
 
 
 def _told(sessions: Sessions, patient: int) -> Session:
@@ -42,12 +44,16 @@ def _follows_the_tree(model: DiagnosisModel) -> None:
     assert asked == pytest.approx(expected_queries(tree), abs=1e-9)
 
 
-@pytest.mark.parametrize("name", ["zoo", "dermatology_binary", "disease_symptom"])
+@pytest.mark.parametrize("name", ["zoo", "dermatology_binary", "many_diseases"])
 @pytest.mark.parametrize("algorithm", ["gbs", "ggbs", "lambda_gbs", "group_lambda_gbs"])
 @pytest.mark.parametrize("ties", ["first", "random"])
 def test_every_object_of_a_real_matrix_ends_where_the_tree_says(name: str, algorithm: str, ties: str) -> None:
     base = 3.0 if "lambda" in algorithm else 1.0
     _follows_the_tree(to_matrix(name, algorithm=algorithm, exponential_cost_base=base, ties=ties, seed=11))
+
+
+def test_the_drawn_matrix_is_what_its_generator_writes() -> None:
+    pd.testing.assert_frame_equal(pd.read_csv(FILE), many_diseases(), check_dtype=False)
 
 
 def test_the_unidentifiable_objects_of_dermatology() -> None:

@@ -9,22 +9,20 @@ Which pipelines fail when they are refitted is settled before anybody knows how 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from scipy.special import expit
 
+from autoprog.cohort import Binary, Cohort
+from autoprog.endpoints import Endpoint, make_endpoint
 from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, EnsembleName, average
-from autoprog.evaluation import Evaluation, History, Metric, ScoringContext, Status, make_event_metric, make_metric
-from autoprog.search.assessment import Choice, chosen_document
+from autoprog.evaluation import Evaluation, History, Metric, Plan, Status, make_event_metric, make_metric
+from autoprog.search.assessment import Choice, FittedEnsemble, chosen_document
 from autoprog.space import event_times
-from autoprog.survival import censoring_survival
-from autoprog.validation import FollowedPatients, Patients, corrected_score, never
-from autoprog.validation.event_times import corrected_event_score
 from tests.search.test_assessment import SIMPLE, posterior_of
+from tests.space.event_times.cohorts import as_cohort
 
 PIPELINES, COHORTS, N, MANY = 10, 40, 200, 4_000
 SLOPES, NOISE = np.linspace(0.7, 1.3, PIPELINES), np.linspace(0.8, 1.6, PIPELINES)
@@ -33,17 +31,21 @@ LOST = {"nothing": frozenset(), "three": frozenset({2, 5, 8}), "six": frozenset(
 KINDS = ("binary", "event times")
 
 
-def patients_of(kind: str, n: int, rng: np.random.Generator) -> tuple[Any, Metric, np.ndarray]:
-    """Patients, the metric, and the pipelines' risks."""
+def patients_of(kind: str, n: int, rng: np.random.Generator) -> tuple[Endpoint, Metric, np.ndarray]:
+    """Patients, the metric, and what the pipelines say of them."""
     f = rng.normal(-0.7, 1.0, n)
     told = SLOPES[:, None] * f + NOISE[:, None] * rng.standard_normal((PIPELINES, n))
+    no_features = np.empty((n, 0))
     if kind == "binary":
-        return Patients((rng.random(n) < expit(f)).astype(np.int8)), make_metric("auc_roc"), expit(told)
+        y = (rng.random(n) < expit(f)).astype(np.int8)
+        endpoint = make_endpoint(Cohort("simulated", Binary("y", "1", "0"), (), no_features, y))
+        return endpoint, make_metric("auc_roc"), expit(told)
     time, end = rng.exponential(np.exp(-f)), rng.uniform(0.3, 3.0, n)
-    y = event_times((time <= end).astype(np.int64), np.minimum(time, end))
-    follow_up = ScoringContext(TIMES, TIMES[1:], 1, censoring_survival(y["time"], y["event"]))
+    cohort = as_cohort(no_features, event_times((time <= end).astype(np.int64), np.minimum(time, end)), TIMES[1:], 1)
+    endpoint = make_endpoint(cohort, TIMES)
+    assert endpoint.context is not None
     p = -np.expm1(-np.exp(told)[:, :, None] * np.array(TIMES))
-    return FollowedPatients(y, follow_up), make_event_metric("uno_c", follow_up), p
+    return endpoint, make_event_metric("uno_c", endpoint.context), p
 
 
 def delivered_of(chosen: Ensemble, lost: frozenset[int]) -> tuple[Ensemble, frozenset[int]]:
@@ -57,26 +59,24 @@ def delivered_of(chosen: Ensemble, lost: frozenset[int]) -> tuple[Ensemble, froz
 def load_error(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int) -> tuple[float, float]:
     """Corrected and uncorrected score less the true one, in one cohort."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
-    patients, metric, p = patients_of(kind, N, rng)
-    y = patients[0]
+    endpoint, metric, p = patients_of(kind, N, rng)
+    y = endpoint.y
     evaluations = (
         Evaluation(k, 0, SIMPLE, Status.SUCCEEDED, metric.score(y, risks), (), risks.astype(np.float32))
         for k, risks in enumerate(p)
     )
     history = History(metric, tuple(evaluations))
-    follow_up = patients.follow_up if kind == "event times" else None
-    candidates = Candidates(history, posterior_of(history), y, follow_up)
+    candidates = Candidates(history, posterior_of(history), y, endpoint.context)
     weighing = WEIGHING_RULES[rule]
     ensemble, gone = delivered_of(weighing.weigh(candidates, rng), lost)
-    correct: Callable[..., Any] = corrected_score if kind == "binary" else corrected_event_score
     scored = ensemble.out_of_fold_risks(history)
-    document = chosen_document(
-        correct, ensemble, patients, scored, candidates, Choice(weighing, gone), seed=seed, stop=never
-    )
+    plan = Plan(metric.name, 5, 1, 0)
+    fitted = FittedEnsemble(ensemble, candidates, Choice(weighing, gone), endpoint, plan)
+    document = chosen_document(fitted, scored, seed=seed)
     others, of_others, theirs = patients_of(kind, MANY, np.random.default_rng([seed, 99]))
     w = np.zeros(PIPELINES)
     w[[m.number for m in ensemble.members]] = [m.weight for m in ensemble.members]
-    truth = of_others.score(others[0], average(w, theirs, ensemble.scale))
+    truth = of_others.score(others.y, average(w, theirs, ensemble.scale))
     return document["score"]["estimate"] - truth, metric.score(y, scored) - truth
 
 

@@ -16,7 +16,7 @@ from autoprog.validation import compute_calibration
 from autoprog.validation.resampled import resampled_scores
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference"
-COVARIATES = "age gender hr sysbp diasbp bmi cvd afb chf miord mitype".split()
+COVARIATES = ["age", "gender", "hr", "sysbp", "diasbp", "bmi", "cvd", "afb", "chf", "miord", "mitype"]
 
 
 @pytest.fixture(scope="module")

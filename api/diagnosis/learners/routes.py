@@ -1,4 +1,4 @@
-"""`/v1/diagnosis/learners`."""
+"""Routes of `/v1/diagnosis/learners`."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ router = APIRouter(
     responses=problems(409, 413, 415, 422),
 )
 def create_learner(request: LearnerRequest, principal: Writer, once: OnceDependency) -> Response:
-    """Take the findings, each with the thresholds that it may be cut at, and the labels."""
+    """Take the findings, each with its candidate thresholds, and the labels."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_learner(session, principal.owner_id, request)
@@ -60,7 +60,7 @@ def list_learners(session: ReadSession, principal: Reader, page: PageParameters)
 
 @router.get("/{learner_id}", operation_id="get_diagnosis_learner", summary="Show a learner", responses=problems(404))
 def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> LearnerDocument:
-    """Show how many cases of each label it has seen, and the thresholds that it has come to prefer."""
+    """Show how many cases of each label the learner has seen, and the thresholds that it now prefers."""
     return service.learner_document(DiagnosisLearnerRepository(session).get(principal.owner_id, learner_id))
 
 
@@ -72,7 +72,7 @@ def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> Lea
     responses=problems(404),
 )
 def delete_learner(learner_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete it; models that were made of it stay."""
+    """Delete it; models made from it stay."""
     DiagnosisLearnerRepository(session).delete(principal.owner_id, learner_id)
 
 
@@ -91,7 +91,7 @@ def study_cases(
     _turn: Turn,
     once: OnceDependency,
 ) -> Response:
-    """Ask of each case what is expected to tell most, predict its label, then learn from it."""
+    """For each case, ask for the most informative findings, predict the label, then learn from it."""
 
     def work(session: Session) -> StoredAnswer:
         return answer(200, service.study_cases(context, session, principal.owner_id, learner_id, request))
@@ -115,7 +115,7 @@ def create_model(
     _turn: Turn,
     once: OnceDependency,
 ) -> Response:
-    """Keep it as a model of its own: sessions on it weigh answers by the error rates that were learnt."""
+    """Store it as a separate model: its sessions weigh answers by the error rates that were learnt."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_learnt_model(context, session, principal.owner_id, learner_id, request)

@@ -1,4 +1,4 @@
-"""Learners of responses as the API shows them."""
+"""Documents of learners."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from api.diagnosis.models.schemas import ModelChoices
 from api.diagnosis.names import Name
 
 MAX_CASES = 10_000
-"""Most cases of one request."""
+"""Largest number of cases in one request."""
 
 MAX_PARAMETERS = 200_000
-"""Most pairs of a label and a candidate threshold that one learner keeps."""
+"""Largest number of pairs of a label and a candidate threshold in one learner."""
 
 
 class _Strict(BaseModel):
@@ -55,7 +55,7 @@ class LearnerRequest(_Strict):
 class CaseRequest(_Strict):
     """A patient whose label is known."""
 
-    # Any text will do: what is no name is no finding either, and the check of names is slow for millions of them.
+    # Any text is taken: a text that is no name is no finding either, and checking millions of names is slow.
     values: dict[str, FiniteFloat | None] = Field(
         description="findings by name, as they were measured; null or left out where there is none"
     )
@@ -73,7 +73,7 @@ class CasesRequest(_Strict):
 
 
 class StudiedDocument(BaseModel):
-    """A case that was gone through before its label was told."""
+    """A case, as gone through before its label was revealed."""
 
     asked: list[str] = Field(description="findings in the order in which they were asked for")
     predicted: str
@@ -82,7 +82,7 @@ class StudiedDocument(BaseModel):
 
 
 class CasesDocument(BaseModel):
-    """What became of the cases."""
+    """The result for each case."""
 
     items: list[StudiedDocument]
     accuracy: float = Field(description="share of cases whose label was predicted before it was told")
@@ -106,4 +106,4 @@ class LearnerDocument(BaseModel):
 
 
 class LearntModelRequest(ModelChoices):
-    """A diagnosis model of what was learnt: an object a label, a query a finding at its preferred threshold."""
+    """A diagnosis model from a learner: each label is an object, each finding at its preferred threshold a query."""

@@ -1,4 +1,4 @@
-"""Learners of responses: made, taught, turned into models."""
+"""Make learners, teach them, and turn them into models."""
 
 from __future__ import annotations
 
@@ -31,29 +31,7 @@ from autoprog.storage.tables import DiagnosisLearnerRow, DiagnosisModelRow
 
 
 def create_learner(session: Session, owner_id: str, request: LearnerRequest) -> DiagnosisLearnerRow:
-    """Keep a learner that has seen no case.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction that the row belongs to.
-    owner_id : str
-        Whom it belongs to.
-    request : LearnerRequest
-        Findings and labels.
-
-    Returns
-    -------
-    DiagnosisLearnerRow
-        With its new identifier.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault.
-    TooLargeError
-        If there would be too much to remember.
-    """
+    """Store a learner that has seen no case; raises InvalidInputError and TooLargeError."""
     size = len(request.labels) * sum(len(finding.thresholds) for finding in request.findings)
     if size > MAX_PARAMETERS:
         raise TooLargeError(f"{size:,} pairs of a label and a threshold, at most {MAX_PARAMETERS:,} are allowed")
@@ -71,36 +49,8 @@ def create_learner(session: Session, owner_id: str, request: LearnerRequest) -> 
 def study_cases(
     context: Context, session: Session, owner_id: str, learner_id: str, request: CasesRequest
 ) -> CasesDocument:
-    """Teach a learner labelled cases.
-
-    Parameters
-    ----------
-    context : Context
-        Reads the learner in a transaction of its own.
-    session : Session
-        That what it has learnt is written in.
-    owner_id : str
-        Who asks.
-    learner_id : str
-        The learner.
-    request : CasesRequest
-        The cases.
-
-    Returns
-    -------
-    CasesDocument
-        What it asked for and would have said.
-
-    Raises
-    ------
-    NotFoundError
-        If there is none, or it is another owner's.
-    InvalidInputError
-        With every fault of every case; nothing is learnt then.
-    ConflictError
-        If another request has taught it in the meantime.
-    """
-    row, learner = _load(context, owner_id, learner_id)
+    """Teach a learner labelled cases, all or none; raises NotFoundError, InvalidInputError and ConflictError."""
+    row, learner = _load(context, owner_id, learner_id)  # in a transaction of its own
     values, labels = _cases(learner, request.cases)
     rng = np.random.default_rng([row.seed, row.n_cases])
     studied = [
@@ -130,7 +80,7 @@ def study_cases(
 def create_learnt_model(
     context: Context, session: Session, owner_id: str, learner_id: str, request: LearntModelRequest
 ) -> DiagnosisModelRow:
-    """Make a diagnosis model of what was learnt so far; raises NotFoundError and InvalidInputError."""
+    """Make a diagnosis model of what was learnt; raises NotFoundError and InvalidInputError."""
     _, learner = _load(context, owner_id, learner_id)
     faults = name_faults(request)
     model = attempt(faults, lambda: expanded_model(learner.to_model(build_options(request)), request))
@@ -146,7 +96,7 @@ def _load(context: Context, owner_id: str, learner_id: str) -> tuple[DiagnosisLe
 
 
 def _cases(learner: ResponseLearner, cases: list[CaseRequest]) -> tuple[list[np.ndarray[Any, Any]], list[int]]:
-    """Values and label of every case; raises InvalidInputError."""
+    """Return the values and label of every case; raises InvalidInputError."""
     places = {finding.name: i for i, finding in enumerate(learner.findings)}
     codes = {label: i for i, label in enumerate(learner.labels)}
     faults: list[Fault] = []
@@ -188,7 +138,7 @@ def _make_document(learner: ResponseLearner) -> dict[str, Any]:
 
 
 def learner_document(row: DiagnosisLearnerRow) -> LearnerDocument:
-    """A learner as the API shows it."""
+    """Return the document of a learner."""
     return LearnerDocument(
         **row.document,
         id=row.id,

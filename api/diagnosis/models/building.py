@@ -1,4 +1,4 @@
-"""From what a client sends to a model of a diagnosis, with every fault of all parts in one answer."""
+"""Make diagnosis models from what clients send, and report the faults of all parts together."""
 
 from __future__ import annotations
 
@@ -40,27 +40,7 @@ _MIB = 2**20
 
 
 def model_of_request(request: DiagnosisModelRequest, faults: list[Fault]) -> DiagnosisModel:
-    """Make the model that a JSON body describes.
-
-    Parameters
-    ----------
-    request : DiagnosisModelRequest
-        Names, responses and choices.
-    faults : list of Fault
-        What is wrong already; collects the rest.
-
-    Returns
-    -------
-    DiagnosisModel
-        Checked.
-
-    Raises
-    ------
-    TooLargeError
-        If there are more responses than a body may hold.
-    InvalidInputError
-        With every fault.
-    """
+    """Make the model that a JSON body describes; raises TooLargeError, and InvalidInputError with all `faults`."""
     rows = request.responses if isinstance(request.responses, list) else []
     cells = sum(len(row) for row in rows if isinstance(row, list))
     if cells > MAX_INLINE_CELLS:
@@ -74,27 +54,7 @@ def model_of_request(request: DiagnosisModelRequest, faults: list[Fault]) -> Dia
 
 
 def model_of_upload(upload: Upload, decompressed_mb: int) -> tuple[DiagnosisModelSpec, DiagnosisModel]:
-    """Make the model of an upload.
-
-    Parameters
-    ----------
-    upload : Upload
-        With the parts `file` and `spec`.
-    decompressed_mb : int
-        Largest size of the file once decompressed, in MiB.
-
-    Returns
-    -------
-    (DiagnosisModelSpec, DiagnosisModel)
-        What the client said, and the model.
-
-    Raises
-    ------
-    TooLargeError, UnsupportedMediaError
-        If the file cannot be read here.
-    InvalidInputError
-        With every fault of both parts.
-    """
+    """Make the model of an upload; raises TooLargeError, UnsupportedMediaError and InvalidInputError."""
     faults = list(upload.faults)
     text = attempt(faults, lambda: upload.text("spec"))
     spec = None if text is None else parse_json(DiagnosisModelSpec, text, "/spec", faults, ROLES_OF_UPLOAD)
@@ -113,27 +73,7 @@ def model_of_upload(upload: Upload, decompressed_mb: int) -> tuple[DiagnosisMode
 
 
 def model_of_cohort(request: CohortModelRequest, cohort: Cohort, faults: list[Fault]) -> CohortModel:
-    """Make a model of a cohort's patients.
-
-    Parameters
-    ----------
-    request : CohortModelRequest
-        Which columns, where to cut them, and the choices.
-    cohort : Cohort
-        The patients.
-    faults : list of Fault
-        What is wrong already; collects the rest.
-
-    Returns
-    -------
-    CohortModel
-        The model, and where numeric findings were cut.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault.
-    """
+    """Make a model of a cohort's patients; raises InvalidInputError with all `faults`."""
     wrong = name_faults(request) + _option_faults(request)
     faults += wrong
     choice = CohortChoice(
@@ -152,19 +92,19 @@ def model_of_cohort(request: CohortModelRequest, cohort: Cohort, faults: list[Fa
 
 
 def _option_faults(choices: ModelChoices) -> list[Fault]:
-    """What is wrong with the choices, whatever the matrix: they are tried on the smallest one."""
+    """Return the faults of the choices alone, found by trying them on the smallest matrix."""
     faults: list[Fault] = []
     attempt(faults, lambda: build_model([[0], [1]], groups=["no", "yes"], options=build_options(choices)))
     return faults
 
 
 def name_faults(choices: ModelChoices, prefix: str = "") -> list[Fault]:
-    """What is wrong with the name that a model is to have."""
+    """Return the faults of a model's name."""
     return [] if is_name(choices.name) else [Fault(f"{prefix}/name", NAME_FAULT)]
 
 
 def build_options(choices: ModelChoices) -> ModelOptions:
-    """How the next question is chosen; not checked yet."""
+    """Return how the next question is chosen; not checked yet."""
     return ModelOptions(
         algorithm=_word(choices.algorithm),
         exponential_cost_base=_read_base(choices.exponential_cost_base),
@@ -175,7 +115,7 @@ def build_options(choices: ModelChoices) -> ModelOptions:
 
 
 def _read_base(given: object) -> Any:  # noqa: ANN401 - the rest is for the model to judge
-    """A whole number beyond all floats is as good as infinity."""
+    """Turn a whole number beyond all floats into infinity."""
     if isinstance(given, bool) or not isinstance(given, int):
         return given
     try:
@@ -185,7 +125,7 @@ def _read_base(given: object) -> Any:  # noqa: ANN401 - the rest is for the mode
 
 
 def _word(given: object) -> Any:  # noqa: ANN401 - the rest is for the model to judge
-    """What is no text is no word that the model knows."""
+    """Replace what is no text with a word that the model does not know."""
     return given if given is None or isinstance(given, str) else "?"
 
 
@@ -210,7 +150,7 @@ def _built(
 
 
 def expanded_model(model: DiagnosisModel, choices: ModelChoices) -> DiagnosisModel:
-    """The model with several objects at once, and with wrong answers, as the choices say."""
+    """Add several objects at once, and wrong answers, as the choices say."""
     faults: list[Fault] = []
     several = attempt(faults, lambda: with_several_objects(model, choices.max_objects)) or model
     expanded = several
@@ -268,5 +208,5 @@ def _placed(fault: Fault, places: dict[str, str]) -> Fault:
 
 
 def _distinct(faults: Sequence[Fault]) -> list[Fault]:
-    """Faults that two steps have found are told once."""
+    """Drop the faults that a second step has found again."""
     return list(dict.fromkeys(faults))

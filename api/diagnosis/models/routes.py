@@ -1,4 +1,4 @@
-"""`/v1/diagnosis/models` and the trees of models."""
+"""Routes of `/v1/diagnosis/models` and of the models' trees."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def list_models(session: ReadSession, principal: Reader, page: PageParameters) -
 
 @router.get("/{model_id}", operation_id="get_diagnosis_model", summary="Show a model", responses=problems(404))
 def get_model(model_id: str, session: ReadSession, principal: Reader) -> DiagnosisModelDocument:
-    """Show sizes, what no question tells apart, costs, and whether the tree is built."""
+    """Show sizes, objects that no question tells apart, costs, and whether the tree is built."""
     row = DiagnosisModelRepository(session).get(principal.owner_id, model_id)
     return service.model_documents(session, [row])[0]
 
@@ -94,7 +94,7 @@ def get_model(model_id: str, session: ReadSession, principal: Reader) -> Diagnos
     responses=problems(404),
 )
 def delete_model(model_id: str, context: ContextDependency, principal: Writer) -> None:
-    """Delete it with its tree and its sessions; a tree that is being built is given up."""
+    """Delete it with its tree and its sessions; a tree that is being built is abandoned."""
     with context.database.session() as session:
         freed = DiagnosisModelRepository(session).delete(principal.owner_id, model_id)
     remove_unreferenced(context.database, context.files, freed)
@@ -112,7 +112,7 @@ def delete_model(model_id: str, context: ContextDependency, principal: Writer) -
 def build_tree(
     model_id: str, context: ContextDependency, principal: Writer, _turn: Turn, once: OnceDependency
 ) -> Response:
-    """Queue it, for models of more than 10^7 responses; `tree.status` of the model tells how far it is."""
+    """Queue the job, for models of more than 10^7 responses; the model's `tree.status` reports its progress."""
 
     def work(session: Session) -> StoredAnswer:
         row = trees.request_tree(context, session, principal.owner_id, model_id)
@@ -128,7 +128,7 @@ def _format(
     accept: Annotated[str, Header(include_in_schema=False)] = "",
     how: Annotated[Format | None, Query(alias="format", description="in place of the header Accept")] = None,
 ) -> Format:
-    """What is asked for, or the first of the media types that the client accepts and the server has."""
+    """Return the requested format, or the first media type that the client accepts and the server has."""
     if how is not None:
         return how
     for item in accept.split(","):
@@ -158,14 +158,14 @@ def get_tree(
     node: Annotated[int, Query(ge=0, description="root of the part to show")] = 0,
     depth: Annotated[int | None, Query(ge=0, description="levels below it; by default as many as fit")] = None,
 ) -> TreeDocument | Response:
-    """Show nodes by number: those that ask with their two children, leaves with what is identified there."""
+    """Show nodes by number: questions with their two children, and leaves with what they identify."""
     row, tree = trees.load_tree(context, principal.owner_id, model_id)
     if wanted == "json":
         return trees.tree_document(row, tree, node, depth)
     picture = trees.draw_tree(tree, wanted, node, depth)
     if wanted == "text":
         return Response(picture, media_type=_TEXT)
-    # An image of its own, in which nothing may run.
+    # A browser that opens the image by itself must run nothing in it.
     return Response(
         picture,
         media_type=_SVG,
@@ -186,5 +186,5 @@ def get_optimum(
     _turn: Turn,
     objective: Annotated[Objective | None, Query(description="by default that of the model's base")] = None,
 ) -> OptimumDocument:
-    """Find it among all trees, for models of few distinct objects: how far is the grown tree from it?"""
+    """Search all trees of a model with few distinct objects; compare the cost with that of the grown tree."""
     return trees.optimum_document(context, principal.owner_id, model_id, objective)

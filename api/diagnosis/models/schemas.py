@@ -1,4 +1,4 @@
-"""Models of a diagnosis and their trees as clients send them and as the API shows them."""
+"""Documents of diagnosis models and their trees."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from api.problems import Problem
 from autoprog.storage.tables import JobStatus
 
 MAX_INLINE_CELLS = 1_000_000
-"""Most responses of a model that is sent as JSON."""
+"""Largest number of responses of a model sent as JSON."""
 
-# What the science checks is taken as it comes, so that one answer names the faults of all parts at once; the document
-# shows what is meant.
+# Values that `autoprog.diagnosis` checks are taken as they come, so that one response names the faults of all parts;
+# the schemas show what is valid.
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
 _RATE = {"type": "number", "minimum": 0, "exclusiveMaximum": 1}
 _POSITIVE = {"type": "number", "exclusiveMinimum": 0}
@@ -32,7 +32,7 @@ class _Strict(BaseModel):
 
 
 class DiagnosisObject(_Strict):
-    """What may be the case: a disease, or a patient seen before."""
+    """A possible diagnosis: a disease, or a patient seen before."""
 
     name: Name
     group: Annotated[Any, WithJsonSchema(_NAME)] = Field(
@@ -44,7 +44,7 @@ class DiagnosisObject(_Strict):
 
 
 class DiagnosisQuery(_Strict):
-    """What may be asked: a finding."""
+    """A finding that can be asked for."""
 
     name: Name
     cost: Annotated[Any, WithJsonSchema(_POSITIVE | {"default": 1})] = None
@@ -95,7 +95,7 @@ _EXAMPLE: JsonDict = {
 
 
 class DiagnosisModelRequest(ModelChoices):
-    """A model whose responses stand in the request: at most 10^6 cells."""
+    """A model whose responses are in the request: at most 10^6 cells."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -108,7 +108,7 @@ class DiagnosisModelRequest(ModelChoices):
 
 
 class CohortModelRequest(ModelChoices):
-    """A model whose objects are the distinct patients of a cohort, as likely as they are frequent."""
+    """A model whose objects are the distinct patients of a cohort, weighted by their frequency."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -138,14 +138,14 @@ class DiagnosisModelSpec(ModelChoices):
 
 
 CHOICES_OF_COHORT = CohortModelRequest.model_fields.keys() - ModelChoices.model_fields.keys()
-"""What a cohort cannot be read without as it was meant."""
+"""Keys without which a cohort would be read otherwise than intended."""
 
 ROLES_OF_UPLOAD = DiagnosisModelSpec.model_fields.keys() - ModelChoices.model_fields.keys()
-"""What a file cannot be read without as it was meant."""
+"""Keys without which a file would be read otherwise than intended."""
 
 
 class TreeState(BaseModel):
-    """Whether the tree is there."""
+    """Whether the tree is built."""
 
     status: Literal["none"] | JobStatus
     job_id: str | None = Field(description="the job that builds it; null where it was built with the model")
@@ -157,7 +157,7 @@ class TreeState(BaseModel):
 
 
 class DiagnosisModelDocument(BaseModel):
-    """A model of a diagnosis."""
+    """A diagnosis model."""
 
     id: str
     name: str
@@ -194,7 +194,7 @@ class _TreeNode(BaseModel):
 
 
 class TreeQuestion(_TreeNode):
-    """A node that asks."""
+    """A node that asks a question."""
 
     query: str
     no: int = Field(description="the node that follows the answer no")
@@ -202,7 +202,7 @@ class TreeQuestion(_TreeNode):
 
 
 class TreeLeaf(_TreeNode):
-    """A node where nothing more is asked."""
+    """A node that asks nothing more."""
 
     objects: list[str] = Field(description="what agrees with all answers")
     group: str | None = Field(description="what is identified; null where the leaf is ambiguous")
@@ -226,7 +226,7 @@ class TreeDocument(BaseModel):
 
 
 class OptimumDocument(BaseModel):
-    """The best tree of a small model, beside the one that was grown."""
+    """The best tree of a small model, and the cost of the one that was grown."""
 
     model_id: str
     objective: Literal["expected", "exponential", "worst_case"] = Field(description="the cost that no tree is below")

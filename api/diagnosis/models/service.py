@@ -1,4 +1,4 @@
-"""Models of a diagnosis: made, kept, shown."""
+"""Make, store and show diagnosis models."""
 
 from __future__ import annotations
 
@@ -31,39 +31,14 @@ from autoprog.storage.stored_files import store_files
 from autoprog.storage.tables import DiagnosisModelRow, JobRow, JobStatus
 
 MAX_CELLS_AT_ONCE = 10_000_000
-"""Most responses of a model whose tree is built while the client waits."""
+"""Largest number of responses of a model whose tree is built while the client waits."""
 
 _MAX_SETS, _MAX_IN_A_SET, _MAX_NAMES = 1000, 1000, 10_000
 
 
 def create_model(context: Context, session: Session, owner_id: str, body: Upload) -> DiagnosisModelRow:
-    """Make a model and keep it; with its tree, unless that would take long or there is none.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    session : Session
-        The transaction that the row belongs to; nothing is written before all is computed.
-    owner_id : str
-        Whom it belongs to.
-    body : Upload
-        JSON text, which says `cohort_id` where the model is to be made of a cohort; or the parts `file` and `spec`.
-
-    Returns
-    -------
-    DiagnosisModelRow
-        With its new identifier.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault.
-    NotFoundError
-        If it is to be made of a cohort that is not there, or is another owner's.
-    TooLargeError
-        If it exceeds a limit.
-    """
+    """Make a model, and its tree if that is quick; raises InvalidInputError, NotFoundError and TooLargeError."""
+    # Nothing is written before everything is computed, so that the transaction stays short.
     if body.json is None:
         spec, model = model_of_upload(body, context.settings.decompressed_mb)
         return keep_model(context, session, owner_id, spec, model)
@@ -78,7 +53,7 @@ def create_model(context: Context, session: Session, owner_id: str, body: Upload
 
 
 def _parse_json(text: bytes, faults: list[Fault]) -> object:
-    """What JSON text holds; raises InvalidInputError with what was found before."""
+    """Parse JSON; raises InvalidInputError with the faults found before, too."""
     try:
         return load_json(text, "")
     except InvalidInputError as error:
@@ -108,30 +83,7 @@ def keep_model(
     cohort_id: str | None = None,
     thresholds: dict[str, list[float]] | None = None,
 ) -> DiagnosisModelRow:
-    """Store a model, and its tree where that is built at once.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    session : Session
-        The transaction that the row belongs to.
-    owner_id : str
-        Whom it belongs to.
-    choices : ModelChoices
-        How the client calls it, and what was made of it.
-    model : DiagnosisModel
-        Checked.
-    cohort_id : str or None
-        The cohort that it was made of.
-    thresholds : dict or None
-        Findings of the cohort that were cut, and where.
-
-    Returns
-    -------
-    DiagnosisModelRow
-        With its new identifier.
-    """
+    """Store a model, and its tree if it can be built at once."""
     document = _make_body(model) | {
         "thresholds": thresholds or {},
         "max_objects": choices.max_objects,
@@ -154,7 +106,7 @@ def keep_model(
 
 
 def _make_body(model: DiagnosisModel) -> dict[str, Any]:
-    """What the API shows of a model beside its tree, as JSON."""
+    """Return everything that the API shows of a model besides its tree, as JSON."""
     alike = model.unidentifiable
     bounds = None if model.is_noisy else cost_bounds(model)
     return {
@@ -176,7 +128,7 @@ def _make_body(model: DiagnosisModel) -> dict[str, Any]:
 
 
 def _list_names(model: DiagnosisModel, sets: Sequence[Sequence[int]]) -> list[list[str]]:
-    """The first sets of objects by name, so many that a document can hold them."""
+    """Return the first sets of objects by name, as many as a document can hold."""
     named: list[list[str]] = []
     room = _MAX_NAMES
     for same in sets[:_MAX_SETS]:
@@ -188,20 +140,7 @@ def _list_names(model: DiagnosisModel, sets: Sequence[Sequence[int]]) -> list[li
 
 
 def model_documents(session: Session, rows: Sequence[DiagnosisModelRow]) -> list[DiagnosisModelDocument]:
-    """Models as the API shows them.
-
-    Parameters
-    ----------
-    session : Session
-        Reads how far the jobs are that build their trees.
-    rows : sequence of DiagnosisModelRow
-        Models that the owner may see.
-
-    Returns
-    -------
-    list of DiagnosisModelDocument
-        In the same order.
-    """
+    """Return the documents of models in the same order, with the state of their trees."""
     jobs = JobRepository(session).load_latest(JobKind.DIAGNOSIS_TREE, [row.id for row in rows])
     return [_document(row, jobs.get(row.id)) for row in rows]
 
@@ -223,7 +162,7 @@ def _document(row: DiagnosisModelRow, job: JobRow | None) -> DiagnosisModelDocum
 
 
 def tree_state(row: DiagnosisModelRow, job: JobRow | None) -> TreeState:
-    """Whether the tree of a model is there, queued, being built, or failed to be."""
+    """Return whether a model's tree is built, queued, being built, or has failed."""
     tree = row.tree or {}
     status = JobStatus.SUCCEEDED if row.tree is not None else JobStatus(job.status) if job is not None else "none"
     return TreeState(

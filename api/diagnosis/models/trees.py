@@ -1,4 +1,4 @@
-"""The tree of a model: asked for, built, shown in parts and drawn."""
+"""Request, load, show and draw the tree of a model."""
 
 from __future__ import annotations
 
@@ -21,37 +21,11 @@ from autoprog.storage.repositories import DiagnosisModelRepository, JobRepositor
 from autoprog.storage.tables import DiagnosisModelRow, JobStatus
 
 MAX_NODES = 10_000
-"""Most nodes of one answer."""
+"""Largest number of nodes in one response."""
 
 
 def request_tree(context: Context, session: Session, owner_id: str, model_id: str) -> DiagnosisModelRow:
-    """See to it that a model gets its tree: queue a job, unless there is one or the tree is there.
-
-    Parameters
-    ----------
-    context : Context
-        Says how much may wait.
-    session : Session
-        The transaction that the job is queued in.
-    owner_id : str
-        Who asks.
-    model_id : str
-        The model.
-
-    Returns
-    -------
-    DiagnosisModelRow
-        The model.
-
-    Raises
-    ------
-    NotFoundError
-        If there is none, or it is another owner's.
-    ConflictError
-        If answers may be wrong, so that there is no tree.
-    QueueFullError
-        If too much is waiting.
-    """
+    """Queue a job for a model's tree unless it has one; raises NotFoundError, ConflictError and QueueFullError."""
     row = DiagnosisModelRepository(session).lock(owner_id, model_id)
     if row.document["noisy"]:
         msg = "answers to this model's queries may be wrong, so that no tree of them ends in certainty: open a session"
@@ -66,29 +40,7 @@ def request_tree(context: Context, session: Session, owner_id: str, model_id: st
 
 
 def load_tree(context: Context, owner_id: str, model_id: str) -> tuple[DiagnosisModelRow, Tree]:
-    """Read a model's tree.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    owner_id : str
-        Who asks.
-    model_id : str
-        The model.
-
-    Returns
-    -------
-    (DiagnosisModelRow, Tree)
-        The model's row, and its tree.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such model, or it is another owner's.
-    ConflictError
-        If it has no tree, or none yet.
-    """
+    """Return a model's row and tree; raises NotFoundError, or ConflictError if it has no tree yet or can have none."""
     with context.database.session(read_only=True) as session:
         row = DiagnosisModelRepository(session).get(owner_id, model_id)
         job = JobRepository(session).load_latest(JobKind.DIAGNOSIS_TREE, [model_id]).get(model_id)
@@ -102,29 +54,7 @@ def load_tree(context: Context, owner_id: str, model_id: str) -> tuple[Diagnosis
 
 
 def tree_document(row: DiagnosisModelRow, tree: Tree, node: int, depth: int | None) -> TreeDocument:
-    """A tree as the API shows it, or the part below one node.
-
-    Parameters
-    ----------
-    row : DiagnosisModelRow
-        The model.
-    tree : Tree
-        Its tree.
-    node : int
-        Root of the part, at least 0.
-    depth : int or None
-        Levels below it; None for as many as one answer holds.
-
-    Returns
-    -------
-    TreeDocument
-        At most `MAX_NODES` nodes.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no such node, or there are too many.
-    """
+    """Return a tree's document, or that of the part below one node; raises InvalidInputError above `MAX_NODES`."""
     sizes = _level_sizes(tree, _checked(tree, node))
     shown = len(sizes) - 1 if depth is None else min(depth, len(sizes) - 1)
     if depth is None:
@@ -147,35 +77,7 @@ def tree_document(row: DiagnosisModelRow, tree: Tree, node: int, depth: int | No
 
 
 def optimum_document(context: Context, owner_id: str, model_id: str, objective: Objective | None) -> OptimumDocument:
-    """The best tree of a model, so that it is seen how far the grown one is from it.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    owner_id : str
-        Who asks.
-    model_id : str
-        The model.
-    objective : {"expected", "exponential", "worst_case"} or None
-        Which cost is to be least; None for that of the model's base.
-
-    Returns
-    -------
-    OptimumDocument
-        The tree and its cost.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such model, or it is another owner's.
-    TooLargeError
-        If the model is too large for a search of all trees.
-    ConflictError
-        If answers may be wrong, so that there is no tree.
-    InvalidInputError
-        If the exponential cost is asked for where the base has none of its own.
-    """
+    """Find a model's best tree; raises NotFoundError, TooLargeError, ConflictError and InvalidInputError."""
     with context.database.session(read_only=True) as session:
         row = DiagnosisModelRepository(session).get(owner_id, model_id)
     model = context.load_diagnosis(row.sha256).model
@@ -200,29 +102,7 @@ def _nodes(tree: Tree, node: int = 0, depth: int | None = None) -> list[TreeQues
 
 
 def draw_tree(tree: Tree, how: Literal["svg", "text"], node: int, depth: int | None) -> str:
-    """A picture of a tree, or of the part below one node; what lies deeper is counted.
-
-    Parameters
-    ----------
-    tree : Tree
-        The tree.
-    how : {"svg", "text"}
-        A drawing, or indented lines.
-    node : int
-        Root of the part.
-    depth : int or None
-        Levels below it; None for as many as make a picture that can be looked at.
-
-    Returns
-    -------
-    str
-        SVG, or lines of text.
-
-    Raises
-    ------
-    InvalidInputError
-        If there is no such node.
-    """
+    """Draw a tree, or the part below one node, counting what lies deeper; raises InvalidInputError."""
     draw = tree_svg if how == "svg" else tree_text
     return draw(tree, _checked(tree, node), depth)
 
@@ -234,7 +114,7 @@ def _checked(tree: Tree, node: int) -> int:
 
 
 def _level_sizes(tree: Tree, node: int) -> list[int]:
-    """How many nodes there are at each level below a node, its own first."""
+    """Count the nodes at each level below a node, its own level first."""
     sizes: list[int] = []
     level: NDArray[np.int64] = np.array([node])
     while len(level):

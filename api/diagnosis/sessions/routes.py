@@ -1,4 +1,4 @@
-"""Sessions: opened on a model, then followed under `/v1/diagnosis/sessions`."""
+"""Routes of sessions: opened on a model, then followed under `/v1/diagnosis/sessions`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def open_session(
 def list_sessions(
     model_id: str, session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[SessionSummary]:
-    """List answers and status; a session's own address tells the rest."""
+    """List their answers and status; a session's own address shows the rest."""
     sessions = DiagnosisSessionRepository(session)
     found = sessions.load_page(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
     items = [service.session_summary(row) for row in found.items]
@@ -88,7 +88,7 @@ def list_sessions(
 def get_session(
     session_id: str, context: ContextDependency, principal: Reader, _turn: Turn, most: Most = 1000
 ) -> SessionDocument:
-    """Show the next question, what is left, and the answers so far."""
+    """Show the next question, the remaining candidates, and the answers so far."""
     row, _, stands = service.resume_session(context, principal.owner_id, session_id)
     return service.session_document(row, stands, most)
 
@@ -121,7 +121,7 @@ def give_answer(
     once: OnceDependency,
     most: Most = 1000,
 ) -> Response:
-    """Take an answer, true, false, or null where it is not available; of two at once the second is refused."""
+    """Take an answer: true, false, or null if it is not available. Of two answers at once the second is refused."""
 
     def work(session: Session) -> StoredAnswer:
         row, stands = service.give_answer(context, session, principal.owner_id, session_id, request)

@@ -1,4 +1,4 @@
-"""Sessions as the API shows them."""
+"""Documents of sessions."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from api.diagnosis.names import Name
 Status = Literal["asking", "identified", "ambiguous", "contradictory"]
 
 MAX_REMAINING = 10_000
-"""Most candidates that one answer lists."""
+"""Largest number of candidates that one response lists."""
 
 
 class AnswerRequest(BaseModel):
@@ -33,7 +33,7 @@ class AnswerRequest(BaseModel):
 
 
 class SessionRequest(BaseModel):
-    """How a session is opened; all of it may be left out."""
+    """How a session is opened; every key may be left out."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"certainty": 0.95}]})
 
@@ -46,7 +46,7 @@ class SessionRequest(BaseModel):
 
 
 class NextQueryDocument(BaseModel):
-    """What to ask."""
+    """The question to ask."""
 
     name: str
     gain: float = Field(description="information that the answer is expected to give, in bits")
@@ -60,14 +60,14 @@ class BatchDocument(BaseModel):
 
 
 class ObjectCandidate(BaseModel):
-    """An object that may still be the one."""
+    """An object that is still possible."""
 
     object: str
     probability: float
 
 
 class GroupCandidate(BaseModel):
-    """A group that may still be the one."""
+    """A group that is still possible."""
 
     group: str
     probability: float
@@ -97,7 +97,7 @@ class ContradictionDocument(BaseModel):
 
 
 class ResultDocument(BaseModel):
-    """What a session has come to."""
+    """The result of a session."""
 
     status: Literal["identified", "ambiguous", "contradictory"]
     object: str | None = Field(description="the object that was identified, where objects are")
@@ -120,7 +120,7 @@ class SessionSummary(BaseModel):
 
 
 class SessionDocument(SessionSummary):
-    """Where a session stands."""
+    """The state of a session."""
 
     next_query: NextQueryDocument | None = Field(description="null when the session is done")
     remaining: list[ObjectCandidate] | list[GroupCandidate] = Field(description="the most probable first")

@@ -1,6 +1,6 @@
-"""From answers to the next question.
+"""Sessions: from answers to the next question.
 
-What is stored of a session is its answers; where it stands follows from them and the model.
+A session is stored as its answers; its state follows from them and the model.
 """
 
 from __future__ import annotations
@@ -34,33 +34,7 @@ _MAX_OBJECTS = 1000
 def open_session(
     context: Context, transaction: Transaction, owner_id: str, model_id: str, request: SessionRequest
 ) -> tuple[DiagnosisSessionRow, Session]:
-    """Open a session.
-
-    Parameters
-    ----------
-    context : Context
-        Loads the model.
-    transaction : Session
-        That the session is written in.
-    owner_id : str
-        Who asks.
-    model_id : str
-        The model.
-    request : SessionRequest
-        When to stop, and what is known.
-
-    Returns
-    -------
-    (DiagnosisSessionRow, Session)
-        The row, and where the session stands.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such model, or it is another owner's.
-    InvalidInputError
-        With everything that cannot be used.
-    """
+    """Open a session and return its row and state; raises NotFoundError and InvalidInputError."""
     with context.database.session(read_only=True) as reading:
         sha256 = DiagnosisModelRepository(reading).get(owner_id, model_id).sha256
     known = [Answer(each.query, each.answer) for each in request.known]
@@ -69,27 +43,7 @@ def open_session(
 
 
 def resume_session(context: Context, owner_id: str, session_id: str) -> tuple[DiagnosisSessionRow, Sessions, Session]:
-    """Read a session and find out where it stands.
-
-    Parameters
-    ----------
-    context : Context
-        Reads the row in a transaction of its own, and loads the model.
-    owner_id : str
-        Who asks.
-    session_id : str
-        The session.
-
-    Returns
-    -------
-    (DiagnosisSessionRow, Sessions, Session)
-        The row, what carries sessions on, and where this one stands.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such session, or it is another owner's.
-    """
+    """Return a session's row, the sessions on its model, and its state; raises NotFoundError."""
     with context.database.session(read_only=True) as reading:
         row, model = DiagnosisSessionRepository(reading).with_model(owner_id, session_id)
     sessions = context.load_diagnosis(model.sha256)
@@ -100,94 +54,22 @@ def resume_session(context: Context, owner_id: str, session_id: str) -> tuple[Di
 def give_answer(
     context: Context, transaction: Transaction, owner_id: str, session_id: str, request: AnswerRequest
 ) -> tuple[DiagnosisSessionRow, Session]:
-    """Add an answer to a session.
-
-    Parameters
-    ----------
-    context : Context
-        Loads the session.
-    transaction : Session
-        That the answer is written in; nothing is read or computed in it, so that it is short.
-    owner_id : str
-        Who asks.
-    session_id : str
-        The session.
-    request : AnswerRequest
-        The answer.
-
-    Returns
-    -------
-    (DiagnosisSessionRow, Session)
-        The row, and where the session stands now.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such session, or it is another owner's.
-    InvalidInputError
-        If the query was not asked, or was answered before.
-    ConflictError
-        If the session is done, or another request has changed it in the meantime.
-    """
+    """Add an answer to a session; raises NotFoundError, InvalidInputError and ConflictError."""
+    # Reading and computing happen outside `transaction`, which stays short.
     row, sessions, before = resume_session(context, owner_id, session_id)
     after = sessions.answer(before, request.query, request.answer, volunteered=request.volunteered)
     return DiagnosisSessionRepository(transaction).change(row, _describe_state(after)), after
 
 
 def undo_answer(context: Context, transaction: Transaction, owner_id: str, session_id: str, number: int) -> None:
-    """Take the last answer of a session back.
-
-    Parameters
-    ----------
-    context : Context
-        Loads the session.
-    transaction : Session
-        That the change is written in.
-    owner_id : str
-        Who asks.
-    session_id : str
-        The session.
-    number : int
-        Of the last answer.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such session, or it is another owner's.
-    ConflictError
-        If the number is that of no or another answer, or another request has changed the session in the meantime.
-    """
+    """Take back a session's last answer; raises NotFoundError, and ConflictError if `number` is not the last one's."""
     row, sessions, before = resume_session(context, owner_id, session_id)
     after = sessions.undo(before, number)
     DiagnosisSessionRepository(transaction).change(row, _describe_state(after))
 
 
 def batch_document(context: Context, owner_id: str, session_id: str, size: int) -> BatchDocument:
-    """Questions that a session can ask at once.
-
-    Parameters
-    ----------
-    context : Context
-        Loads the session.
-    owner_id : str
-        Who asks.
-    session_id : str
-        The session.
-    size : int
-        How many at most.
-
-    Returns
-    -------
-    BatchDocument
-        The next query first.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such session, or it is another owner's.
-    ConflictError
-        If the session is done.
-    """
+    """Return up to `size` questions that a session can ask at once; raises NotFoundError and ConflictError."""
     _, sessions, stands = resume_session(context, owner_id, session_id)
     batch = sessions.batch(stands, size)
     queries = [NextQueryDocument(name=each.name, gain=each.gain) for each in batch.queries]
@@ -200,7 +82,7 @@ def _describe_state(session: Session) -> dict[str, Any]:
 
 
 def session_summary(row: DiagnosisSessionRow) -> SessionSummary:
-    """A session as a list shows it; no model is loaded."""
+    """Return a session as a list shows it, without loading its model."""
     return SessionSummary(
         id=row.id,
         model_id=row.model_id,
@@ -214,7 +96,7 @@ def session_summary(row: DiagnosisSessionRow) -> SessionSummary:
 
 
 def session_document(row: DiagnosisSessionRow, session: Session, most: int) -> SessionDocument:
-    """A session as the API shows it, with so many of the candidates at most."""
+    """Return a session's document with at most `most` candidates."""
     following = session.next_query
     return SessionDocument(
         **session_summary(row).model_dump(),

@@ -1,1 +1,1 @@
-"""`/v1/searches/{search_id}/test-frontiers`: what performance costs, and which missing test is worth its cost."""
+"""`/v1/searches/{search_id}/test-frontiers`: performance against cost, and the missing tests worth their cost."""

@@ -1,4 +1,4 @@
-"""`/v1/searches/{search_id}/test-frontiers`."""
+"""Routes of `/v1/searches/{search_id}/test-frontiers`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ router = APIRouter(
 def create_frontier(
     search_id: str, request: FrontierRequest, context: ContextDependency, principal: Writer, once: OnceDependency
 ) -> Response:
-    """Queue it: the search's best pipeline is cross-validated anew on groups of tests, up to ten tests on all."""
+    """Queue it: the search's best pipeline is cross-validated anew on groups of tests; with up to ten tests, on all."""
 
     def work(session: Session) -> StoredAnswer:
         document = service.create_frontier(context, session, principal.owner_id, search_id, request)
@@ -68,7 +68,7 @@ def list_frontiers(
 
 @router.get("/{frontier_id}", operation_id="get_test_frontier", summary="Show a frontier", responses=problems(404))
 def get_frontier(search_id: str, frontier_id: str, session: ReadSession, principal: Reader) -> FrontierDocument:
-    """Show how far it is, and all groups that were evaluated once it is there."""
+    """Show its progress and, once it is finished, all groups that were evaluated."""
     frontiers = FrontierRepository(session)
     row = frontiers.of(principal.owner_id, search_id, frontier_id)
     return service.frontier_document(row, frontiers.load_job(row.id))
@@ -82,7 +82,7 @@ def get_frontier(search_id: str, frontier_id: str, session: ReadSession, princip
     responses=problems(404),
 )
 def delete_frontier(search_id: str, frontier_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete it; one that is being traced is given up."""
+    """Delete it; one that is being traced is abandoned."""
     FrontierRepository(session).delete(principal.owner_id, search_id, frontier_id)
 
 
@@ -100,5 +100,5 @@ def rank_missing_tests(
     principal: Predictor,
     _turn: Turn,
 ) -> MissingTestsDocument:
-    """Ask the search's model, with results of patients like this one in place of those that are missing."""
+    """Ask the search's model, with the results of similar patients in place of the missing ones."""
     return service.rank_missing_tests(context, principal.owner_id, search_id, frontier_id, request)

@@ -1,4 +1,4 @@
-"""Frontiers of performance against cost as clients ask for them and as the API shows them."""
+"""Documents of frontiers of performance against cost."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class FrontierRequest(BaseModel):
 
 
 class FrontierPointDocument(BaseModel):
-    """A group of tests: what it costs and what it is worth."""
+    """A group of tests, with its cost and performance."""
 
     tests: list[str]
     cost: float
@@ -51,7 +51,7 @@ class FrontierResult(BaseModel):
 
 
 class FrontierDocument(BaseModel):
-    """What was asked for, and the answer once it is there."""
+    """A frontier, with its result once it is finished."""
 
     id: str
     search_id: str
@@ -83,7 +83,7 @@ class MissingTestsRequest(BaseModel):
 
 
 class MissingTestDocument(BaseModel):
-    """What a test that was not done might change."""
+    """How much a missing test might change the risk."""
 
     test: str
     cost: float
@@ -95,7 +95,7 @@ class MissingTestDocument(BaseModel):
 
 
 class MissingTestsDocument(BaseModel):
-    """Tests that were not done, or not wholly, the one that changes most for its cost first."""
+    """Tests that were not, or not completely, done; the one with the largest change per cost first."""
 
     model_id: str
     risk: float = Field(description="of the search's model, without them")

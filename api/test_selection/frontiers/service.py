@@ -42,35 +42,7 @@ from autoprog.test_selection import DiagnosticTest, check_tests, missing_tests
 def create_frontier(
     context: Context, session: Session, owner_id: str, search_id: str, request: FrontierRequest
 ) -> FrontierDocument:
-    """Queue a frontier over groups of features for the best pipeline of a search.
-
-    Parameters
-    ----------
-    context : Context
-        Reads search and cohort.
-    session : Session
-        The transaction that the frontier belongs to.
-    owner_id, search_id : str
-        Whose search, and which.
-    request : FrontierRequest
-        Tests with costs and features.
-
-    Returns
-    -------
-    FrontierDocument
-        Queued.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such search, or it is another owner's.
-    ConflictError
-        If it has not ended, or none of its pipelines could be fitted.
-    QueueFullError
-        If too much is waiting.
-    InvalidInputError
-        With every fault of the tests.
-    """
+    """Queue a frontier for a search's best pipeline; raises NotFound-, Conflict-, QueueFull- and InvalidInputError."""
     with context.database.session(read_only=True) as reading:
         search = SearchRepository(reading).get(owner_id, search_id)
         if search.status not in FINISHED:
@@ -105,7 +77,7 @@ def _checked_tests(request: FrontierRequest, cohort: Cohort) -> list[DiagnosticT
 
 
 def frontier_document(row: FrontierRow, job: JobRow, *, whole: bool = True) -> FrontierDocument:
-    """A frontier as the API shows it; without its result in lists."""
+    """Return the document of a frontier, without its result in lists."""
     return FrontierDocument(
         id=row.id,
         search_id=row.search_id,
@@ -122,31 +94,7 @@ def frontier_document(row: FrontierRow, job: JobRow, *, whole: bool = True) -> F
 def rank_missing_tests(
     context: Context, owner_id: str, search_id: str, frontier_id: str, request: MissingTestsRequest
 ) -> MissingTestsDocument:
-    """Which test that a patient has not had would change the risk most for its cost.
-
-    Parameters
-    ----------
-    context : Context
-        Loads the search's model and its cohort.
-    owner_id, search_id, frontier_id : str
-        Whose frontier, and which: it says what tests there are.
-    request : MissingTestsRequest
-        The patient.
-
-    Returns
-    -------
-    MissingTestsDocument
-        Most change for its cost first.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such frontier, or it is another owner's.
-    ConflictError
-        If the search has no model.
-    InvalidInputError
-        With every fault of the patient.
-    """
+    """Rank a patient's missing tests by change of risk per cost; raises ConflictError if the search has no model."""
     with context.database.session(read_only=True) as reading:
         frontier = FrontierRepository(reading).of(owner_id, search_id, frontier_id)
         search = SearchRepository(reading).get(owner_id, search_id)

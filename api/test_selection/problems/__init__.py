@@ -1,1 +1,1 @@
-"""`/v1/test-selection/problems`: made, trained on a cohort, shown."""
+"""`/v1/test-selection/problems`: problems, trained on a cohort or fed with predictions."""

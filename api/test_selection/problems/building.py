@@ -1,4 +1,4 @@
-"""Problems out of requests; one answer names the faults of all parts."""
+"""Make problems from requests, and report the faults of all parts together."""
 
 from __future__ import annotations
 
@@ -32,43 +32,15 @@ _MAX_FEATURES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
-    """How the classifiers of the arms are trained.
+    """How the classifiers of the arms are trained."""
 
-    Attributes
-    ----------
-    configuration : Configuration
-        The pipeline of every arm.
-    folds : int
-        Of the out-of-sample predictions.
-    threshold : float
-        Risk from which on the prediction is 1.
-    """
-
-    configuration: Configuration
-    folds: int
-    threshold: float
+    configuration: Configuration  # of every arm
+    folds: int  # of the out-of-sample predictions
+    threshold: float  # risk from which on the prediction is 1
 
 
 def build_problem(request: ProblemRequest, cohort: Cohort | None) -> tuple[SelectionProblem, TrainingRequest | None]:
-    """Make a problem of what a client asks for.
-
-    Parameters
-    ----------
-    request : ProblemRequest
-        As it was sent.
-    cohort : Cohort or None
-        The one that it names.
-
-    Returns
-    -------
-    (SelectionProblem, TrainingRequest or None)
-        None where predictions are sent.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault.
-    """
+    """Make a problem, and how to train it if it has a cohort; raises InvalidInputError."""
     faults = request.faults
     if not is_name(request.name):
         faults.append(Fault("/name", NAME_FAULT))
@@ -102,22 +74,8 @@ def _policy(request: ProblemRequest) -> Policy:
 def build_tests(
     requests: Sequence[DiagnosticTestRequest], faults: list[Fault], *, with_features: bool
 ) -> list[DiagnosticTest]:
-    """Tests as a client gives them; what cannot be is put down as a fault, and replaced by what can.
-
-    Parameters
-    ----------
-    requests : sequence of DiagnosticTestRequest
-        As they were sent.
-    faults : list of Fault
-        Collects what is wrong with names, costs and features one by one.
-    with_features : bool
-        Whether tests measure features of a cohort.
-
-    Returns
-    -------
-    list of DiagnosticTest
-        As many; `make_arms` and `check_tests` find what is wrong with them together.
-    """
+    """Make the tests; what is invalid becomes a fault and is replaced by something valid."""
+    # `make_arms` and `check_tests` find the faults of the tests together.
     tests = []
     for k, request in enumerate(requests):
         name, cost = request.name, parse_number(request.cost)
@@ -182,10 +140,10 @@ def _training(
 
 
 def _text(value: object) -> str:
-    """What can be compared with names: anything else than a short text is none of them."""
+    """Return a text that can be compared with names; anything but a short text matches none."""
     return value if isinstance(value, str) and len(value) <= 50 and is_name(value) else "that"
 
 
 def _once(faults: Sequence[Fault]) -> list[Fault]:
-    """Without the second word on the same place."""
+    """Keep the first fault of each place."""
     return list({fault.pointer: fault for fault in reversed(faults)}.values())[::-1]

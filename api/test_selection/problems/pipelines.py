@@ -1,4 +1,4 @@
-"""The pipeline of the arms' classifiers, as a client asks for it."""
+"""The pipeline of the arms' classifiers, as a client specifies it."""
 
 from __future__ import annotations
 
@@ -23,23 +23,7 @@ from autoprog.test_selection import SIMPLE
 
 
 def build_configuration(given: object) -> Configuration:
-    """The pipeline of every arm: stages that are left out are those of `SIMPLE`, hyperparameters their defaults.
-
-    Parameters
-    ----------
-    given : object
-        Stage -> {"algorithm", "parameters"}, out of JSON; None for nothing.
-
-    Returns
-    -------
-    Configuration
-        Complete.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault: stages, algorithms and hyperparameters that are unknown, values out of their range.
-    """
+    """Complete a pipeline by the stages of `SIMPLE` and default hyperparameters; raises InvalidInputError."""
     if given is None:
         return SIMPLE
     if not isinstance(given, Mapping):

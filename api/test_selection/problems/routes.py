@@ -1,4 +1,4 @@
-"""`/v1/test-selection/problems`."""
+"""Routes of `/v1/test-selection/problems`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def create_problem(
     "", operation_id="list_test_selection_problems", summary="List problems, oldest first", responses=problems(422)
 )
 def list_problems(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[ProblemSummary]:
-    """List the problems of the key's owner; a problem's own address tells its arms."""
+    """List the problems of the key's owner; a problem's own address shows its arms."""
     found = SelectionProblemRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = service.problem_summaries(session, found.items)
     return ListDocument[ProblemSummary](items=items, next_cursor=found.next_cursor)
@@ -74,7 +74,7 @@ def list_problems(session: ReadSession, principal: Reader, page: PageParameters)
 def get_problem(
     problem_id: str, session: ReadSession, context: ContextDependency, principal: Reader
 ) -> ProblemDocument:
-    """Show how often every arm was chosen, how often arms disagree, and what speaks for weak dominance."""
+    """Show how often each arm was chosen, how often arms disagree, and the evidence for weak dominance."""
     row = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
     return service.problem_document(context, session, row)
 
@@ -88,7 +88,7 @@ def get_problem(
 def list_disagreements(
     problem_id: str, session: ReadSession, context: ContextDependency, principal: Reader, page: PageParameters
 ) -> ListDocument[DisagreementDocument]:
-    """List all pairs of arms; of ten tests as subsets there are half a million."""
+    """List all pairs of arms; ten tests as subsets have half a million pairs."""
     row = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
     live = context.live_problems.current(session, row)
     found = service.page_of_disagreements(live, page.limit, page.cursor)
@@ -103,7 +103,7 @@ def list_disagreements(
     responses=problems(404),
 )
 def delete_problem(problem_id: str, context: ContextDependency, principal: Writer) -> None:
-    """Delete it with its rounds, its replays and its classifiers; a training that is running is given up."""
+    """Delete it with its rounds, replays and classifiers; a running training is abandoned."""
     with context.database.session() as session:
         freed = SelectionProblemRepository(session).delete(principal.owner_id, problem_id)
     remove_unreferenced(context.database, context.files, freed)

@@ -1,4 +1,4 @@
-"""Problems of test selection as clients send them and as the API shows them."""
+"""Documents of test-selection problems."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from api.collecting import FaultCollector
 from api.diagnosis.names import MAX_NAME
 from api.problems import Problem
 
-# What the science checks is taken as it comes, so that one answer names the faults of all parts at once; the document
-# shows what is meant.
+# Values that `autoprog.test_selection` checks are taken as they come, so that one response names the faults of all
+# parts; the schemas show what is valid.
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
 _COST = {"type": "number", "minimum": 0}
 _TRADE_OFF: dict[str, Any] = {"anyOf": [_COST, {"type": "array", "items": _COST}], "default": 1}
@@ -27,7 +27,7 @@ Number = float | Literal["inf"]
 
 
 class DiagnosticTestRequest(BaseModel):
-    """Something that can be ordered for a patient."""
+    """A test that can be ordered for a patient."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -58,7 +58,7 @@ _TRAINED: JsonDict = {
 
 
 class ProblemRequest(FaultCollector):
-    """Tests to choose among; with `cohort_id` a classifier an arm is trained, so that rounds take measurements."""
+    """Tests to choose among; with `cohort_id` a classifier is trained for each arm, and rounds take measurements."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CASCADE, _TRAINED]})
 
@@ -93,7 +93,7 @@ class ProblemRequest(FaultCollector):
 
 
 class DiagnosticTestDocument(BaseModel):
-    """Something that can be ordered."""
+    """A test that can be ordered."""
 
     name: str
     cost: float
@@ -101,7 +101,7 @@ class DiagnosticTestDocument(BaseModel):
 
 
 class ArmDocument(BaseModel):
-    """One way to diagnose, and what has become of it."""
+    """An arm, that is a group of tests, with its cost and its rounds."""
 
     id: str
     tests: list[str]
@@ -112,7 +112,7 @@ class ArmDocument(BaseModel):
 
 
 class DisagreementDocument(BaseModel):
-    """How often two arms differ; no truth is needed for it."""
+    """How often two arms differ; estimated without the truth."""
 
     first: str
     second: str
@@ -123,7 +123,7 @@ class DisagreementDocument(BaseModel):
 
 
 class WeakDominanceDocument(BaseModel):
-    """What is known of weak dominance for the arm that the estimates choose."""
+    """Evidence for weak dominance of the arm that the estimates choose."""
 
     arm: str
     is_fallback: bool = Field(description="whether it is the last arm because no arm is in both selection sets")
@@ -137,7 +137,7 @@ class WeakDominanceDocument(BaseModel):
 
 
 class StrongDominanceDocument(BaseModel):
-    """What is known of strong dominance."""
+    """Evidence for strong dominance."""
 
     rounds: int
     reversals: int
@@ -148,14 +148,14 @@ class StrongDominanceDocument(BaseModel):
 
 
 class CostDocument(BaseModel):
-    """What the tests of the rounds have cost, as measured so far."""
+    """Cost of the tests in the rounds measured so far."""
 
     total: float
     mean_per_patient: float | None = Field(description="over closed rounds")
 
 
 class TrainingDocument(BaseModel):
-    """What the classifiers of the arms were trained on, and how often each is wrong out of sample."""
+    """The training data of the arms' classifiers, and their out-of-sample errors."""
 
     n_patients: int
     features: list[str]
@@ -189,7 +189,7 @@ class ProblemSummary(BaseModel):
 
 
 class ProblemDocument(ProblemSummary):
-    """A problem and what its feedback tells."""
+    """A problem and the estimates from its feedback."""
 
     configuration: dict[str, Any] | None
     folds: int | None

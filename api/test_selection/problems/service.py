@@ -1,4 +1,4 @@
-"""Problems of test selection: made, queued for training, shown."""
+"""Make test-selection problems, queue their training, and show them."""
 
 from __future__ import annotations
 
@@ -54,33 +54,8 @@ _MAX_PAIRS = 1000
 
 
 def create_problem(context: Context, session: Session, owner_id: str, request: ProblemRequest) -> SelectionProblemRow:
-    """Keep a problem; queue the training of its classifiers where it names a cohort.
-
-    Parameters
-    ----------
-    context : Context
-        The server's parts.
-    session : Session
-        The transaction that the row belongs to; nothing is written before all is checked.
-    owner_id : str
-        Whom it belongs to.
-    request : ProblemRequest
-        As it was sent.
-
-    Returns
-    -------
-    SelectionProblemRow
-        With its new identifier.
-
-    Raises
-    ------
-    InvalidInputError
-        With every fault.
-    NotFoundError
-        If there is no such cohort, or it is another owner's.
-    QueueFullError
-        If its classifiers cannot be queued for training: too much is waiting.
-    """
+    """Store a problem and queue its training if it has a cohort; raises InvalidInput-, NotFound-, QueueFullError."""
+    # Nothing is written before everything is checked.
     sha256, cohort = None, None
     if request.cohort_id is not None:
         with context.database.session(read_only=True) as reading:
@@ -106,26 +81,13 @@ def create_problem(context: Context, session: Session, owner_id: str, request: P
 
 
 def require_trained(row: SelectionProblemRow) -> None:
-    """Refuse a round of a problem whose classifiers are not there; raises ConflictError."""
+    """Raise ConflictError if the problem's classifiers are not trained yet."""
     if row.document["takes"] == "measurements" and row.arms_sha256 is None:
         raise ConflictError("the problem has no classifiers yet; its status tells whether they are being trained")
 
 
 def problem_summaries(session: Session, rows: Sequence[SelectionProblemRow]) -> list[ProblemSummary]:
-    """Problems as a list shows them.
-
-    Parameters
-    ----------
-    session : Session
-        Reads how far the jobs are that train their classifiers.
-    rows : sequence of SelectionProblemRow
-        Problems that the owner may see.
-
-    Returns
-    -------
-    list of ProblemSummary
-        In the same order.
-    """
+    """Return problems as a list shows them, in the same order."""
     jobs = JobRepository(session).load_latest(JobKind.TEST_SELECTION_TRAINING, [row.id for row in rows])
     return [ProblemSummary(**_summary(row, jobs.get(row.id))) for row in rows]
 
@@ -157,22 +119,7 @@ def _status(row: SelectionProblemRow, job: JobRow | None) -> Literal["ready", "t
 
 
 def problem_document(context: Context, session: Session, row: SelectionProblemRow) -> ProblemDocument:
-    """A problem as the API shows it, with all feedback that the transaction sees.
-
-    Parameters
-    ----------
-    context : Context
-        Keeps the counts.
-    session : Session
-        Reads.
-    row : SelectionProblemRow
-        A problem that the owner may see.
-
-    Returns
-    -------
-    ProblemDocument
-        With arms, estimates and evidence.
-    """
+    """Return the document of a problem, with all feedback that the transaction sees."""
     live = context.live_problems.current(session, row)
     tallies = SelectionRoundRepository(session).tallies(row.id)
     arms = live.problem.arms
@@ -194,7 +141,7 @@ def problem_document(context: Context, session: Session, row: SelectionProblemRo
 
 
 def _with_plays(arms: Arms, counts: Counts, tallies: Mapping[int, ArmTally]) -> Counts:
-    """The counts with the rounds that were opened, which are counted by the database."""
+    """Add the rounds that were opened, which the database counts."""
     plays = counts.plays.copy()
     for arm in range(len(arms)):
         plays[arm] = tallies[arm].plays if arm in tallies else 0
@@ -222,27 +169,7 @@ def _cost(tallies: Mapping[int, ArmTally]) -> CostDocument:
 
 
 def page_of_disagreements(live: LiveProblem, limit: int, cursor: str | None) -> Page[DisagreementDocument]:
-    """A part of the list of all pairs of arms.
-
-    Parameters
-    ----------
-    live : LiveProblem
-        The problem.
-    limit : int
-        Most items.
-    cursor : str or None
-        `next_cursor` of the page before.
-
-    Returns
-    -------
-    Page
-        In the order of the pairs.
-
-    Raises
-    ------
-    InvalidInputError
-        If the cursor is none of this list's.
-    """
+    """Return a page of the list of all pairs of arms; raises InvalidInputError if the cursor is invalid."""
     start = 0 if cursor is None else decode_cursor(cursor, _place)
     found = disagreement_estimates(live.problem.arms, live.counts, start, start + limit + 1)
     items = [DisagreementDocument(**asdict(each)) for each in found]

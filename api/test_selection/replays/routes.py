@@ -1,4 +1,4 @@
-"""`/v1/test-selection/problems/{problem_id}/replays`."""
+"""Routes of `/v1/test-selection/problems/{problem_id}/replays`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def create_replay(
     _turn: Turn,
     once: CollectingOnceDependency,
 ) -> Response:
-    """Run it afresh; what takes longer than half a second a job does. The problem stays as it is."""
+    """Run the policy from the start, in a job if it takes longer than half a second; the problem does not change."""
 
     def work(session: Session) -> StoredAnswer:
         asked = service.asked_replay(context, principal.owner_id, problem_id, request.beside(once.faults))
@@ -71,7 +71,7 @@ def list_replays(
 
 @router.get("/{replay_id}", operation_id="get_test_selection_replay", summary="Show a replay", responses=problems(404))
 def get_replay(problem_id: str, replay_id: str, session: ReadSession, principal: Reader) -> ReplayDocument:
-    """Show how far it is, and the result once it is there."""
+    """Show its progress, and its result once it is finished."""
     replays = SelectionReplayRepository(session)
     row = replays.of(principal.owner_id, problem_id, replay_id)
     return service.replay_document(row, replays.load_job(row.id))
@@ -85,7 +85,7 @@ def get_replay(problem_id: str, replay_id: str, session: ReadSession, principal:
     responses=problems(404),
 )
 def delete_replay(problem_id: str, replay_id: str, context: ContextDependency, principal: Writer) -> None:
-    """Delete it; one that is running is given up."""
+    """Delete it; one that is running is abandoned."""
     with context.database.session() as session:
         freed = SelectionReplayRepository(session).delete(principal.owner_id, problem_id, replay_id)
     remove_unreferenced(context.database, context.files, [freed])

@@ -1,4 +1,4 @@
-"""Replays as clients ask for them and as the API shows them."""
+"""Documents of replays."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from api.problems import Problem
 from autoprog.storage.tables import JobStatus
 
 MAX_ROUNDS = 1_000_000
-"""Most rounds of one repetition."""
+"""Largest number of rounds in one repetition."""
 
 MAX_STEPS = 1_000_000_000
-"""Most rounds of all repetitions together."""
+"""Largest number of rounds in all repetitions together."""
 
 _BITS = {"type": "array", "items": {"enum": [0, 1]}}
 
 
 class ReplayRequest(FaultCollector):
-    """A table of predictions that the problem's policy is run over, from nothing."""
+    """A table of predictions over which the problem's policy is run from the start."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -50,7 +50,7 @@ class ReplayRequest(FaultCollector):
 
 
 class RegretDocument(BaseModel):
-    """Cumulative pseudo-regret; with a 95 % interval of the mean where there is more than one repetition."""
+    """Cumulative pseudo-regret, with a 95 % interval of the mean if there is more than one repetition."""
 
     round: list[int]
     mean: list[float]
@@ -59,7 +59,7 @@ class RegretDocument(BaseModel):
 
 
 class InstanceDocument(BaseModel):
-    """Whether the best arm of the table can be told from disagreements alone."""
+    """Whether disagreements alone can identify the table's best arm."""
 
     holds: bool
     xi: float | Literal["inf"]
@@ -78,7 +78,7 @@ class ReplayResult(BaseModel):
 
 
 class ReplayDocument(BaseModel):
-    """A replay that takes a job."""
+    """A replay that is run as a job."""
 
     id: str
     problem_id: str

@@ -1,4 +1,4 @@
-"""Replays: done at once, or queued where they take longer than a client can wait."""
+"""Replays: run at once, or queued if they take longer than a client can wait."""
 
 from __future__ import annotations
 
@@ -28,29 +28,17 @@ from autoprog.storage.test_selection_tables import SelectionProblemRow, Selectio
 from autoprog.test_selection import PredictionTable, checked_table, problem_from_json, replay
 
 MAX_SECONDS_AT_ONCE = 0.5
-"""Longest replay that is run while the client waits, by what it is expected to take."""
+"""Longest expected time of a replay that is run while the client waits."""
 
 _MAX_CELLS = 10_000_000
-# Measured seconds of a round of all repetitions that are run side by side, and of a pair of arms in each of them.
+# Measured seconds of a round of all repetitions run side by side, and of a pair of arms in each of them.
 _ROUND_S, _PAIR_S, _SIDE_BY_SIDE = 7e-5, 1.6e-7, 256
 _INTEGERS = {"rounds": (1, MAX_ROUNDS), "repetitions": (1, MAX_STEPS), "seed": (0, MAX_SEED - 1)}
 
 
 @dataclass(frozen=True, eq=False)
 class AskedReplay:
-    """A replay that can be run.
-
-    Attributes
-    ----------
-    problem : SelectionProblemRow
-        Whose policy.
-    table : PredictionTable
-        Over what.
-    rounds, repetitions, seed : int
-        As asked for; rounds are a number.
-    order : str
-        As asked for.
-    """
+    """A checked replay, ready to run."""
 
     problem: SelectionProblemRow
     table: PredictionTable
@@ -67,7 +55,7 @@ class AskedReplay:
         return self.rounds * (_ROUND_S * passes + _PAIR_S * pairs * self.repetitions)
 
     def document(self) -> dict[str, Any]:
-        """What is kept of the request beside the table, as JSON."""
+        """Return everything to store of the request besides the table, as JSON."""
         return {
             "rounds": self.rounds,
             "repetitions": self.repetitions,
@@ -78,31 +66,7 @@ class AskedReplay:
 
 
 def asked_replay(context: Context, owner_id: str, problem_id: str, request: ReplayRequest) -> AskedReplay:
-    """Check what a client asks for.
-
-    Parameters
-    ----------
-    context : Context
-        Reads the problem in a transaction of its own.
-    owner_id, problem_id : str
-        Whose problem, and which.
-    request : ReplayRequest
-        As it was sent.
-
-    Returns
-    -------
-    AskedReplay
-        Complete.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such problem, or it is another owner's.
-    InvalidInputError
-        With every fault.
-    TooLargeError
-        If the table, or all rounds together, exceed a limit.
-    """
+    """Check a client's request; raises NotFoundError, InvalidInputError and TooLargeError."""
     with context.database.session(read_only=True) as reading:
         problem = SelectionProblemRepository(reading).get(owner_id, problem_id)
     arms = context.live_problems.arms(problem)
@@ -133,7 +97,7 @@ def asked_replay(context: Context, owner_id: str, problem_id: str, request: Repl
 
 
 def _numbers(request: ReplayRequest, faults: list[Fault]) -> dict[str, int | None]:
-    """The whole numbers of a request; those that cannot be are None, and faults."""
+    """Return the whole numbers of a request; invalid ones become None and faults."""
     numbers = {}
     for name, (low, high) in _INTEGERS.items():
         value = getattr(request, name)
@@ -146,7 +110,7 @@ def _numbers(request: ReplayRequest, faults: list[Fault]) -> dict[str, int | Non
 def _given_table(
     context: Context, problem: SelectionProblemRow, request: ReplayRequest, faults: list[Fault]
 ) -> tuple[Any, Any]:
-    """Predictions and truth that were sent, or those of the problem's own classifiers; None for what cannot be one."""
+    """Return predictions and truth as sent, or of the problem's own classifiers; None for what cannot be one."""
     if request.predictions is None and problem.table_sha256 is not None:
         if request.truth is not None:
             faults.append(Fault("/truth", "the truth of the problem's cohort is known: send predictions with another"))
@@ -180,29 +144,7 @@ def run_replay(asked: AskedReplay) -> ReplayResult:
 
 
 def queue_replay(context: Context, session: Session, asked: AskedReplay) -> ReplayDocument:
-    """Keep a replay for a runner.
-
-    Parameters
-    ----------
-    context : Context
-        Stores the table.
-    session : Session
-        The transaction that the replay belongs to.
-    asked : AskedReplay
-        Checked.
-
-    Returns
-    -------
-    ReplayDocument
-        Queued.
-
-    Raises
-    ------
-    NotFoundError
-        If the problem was deleted in the meantime.
-    QueueFullError
-        If too much is waiting.
-    """
+    """Queue a replay for a runner; raises NotFoundError and QueueFullError."""
     with context.database.session(read_only=True) as reading:
         require_room(context, reading, asked.problem.owner_id)
     table = asked.table.to_bytes()
@@ -214,7 +156,7 @@ def queue_replay(context: Context, session: Session, asked: AskedReplay) -> Repl
 
 
 def replay_document(row: SelectionReplayRow, job: JobRow, *, whole: bool = True) -> ReplayDocument:
-    """A replay as the API shows it; without its result in lists."""
+    """Return the document of a replay, without its result in lists."""
     return ReplayDocument(
         **row.document,
         id=row.id,

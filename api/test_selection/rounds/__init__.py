@@ -1,1 +1,1 @@
-"""Rounds of a problem: opened, given feedback."""
+"""Rounds of a problem, and their feedback."""

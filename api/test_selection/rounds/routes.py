@@ -1,4 +1,4 @@
-"""`/v1/test-selection/problems/{problem_id}/rounds`."""
+"""Routes of `/v1/test-selection/problems/{problem_id}/rounds`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def list_rounds(
 def get_round(
     problem_id: str, round_id: str, session: ReadSession, context: ContextDependency, principal: Reader
 ) -> RoundDocument:
-    """Show what to order next, what was measured, and the prediction once the round is closed."""
+    """Show the next test to order, the measurements, and the prediction once the round is closed."""
     problem = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
     row = SelectionRoundRepository(session).of(principal.owner_id, problem_id, round_id)
     return service.round_document(context.live_problems.arms(problem), row)
@@ -79,7 +79,7 @@ def get_round(
     responses=problems(404, 409),
 )
 def delete_round(problem_id: str, round_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete an open round; its number is not used again. What has been counted stays: a closed one is refused."""
+    """Delete an open round; its number is not used again. A closed round was counted, and is refused."""
     SelectionRoundRepository(session).delete(principal.owner_id, problem_id, round_id)
 
 
@@ -98,7 +98,7 @@ def give_feedback(
     principal: Writer,
     once: OnceDependency,
 ) -> Response:
-    """Take feedback in any order, late, and twice: the same again gets the same answer, and is counted once."""
+    """Take feedback in any order, late or repeated; a repeated one gets the same response and is counted once."""
 
     def work(session: Session) -> StoredAnswer:
         document = service.give_feedback(context, session, principal.owner_id, problem_id, round_id, request)

@@ -1,4 +1,4 @@
-"""Rounds of test selection as clients send feedback and as the API shows them."""
+"""Documents of test-selection rounds."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MEASUREMENTS = {
 
 
 class FeedbackRequest(BaseModel):
-    """What a round has shown: predictions, or measurements where the problem has classifiers of its own."""
+    """A round's feedback: predictions, or measurements if the problem has its own classifiers."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -35,7 +35,7 @@ class FeedbackRequest(BaseModel):
 
 
 class NextTestDocument(BaseModel):
-    """What to order next."""
+    """The test to order next."""
 
     name: str
     cost: float
@@ -43,7 +43,7 @@ class NextTestDocument(BaseModel):
 
 
 class RoundDocument(BaseModel):
-    """One patient: what to order, and what to act on."""
+    """One patient: the tests to order, and the prediction to act on."""
 
     id: str
     problem_id: str

@@ -1,8 +1,7 @@
-"""Rounds of test selection: which arm to play, and what its feedback says.
+"""Rounds of test selection: choose an arm, and count its feedback.
 
-Rounds of one problem are opened, and closed, one at a time, under the lock of the problem's row: their numbers, and the
-arms that are chosen by what is known then, do not depend on who asks first. What takes longer, the classifiers, is
-computed before the lock is taken.
+The lock of the problem's row serialises opening and closing, so that a round's number and arm do not depend on which
+request came first. The classifiers take longer; they are computed before the lock is taken.
 """
 
 from __future__ import annotations
@@ -30,29 +29,7 @@ _CLOSED = "the round is closed: other feedback has been counted"
 
 
 def open_round(context: Context, session: Session, owner_id: str, problem_id: str) -> RoundDocument:
-    """Choose an arm for the next patient.
-
-    Parameters
-    ----------
-    context : Context
-        Keeps the counts.
-    session : Session
-        The transaction that the round belongs to.
-    owner_id, problem_id : str
-        Whose problem, and which.
-
-    Returns
-    -------
-    RoundDocument
-        What to order.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such problem, or it is another owner's.
-    ConflictError
-        If its classifiers are not trained.
-    """
+    """Choose an arm for the next patient; raises NotFoundError, or ConflictError if the classifiers are not trained."""
     problem = SelectionProblemRepository(session).lock_for_round(owner_id, problem_id)
     require_trained(problem)
     live = context.live_problems.current(session, problem)
@@ -67,33 +44,8 @@ def open_round(context: Context, session: Session, owner_id: str, problem_id: st
 def give_feedback(
     context: Context, session: Session, owner_id: str, problem_id: str, round_id: str, request: FeedbackRequest
 ) -> RoundDocument:
-    """Take what a round has shown, and count it once.
-
-    Parameters
-    ----------
-    context : Context
-        Keeps arms and classifiers.
-    session : Session
-        The transaction that the feedback is written in; its first statement comes after everything is computed.
-    owner_id, problem_id, round_id : str
-        Whose round, and which.
-    request : FeedbackRequest
-        Predictions, or some measurements.
-
-    Returns
-    -------
-    RoundDocument
-        With the prediction to act on, or with the test to order next.
-
-    Raises
-    ------
-    NotFoundError
-        If there is no such round, or it is another owner's.
-    InvalidInputError
-        With every fault of predictions or measurements.
-    ConflictError
-        If the round is closed and its feedback was another.
-    """
+    """Take a round's feedback and count it once; raises NotFoundError, InvalidInputError and ConflictError."""
+    # The first statement in `session` comes after everything is computed.
     with context.database.session(read_only=True) as reading:
         problem = SelectionProblemRepository(reading).get(owner_id, problem_id)
         row = SelectionRoundRepository(reading).of(owner_id, problem_id, round_id)
@@ -139,7 +91,7 @@ def _take_predictions(
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What a patient's measurements come to."""
+    """A round's state after some measurements."""
 
     measurements: Mapping[str, object]
     cost: float
@@ -176,7 +128,7 @@ def _take_measurements(
 
 
 def _step(classifiers: ArmClassifiers, row: SelectionRoundRow, measurements: Mapping[str, object]) -> _Step:
-    """A feature that comes again before the round is closed replaces what was known of it."""
+    """Add measurements to a round; a feature sent again before the round is closed replaces its former value."""
     known = {**(row.measurements or {}), **measurements}
     state = bedside_state(classifiers.arms, row.arm, known)
     if not state.complete:
@@ -192,7 +144,7 @@ def _step(classifiers: ArmClassifiers, row: SelectionRoundRow, measurements: Map
 
 
 def _storable(measurements: Mapping[str, object]) -> dict[str, object]:
-    """What can be kept as JSON: NaN, as Python spells it, says that nothing is known; raises InvalidInputError."""
+    """Return measurements that JSON can hold: NaN, as Python spells it, becomes null; raises InvalidInputError."""
     faults = [
         Fault(to_pointer(("measurements", name)), "must be a number, a boolean, a text of a level, or null")
         for name, value in measurements.items()
@@ -209,7 +161,7 @@ def _named(arms: Arms, arm: int, outputs: NDArray[np.int8]) -> dict[str, int]:
 
 
 def round_document(arms: Arms, row: SelectionRoundRow) -> RoundDocument:
-    """A round as the API shows it."""
+    """Return the document of a round."""
     arm, outcome = arms.arms[row.arm], row.outcome or {}
     names = [arms.tests[k].name for k in arm.tests]
     predictions = outcome.get("predictions")

@@ -1,4 +1,4 @@
-"""Meta-features: what a cohort is like, in 40 statistical and 15 clinical numbers."""
+"""Meta-features: a description of a cohort in 40 statistical and 15 clinical numbers."""
 
 from autoprog.metalearning.meta_features.catalogue import META_FEATURES, MetaFeature
 from autoprog.metalearning.meta_features.clinical_terms import ClinicalGroup

@@ -1,8 +1,8 @@
-"""The table of meta-features: what each measures, on which scale, and after whom.
+"""The table of meta-features, with scales and references.
 
-A meta-feature of scale `share` lies in [0, 1] and is compared as it is; one of scale `count` is at least 0, without an
-upper bound, and is compared by log1p. A cohort that lacks what is measured (no numeric column, no follow-up) has 0,
-but for the landmarks, which have 0.5 where nothing can be learnt.
+A meta-feature of scale `share` lies in [0, 1] and is compared as it is. One of scale `count` is at least 0, unbounded,
+and compared by log1p. A cohort that lacks what is measured (no numeric column, no follow-up) has 0; landmarks have 0.5
+where nothing can be learned.
 """
 
 from __future__ import annotations
@@ -16,31 +16,17 @@ Scale = Literal["share", "count"]
 
 @dataclass(frozen=True, slots=True)
 class MetaFeature:
-    """One entry of the table.
-
-    Attributes
-    ----------
-    name : str
-        As the API shows it.
-    scale : {"share", "count"}
-        Its range: [0, 1], or 0 and above.
-    meaning : str
-        What is measured, and its unit.
-    reference : str
-        Where it, or what it is made of, is defined.
-    group : {"statistical", "clinical"}
-        Whether it needs to know what a column means.
-    """
+    """One entry of the table."""
 
     name: str
     scale: Scale
-    meaning: str
-    reference: str
-    group: Group = "statistical"
+    meaning: str  # the measured quantity, and its unit
+    reference: str  # definition of it, or of its parts
+    group: Group = "statistical"  # a clinical one depends on what a column means
 
     @property
     def range(self) -> str:
-        """Its range, in words."""
+        """Range, in words."""
         return "0 to 1" if self.scale == "share" else "0 and above"
 
 
@@ -145,4 +131,4 @@ _CLINICAL = (
 META_FEATURES: tuple[MetaFeature, ...] = (
     *_SIZES, *_OUTCOME, *_MISSINGNESS, *_MOMENTS, *_CORRELATION, *_INFORMATION, *_LANDMARK, *_CLINICAL,
 )  # fmt: skip
-"""All 55, in the order of arrays: 40 statistical ones, then 15 clinical ones."""
+"""All 55 in the order of arrays: 40 statistical, then 15 clinical."""

@@ -1,4 +1,4 @@
-"""What a cohort is about: shares of clinical groups among its features, visits, and what time adds."""
+"""Clinical meta-features: shares of clinical groups among the features, visits, and follow-up."""
 
 from __future__ import annotations
 
@@ -14,37 +14,13 @@ from autoprog.metalearning.meta_features.recognition import Recognition
 
 
 def group_shares(recognised: Sequence[Recognition]) -> dict[str, float]:
-    """Share of each clinical group among the features.
-
-    Parameters
-    ----------
-    recognised : sequence of Recognition, length n_features
-        What each feature was taken for.
-
-    Returns
-    -------
-    dict
-        Name of a meta-feature -> value; they sum to at most 1.
-    """
+    """Compute the share of each clinical group among the features; the shares sum to at most 1."""
     groups = [r.group for r in recognised]
     return {f"{group}_share": groups.count(group) / max(len(groups), 1) for group in get_args(ClinicalGroup)}
 
 
 def time_features(follow_up: ObservedTimes | None, visits: NDArray[np.integer] | None) -> dict[str, float]:
-    """Visits, length of follow-up, censoring and competing events.
-
-    Parameters
-    ----------
-    follow_up : ObservedTimes or None
-        None for a cohort without times.
-    visits : ndarray of int, shape = (n_patients,), or None
-        Visits of each patient; None for a cohort without visits.
-
-    Returns
-    -------
-    dict
-        Name of a meta-feature -> value; 0 where the cohort has none.
-    """
+    """Describe visits (`visits` counts each patient's), follow-up, censoring and competing events; 0 for none."""
     values = {"visits_per_patient": 0.0 if visits is None else float(visits.mean())}
     if follow_up is None:
         return {**values, "follow_up_days": 0.0, "censored_share": 0.0, "competing_share": 0.0}

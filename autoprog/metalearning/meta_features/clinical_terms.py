@@ -1,16 +1,6 @@
-"""The table of clinical terms: which words, names, codes, units and values belong to which group of features.
+"""The table of clinical terms: names, codes, units and values of each group of features.
 
-How a term is written: a star stands for the rest of a word (`bilirubin*`, `*statin`). `words` and phrases may stand
-anywhere in a name, `names` are whole names. Names are compared in small letters, with blanks for everything that is
-neither letter nor digit, and with a blank where `camelCase` begins a word. Where a name holds several terms the one
-that ends last decides, and among these the longest: the `blood pressure medication` is a medication.
-
-To add a term, add it here; a name that means one thing in one cohort and another in the next belongs to `VALUE_RULES`.
-
-References
-----------
-ICD-10 (WHO 2019), ATC (WHO Collaborating Centre for Drug Statistics), LOINC (Regenstrief Institute), dbSNP (NCBI): the
-forms of their codes. Names: the codebooks of the public cohorts that `docs/methods.md` lists.
+Add new terms here. A name whose meaning differs between cohorts belongs in `VALUE_RULES`.
 """
 
 from __future__ import annotations
@@ -27,29 +17,19 @@ ClinicalGroup = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ClinicalTerms:
-    """What tells that a feature belongs to a group; each a text of terms separated by commas.
-
-    Attributes
-    ----------
-    group : str
-        The group.
-    labels : str
-        What a client may write as `meta_group`, beside the group's own name.
-    words : str
-        Words and phrases anywhere in a name.
-    names : str
-        Whole names.
-    units : str
-        Units that decide where the name does not.
-    """
+    """The terms of a group; each text lists them separated by commas."""
 
     group: ClinicalGroup
-    labels: str
-    words: str
-    names: str = ""
-    units: str = ""
+    labels: str  # what a client may write as `meta_group`, besides the group's own name
+    words: str  # words and phrases anywhere in a name
+    names: str = ""  # whole names
+    units: str = ""  # units that decide where the name does not
 
 
+# A star stands for the rest of a word. Names are compared in lower case, with blanks for everything but letters and
+# digits, and before each word of `camelCase`. Of several terms in a name the one that ends last decides, then the
+# longest: the `blood pressure medication` is a medication. The names come from the codebooks of the public cohorts that
+# `docs/methods.md` lists.
 TERMS: tuple[ClinicalTerms, ...] = (
     ClinicalTerms(
         "demographics",
@@ -163,24 +143,12 @@ TERMS: tuple[ClinicalTerms, ...] = (
 
 @dataclass(frozen=True, slots=True)
 class ValueRule:
-    """A whole name that belongs to a group only where the values are of a kind.
-
-    Attributes
-    ----------
-    name : str
-        The whole name.
-    group : str
-        The group.
-    numeric : bool
-        Whether it must be a numeric feature, or one of levels.
-    lower, upper : float
-        Bounds of all values of a numeric feature.
-    """
+    """A whole name that belongs to a group only with certain values."""
 
     name: str
     group: ClinicalGroup
-    numeric: bool
-    lower: float = -float("inf")
+    numeric: bool  # False: a feature of levels
+    lower: float = -float("inf")  # all values of a numeric feature lie between the bounds
     upper: float = float("inf")
 
 
@@ -203,7 +171,7 @@ VALUE_RULES: tuple[ValueRule, ...] = (
 )
 
 ICD_10 = re.compile(r"[A-TV-Z]\d[0-9AB](?:\.?[0-9A-Z]{1,4})?")
-"""A diagnosis: I21, E11.9. A name of this form alone may be anything: see `CODES`."""
+"""A diagnosis code such as I21 or E11.9. A name of this form without a point may mean anything: see `CODES`."""
 
 CODES: tuple[tuple[re.Pattern[str], ClinicalGroup], ...] = (
     (re.compile(r"[A-V]\d{2}[A-Z]{2}\d{2}"), "medication"),  # ATC, seven characters
@@ -211,10 +179,11 @@ CODES: tuple[tuple[re.Pattern[str], ClinicalGroup], ...] = (
     (re.compile(r"rs\d{3,}(?:_[ACGT])?"), "genetics"),  # dbSNP
     (re.compile(r"[A-TV-Z]\d[0-9AB]\.[0-9A-Z]{1,4}"), "diagnosis"),  # ICD-10 with its point
 )
-"""Forms of whole names, capitals as they are, that are codes wherever they stand."""
+"""Forms of whole names, case-sensitive, that are always codes, by ICD-10 (WHO 2019), ATC (WHO Collaborating Centre for
+Drug Statistics), LOINC (Regenstrief Institute) and dbSNP (NCBI)."""
 
 BARE_CODE_LETTERS = 2
-"""Different first letters from which on names such as I21 and E11 are ICD-10 codes, where X1, X2, ... are not."""
+"""Distinct first letters that make names such as I21 and E11 ICD-10 codes, unlike X1, X2, ..."""
 
 SHORT_NAME = 2
-"""A name of so few letters counts only where a longer one of the same cohort is recognised."""
+"""Names of at most two letters count only if a longer one of the same cohort is recognised."""

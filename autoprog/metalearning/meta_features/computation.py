@@ -1,9 +1,4 @@
-"""All meta-features of a cohort at once.
-
-Sizes, shares and what is missing are of all patients; distributions, correlations, information and landmarks of a
-sample, which makes the time bounded and changes them little. The sample is drawn with a fixed seed, sums run on one
-thread, and values are rounded: a cohort has one set of meta-features, on every machine.
-"""
+"""All meta-features of a cohort, the same on every machine."""
 
 from __future__ import annotations
 
@@ -32,25 +27,14 @@ from autoprog.metalearning.meta_features.vector import MetaFeatures
 from autoprog.space.design_matrix import n_columns
 
 MAX_ROWS, MIN_ROWS, MAX_CELLS = 10_000, 1_000, 1_000_000
-"""Rows of the sample: at most and at least so many, and between these as many as make so many cells."""
+"""Sample 1,000 to 10,000 rows, aiming for 1,000,000 cells."""
 
 _SEED = 0
-_DIGITS = 6  # significant ones: what rounding in sums cannot reach
+_DIGITS = 6  # significant digits, which rounding in sums cannot reach
 
 
 def meta_features(cohort: Cohort) -> MetaFeatures:
-    """The meta-features of a cohort.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        Of any mode.
-
-    Returns
-    -------
-    MetaFeatures
-        The same for the same cohort. Times are taken for days where the name of their column tells no unit.
-    """
+    """Compute the meta-features of a cohort; times count as days if the name of their column tells no unit."""
     outcome: NDArray[np.int8] | ObservedTimes = cohort.y
     if cohort.time_to_event is not None and cohort.time is not None:
         outcome = ObservedTimes(cohort.time, cohort.y, days_per_unit(cohort.time_to_event.time) or 1.0)
@@ -65,19 +49,18 @@ def describe(
     *,
     patient: NDArray[np.integer] | None = None,
 ) -> MetaFeatures:
-    """The meta-features of plain arrays, for every kind of outcome.
+    """Compute the meta-features of plain arrays, for every kind of outcome.
 
     Parameters
     ----------
     features : sequence of Feature, length n_features
         The columns.
     X : ndarray, shape = (n, n_features)
-        One row a patient or, of patients with visits, one a visit; NaN is missing.
+        One row a patient, or a visit if patients have visits; NaN is missing.
     outcome : ndarray of int, shape = (n,), or ObservedTimes of n rows
         0 and 1, or times under observation.
     patient : ndarray of int, shape = (n,), or None
-        Whose visit each row is, where patients have visits; the landmarks then see the first row of each, lest a
-        patient be among those learnt from and those held out.
+        The patient of each visit; None without visits.
 
     Returns
     -------
@@ -91,6 +74,7 @@ def describe(
     visits: NDArray[np.integer] | None = None
     alone = y
     if patient is not None:
+        # Landmarks see each patient's first row, so that no patient is both in training and held out.
         _, first, visits = np.unique(patient, return_index=True, return_counts=True)
         alone = np.full(len(y), np.nan)
         alone[first] = y[first]
@@ -109,6 +93,7 @@ def describe(
 def _sampled_features(
     features: Sequence[Feature], X: NDArray[np.float64], y: NDArray[np.float64], alone: NDArray[np.float64]
 ) -> dict[str, float]:
+    # A sample bounds the time and changes these little. A fixed seed, one thread and rounding make them reproducible.
     rng = np.random.default_rng(_SEED)
     with threadpool_limits(1):
         landmarks = landmark_features(features, X, alone, rng)

@@ -1,4 +1,4 @@
-"""How much the features have in common.
+"""Correlations of the features.
 
 ======  ================================================================================  ======  =======
 symbol  meaning                                                                           shape   range
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 MAX_COLUMNS = 500
-"""Of more features, so many evenly spaced ones are used."""
+"""Use 500 evenly spaced features if there are more."""
 
 _CORRELATED = 0.5
 _VARIANCE = 0.95
@@ -27,18 +27,7 @@ _ROUNDING = 1e-9
 
 
 def correlation_features(ordered: NDArray[np.float64]) -> dict[str, float]:
-    """Pairwise correlations and the spectrum of their matrix.
-
-    Parameters
-    ----------
-    ordered : ndarray, shape = (n, d)
-        The features whose numbers have an order; NaN is missing.
-
-    Returns
-    -------
-    dict
-        Name of a meta-feature -> value; without any feature that varies all are 0, with one the correlations are 0.
-    """
+    """Describe pairwise correlations and their spectrum; all 0 if no feature varies, correlations 0 if one does."""
     Z = _standardised(ordered[:, evenly_spaced(ordered.shape[1], MAX_COLUMNS)])
     p = Z.shape[1]
     if p == 0:
@@ -58,7 +47,7 @@ _NAMES = ("correlation_mean", "correlation_max", "correlated_share", "effective_
 
 
 def evenly_spaced(n: int, most: int) -> NDArray[np.intp]:
-    """Indices of at most `most` of n columns, from the first to the last, evenly spaced."""
+    """Choose at most `most` of n indices, evenly spaced from the first to the last."""
     if n <= most:
         return np.arange(n)
     return np.linspace(0, n - 1, most).round().astype(np.intp)

@@ -1,4 +1,4 @@
-"""What single features tell of the outcome, in bins.
+"""Information of single features on the outcome, in bins.
 
 ======  ===============================================================================  ======  ========
 symbol  meaning                                                                          shape   unit
@@ -35,22 +35,7 @@ _FEWEST = 10  # patients with an observed cell and a known label
 def information_features(
     features: Sequence[Feature], X: NDArray[np.float64], y: NDArray[np.float64]
 ) -> dict[str, float]:
-    """Entropies of the features, and their information on the outcome.
-
-    Parameters
-    ----------
-    features : sequence of Feature, length d
-        The columns.
-    X : ndarray, shape = (n, d)
-        Numbers and codes of levels; NaN is missing.
-    y : ndarray, shape = (n,)
-        Labels; NaN where unknown.
-
-    Returns
-    -------
-    dict
-        Name of a meta-feature -> value.
-    """
+    """Describe the features' entropies and their information on the outcome."""
     shares, entropies, significant = [], [], []
     for feature, x in zip(features, X.T, strict=True):
         usable = ~np.isnan(x) & ~np.isnan(y)
@@ -67,7 +52,7 @@ def information_features(
 
 
 def _of_column(feature: Feature, x: NDArray[np.float64], y: NDArray[np.intp]) -> tuple[float, float, bool]:
-    """H(c) of the most it could be, I of H(y), and whether the G test rejects independence."""
+    """H(c) relative to its maximum, I relative to H(y), and whether the G test rejects independence."""
     k = len(x)
     if k < _FEWEST:
         return 0.0, 0.0, False
@@ -87,12 +72,12 @@ def _of_column(feature: Feature, x: NDArray[np.float64], y: NDArray[np.intp]) ->
 
 
 def compute_entropy(counts: NDArray[np.int64]) -> float:
-    """Entropy of relative frequencies in nats, without a correction of its bias; `counts` has any shape."""
+    """Entropy of relative frequencies in nats, without bias correction; `counts` has any shape."""
     p = counts[counts > 0] / counts.sum()
     return float(-(p * np.log(p)).sum())
 
 
 def _quantile_bins(x: NDArray[np.float64]) -> NDArray[np.intp]:
     edges = np.unique(np.quantile(x, np.arange(1, BINS) / BINS, method="inverted_cdf"))
-    # A value is in the bin of the first edge that it does not exceed; bins that nobody is in are left out.
+    # A value is in the bin of the first edge that it does not exceed; empty bins are left out.
     return np.asarray(np.unique(np.searchsorted(edges, x, side="left"), return_inverse=True)[1], dtype=np.intp)

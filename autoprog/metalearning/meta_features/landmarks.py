@@ -1,4 +1,4 @@
-"""How well four cheap learners do on a few hundred patients.
+"""Performance of four cheap learners on a few hundred patients.
 
 ======  =======================================================================  ======  =======
 symbol  meaning                                                                  shape   range
@@ -7,9 +7,9 @@ X, y    design matrix and labels of at most 1,000 patients                      
 AUC     area under the ROC curve on a fold's held-out patients; mean of 3 folds  scalar  [0, 1]
 ======  =======================================================================  ======  =======
 
-As many patients of the rarer outcome are taken as there are, up to one half: the AUC does not depend on how many of
-either there are, and its standard error does. Each learner sees medians for missing cells, standardised columns, and
-nothing of columns that are constant among the patients whom it learns from. Where none is left, it has 0.5.
+The rarer outcome has as many patients as there are, up to one half: the AUC does not depend on the balance, but its
+standard error does. Learners see medians for missing cells and standardised columns, without those that are constant in
+training. Without any column the AUC is 0.5.
 
 References
 ----------
@@ -37,18 +37,18 @@ from autoprog.metalearning.meta_features.correlation import evenly_spaced
 from autoprog.space.design_matrix import DesignMatrix
 
 MAX_PATIENTS = 1_000
-"""Patients that the landmarks are measured on."""
+"""The most patients that the landmarks are measured on."""
 
 MAX_FEATURES = 200
-"""Of more features, so many evenly spaced ones are used."""
+"""Use 200 evenly spaced features if there are more."""
 
 FOLDS = 3
 
 CHANCE = 0.5
-# Standard deviations from the mean: more of a patient held out is a wrong unit or a code, and none of the learners
-# could tell it from this much.
+# Held-out values are clipped at this many standard deviations. Larger ones are wrong units or codes, and no learner
+# could tell them apart.
 _FARTHEST = 1e6
-# Scores that differ by less are equal but for the rounding of one machine or another.
+# Scores are rounded, because machines round differently beyond this.
 _DECIMALS = 9
 
 
@@ -64,24 +64,7 @@ def _learners() -> dict[str, BaseEstimator]:
 def landmark_features(
     features: Sequence[Feature], X: NDArray[np.float64], y: NDArray[np.float64], rng: np.random.Generator
 ) -> dict[str, float]:
-    """Cross-validated areas under the ROC curve of simple learners.
-
-    Parameters
-    ----------
-    features : sequence of Feature, length d
-        The columns.
-    X : ndarray, shape = (n, d)
-        Numbers and codes of levels; NaN is missing.
-    y : ndarray, shape = (n,)
-        Labels; NaN where unknown.
-    rng : numpy.random.Generator
-        Draws patients and folds.
-
-    Returns
-    -------
-    dict
-        Name of a meta-feature -> value; 0.5 where there is no feature, or an outcome has fewer than 3 patients.
-    """
+    """Cross-validate simple learners; 0.5 without features, or if an outcome has fewer than 3 patients."""
     rows = _balanced_rows(y, rng)
     labels = y[rows].astype(np.int8)
     kept = evenly_spaced(len(features), MAX_FEATURES)
@@ -111,9 +94,9 @@ def _score_fold(
 
 
 def _in_a_unit(columns: Sequence[Feature], table: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Numbers in units that make the largest of each column about 1: the square of 1e200 is no number."""
+    """Scale each numeric column to a maximum of about 1, because the square of 1e200 overflows."""
     largest = np.fmax.reduce(np.abs(table), axis=0, initial=0.0)
-    # A power of 2 rounds nothing.
+    # Scaling by a power of 2 is exact.
     exponents = np.where([f.kind == "numeric" for f in columns], np.frexp(largest)[1], 0)
     return np.ldexp(table, -exponents)
 
@@ -122,7 +105,7 @@ def _standardised(
     columns: Sequence[Feature], train: NDArray[np.float64], test: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Design matrices of both, in standard deviations of `train`; columns that are constant there are 0."""
-    with np.errstate(over="ignore"):  # of what is clipped below
+    with np.errstate(over="ignore"):  # clipped below
         for step in (
             DesignMatrix.for_features(columns),
             SimpleImputer(strategy="median", keep_empty_features=True),
@@ -145,7 +128,7 @@ def _predicted(
 
 
 def _balanced_rows(y: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.intp]:
-    """Patients of the landmarks, in order: of the rarer outcome as many as there are, up to one half."""
+    """Choose the landmarks' patients, in order; up to half have the rarer outcome."""
     of_outcome = sorted((np.flatnonzero(y == outcome) for outcome in (0, 1)), key=len)
     n_rarer = min(len(of_outcome[0]), MAX_PATIENTS // 2)
     sizes = (n_rarer, min(len(of_outcome[1]), MAX_PATIENTS - n_rarer))

@@ -1,4 +1,4 @@
-"""How much of a cohort is missing, and whether that tells of the outcome.
+"""Missing cells of a cohort, and whether they tell about the outcome.
 
 ======  ==============================================================  ======  =======
 symbol  meaning                                                         shape   range
@@ -17,20 +17,7 @@ from numpy.typing import NDArray
 
 
 def missingness_features(X: NDArray[np.float64], y: NDArray[np.float64]) -> dict[str, float]:
-    """Shares of missing cells.
-
-    Parameters
-    ----------
-    X : ndarray, shape = (n, d)
-        NaN is missing.
-    y : ndarray, shape = (n,)
-        Labels; NaN where unknown.
-
-    Returns
-    -------
-    dict
-        Name of a meta-feature -> value.
-    """
+    """Describe shares of missing cells, and the largest |phi|."""
     m = np.isnan(X)
     q = m.mean(axis=0) if m.size else np.zeros(1)
     return {

@@ -14,23 +14,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-_FENCE = 1.5  # interquartile ranges
-_ROUNDING = 1e-9  # of the largest absolute value: a standard deviation below is rounding
+_FENCE = 1.5  # in interquartile ranges
+_ROUNDING = 1e-9  # a standard deviation below this share of the largest absolute value is rounding
 
 
 def moment_features(numeric: NDArray[np.float64]) -> dict[str, float]:
-    """Skewness, kurtosis, outliers, zeros and ties.
-
-    Parameters
-    ----------
-    numeric : ndarray, shape = (n, d)
-        The numeric features; NaN is missing.
-
-    Returns
-    -------
-    dict
-        Name of a meta-feature -> value; 0 where no numeric feature varies.
-    """
+    """Describe skewness, kurtosis, outliers, zeros and ties; 0 if no numeric feature varies."""
     shapes = [shape for x in numeric.T if (shape := _shape(x[~np.isnan(x)])) is not None]
     skewness, kurtosis, outliers, zeros, distinct = np.array(shapes).T if shapes else np.zeros((5, 1))
     return {
@@ -48,7 +37,7 @@ def _shape(x: NDArray[np.float64]) -> tuple[float, float, float, float, float] |
     """|g1|, g2, and the shares of outliers, zeros and distinct values; None for a column that does not vary."""
     if len(x) < 2:
         return None
-    # Divided first: the fourth power of 1e100 is no number.
+    # Divide first, because the fourth power of 1e100 overflows.
     largest = float(np.abs(x).max()) or 1.0
     unit = x / largest
     sd = float(unit.std())

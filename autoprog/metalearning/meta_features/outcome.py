@@ -1,16 +1,16 @@
-"""The outcome as meta-features see it: a label for most patients, and what time adds.
+"""Meta-features of the outcome, and a label for most patients.
 
 ======  ====================================================================  ======  ==================
 symbol  meaning                                                               shape   range
 ======  ====================================================================  ======  ==================
-y       label: 1 with the outcome, 0 without; NaN where nobody can say        (n,)    {0, 1, NaN}
+y       label: 1 with the outcome, 0 without; NaN where unknown               (n,)    {0, 1, NaN}
 p       share of 1 among the known labels                                     scalar  [0, 1]
 T, d    time under observation, code of what ended it                         (n,)    > 0, 0..
 G(t)    probability to be under observation still, had there been no event    steps   [0, 1]
 ======  ====================================================================  ======  ==================
 
-A label for times: the event of interest by the median time of these events. Who was under observation for less, without
-any event, has no label; a competing event is none of interest. This is coarse, and enough to describe a cohort.
+The label for times is the event of interest by the median time of these events. A patient who was censored before that
+time has no label; a patient with a competing event has 0. This is coarse, and enough to describe a cohort.
 
 References
 ----------
@@ -29,52 +29,36 @@ from numpy.typing import NDArray
 CENSORED, OF_INTEREST = 0, 1
 
 DAYS_OF = {"day": 1.0, "week": 7.0, "month": 365.25 / 12, "year": 365.25, "hour": 1 / 24, "minute": 1 / 1440}
-"""Days of the units of time that the name of a column may tell."""
+"""Days in each unit of time that a column's name may tell."""
 
 _UNIT = re.compile(r"(?:^|[^a-z])(minute|hour|day|week|month|year)s?(?:$|[^a-z])")
 
 
 @dataclass(frozen=True, eq=False)
 class ObservedTimes:
-    """Times under observation.
+    """Times under observation."""
 
-    Attributes
-    ----------
-    time : ndarray, shape = (n,)
-        T, at least 0, in `unit_days`.
-    event : ndarray of int, shape = (n,)
-        d: 0 censored, 1 the event of interest, 2 and above competing ones.
-    unit_days : float
-        Days that a unit of `time` has.
-    """
-
-    time: NDArray[np.float64]
-    event: NDArray[np.integer]
+    time: NDArray[np.float64]  # T, in units of `unit_days`, shape = (n,)
+    event: NDArray[np.integer]  # d: 0 censored, 1 the event of interest, 2 and above competing events, shape = (n,)
     unit_days: float = 1.0
 
     def label(self) -> NDArray[np.float64]:
-        """Whether the event of interest came by the median time of these events, shape = (n,); NaN where unknown."""
+        """y, shape = (n,): whether the event of interest came by the median time of these events."""
         of_interest = self.event == OF_INTEREST
         if not of_interest.any():
             return np.where(self.event == CENSORED, np.nan, 0.0)
-        median = 2.0 * np.median(self.time[of_interest] / 2.0)  # the sum of two halves is a number
+        median = 2.0 * np.median(self.time[of_interest] / 2.0)  # halved, so that the sum of two does not overflow
         early = self.time <= median
         y = np.where(of_interest & early, 1.0, 0.0)
         y[(self.event == CENSORED) & (self.time < median)] = np.nan
         return y
 
     def median_days(self) -> float:
-        """Median time under observation by reverse Kaplan-Meier; the longest one where G stays above one half.
-
-        Returns
-        -------
-        float
-            In days, at most the largest number that there is.
-        """
+        """Median follow-up in days by reverse Kaplan-Meier; the longest time if G stays above one half."""
         times, place = np.unique(self.time, return_inverse=True)
         ended = np.bincount(place, weights=self.event == CENSORED, minlength=len(times))
         events = np.bincount(place, weights=self.event != CENSORED, minlength=len(times))
-        # At the same time events come first: who has one is no longer at risk of being censored.
+        # Of simultaneous times events come first: a patient with an event is no longer at risk of being censored.
         left = np.cumsum((ended + events)[::-1])[::-1]
         G = np.cumprod(1.0 - ended / np.maximum(left - events, 1.0))
         reached = np.flatnonzero(G <= 0.5)
@@ -83,39 +67,13 @@ class ObservedTimes:
 
 
 def days_per_unit(column: str) -> float | None:
-    """Days that a unit of time has, by the name of its column.
-
-    Parameters
-    ----------
-    column : str
-        Such as `days`, `follow_up_months`, `time`.
-
-    Returns
-    -------
-    float or None
-        None where the name does not tell.
-    """
+    """Days in the unit that the name of a column of times tells, such as `follow_up_months`; None if it tells none."""
     found = _UNIT.search(column.casefold())
     return DAYS_OF[found[1]] if found else None
 
 
 def outcome_features(y: NDArray[np.float64], event_rate: float, n_columns: int) -> dict[str, float]:
-    """How often the outcome is, and how much of it there is a column.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n,)
-        Labels; NaN where unknown.
-    event_rate : float
-        Share of all patients with the outcome.
-    n_columns : int
-        Columns of the design matrix.
-
-    Returns
-    -------
-    dict
-        Name of a meta-feature -> value.
-    """
+    """Describe the frequency of the outcome, and its events a column of the design matrix."""
     known = y[~np.isnan(y)]
     p = float(known.mean()) if len(known) else 0.0
     minority = min(p, 1.0 - p)

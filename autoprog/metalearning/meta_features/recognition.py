@@ -1,4 +1,4 @@
-"""To which clinical group each feature of a cohort belongs, and what told it."""
+"""Recognition of the clinical group of each feature."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from autoprog.metalearning.meta_features.outcome import days_per_unit
 
 Evidence = Literal["meta_group", "name", "code", "values", "unit"]
 
-# Levels of a column that must look like codes, and the least number of them.
+# Share of a column's levels that must look like codes, and the least number of levels.
 _CODED, _MIN_LEVELS = 0.8, 5
 
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """What one feature was taken for.
+    """The recognised group of one feature.
 
     Attributes
     ----------
     group : str or None
-        One of the eleven groups; None where nothing tells, or where the client's `meta_group` is none of them.
+        One of the eleven groups; None if nothing tells, or if the client's `meta_group` is none of them.
     evidence : {"meta_group", "name", "code", "values", "unit"} or None
-        What told it; `meta_group` is what the client said, and always decides.
+        Evidence for the group; the client's `meta_group` always decides.
     """
 
     group: ClinicalGroup | None
@@ -57,12 +57,12 @@ def clinical_groups(features: Sequence[Feature]) -> tuple[Recognition, ...]:
     Parameters
     ----------
     features : sequence of Feature, length n_features
-        With names, units, ranges, levels, and the `meta_group` of those that the client has described.
+        The columns, with units, ranges, levels and the client's `meta_group`, where known.
 
     Returns
     -------
     tuple of Recognition, length n_features
-        In the same order. A name of one or two letters is not believed where no other feature is recognised.
+        In the same order. Names of one or two letters count only if another feature is recognised.
     """
     codes_count = _bare_codes_count(features)
     found = [_recognise(feature, codes_count=codes_count) for feature in features]
@@ -86,18 +86,7 @@ def _recognise(feature: Feature, *, codes_count: bool) -> Recognition:
 
 
 def group_notes(features: Sequence[Feature]) -> tuple[str, ...]:
-    """What a user should know of the clinical groups of a cohort's features.
-
-    Parameters
-    ----------
-    features : sequence of Feature
-        The columns.
-
-    Returns
-    -------
-    tuple of str
-        That nothing was recognised, and which `meta_group` is no group; empty where all is well.
-    """
+    """Describe unrecognised features and unknown `meta_group` to the user; empty without problems."""
     notes = []
     if not any(recognised.group for recognised in clinical_groups(features)):
         notes.append(NOTHING_RECOGNISED)
@@ -109,18 +98,7 @@ def group_notes(features: Sequence[Feature]) -> tuple[str, ...]:
 
 
 def describe_cohort(cohort: Cohort) -> tuple[str, ...]:
-    """What a user should know of the clinical meta-features of a cohort.
-
-    Parameters
-    ----------
-    cohort : Cohort
-        Of any mode.
-
-    Returns
-    -------
-    tuple of str
-        `group_notes`, and that a unit of time is not known.
-    """
+    """Describe problems of the clinical meta-features to the user: `group_notes`, and an unknown unit of time."""
     notes = group_notes(cohort.features)
     event = cohort.time_to_event
     if event is None or days_per_unit(event.time) is not None:
@@ -129,7 +107,7 @@ def describe_cohort(cohort: Cohort) -> tuple[str, ...]:
 
 
 def _plain(name: str) -> str:
-    """Small letters, with blanks between words."""
+    """Convert to lower-case words, separated by blanks."""
     parted = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", name)
     return " ".join(re.findall(r"[^\W_]+", parted.casefold()))
 
@@ -171,7 +149,7 @@ def _has_codes(levels: Sequence[str]) -> bool:
 
 
 def _by_words(name: str) -> ClinicalGroup | None:
-    """The group of the term that ends last, the longest among these."""
+    """Find the group of the term that ends last; of several, the longest."""
     ends = [
         (match.end(), match.end() - match.start(), group)
         for group, pattern in _word_patterns()
@@ -190,7 +168,7 @@ def _expression(term: str) -> str:
 
 @cache
 def _word_patterns() -> tuple[tuple[ClinicalGroup, re.Pattern[str]], ...]:
-    # Longest first: an alternative that matches ends the search of the others at its place.
+    # Longest first, because the first alternative that matches at a place wins.
     return tuple(
         (
             terms.group,

@@ -16,24 +16,7 @@ RARE = 0.01
 def size_features(
     features: Sequence[Feature], X: NDArray[np.float64], n_patients: int, n_columns: int
 ) -> dict[str, float]:
-    """How large a cohort is, and of which kinds its features are.
-
-    Parameters
-    ----------
-    features : sequence of Feature, length n_features
-        The columns.
-    X : ndarray, shape = (n_rows, n_features)
-        Numbers and codes of levels; NaN is missing.
-    n_patients : int
-        Patients; fewer than rows where patients have visits.
-    n_columns : int
-        Columns of the design matrix.
-
-    Returns
-    -------
-    dict
-        Name of a meta-feature -> value.
-    """
+    """Describe the size of a cohort and the kinds of its features; `n_columns` counts the design matrix."""
     levels = [len(f.levels) for f in features if f.kind != "numeric"]
     shares = {
         f"{kind}_share": sum(f.kind == kind for f in features) / max(len(features), 1)

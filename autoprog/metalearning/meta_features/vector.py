@@ -15,35 +15,13 @@ _STATISTICAL = tuple(i for i, m in enumerate(META_FEATURES) if m.group == "stati
 
 @dataclass(frozen=True, slots=True)
 class MetaFeatures:
-    """What a cohort is like, in 55 numbers.
-
-    Attributes
-    ----------
-    values : tuple of float, length 55
-        In the order of `META_FEATURES`.
-    """
+    """The description of a cohort in 55 numbers; `values` are in the order of `META_FEATURES`."""
 
     values: tuple[float, ...]
 
     @classmethod
     def of(cls, values: Mapping[str, float]) -> MetaFeatures:
-        """From values by name.
-
-        Parameters
-        ----------
-        values : mapping
-            Name of a meta-feature -> value, all 55 of them.
-
-        Returns
-        -------
-        MetaFeatures
-            In the order of the table.
-
-        Raises
-        ------
-        ValueError
-            If names are lacking or unknown; names them.
-        """
+        """Build from the values of all 55 names; ValueError lists lacking or unknown names."""
         known = [m.name for m in META_FEATURES]
         if wrong := sorted(set(known) ^ set(values)):
             msg = f"meta-features must be the {len(known)} of the table; lacking or unknown: {', '.join(wrong)}"
@@ -57,13 +35,13 @@ class MetaFeatures:
 
     @property
     def of_patients(self) -> tuple[float, ...]:
-        """What is measured without any name: the same for copies of a cohort, as values are rounded, and no others."""
+        """The statistical values, which need no names; rounded, so equal for copies of a cohort and no others."""
         return tuple(self.values[i] for i in _STATISTICAL)
 
     def to_array(self) -> NDArray[np.float64]:
-        """The values, shape = (55,)."""
+        """Values, shape = (55,)."""
         return np.array(self.values)
 
     def to_dict(self) -> dict[str, float]:
-        """Name -> value, in order; the inverse of `of`."""
+        """Map names to values, in order; the inverse of `of`."""
         return dict(zip(self.names, self.values, strict=True))

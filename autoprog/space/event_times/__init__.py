@@ -1,7 +1,7 @@
-"""Learners of event times: how classifiers become them, how causes are joined, how curves are calibrated.
+"""Learners of event times: classifiers adapted to them, causes combined, curves calibrated.
 
-A learner of cumulative incidence has `fit(X, y)` with `y` of dtype `EVENT_TIMES`, and `cumulative_incidence(X, times)`,
-shape = (n_patients, n_causes, n_times): what a pipeline of a survival search is made of in place of a classifier.
+A learner of cumulative incidence has `fit(X, y)` with `y` of dtype `EVENT_TIMES` and `cumulative_incidence(X, times)`,
+shape = (n_patients, n_causes, n_times); it takes the place of a classifier in pipelines for event times.
 """
 
 from autoprog.space.event_times.calibrated import CalibratedIncidence

@@ -1,19 +1,18 @@
-"""The calibration stage for curves: risks of held-out patients at several times, with censored patients weighed out.
+"""The calibration stage for curves: held-out risks at several times, weighted for censoring.
 
 =======  =========================================================================  ==================
 symbol   meaning                                                                    shape
 =======  =========================================================================  ==================
 t        times                                                                      (T,)
-F        risk of the event of interest until t, of patients held out                (n, T)
-e        whether the event of interest was seen until t                             (n, T)
-w        weights of inverse probability of censoring                                (n, T)
-a, b     of the sigmoid: log odds of the risk are a + b times those of F, b >= 0     scalars
+F        held-out risk of the event of interest until t                             (n, T)
+e        whether the event of interest was observed until t                         (n, T)
+w        inverse probability of censoring weights                                   (n, T)
+a, b     sigmoid: the log odds of the risk are a + b times those of F, b >= 0       scalars
 =======  =========================================================================  ==================
 
-The sigmoid is one map for all times, the likeliest under the weights, so that it changes neither the order of patients
-nor that of times. The isotonic map is one for each time, which are then made not to decrease with it. The incidence of
-competing causes is scaled to what the event of interest leaves. Maps are applied at the times of the fit along with
-those asked for: a risk does not depend on what else is asked.
+The sigmoid is one weighted maximum-likelihood map for all times: it keeps the order of patients and of times. There is
+one isotonic map per time; their risks are then made nondecreasing in time. The incidence of competing causes is scaled
+to the rest. Maps are applied at the times of the fit too, so that a risk does not depend on the other requested times.
 
 References
 ----------
@@ -40,36 +39,36 @@ from autoprog.space.event_times.outcomes import event_strata
 from autoprog.survival import ipcw_weights
 
 _EPSILON = 1e-6
-# A slope that the patients do not determine stays finite.
+# Keeps a slope finite that the patients do not determine.
 _WEAK_PENALTY = 1e3
 
 Splits = Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]]
 
 
 class CalibratedIncidence(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """A learner of cumulative incidence, and a map of its risks fitted on inner held-out risks.
+    """A learner of cumulative incidence and a map of its risks that is fitted on inner held-out risks.
 
     Parameters
     ----------
     estimator : estimator
-        Unfitted, with `cumulative_incidence`; one clone is fitted to all patients, one to each inner training fold.
+        Unfitted, with `cumulative_incidence`; clones are fitted to all patients and to each inner training fold.
     method : {"sigmoid", "isotonic"}
         The map.
     times : sequence of float
-        Ascending; where risks are compared with outcomes.
+        Times at which risks are compared with outcomes, ascending.
     cv : int or sequence of (train, test)
-        Inner folds: how many, or rows.
+        Inner folds: their number, or their rows.
     seed : int
-        Of the inner folds.
+        Seeds the inner folds.
 
     Attributes
     ----------
     estimator_ : estimator
         Fitted to all patients.
     sigmoid_ : tuple of (float, float)
-        a and b; of no effect where the map is isotonic.
+        a and b; unused if the map is isotonic.
     isotonic_ : list of IsotonicRegression or None
-        One a time.
+        One per time.
     """
 
     def __init__(
@@ -87,20 +86,7 @@ class CalibratedIncidence(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mi
         self.seed = seed
 
     def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Fit the pipeline and its calibration.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_features)
-            What the pipeline takes.
-        y : structured ndarray, shape = (n_patients,)
-            See `event_times`.
-
-        Returns
-        -------
-        CalibratedIncidence
-            Itself.
-        """
+        """Fit the pipeline and its calibration to outcomes of dtype `EVENT_TIMES`."""
         columns, t = np.asarray(X, dtype=np.float64), np.asarray(self.times, dtype=np.float64)
         F = np.empty((len(columns), len(t)))
         for train, test in self._splits(y):
@@ -120,20 +106,7 @@ class CalibratedIncidence(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mi
         return list(inner.split(np.zeros(len(y)), event_strata(y["event"], self.cv)))
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
-        """P(cause k until t | x).
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_features)
-            As in `fit`.
-        times : array-like, shape = (n_times,)
-            0 or more. The isotonic map of a time that is none of those of the fit is that of the nearest.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, n_causes, n_times)
-            Not decreasing with time, the sum over causes at most 1.
-        """
+        """P(cause k until t | x), shape = (n_patients, n_causes, n_times), as in `IncidencePipeline`."""
         check_is_fitted(self)
         wanted = np.asarray(times, dtype=np.float64)
         t = np.union1d(wanted, np.asarray(self.times, dtype=np.float64))
@@ -146,6 +119,7 @@ class CalibratedIncidence(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mi
             mapped: NDArray[np.float64] = expit(a + b * logit(np.clip(F, _EPSILON, 1 - _EPSILON)))
         else:
             known = np.asarray(self.times, dtype=np.float64)
+            # Times other than those of the fit use the map of the nearest one.
             nearest = np.abs(t[:, None] - known).argmin(axis=1)
             mapped = np.column_stack([self.isotonic_[k].predict(F[:, j]) for j, k in enumerate(nearest)])
         mapped = np.where(t > 0, mapped, 0.0)
@@ -153,7 +127,7 @@ class CalibratedIncidence(MetaEstimatorMixin, BaseEstimator):  # type: ignore[mi
 
 
 def _sigmoid(F: NDArray[np.float64], e: NDArray[np.bool_], w: NDArray[np.float64]) -> tuple[float, float]:
-    """The likeliest a and b with b >= 0; where it is 0, a gives everyone the weighted share of events."""
+    """Weighted maximum-likelihood a and b with b >= 0; if b is 0, everyone gets the weighted share of events."""
     known = w > 0
     x, label, weight = logit(np.clip(F[known], _EPSILON, 1 - _EPSILON)), e[known], w[known]
     if label.any() and not label.all() and np.ptp(x) > 0:

@@ -1,4 +1,4 @@
-"""Learners of one cause's hazard, joined to the incidence of each of several causes.
+"""Learners of one cause's hazard, combined to the incidence of each of several causes.
 
 =======  =======================================================================  ================
 symbol   meaning                                                                  shape
@@ -7,8 +7,8 @@ H        cumulative hazard of each cause                                        
 F        P(cause k until t | x)                                                   (n, K, n_times)
 =======  =======================================================================  ================
 
-Each cause has its own learner, to which the events of the others are censorings. For one cause F = 1 - exp(-H); the F
-of several are not 1 - exp(-H_k), which takes the patients whom another cause has claimed as still at risk.
+Each cause has its own learner, for which events of other causes are censored. For one cause F = 1 - exp(-H). For
+several, 1 - exp(-H_k) would be wrong: it treats patients with another event as still at risk.
 
 References
 ----------
@@ -34,19 +34,19 @@ _MIN_SURVIVAL = 1e-12
 
 
 class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Cumulative incidence by a learner of event times for every cause.
+    """Cumulative incidence from one learner of event times per cause.
 
     Parameters
     ----------
     learner : estimator
-        Unfitted, with `predict_survival` and, once fitted, `times_`: when its hazard may step.
+        Unfitted, with `predict_survival` and, once fitted, `times_` at which its hazard may step.
     n_causes : int
         K, at least 1.
 
     Attributes
     ----------
     learners_ : list of estimator or None, length K
-        Fitted; None for a competing cause that was seen in no patient, and has no hazard.
+        Fitted; None for an unobserved competing cause, whose hazard is 0.
     """
 
     def __init__(self, learner: BaseEstimator, n_causes: int = 1) -> None:
@@ -54,25 +54,7 @@ class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_causes = n_causes
 
     def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Fit a learner a cause.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n, d)
-            Columns of the patients.
-        y : structured ndarray, shape = (n,)
-            See `event_times`.
-
-        Returns
-        -------
-        CauseSpecific
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If the event of interest was seen in no patient.
-        """
+        """Fit one learner per cause; ValueError if no patient has the event of interest."""
         if not (y["event"] == 1).any():
             msg = "no patient to learn from has the event of interest"
             raise ValueError(msg)
@@ -87,10 +69,10 @@ class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         X: ArrayLike,
         y: NDArray[np.void],
         other_X: ArrayLike,
-        other_y: NDArray[np.void],  # noqa: ARG002  of the protocol
+        other_y: NDArray[np.void],  # noqa: ARG002  part of the protocol
         times: ArrayLike,
     ) -> PathFit:
-        """Fit the learners at every value of their path, `along_path`; as `DiscreteTime.fit_path`, but for watching."""
+        """Fit the learners at every value of their `along_path`; as `DiscreteTime.fit_path`, but without monitoring."""
         values, risks = [], []
         for value, learner in self.learner.along_path():
             at_value = CauseSpecific(learner, self.n_causes).fit(X, y)
@@ -100,20 +82,7 @@ class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return PathFit(tuple(values), np.array(risks))
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
-        """P(cause k until t | x).
-
-        Parameters
-        ----------
-        X : array-like, shape = (n, d)
-            Columns as in `fit`.
-        times : array-like, shape = (n_times,)
-            0 or more.
-
-        Returns
-        -------
-        ndarray, shape = (n, K, n_times)
-            Not decreasing with time, the sum over causes at most 1.
-        """
+        """P(cause k until t | x), shape = (n, K, n_times), as in `IncidencePipeline`."""
         check_is_fitted(self)
         columns, t = np.asarray(X, dtype=np.float64), np.asarray(times, dtype=np.float64)
         seen = [k for k, learner in enumerate(self.learners_) if learner is not None]
@@ -132,11 +101,8 @@ class CauseSpecific(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return incidence
 
     def _steps(self, t: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Times at which any hazard steps, until the last that is asked for, and those that are asked for.
-
-        Of very many steps evenly spaced ones. A learner whose curves rise between its steps has risen by a time between
-        two of them.
-        """
+        # Steps of any hazard until the last requested time; of very many, evenly spaced ones. The requested times are
+        # included for learners whose curves rise between their steps.
         steps = np.unique(np.concatenate([m.times_ for m in self.learners_ if m is not None]))
         steps = steps[steps <= t[-1]]
         if len(steps) > _MAX_STEPS:

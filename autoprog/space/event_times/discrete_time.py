@@ -1,18 +1,18 @@
-"""Any classifier as a learner of event times: the hazards of intervals, from all patients at risk in them.
+"""Any classifier as a learner of event times: hazards of intervals, from all patients at risk in them.
 
 =======  =======================================================================  ================
 symbol   meaning                                                                  shape
 =======  =======================================================================  ================
 h        P(cause k in interval j | at risk at its start, x)                       (n, K, J)
-S        P(nothing until the end of interval j | x)                               (n, J)
+S        P(no event until the end of interval j | x)                              (n, J)
 F        P(cause k until the end of interval j | x)                               (n, K, J)
 t        cuts                                                                     (J,)
 =======  =======================================================================  ================
 
 S[j] = S[j - 1] (1 - sum_k h[k, j]),   F[k, j] = F[k, j - 1] + S[j - 1] h[k, j]
 
-A classifier a cause learns h on the pooled table (`person_periods`). Where the causes' hazards, which are learnt
-apart, sum above 1 they are divided by their sum; the F then never do. Between cuts F is a straight line.
+One classifier per cause learns h on the pooled table (`person_periods`). Hazards whose sum over causes exceeds 1 are
+divided by it, so that the sum of F never does. Between cuts F is linear.
 
 References
 ----------
@@ -36,24 +36,24 @@ from autoprog.space.path import HeldOut, PathFit
 from autoprog.space.subsample import stratified_rows
 
 MAX_CELLS = 50_000_000
-"""Of the pooled table; of more patients a subsample is pooled that keeps the share of events."""
+"""Most cells of the pooled table; a larger cohort is subsampled with the share of events kept."""
 
 _CELLS_AT_ONCE = 5_000_000
 
 
 class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Cumulative incidence by a classifier of pooled intervals.
+    """Cumulative incidence from a classifier of pooled intervals.
 
     Parameters
     ----------
     classifier : estimator
         Unfitted; a clone of it is fitted to every cause.
     times : sequence of float
-        Where intervals may end, ascending; intervals with few events are joined.
+        Possible ends of intervals, ascending; intervals with few events are merged.
     n_causes : int
         K, at least 1.
     seed : int
-        Of the subsample of very many patients.
+        Seeds the subsample of a very large cohort.
 
     Attributes
     ----------
@@ -70,25 +70,7 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.seed = seed
 
     def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Pool the intervals and fit a classifier a cause.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n, d)
-            Columns of the patients.
-        y : structured ndarray, shape = (n,)
-            See `event_times`.
-
-        Returns
-        -------
-        DiscreteTime
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If the event of interest was seen in no patient until the last of the times.
-        """
+        """Pool the intervals and fit one classifier per cause; ValueError without an event of interest in them."""
         table, event = self._pooled(X, y)
         causes = range(1, self.n_causes + 1)
         self.classifiers_ = [fitted_to(self.classifier, table, event == cause) for cause in causes]
@@ -97,27 +79,26 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def fit_path(
         self, X: ArrayLike, y: NDArray[np.void], other_X: ArrayLike, other_y: NDArray[np.void], times: ArrayLike
     ) -> PathFit:
-        """Fit the classifiers along their path, watched on the intervals in which other patients were at risk.
+        """Fit the classifiers along their path, monitored on the intervals at risk of held-out patients.
 
         Parameters
         ----------
         X, y : array-like, shape = (n, d), and structured ndarray, shape = (n,)
             As in `fit`.
         other_X, other_y : array-like, shape = (n_others, d), and structured ndarray, shape = (n_others,)
-            The patients held out.
+            The held-out patients.
         times : array-like, shape = (n_times,)
-            As in `cumulative_incidence`.
+            Times of the risks.
 
         Returns
         -------
         PathFit
-            Its risks are the held-out patients' of every cause, shape = (m, n_others, n_causes, n_times); one value of
-            the hyperparameter is common to the causes.
+            Held-out risks of every cause, shape = (m, n_others, n_causes, n_times); the causes share the path values.
 
         Raises
         ------
         ValueError
-            As `fit`.
+            As in `fit`.
         """
         table, event = self._pooled(X, y)
         columns, J = np.asarray(other_X, dtype=np.float64), len(self.cuts_)
@@ -139,7 +120,7 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return PathFit(values, np.array(F))
 
     def _pooled(self, X: ArrayLike, y: NDArray[np.void]) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-        """The table to learn from, and what happened in each of its intervals."""
+        """The pooled training table, and the event code of each of its rows."""
         columns = np.asarray(X, dtype=np.float64)
         self.cuts_ = cuts_with_events(y, np.asarray(self.times, dtype=np.float64))
         columns, y = self._fewer(columns, y)
@@ -159,20 +140,7 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return X[rows], y[rows]
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
-        """P(cause k until t | x).
-
-        Parameters
-        ----------
-        X : array-like, shape = (n, d)
-            Columns as in `fit`.
-        times : array-like, shape = (n_times,)
-            0 or more; beyond the last cut the last value holds.
-
-        Returns
-        -------
-        ndarray, shape = (n, K, n_times)
-            Not decreasing with time, the sum over causes at most 1.
-        """
+        """P(cause k until t | x), shape = (n, K, n_times), constant after the last cut."""
         check_is_fitted(self)
         columns, J = np.asarray(X, dtype=np.float64), len(self.cuts_)
         incidence = np.empty((len(columns), self.n_causes, J))
@@ -190,7 +158,7 @@ class DiscreteTime(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _compute_incidence(h: NDArray[np.float64]) -> NDArray[np.float64]:
-    """F of h."""
+    """F from h."""
     h = h / np.maximum(h.sum(axis=1, keepdims=True), 1.0)
     S = np.cumprod(np.maximum(1.0 - h.sum(axis=1), 0.0), axis=1)
     before = np.concatenate([np.ones((len(h), 1)), S[:, :-1]], axis=1)
@@ -199,20 +167,5 @@ def _compute_incidence(h: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def most_patients(n: int, n_periods: int, n_columns: int) -> int:
-    """Of so many patients, those whose intervals fit into the pooled table.
-
-    Parameters
-    ----------
-    n : int
-        Patients.
-    n_periods : int
-        Intervals that they were at risk in, over all of them.
-    n_columns : int
-        Columns of the pooled table.
-
-    Returns
-    -------
-    int
-        At most n.
-    """
+    """Most of `n` patients, with `n_periods` intervals at risk in total, that fit into the pooled table."""
     return min(n, int(n * MAX_CELLS / (n_periods * n_columns)))

@@ -1,4 +1,4 @@
-"""Fine and Gray's model of every cause, joined."""
+"""Fine and Gray's model for every cause, combined."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from sklearn.utils.validation import check_is_fitted
 from autoprog.space.event_times.penalty import ridge_penalty
 from autoprog.survival import fit_fine_gray
 
-# The exponential of more than this overflows.
+# Exponentials of larger numbers overflow.
 _LARGEST_EXPONENT = 700.0
 
 
 class FineGray(BaseEstimator):  # type: ignore[misc]
-    """Proportional hazards of the subdistribution of each cause, with a ridge penalty on standardised columns.
+    """Proportional subdistribution hazards of each cause, with a ridge penalty on standardised columns.
 
     Parameters
     ----------
     n_causes : int
         K, at least 2.
     ridge : float
-        Penalty `ridge / 2 |beta_standardised|^2` against the pseudo log-likelihood, 0 or more; see `ridge_penalty`.
+        Penalty `ridge / 2 |beta_standardised|^2` on the pseudo log-likelihood, 0 or more; see `ridge_penalty`.
     until : float
-        The last time that is asked for; beyond it the incidence stays as it is there.
+        Last time of interest; the incidence is constant after it.
 
     Attributes
     ----------
     coef_ : ndarray, shape = (K, d)
-        Log subdistribution hazard ratios, a unit of the column.
+        Log subdistribution hazard ratios per unit of the column.
     centre_ : ndarray, shape = (K, d)
-        The columns of the patient whose hazard the baseline is.
+        Columns of the patient with the baseline hazard.
     times_, cumulative_hazard_ : list of ndarray, length K
         Steps of the baselines.
 
@@ -49,14 +49,14 @@ class FineGray(BaseEstimator):  # type: ignore[misc]
         self.until = until
 
     def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Fit a model a cause.
+        """Fit one model per cause.
 
         Parameters
         ----------
         X : array-like, shape = (n, d)
             Linearly independent columns.
         y : structured ndarray, shape = (n,)
-            See `event_times`.
+            Outcomes of dtype `EVENT_TIMES`.
 
         Returns
         -------
@@ -66,7 +66,7 @@ class FineGray(BaseEstimator):  # type: ignore[misc]
         Raises
         ------
         NoEventError
-            If the event of interest was seen in no patient; a competing cause that none has, has no incidence.
+            If no patient has the event of interest; an unobserved competing cause has incidence 0.
         ConvergenceError
             If the likelihood has no maximum.
         """
@@ -85,23 +85,7 @@ class FineGray(BaseEstimator):  # type: ignore[misc]
         return self
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
-        """P(cause k until t | x).
-
-        The causes' models are apart from each other: where they sum above 1 at `until`, all the patient's incidences
-        are divided by that sum. It is the largest, so that one divisor for all times keeps their order.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n, d)
-            Columns as in `fit`.
-        times : array-like, shape = (n_times,)
-            0 or more.
-
-        Returns
-        -------
-        ndarray, shape = (n, K, n_times)
-            Not decreasing with time, the sum over causes at most 1.
-        """
+        """P(cause k until t | x), shape = (n, K, n_times), as in `IncidencePipeline`."""
         check_is_fitted(self)
         columns = np.asarray(X, dtype=np.float64)
         t = np.minimum(np.append(np.asarray(times, dtype=np.float64), self.until), self.until)
@@ -111,5 +95,6 @@ class FineGray(BaseEstimator):  # type: ignore[misc]
             H0 = np.concatenate([[0.0], self.cumulative_hazard_[k]])[places]
             lp = np.minimum((columns - self.centre_[k]) @ self.coef_[k], _LARGEST_EXPONENT)
             F[:, k] = -np.expm1(-H0 * np.exp(lp)[:, None])
+        # The causes' models are separate. The sum is largest at `until`; one divisor for all times keeps their order.
         F /= np.maximum(F[:, :, -1].sum(axis=1), 1.0)[:, None, None]
         return F[:, :, :-1]

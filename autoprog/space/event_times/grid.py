@@ -1,4 +1,4 @@
-"""The times at which a search looks at curves of risk."""
+"""The times at which a search evaluates risk curves."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ _INTERVALS = 10
 
 
 def time_grid(cohort: Cohort) -> tuple[float, ...]:
-    """Times between which about a tenth of the events of interest lie, the horizons among them.
+    """Times with about a tenth of the events of interest between them, horizons included.
 
-    Pipelines give their curves at these times, classifiers learn the hazards between them, and the integral of the
-    Brier score is taken over them.
+    Pipelines give their curves at these times, classifiers learn the hazards between them, and the Brier score is
+    integrated over them.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ def time_grid(cohort: Cohort) -> tuple[float, ...]:
     Returns
     -------
     tuple of float
-        Ascending, the last of them the last horizon; empty where the outcome has no time.
+        Ascending, ending with the last horizon; empty if the outcome has no time.
     """
     if cohort.time is None:
         return ()

@@ -1,4 +1,4 @@
-"""A pipeline whose last stage answers with curves."""
+"""A pipeline whose last stage predicts cumulative incidence curves."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from autoprog.space.path import PathFit
 
 
 class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
-    """Stages that transform the patients' columns, and a learner of cumulative incidence.
+    """Transformers, followed by a learner of cumulative incidence.
 
     Parameters
     ----------
     stages : Pipeline
-        Unfitted transformers. Those that look at an outcome see whether the event of interest was seen.
+        Unfitted transformers; supervised ones get the indicator of the event of interest.
     learner : estimator
         Unfitted, with `cumulative_incidence`.
 
@@ -35,20 +35,7 @@ class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
         self.learner = learner
 
     def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Fit every stage to what the one before makes of the patients.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_features)
-            Numbers and codes; NaN for missing.
-        y : structured ndarray, shape = (n_patients,)
-            See `event_times`.
-
-        Returns
-        -------
-        IncidencePipeline
-            Itself.
-        """
+        """Fit every stage to the output of the stage before; NaN in `X` is missing, `y` has dtype `EVENT_TIMES`."""
         self.stages_ = clone(self.stages)
         self.learner_ = clone(self.learner).fit(self.stages_.fit_transform(X, has_event(y)), y)
         return self
@@ -56,16 +43,16 @@ class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
     def fit_path(
         self, X: ArrayLike, y: NDArray[np.void], other_X: ArrayLike, other_y: NDArray[np.void], times: ArrayLike
     ) -> PathFit:
-        """Fit the learner along its path, watched on other patients.
+        """Fit the learner along its path, monitored on held-out patients.
 
         Parameters
         ----------
         X, y : array-like, shape = (n_patients, n_features), and structured ndarray, shape = (n_patients,)
             As in `fit`.
-        other_X, other_y : the same of the patients held out
-            Of n_others.
+        other_X, other_y : array-like, shape = (n_others, n_features), and structured ndarray, shape = (n_others,)
+            The held-out patients.
         times : array-like, shape = (n_times,)
-            Where risks are wanted.
+            Times of the risks.
 
         Returns
         -------
@@ -86,12 +73,12 @@ class IncidencePipeline(BaseEstimator):  # type: ignore[misc]
         X : array-like, shape = (n_patients, n_features)
             As in `fit`.
         times : array-like, shape = (n_times,)
-            0 or more.
+            Times, 0 or more.
 
         Returns
         -------
         ndarray, shape = (n_patients, n_causes, n_times)
-            Not decreasing with time, the sum over causes at most 1.
+            Nondecreasing in time; the sum over causes is at most 1.
         """
         check_is_fitted(self)
         incidence: NDArray[np.float64] = self.learner_.cumulative_incidence(self.stages_.transform(X), times)

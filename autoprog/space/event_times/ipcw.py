@@ -1,16 +1,16 @@
-"""Any classifier that takes weights as a learner of event times: the event by a horizon, censored patients weighed out.
+"""Any weighted classifier as a learner of event times: the event by a horizon, weighted for censoring.
 
 =======  =========================================================================  ==================
 symbol   meaning                                                                    shape
 =======  =========================================================================  ==================
 t        horizons                                                                   (H,)
-w        1/G(T-) for a patient who failed by t, 1/G(t) for one followed beyond it,
-         0 for one censored before: G is the survival of the censoring time         (n, H)
+w        1/G(T-) for an event by t, 1/G(t) for follow-up beyond t, 0 if censored
+         before t; G is the survival function of the censoring time                 (n, H)
 F        P(cause k until t | x)                                                     (n, K, H)
 =======  =========================================================================  ==================
 
-A classifier for every cause and horizon. Their answers are made not to decrease with the horizon, and where the causes
-sum above 1 they are divided by the sum. Between horizons F follows the incidence in the whole cohort.
+There is one classifier per cause and horizon. Risks are made nondecreasing in the horizon and divided by their sum
+over causes if it exceeds 1. Between horizons, F follows the incidence of the whole cohort.
 
 References
 ----------
@@ -33,14 +33,14 @@ from autoprog.survival import aalen_johansen, ipcw_weights
 
 
 class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
-    """Cumulative incidence by classifiers of the event by each horizon.
+    """Cumulative incidence from classifiers of the event by each horizon.
 
     Parameters
     ----------
     classifier : estimator
         Unfitted, takes `sample_weight`; clones of it are fitted.
     horizons : sequence of float
-        Ascending.
+        Horizons, ascending.
     n_causes : int
         K, at least 1.
 
@@ -49,7 +49,7 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     classifiers_ : list of list of estimator, K by H
         Fitted.
     pace_times_, pace_ : ndarray, shape = (n_steps,), (K, n_steps)
-        Incidence of each cause among the patients to learn from, by which the curves go between horizons.
+        Incidence of each cause among the training patients; it shapes the curves between horizons.
     """
 
     def __init__(self, classifier: BaseEstimator, horizons: ArrayLike, n_causes: int = 1) -> None:
@@ -58,25 +58,7 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         self.n_causes = n_causes
 
     def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Fit a classifier for every cause and horizon.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n, d)
-            Columns of the patients.
-        y : structured ndarray, shape = (n,)
-            See `event_times`.
-
-        Returns
-        -------
-        WeightedHorizons
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If until a horizon the event of interest was seen in no patient, or in all.
-        """
+        """Fit one classifier per cause and horizon; ValueError if no or every patient has the event by a horizon."""
         columns, t = np.asarray(X, dtype=np.float64), np.asarray(self.horizons, dtype=np.float64)
         weights, by_now = self._known(y, t)
         self.classifiers_ = [
@@ -89,7 +71,7 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def fit_path(
         self, X: ArrayLike, y: NDArray[np.void], other_X: ArrayLike, other_y: NDArray[np.void], times: ArrayLike
     ) -> PathFit:
-        """Fit the classifiers along their path; parameters and answer as of `DiscreteTime.fit_path`."""
+        """Fit the classifiers along their path, with the parameters and result of `DiscreteTime.fit_path`."""
         columns, t = np.asarray(X, dtype=np.float64), np.asarray(self.horizons, dtype=np.float64)
         others = np.asarray(other_X, dtype=np.float64)
         weights, by_now = self._known(y, t)
@@ -118,7 +100,7 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
         return path_fitted_to(self.classifier, X[known], seen[known], held_out, weights[known] / weights[known].mean())
 
     def _known(self, y: NDArray[np.void], t: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """w, and whose follow-up has ended by each horizon."""
+        """The weights w, and whether follow-up has ended by each horizon."""
         weights = ipcw_weights(y["time"], y["event"], t)
         by_now = y["time"][:, None] <= t
         _check_both((y["event"] == 1)[:, None] & by_now, weights > 0, t)
@@ -131,24 +113,11 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
     def _fitted(self, X: NDArray[np.float64], seen: NDArray[np.bool_], weights: NDArray[np.float64]) -> BaseEstimator:
         known = weights > 0
-        # Of mean 1: penalties and least weights of a leaf are meant for patients who count once.
+        # Mean 1, since penalties and minimum leaf weights assume unit weights.
         return fitted_to(self.classifier, X[known], seen[known], weights[known] / weights[known].mean())
 
     def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> NDArray[np.float64]:
-        """P(cause k until t | x).
-
-        Parameters
-        ----------
-        X : array-like, shape = (n, d)
-            Columns as in `fit`.
-        times : array-like, shape = (n_times,)
-            0 or more; beyond the last horizon the last value holds.
-
-        Returns
-        -------
-        ndarray, shape = (n, K, n_times)
-            Not decreasing with time, the sum over causes at most 1.
-        """
+        """P(cause k until t | x), shape = (n, K, n_times), constant after the last horizon."""
         check_is_fitted(self)
         columns, wanted = np.asarray(X, dtype=np.float64), np.asarray(times, dtype=np.float64)
         F = np.array(
@@ -159,9 +128,9 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _curves(
         self, F: NDArray[np.float64], t: NDArray[np.float64], wanted: NDArray[np.float64]
     ) -> NDArray[np.float64]:
-        """Of what the classifiers of each cause and horizon say, shape = (K, H, n)."""
+        """Curves at the wanted times from the risks of each cause and horizon, shape = (K, H, n)."""
         F = np.maximum.accumulate(F, axis=1).transpose(2, 0, 1)
-        # The largest sum is the last: dividing every horizon by one number keeps their order.
+        # The sum is largest at the last horizon; one divisor for all horizons keeps their order.
         F = F / np.maximum(F[:, :, -1].sum(axis=1), 1.0)[:, None, None]
         curves = [at_times(F[:, k], *self._paces(k, t, wanted)) for k in range(self.n_causes)]
         return np.stack(curves, axis=1)
@@ -169,9 +138,9 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     def _paces(
         self, k: int, t: NDArray[np.float64], wanted: NDArray[np.float64]
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Horizons and wanted times on a scale on which the cohort's incidence is a straight line."""
+        """Horizons and wanted times on a scale on which the cohort's incidence is linear."""
 
-        # A part in a million of the time itself keeps the scale ascending where nothing happens.
+        # A millionth of the relative time keeps the scale ascending where no event happens.
         def pace(times: NDArray[np.float64]) -> NDArray[np.float64]:
             places = np.searchsorted(self.pace_times_, times, side="right")
             steps = np.concatenate([[0.0], self.pace_[k]])[places]
@@ -181,7 +150,7 @@ class WeightedHorizons(MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _check_both(seen: NDArray[np.bool_], known: NDArray[np.bool_], t: NDArray[np.float64]) -> None:
-    """Whether there are patients with the event until every horizon, and others; both of shape (n, H)."""
+    """Check that some but not all known patients have the event by every horizon; arguments of shape (n, H)."""
     for j, horizon in enumerate(t.tolist()):
         label = seen[known[:, j], j]
         if not label.any() or label.all():

@@ -1,4 +1,4 @@
-"""Classifiers of the labels that event times are turned into, some of which hardly anybody has."""
+"""Classifiers of the binary labels made from event times, some of which are very rare."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autoprog.space.hyperparameters import Parameter
 from autoprog.space.path import HeldOut, PathFit
 
 MIN_LABELLED = 5
-"""Rows with a label, and without it, that a classifier is fitted to; of fewer everybody gets their share."""
+"""Fewest rows with a label, and without it, for a fit; otherwise everyone gets the share of the label."""
 
 
 def fitted_to(
@@ -22,27 +22,9 @@ def fitted_to(
     label: NDArray[np.bool_],
     sample_weight: NDArray[np.float64] | None = None,
 ) -> BaseEstimator:
-    """A classifier of a label; of a label that is too rare to learn from, one that gives all the share that have it.
-
-    A competing cause that few patients have, or none until an early horizon, must not keep the others from being
-    learnt, and its share is the Aalen-Johansen estimate of its incidence.
-
-    Parameters
-    ----------
-    classifier : estimator
-        Unfitted; a clone of it is fitted.
-    X : ndarray, shape = (n_rows, n_columns)
-        Columns.
-    label : ndarray of bool, shape = (n_rows,)
-        Who has it.
-    sample_weight : ndarray, shape = (n_rows,), optional
-        Weight of each row; then the classifier takes weights.
-
-    Returns
-    -------
-    estimator
-        Fitted.
-    """
+    """Fit a clone of a classifier to a label; for a rare label, fit a constant equal to its share."""
+    # A rare competing cause, or an early horizon, must not stop the other fits. The share is the Aalen-Johansen
+    # estimate of its incidence.
     n = int(label.sum())
     rare = min(n, len(label) - n) < MIN_LABELLED
     learner = DummyClassifier(strategy="prior") if rare else clone(classifier)
@@ -57,26 +39,7 @@ def path_fitted_to(
     held_out: HeldOut,
     sample_weight: NDArray[np.float64] | None = None,
 ) -> PathFit | NDArray[np.float64]:
-    """The same along the classifier's path.
-
-    Parameters
-    ----------
-    classifier : estimator
-        A `PathLearner`; a clone of it is fitted.
-    X : ndarray, shape = (n_rows, n_columns)
-        Columns.
-    label : ndarray of bool, shape = (n_rows,)
-        Who has it.
-    held_out : HeldOut
-        Rows to watch.
-    sample_weight : ndarray, shape = (n_rows,), optional
-        Weight of each row.
-
-    Returns
-    -------
-    PathFit or ndarray, shape = (n_held_out,)
-        Without a path where the label is too rare to learn from.
-    """
+    """Fit a clone of a `PathLearner` along its path; for a rare label, return the constant held-out risks."""
     n = int(label.sum())
     if min(n, len(label) - n) < MIN_LABELLED:
         return predict_share(fitted_to(classifier, X, label, sample_weight), held_out.X)
@@ -88,24 +51,24 @@ def path_fitted_to(
 def along_all(
     paths: Sequence[PathFit | NDArray[np.float64]],
 ) -> tuple[tuple[Parameter, ...], NDArray[np.float64]]:
-    """Several fits at the values that all of them have.
+    """Combine fits at the path values that they all have.
 
     Parameters
     ----------
     paths : sequence of PathFit or ndarray
-        As `path_fitted_to` gives them, of the same rows held out; at least one is a path.
+        Results of `path_fitted_to` for the same held-out rows; at least one is a path.
 
     Returns
     -------
     values : tuple of Parameter, length m
-        The first ones, since a fit may have ended early.
+        Those of the shortest path.
     risks : ndarray, shape = (m, len(paths), n_held_out)
         By value and fit.
 
     Raises
     ------
     ValueError
-        If none is a path: there was nothing to learn.
+        If none is a path, as there was nothing to learn.
     """
     fitted = [path for path in paths if isinstance(path, PathFit)]
     if not fitted:
@@ -118,7 +81,7 @@ def along_all(
 
 
 def predict_share(classifier: BaseEstimator, X: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Risk of the label, shape = (n_rows,), within [0, 1]; 0 where no row to learn from had it, 1 where all had."""
+    """Risk of the label, shape = (n_rows,), in [0, 1]; 0 if no training row had it, 1 if all had."""
     if len(classifier.classes_) == 1:
         return np.full(len(X), float(classifier.classes_[0]))
     return np.asarray(np.clip(classifier.predict_proba(X)[:, 1], 0.0, 1.0), dtype=np.float64)

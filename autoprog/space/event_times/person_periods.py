@@ -1,4 +1,4 @@
-"""Patients as rows of the intervals that they were at risk in: what turns event times into yes and no.
+"""Person-period data: patients as rows of the intervals in which they were at risk, with a binary outcome in each.
 
 =======  =======================================================================  ==============
 symbol   meaning                                                                  shape
@@ -10,8 +10,8 @@ m        number of intervals in which a patient counts as at risk               
 i, j     patient and interval of each row of the pooled table                     (sum m,)
 =======  =======================================================================  ==============
 
-A patient who was censored within an interval counts as at risk in it from its middle on: he was for part of it, and
-over many such patients for half of it. He who was censored later than the last cut had no event in any interval.
+A patient censored within an interval counts as at risk in it if censored after its midpoint: on average, such
+patients are at risk for half of it. A patient followed beyond the last cut had no event in any interval.
 """
 
 from __future__ import annotations
@@ -22,41 +22,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 MIN_EVENTS = 5
-"""Events of any cause in an interval; what has fewer is joined to the next."""
+"""Fewest events of any cause in an interval; an interval with fewer is merged with the next."""
 
 
 @dataclass(frozen=True, eq=False)
 class PersonPeriods:
-    """The pooled table's rows.
+    """Rows of the pooled table, ordered by patient and interval."""
 
-    Attributes
-    ----------
-    patient, interval : ndarray of int, shape = (n_rows,)
-        i and j, patients one after another, each one's intervals ascending.
-    event : ndarray of int8, shape = (n_rows,)
-        Code of what happened in the interval; 0 for nothing.
-    """
-
-    patient: NDArray[np.intp]
-    interval: NDArray[np.intp]
-    event: NDArray[np.int8]
+    patient: NDArray[np.intp]  # i
+    interval: NDArray[np.intp]  # j
+    event: NDArray[np.int8]  # event code in the interval; 0 for none
 
     @classmethod
     def of(cls, y: NDArray[np.void], t: NDArray[np.float64]) -> PersonPeriods:
-        """Split follow-up at the cuts.
-
-        Parameters
-        ----------
-        y : structured ndarray, shape = (n,)
-            See `event_times`.
-        t : ndarray, shape = (J,)
-            Cuts, ascending, above 0.
-
-        Returns
-        -------
-        PersonPeriods
-            At most J rows a patient, none of one who was censored early in the first interval.
-        """
+        """Split follow-up at the cuts `t`: at most J rows per patient, none if censored early in the first interval."""
         ends_in = np.searchsorted(t, y["time"])
         failed = (y["event"] != 0) & (ends_in < len(t))
         last = np.minimum(ends_in, len(t) - 1)
@@ -70,20 +49,7 @@ class PersonPeriods:
 
 
 def cuts_with_events(y: NDArray[np.void], times: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Those of some times between which enough events lie.
-
-    Parameters
-    ----------
-    y : structured ndarray, shape = (n,)
-        Outcomes of the patients to learn from.
-    times : ndarray, shape = (n_times,)
-        Ascending, above 0.
-
-    Returns
-    -------
-    ndarray, shape = (J,)
-        The last of the times is always among them.
-    """
+    """Thin out `times` so that at least `MIN_EVENTS` events lie between two cuts; the last time always stays."""
     before = np.searchsorted(np.sort(y["time"][y["event"] != 0]), times, side="right")
     kept: list[float] = []
     counted = 0
@@ -95,26 +61,10 @@ def cuts_with_events(y: NDArray[np.void], times: NDArray[np.float64]) -> NDArray
 
 
 def with_interval(X: NDArray[np.float64], interval: NDArray[np.intp], n_intervals: int) -> NDArray[np.float64]:
-    """Columns of the pooled table: the patient's, and for each cut but the last whether the interval lies beyond it.
-
-    Linear learners get a baseline of their own for every interval from these, trees a split between any two.
-
-    Parameters
-    ----------
-    X : ndarray, shape = (n_rows, d)
-        The patients' columns, repeated.
-    interval : ndarray of int, shape = (n_rows,)
-        j.
-    n_intervals : int
-        J.
-
-    Returns
-    -------
-    ndarray, shape = (n_rows, d + J - 1)
-        float64.
-    """
+    """Table of shape (n_rows, d + J - 1): the patient's columns, and an indicator beyond each cut but the last."""
     d = X.shape[1]
     table = np.empty((len(X), d + n_intervals - 1))
     table[:, :d] = X
+    # These columns give a linear learner a baseline for every interval, and a tree a split between any two.
     table[:, d:] = interval[:, None] > np.arange(n_intervals - 1)
     return table

@@ -1,7 +1,7 @@
-"""The feature-processing stage of Table 1: what the predictor sees of the imputed columns.
+"""The feature-processing stage of Table 1: it transforms the imputed columns for the predictor.
 
-Processors that depend on the scale of their inputs standardise them on the training patients. Whatever their settings,
-they put out at least one column, and keep to what the folds' patients and columns allow.
+Processors that depend on the scale of their inputs standardise them on the training patients. With any settings, they
+return at least one column and stay within the limits of the folds' patients and columns.
 """
 
 from autoprog.space._base import Algorithm, Cost

@@ -1,4 +1,4 @@
-"""Columns that say the same pooled into one, by hierarchical clustering of the standardised columns."""
+"""Similar columns pooled into one, by hierarchical clustering of the standardised columns."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from autoprog.space.hyperparameters import Choice, Float, Parameter
 
 def _agglomeration(parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
     linkage = str(parameters["linkage"])
-    # Ward's criterion is a sum of squares: it is defined for Euclidean distances alone, and the axis is silent then.
+    # Ward's criterion is a sum of squares, defined only for Euclidean distances: it ignores the axis `metric`.
     metric = "euclidean" if linkage == "ward" else str(parameters["metric"])
     pooling: Any = {"mean": np.mean, "median": np.median, "max": np.max}[str(parameters["pooling"])]
     clusters = FeatureAgglomeration(linkage=linkage, metric=metric, pooling_func=pooling)
-    # A constant column has no direction, and so no cosine with others.
+    # A constant column has no direction and therefore no cosine.
     return make_pipeline(
         StandardScaler(), VaryingColumns(), ShareOfColumns(clusters, "n_clusters", float(parameters["fraction"]))
     )

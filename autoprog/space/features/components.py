@@ -16,11 +16,11 @@ from autoprog.space.hyperparameters import Choice, Float, Parameter
 
 
 def _principal_components(share: float, shape: TableShape, *, whiten: bool) -> Pipeline:
-    # By the covariance where patients are many, as scikit-learn's "auto" decides, but never by random projections.
+    # The covariance for many patients, as scikit-learn's "auto" chooses, but never random projections.
     solver = "covariance_eigh" if shape.n_patients >= 10 * shape.n_columns else "full"
     pca = ShareOfColumns(decomposition.PCA(svd_solver=solver), "n_components", share)
-    # Dummies of all levels make the table rank-deficient: components of rounding noise must not be blown up to unit
-    # variance, here or by a predictor that standardises, or risks would depend on the processor.
+    # Dummies of all levels make the table rank-deficient. Components of rounding noise must not be scaled to unit
+    # variance, here or in a predictor that standardises, or risks would depend on the processor.
     return make_pipeline(StandardScaler(), pca, VaryingColumns(), *([StandardScaler()] if whiten else []))
 
 
@@ -29,16 +29,13 @@ def _pca(parameters: Mapping[str, Parameter], shape: TableShape, _seed: int) -> 
 
 
 def _fast_ica(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
-    """Whitened principal components, turned until they are as little Gaussian as possible.
-
-    FastICA's own whitening is the same; here components of rounding noise are left out of it, so that dependent columns
-    do no harm.
-    """
+    """Whitened principal components, rotated until they are as non-Gaussian as possible."""
+    # This whitening leaves out components of rounding noise, which FastICA's own would keep.
     principal = _principal_components(float(parameters["fraction"]), shape, whiten=True)
     ica = decomposition.FastICA(
         algorithm=str(parameters["algorithm"]),
         fun=str(parameters["contrast"]),
-        fun_args={"alpha": float(parameters["slope"])},  # read by log cosh(slope u) / slope alone
+        fun_args={"alpha": float(parameters["slope"])},  # read only by the contrast log cosh(slope u) / slope
         whiten=False,
         max_iter=200,
         random_state=seed,
@@ -70,7 +67,7 @@ FAST_ICA = Algorithm(
     _fast_ica,
     family="projection",
     cost=Cost(0.06, 1.0, 1.5),
-    max_patients=10_000,  # up to 200 sweeps over the patients, for a rotation that this many determine
+    max_patients=10_000,  # up to 200 passes over the patients; this many determine the rotation
     stored_types=(SHARE_OF_COLUMNS, VARYING_COLUMNS),
     reference="Hyvärinen & Oja (2000), Neural Netw. 13:411-430, also for the slope; otherwise as in Feurer et al. "
     "(2015), NIPS 28, whose fourth axis, to leave the whitening out, has no fixed point to converge to",

@@ -1,7 +1,7 @@
 """The kernels of the feature stage, and the axes that they share.
 
-x, z     standardised columns of two patients            (d,)
-d        columns                                          int
+x, z     standardised columns of two patients             (d,)
+d        number of columns                                int
 gamma    g / d                                            float
 
 rbf      exp(-gamma |x - z|^2)
@@ -9,8 +9,8 @@ poly     (gamma x'z + coef0)^degree
 sigmoid  tanh(gamma x'z + coef0), not positive definite
 cosine   x'z / (|x| |z|)
 
-Two patients of standardised columns are 2 d apart on average, squared, and x'x is d: the axis is g, so that a range
-fits narrow tables and wide ones. The Gaussian kernel of an average pair is exp(-2 g).
+The mean squared distance of two patients is 2 d, and the mean of x'x is d. The axis is g, so that one range suits
+narrow and wide tables; the Gaussian kernel of an average pair is exp(-2 g).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from typing import Any
 from autoprog.space._base import TableShape
 from autoprog.space.hyperparameters import Choice, Float, Integer, Parameter
 
-# Beyond the upper end patients are alike to none but themselves; towards the lower one the kernel becomes linear.
+# Above the upper end patients resemble only themselves; towards the lower end the kernel becomes linear.
 GAMMA = Float("gamma", 0.003, 3.0, 0.1, log=True)
 
 KERNEL_AXES = (
@@ -33,12 +33,12 @@ KERNEL_AXES = (
 
 
 def scale_gamma(parameters: Mapping[str, Parameter], shape: TableShape) -> float:
-    """The coefficient gamma of a kernel on these columns, from its place g on the axis."""
+    """The kernel coefficient gamma for these columns, from its value g on the axis."""
     return float(parameters["gamma"]) / shape.n_columns
 
 
 def kernel_arguments(parameters: Mapping[str, Parameter], shape: TableShape) -> dict[str, Any]:
-    """Kernel, gamma, degree and coef0 by the names that scikit-learn gives them; a kernel reads those that it has."""
+    """Kernel, gamma, degree and coef0 under scikit-learn's names; a kernel reads those that it has."""
     return {
         "kernel": str(parameters["kernel"]),
         "gamma": scale_gamma(parameters, shape),

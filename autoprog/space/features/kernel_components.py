@@ -1,14 +1,22 @@
-"""Principal components in the feature space of a kernel, of all training patients or of a few landmarks.
+"""Principal components in the feature space of a kernel, from all training patients or a few landmarks.
 
 x_i    columns of landmark i                                                    (d,)
-K      kernel matrix of the landmarks, K_ij = k(x_i, x_j)                        (m, m)
-C      K around the landmarks' mean, H K H with H = I - 11'/m                    (m, m)
-lam    eigenvalues of C, from large to small                                     (m,)
-V      their eigenvectors, as columns                                            (m, m)
-A      dual coefficients of the components, V lam^(-1/2)                         (m, p)
-k_x    kernel of a patient x with the landmarks, around the landmarks' mean      (m,)
+K      kernel matrix of the landmarks, K_ij = k(x_i, x_j)                       (m, m)
+C      K centred at the landmarks' mean, H K H with H = I - 11'/m               (m, m)
+lam    eigenvalues of C, descending                                             (m,)
+V      their eigenvectors, as columns                                           (m, m)
+A      dual coefficients of the components, V lam^(-1/2)                        (m, p)
+k_x    kernel of a patient x with the landmarks, centred at their mean          (m,)
 
-The components of a patient are A'k_x. Those of the landmarks are V lam^(1/2), whose products are C again.
+The components of a patient are A'k_x. Those of the landmarks are V lam^(1/2), whose products give C again. With every
+training patient a landmark, the first components are kernel principal component analysis [1]; all components of a few
+random landmarks are Nyström's approximation [2].
+
+References
+----------
+[1] Schölkopf, Smola & Müller (1998), "Nonlinear component analysis as a kernel eigenvalue problem", Neural
+Computation 10:1299-1319.
+[2] Williams & Seeger (2001), "Using the Nyström method to speed up kernel machines", NIPS 13.
 """
 
 from __future__ import annotations
@@ -26,53 +34,19 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 KERNEL_COMPONENTS = "autoprog.space.features.kernel_components.KernelComponents"
 
-# Of an eigenvalue, relative to the kernel's Frobenius norm. Rounding leaves about 1e-16: a component below is known to
-# fewer than eight digits, and a learner that standardises would show what rounding did to a patient.
+# Least eigenvalue, relative to the kernel's Frobenius norm. Rounding leaves about 1e-16: a smaller component has fewer
+# than eight correct digits, and a learner that standardises would amplify the rounding.
 _MIN_EIGENVALUE = 1e-8
 
-# Of the kernel between a batch of patients and the landmarks: 32 MB of float64.
+# Kernel cells of a batch of patients and the landmarks: 32 MB of float64.
 _CELLS_AT_ONCE = 4_000_000
 
 
+# scikit-learn's `KernelPCA` raises if a kernel that is not positive definite (sigmoid) has negative eigenvalues among
+# the requested ones, and holds the kernel of all new patients at once. Its `Nystroem` divides by the root of
+# eigenvalues down to 1e-12 whatever the size of the kernel: for similar patients it returns rounding noise.
 class KernelComponents(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Kernel principal components, and Nyström's features, for any symmetric kernel and any number of patients.
-
-    The first few components, with every training patient a landmark, are kernel principal component analysis [1]_. All
-    components of a random few landmarks are Nyström's approximation [2]_ of the kernel around their mean.
-
-    scikit-learn's `KernelPCA` raises where a kernel that is not positive definite (the sigmoid) has negative
-    eigenvalues among those asked for, and holds the kernel of all new patients at once. Its `Nystroem` divides by the
-    root of eigenvalues down to 1e-12 whatever the size of the kernel: where patients are alike it puts out rounding.
-    Here eigenvalues that are negative or cannot be told from zero are left out; patients are transformed in batches.
-
-    Parameters
-    ----------
-    n_components : int
-        The most components; there are fewer where fewer eigenvalues are positive, and at least one.
-    kernel : str
-        As `sklearn.metrics.pairwise.pairwise_kernels` knows it.
-    gamma, degree, coef0 : float
-        Of the kernel; those that it does not have are not read.
-    landmarks : int or None
-        How many training patients are drawn as landmarks; all if None, or if there are fewer.
-    random_state : int or None
-        Of the draw.
-
-    Attributes
-    ----------
-    landmarks_ : ndarray, shape = (n_landmarks, n_columns)
-        The landmarks' columns.
-    eigenvalues_ : ndarray, shape = (n_components,)
-        Of the components, from large to small.
-    dual_ : ndarray, shape = (n_landmarks, n_components)
-        Dual coefficients A; zero where no two landmarks differ.
-
-    References
-    ----------
-    .. [1] Schölkopf, Smola & Müller (1998), "Nonlinear component analysis as a kernel eigenvalue problem", Neural
-       Computation 10:1299-1319.
-    .. [2] Williams & Seeger (2001), "Using the Nyström method to speed up kernel machines", NIPS 13.
-    """
+    """Kernel principal components, or Nyström features, for any symmetric kernel and number of patients."""
 
     def __init__(
         self,
@@ -85,33 +59,20 @@ class KernelComponents(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         landmarks: int | None = None,
         random_state: int | None = None,
     ) -> None:
-        self.n_components = n_components
+        self.n_components = n_components  # at most; fewer if fewer eigenvalues are positive, at least one
         self.kernel = kernel
         self.gamma = gamma
         self.degree = degree
         self.coef0 = coef0
-        self.landmarks = landmarks
+        self.landmarks = landmarks  # number of training patients to draw; all if None
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Find the components.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Standardised columns. Memory grows with the square, time with the cube of the number of landmarks.
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        KernelComponents
-            Itself.
-        """
+        """Find the components; memory grows with the square of the landmarks, time with the cube."""
         columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64)
         self.landmarks_: NDArray[np.float64] = columns[self._drawn(len(columns))]
         K = self._kernel(self.landmarks_)
-        # What rounding leaves in C is relative to K.
+        # The rounding error of C is relative to K.
         least = _MIN_EIGENVALUE * np.linalg.norm(K)
         self.centerer_ = KernelCenterer().fit(K)
         C = self.centerer_.transform(K)
@@ -126,18 +87,7 @@ class KernelComponents(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Components of these patients.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Standardised columns.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, n_components)
-            float64, from the largest eigenvalue to the smallest.
-        """
+        """Components of these patients, by descending eigenvalue, shape = (n_patients, n_components)."""
         check_is_fitted(self)
         columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
         components = np.empty((len(columns), self.dual_.shape[1]))

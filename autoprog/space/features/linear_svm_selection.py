@@ -27,31 +27,10 @@ from autoprog.space._base import Algorithm, Cost, TableShape
 from autoprog.space.hyperparameters import Choice, Float, Parameter
 
 
+# scikit-learn's `SelectFromModel` keeps no column if the penalty leaves none, and its penalty depends on the number of
+# patients. Here the loss is a mean, and at least one column stays.
 class SparseSVMSelection(SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """Keep the columns to which a linear support vector machine with an absolute penalty gives weight.
-
-    scikit-learn's `SelectFromModel` keeps no column where the penalty leaves none, and its penalty means another thing
-    for every number of patients. Here the mean loss is weighed, and one column always stays: where all weights are
-    zero, the one in which the two outcomes' means are furthest apart.
-
-    Parameters
-    ----------
-    C : float
-        Weight of the mean loss against the penalty; the larger, the more columns stay.
-    threshold : float
-        In [0, 1]: a column stays where its absolute weight is more than this share of the largest.
-    class_weight : {"balanced"} or None
-        Whether both outcomes weigh the same in the loss, however rare one is.
-    random_state : int or None
-        Of the order in which the solver visits the columns.
-
-    Attributes
-    ----------
-    weights_ : ndarray, shape = (n_columns,)
-        The weights w.
-    kept_ : ndarray of bool, shape = (n_columns,)
-        Which columns stay.
-    """
+    """Keep the columns with sufficient weight in a linear support vector machine with an L1 penalty."""
 
     def __init__(
         self,
@@ -61,25 +40,12 @@ class SparseSVMSelection(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         random_state: int | None = None,
     ) -> None:
         self.C = C
-        self.threshold = threshold
+        self.threshold = threshold  # in [0, 1], share of the largest absolute weight
         self.class_weight = class_weight
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Find the columns to keep.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Standardised columns.
-        y : array-like, shape = (n_patients,)
-            Outcome of two values.
-
-        Returns
-        -------
-        SparseSVMSelection
-            Itself.
-        """
+        """Find the columns to keep, from standardised columns and an outcome of two values."""
         columns, outcome = validate_data(self, X, y, dtype=np.float64)
         svm = LinearSVC(
             penalty="l1",
@@ -93,6 +59,7 @@ class SparseSVMSelection(SelectorMixin, BaseEstimator):  # type: ignore[misc]
         if size.any():
             self.kept_: NDArray[np.bool_] = size > self.threshold * size.max()
         else:
+            # Without any weight, the column with the largest difference of the outcomes' means.
             first, second = (columns[outcome == value].mean(axis=0) for value in svm.classes_)
             self.kept_ = np.arange(columns.shape[1]) == np.argmax(np.abs(second - first))
         return self
@@ -123,7 +90,7 @@ LINEAR_SVM_SELECTION = Algorithm(
     "features",
     "linear_svm_selection",
     (
-        # No column has weight below 1 / (2 |difference of the outcomes' means|) or so; nearly all have at the far end.
+        # No column has weight below C = 1 / (2 |difference of the outcomes' means|) or so; nearly all have at the top.
         Float("C", 3.0, 3000.0, 100.0, log=True),
         Float("threshold", 0.001, 0.3, 0.01, log=True),
         Choice("class_weight", ("none", "balanced"), default="none"),

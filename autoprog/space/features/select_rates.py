@@ -1,4 +1,4 @@
-"""The columns whose univariate test passes an error rate."""
+"""Selection of the columns whose univariate test passes an error rate."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from autoprog.space.hyperparameters import Choice, Float, Parameter
 
 
 class SelectRates(GenericUnivariateSelect):  # type: ignore[misc]
-    """Columns whose univariate test passes an error rate; the most significant one where none does."""
+    """Select columns whose univariate test passes an error rate, or the most significant one if none does."""
 
     def _get_support_mask(self) -> NDArray[np.bool_]:
         mask: NDArray[np.bool_] = super()._get_support_mask()
@@ -31,7 +31,7 @@ class SelectRates(GenericUnivariateSelect):  # type: ignore[misc]
 def _select_rates(parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
     score: Any = {"f_classif": f_classif, "chi2": chi2}[str(parameters["score"])]
     return make_pipeline(
-        MinMaxScaler(),  # chi2 takes no negative values; the F test does not change
+        MinMaxScaler(),  # chi2 needs nonnegative values; the F test does not change
         VaryingColumns(),  # neither test is defined for a constant column
         SelectRates(score, mode=str(parameters["mode"]), param=float(parameters["alpha"])),
     )

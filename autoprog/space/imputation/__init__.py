@@ -1,7 +1,7 @@
-"""The imputation stage of Table 1: what becomes of missing cells.
+"""The imputation stage of Table 1: how missing cells are filled.
 
-Every imputer is fitted on the training patients alone, keeps all columns, and gives a single new patient the same
-answer that it gives him among others. A column without any observed training cell is imputed by 0.
+Every imputer is fitted on the training patients alone, keeps all columns, and imputes a new patient independently of
+other new patients. A column without any observed training cell is imputed by 0.
 """
 
 from autoprog.space._base import Algorithm

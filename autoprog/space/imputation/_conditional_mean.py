@@ -3,15 +3,15 @@
 ================  ====================================================================================================
 symbol            meaning
 ================  ====================================================================================================
-`Z`               table, one patient a row, columns centred, 0 where a cell is missing, shape = (n, d)
-`K`               precision matrix, the inverse of the covariance of the columns, shape = (d, d)
+`Z`               table, one patient per row, columns centred, 0 where a cell is missing, shape = (n, d)
+`K`               precision matrix, the inverse of the columns' covariance, shape = (d, d)
 `m`, `o`          (as subscripts) a patient's missing and observed columns
 `R`               `Z K`; at the missing cells of a patient `K_mo z_o`
-`C`               `K_mm^-1`, covariance of a patient's missing cells given his observed ones
+`C`               `K_mm^-1`, covariance of a patient's missing cells given the observed ones
 ================  ====================================================================================================
 
 For Gaussian columns `E[z_m | z_o] = Sigma_mo Sigma_oo^-1 z_o = -K_mm^-1 K_mo z_o`. The second form needs one product
-with the whole table, and systems of the size of the missing cells, which are few, in place of the observed ones.
+with the whole table, and systems of the size of the few missing cells instead of the observed ones.
 """
 
 from __future__ import annotations
@@ -22,60 +22,29 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-# Numbers in a stack of matrices that are inverted at once: 32 MB.
+# Numbers in a stack of matrices that are inverted together: 32 MB.
 _MAX_STACK = 2**22
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Patients with the same number of missing cells.
+    """Patients with the same number of missing cells."""
 
-    Attributes
-    ----------
-    rows : ndarray of int, shape = (n_rows,)
-        The patients.
-    pattern : ndarray of int, shape = (n_rows,)
-        Row of `cells` that is theirs.
-    cells : ndarray of int, shape = (n_patterns, n_missing)
-        Missing columns of each pattern.
-    sizes : ndarray of int, shape = (n_patterns,)
-        Patients of each pattern.
-    """
-
-    rows: NDArray[np.intp]
-    pattern: NDArray[np.intp]
-    cells: NDArray[np.intp]
-    sizes: NDArray[np.intp]
+    rows: NDArray[np.intp]  # (n_rows,), patients
+    pattern: NDArray[np.intp]  # (n_rows,), row of `cells` of each patient
+    cells: NDArray[np.intp]  # (n_patterns, n_missing), missing columns of each pattern
+    sizes: NDArray[np.intp]  # (n_patterns,), patients of each pattern
 
 
 class MissingCells:
-    """Which cells of a table are missing, with patients of one pattern side by side.
-
-    Parameters
-    ----------
-    missing : ndarray of bool, shape = (n, d)
-        True where a cell is missing.
-    """
+    """The missing cells of a table, its patients grouped by pattern."""
 
     def __init__(self, missing: NDArray[np.bool_]) -> None:
         self.n_columns = missing.shape[1]
         self._blocks = tuple(_blocks(missing))
 
     def impute(self, Z: NDArray[np.float64], K: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Put conditional expectations into the missing cells of a table, in place.
-
-        Parameters
-        ----------
-        Z : ndarray, shape = (n, d)
-            Centred columns, 0 where a cell is missing; its missing cells are overwritten.
-        K : ndarray, shape = (d, d)
-            Positive definite precision matrix.
-
-        Returns
-        -------
-        ndarray, shape = (d, d)
-            Sum over the patients of the conditional covariances `C`, zero outside of their missing cells.
-        """
+        """Put conditional expectations into the missing cells of `Z`, in place; return the sum of `C`, 0 elsewhere."""
         R = Z @ K
         flat = np.zeros(self.n_columns**2)
         for block in self._blocks:
@@ -98,7 +67,7 @@ def _blocks(missing: NDArray[np.bool_]) -> Iterator[_Block]:
     incomplete = np.flatnonzero(missing.any(axis=1))
     if not len(incomplete):
         return
-    # A pattern as one item of bytes: sorting rows of single bits is ten times slower.
+    # Each pattern becomes one item of bytes, since sorting rows of single bits is ten times slower.
     packed = np.packbits(missing[incomplete], axis=1)
     items = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, pattern = np.unique(items, return_index=True, return_inverse=True)

@@ -7,18 +7,7 @@ from numpy.typing import NDArray
 
 
 def observed_range(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Least and greatest observed cell of each column.
-
-    Parameters
-    ----------
-    X : ndarray, shape = (n_patients, n_columns)
-        NaN is missing.
-
-    Returns
-    -------
-    lowest, highest : ndarray, shape = (n_columns,)
-        0 where no cell is observed.
-    """
+    """Lowest and highest observed cell of each column; 0 if no cell is observed."""
     missing = np.isnan(X)
     empty = missing.all(axis=0)
     lowest = np.where(missing, np.inf, X).min(axis=0)

@@ -4,13 +4,22 @@
 symbol             meaning
 =================  ===================================================================================================
 `n`, `d`           patients, columns
-`Z`                standardised table, one patient a row, shape = (n, d)
+`Z`                standardised table, one patient per row, shape = (n, d)
 `mu`, `Sigma`      mean and covariance of the columns, shapes (d,) and (d, d)
 `K`                `Sigma^-1`
 `D`                `Z - mu` with missing cells replaced by their expectation, shape = (n, d)
 `C`                sum over the patients of the covariances of missing given observed cells, shape = (d, d)
-`ridge`            imaginary patients with uncorrelated columns of unit variance, as a share of n
+`ridge`            weight of the prior, as pseudo-patients with uncorrelated columns of unit variance, per patient
 =================  ===================================================================================================
+
+The estimate is the posterior mode of `Sigma` under Schafer's ridge prior: variances stay, correlations shrink. `Sigma`
+is invertible even with fewer patients than columns, or dependent columns such as the dummies of a feature, for which
+no maximum likelihood estimate exists. A `ridge` of 0 is maximum likelihood.
+
+References
+----------
+Dempster, Laird & Rubin 1977; Little & Rubin, Statistical Analysis with Missing Data, 2nd ed., 11.2; ridge prior:
+Schafer, Analysis of Incomplete Multivariate Data, 1997, 5.2.3.
 """
 
 from __future__ import annotations
@@ -30,36 +39,11 @@ from autoprog.space.imputation._linear import LinearImputer
 
 
 class EMImputer(LinearImputer):
-    """Conditional means under a normal distribution fitted to the observed cells.
-
-    The estimate is the mode of the posterior of `Sigma` under Schafer's ridge prior, which acts as `ridge n` patients
-    with uncorrelated columns would: variances stay, correlations shrink. It makes `Sigma` invertible where there are
-    fewer patients than columns, or columns that determine each other, as the dummies of one feature do; an ordinary
-    maximum likelihood estimate does not exist there.
-
-    Parameters
-    ----------
-    ridge : float, optional
-        Weight of the prior relative to the patients', at least 0; 0 is maximum likelihood, for independent columns.
-    tol : float, optional
-        Largest change of a mean or covariance, in standard deviations of the columns, at which the estimate stands.
-    max_iter : int, optional
-        Most iterations.
-
-    Attributes
-    ----------
-    n_iter_ : int
-        Iterations done.
-
-    References
-    ----------
-    Dempster, Laird & Rubin 1977; Little & Rubin, Statistical Analysis with Missing Data, 2nd ed., 11.2; ridge prior:
-    Schafer, Analysis of Incomplete Multivariate Data, 1997, 5.2.3.
-    """
+    """Conditional means under a normal distribution fitted to the observed cells."""
 
     def __init__(self, ridge: float = 0.01, *, tol: float = 1e-3, max_iter: int = 200) -> None:
         self.ridge = ridge
-        self.tol = tol
+        self.tol = tol  # largest change of a mean or covariance, in standard deviations of the columns
         self.max_iter = max_iter
 
     def _estimate(
@@ -103,7 +87,7 @@ def _build(parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) 
 EM = Algorithm(
     "imputation",
     "em",
-    # From next to maximum likelihood to half of the weight on no correlation at all.
+    # From near maximum likelihood to half of the weight on uncorrelated columns.
     (Float("ridge", 1e-4, 1.0, 0.01, log=True),),
     _build,
     family="imputation",

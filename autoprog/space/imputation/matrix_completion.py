@@ -1,24 +1,29 @@
-"""Imputation by matrix completion: the table as a matrix of low rank and noise.
+"""Imputation by matrix completion: the table as a matrix of low rank plus noise.
 
 ==================  ==================================================================================================
 symbol              meaning
 ==================  ==================================================================================================
 `n`, `d`            patients, columns
 `Z`                 standardised table, shape = (n, d); 0, then the current completion, where a cell is missing
-`lambda_`           threshold that is taken off the singular values
+`lambda_`           threshold subtracted from the singular values
 `sigma`, `V`        singular values and right singular vectors of `Z`, shapes (d,) and (d, d)
 `P`                 `V diag((1 - lambda_ / sigma)_+) V'`, shape = (d, d): `Z P` has the thresholded singular values
 ==================  ==================================================================================================
 
 Soft-impute minimises `1/2 sum_observed (z_ij - m_ij)^2 + lambda_ ||M||_*` over matrices M (`||.||_*` is the sum of the
-singular values) by repeating `M = Z P`, then putting M into the missing cells of Z. With loadings `B = V diag((sigma -
-lambda_)_+^1/2)` the same M is `A B'`, each patient's factors A the ridge regression of his observed cells on their
+singular values) by repeating `M = Z P` and putting M into the missing cells of Z. With loadings `B = V diag((sigma -
+lambda_)_+^1/2)`, M is `A B'`, where each patient's factors A are the ridge regression of the observed cells on their
 loadings with penalty `lambda_`, because `||M||_* = min over M = A B' of 1/2 (||A||^2 + ||B||^2)`.
 
-A new patient's factors are that ridge regression, the loadings held. In closed form his missing cells are
+A new patient's factors are that ridge regression with fixed loadings. In closed form, the missing cells are
 `B_m (B_o' B_o + lambda_ I)^-1 B_o' z_o = (I - P_mm)^-1 P_mo z_o`: the conditional expectation of a normal distribution
-with covariance `B B' + lambda_ I`, of which `I - P` is the precision matrix but for a factor `lambda_`; and the fixed
-point of the iteration above with `P` held, so that training patients, at convergence, get what the iteration gave them.
+with covariance `B B' + lambda_ I`, whose precision matrix is `I - P` up to the factor `lambda_`. It is also the fixed
+point of the iteration with fixed `P`, so that at convergence training patients get the result of the iteration.
+
+References
+----------
+Mazumder, Hastie & Tibshirani 2010, Journal of Machine Learning Research 11, algorithm 1; factors and their ridge
+regressions: Hastie et al. 2015, Journal of Machine Learning Research 16.
 """
 
 from __future__ import annotations
@@ -36,44 +41,20 @@ from autoprog.space._base import Algorithm, Cost, TableShape
 from autoprog.space.hyperparameters import Float, Parameter
 from autoprog.space.imputation._linear import LinearImputer
 
-# Thresholds on the way from the largest singular value to the wanted one, each started where the one before ended.
+# Thresholds from the largest singular value down to the final one, each warm-started from the one before.
 _PATH = 5
 
 
 class MatrixCompletion(LinearImputer):
-    """Soft-impute, with new patients completed on the loadings of the training patients.
-
-    Parameters
-    ----------
-    shrinkage : float, optional
-        The threshold as a share of the largest singular value of the table with 0 for missing cells, in (0, 1).
-    rank_fraction : float, optional
-        Largest rank of the completion as a share of the columns, in (0, 1].
-    tol : float, optional
-        Root mean square change of the missing cells, in standard deviations of the columns, at which they stand.
-    max_iter : int, optional
-        Most iterations at one threshold.
-
-    Attributes
-    ----------
-    threshold_ : float
-        The threshold.
-    n_iter_ : int
-        Iterations done at the final threshold.
-
-    References
-    ----------
-    Mazumder, Hastie & Tibshirani 2010, Journal of Machine Learning Research 11, algorithm 1; factors, and the ridge
-    regressions that they solve: Hastie et al. 2015, Journal of Machine Learning Research 16.
-    """
+    """Soft-impute, with new patients completed on the loadings of the training patients."""
 
     def __init__(
         self, shrinkage: float = 0.15, rank_fraction: float = 1.0, *, tol: float = 1e-4, max_iter: int = 200
     ) -> None:
-        self.shrinkage = shrinkage
-        self.rank_fraction = rank_fraction
-        self.tol = tol
-        self.max_iter = max_iter
+        self.shrinkage = shrinkage  # in (0, 1), times the largest singular value with missing cells at 0: the threshold
+        self.rank_fraction = rank_fraction  # in (0, 1], largest rank as a share of the columns
+        self.tol = tol  # root mean square change of the missing cells, in standard deviations of the columns
+        self.max_iter = max_iter  # per threshold
 
     def _estimate(
         self, Z: NDArray[np.float64], missing: NDArray[np.bool_]
@@ -92,7 +73,7 @@ class MatrixCompletion(LinearImputer):
     def _complete(
         self, Z: NDArray[np.float64], missing: NDArray[np.bool_], lambda_: float, rank: int
     ) -> tuple[NDArray[np.float64], float]:
-        """Iterate at one threshold, changing the missing cells of `Z` in place; `P` and the last change."""
+        """Iterate at one threshold, changing the missing cells of `Z` in place; return `P` and the last change."""
         n_missing = max(int(missing.sum()), 1)
         for n_iter in range(1, self.max_iter + 1):
             P = _shrinking(Z, lambda_, rank)
@@ -107,7 +88,7 @@ class MatrixCompletion(LinearImputer):
 
 def _shrinking(Z: NDArray[np.float64], lambda_: float, rank: int) -> NDArray[np.float64]:
     """`P`, with at most `rank` singular values kept."""
-    # The square root costs half of the digits of singular values far below the largest; the threshold removes those.
+    # The square root halves the digits of singular values far below the largest; the threshold removes these.
     squares, V = np.linalg.eigh(Z.T @ Z)
     sigma = np.sqrt(np.maximum(squares, 0.0))
     kept = sigma > lambda_

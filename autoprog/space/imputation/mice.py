@@ -16,66 +16,31 @@ from autoprog.space._base import Algorithm, Cost, TableShape
 from autoprog.space.hyperparameters import Integer, Parameter
 from autoprog.space.imputation._observed import observed_range
 
-# Each column is regressed on this many others at most: beyond it the cost grows with the square of the width.
+# Each column is regressed on at most this many others; without the limit, the cost grows with the square of the width.
 _MAX_REGRESSORS = 30
 
 
+# scikit-learn's class leaves patients without observed cells at the initial guesses if a call has only such patients,
+# and regresses them otherwise; here they are always regressed. `transform` evaluates scikit-learn's linear regressions
+# only for the patients who need them: the library copies the whole table for each, which takes half a minute for
+# 400,000 patients and 87 columns.
 class ChainedEquations(IterativeImputer):  # type: ignore[misc]
-    """`IterativeImputer`, with one answer for a patient whoever stands beside him, and imputed cells within bounds.
-
-    scikit-learn's class gives patients without any observed cell the initial guesses if all patients of a call are
-    such, and chained regressions of them otherwise. Here it is always the latter. An imputed cell is kept within the
-    range of its column's observed training cells.
-
-    The regressions are linear. `transform` evaluates those that scikit-learn has fitted for the patients who need them;
-    the library copies the table of all patients for each, of 400,000 with 87 columns for half a minute.
-
-    Attributes
-    ----------
-    lowest_, highest_ : ndarray, shape = (n_columns,)
-        Range of the observed training cells.
-    """
+    """`IterativeImputer` that imputes each patient independently of the others, within the observed training range."""
 
     def fit_transform(self, X: ArrayLike, y: object = None, **params: Any) -> NDArray[np.float64]:  # noqa: ANN401
-        """Fit, and impute the missing cells of the training patients.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-        y : object
-            Ignored.
-        **params : dict
-            As `IterativeImputer` takes them.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, n_columns)
-            Observed cells as they were.
-        """
+        """Fit, and impute the missing cells of the training patients; observed cells stay."""
         table = np.asarray(X, dtype=np.float64)
         self.lowest_, self.highest_ = observed_range(table)
         return self._bounded(table, super().fit_transform(table.copy(), y, **params))
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Impute the missing cells of these patients.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, n_columns)
-            Observed cells as they were, and no NaN.
-        """
+        """Impute the missing cells of these patients; observed cells stay."""
         check_is_fitted(self)
         table: NDArray[np.float64] = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
         )
         filled: NDArray[np.float64] = self.initial_imputer_.transform(table)
-        # A column of one observed value, or none, needs no regression.
+        # A column with at most one distinct observed value needs no regression.
         varies = self.lowest_ < self.highest_
         rows = [
             np.flatnonzero(np.isnan(column)) if some else np.empty(0, np.intp)
@@ -83,7 +48,7 @@ class ChainedEquations(IterativeImputer):  # type: ignore[misc]
         ]
         for j, regressors, regression in self.imputation_sequence_:
             if len(rows[j]):
-                coefficients = np.zeros(table.shape[1])  # to copy whole rows is quicker than to pick of them
+                coefficients = np.zeros(table.shape[1])  # copying whole rows is faster than selecting from them
                 coefficients[regressors] = regression.coef_
                 filled[rows[j], j] = filled[rows[j]] @ coefficients + regression.intercept_
         return self._bounded(table, filled)

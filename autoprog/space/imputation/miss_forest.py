@@ -1,4 +1,10 @@
-"""Imputation by chained random forests, kept so that they impute the cells of new patients too."""
+"""Imputation by chained random forests, which are kept to impute new patients.
+
+References
+----------
+Stekhoven & Bühlmann 2012, Bioinformatics 28, algorithm 1; forests kept for new patients: Albu et al. 2024,
+missForestPredict, arXiv 2407.03379.
+"""
 
 from __future__ import annotations
 
@@ -16,51 +22,17 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from autoprog.space._base import Algorithm, Cost, TableShape
 from autoprog.space.hyperparameters import Float, Integer, Parameter
 
-# Least patients of a leaf: missForest's own for numbers.
+# Fewest patients in a leaf: missForest's default for numbers.
 _MIN_LEAF = 5
 
-# A tree is grown on this many patients at most: of 1,000 the error was no smaller, and the time was twice as long.
+# A tree is grown on at most this many patients: with 1,000 the error was no smaller and the time twice as long.
 _MAX_PATIENTS_OF_A_TREE = 500
 
 
+# A column of 0 and 1 is imputed by the mean of its trees, which is a probability. The imputed dummies of a feature sum
+# to one except for the differences between their forests.
 class MissForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """Each column is imputed by a random forest on all others, round after round from the column means.
-
-    Rounds end when the imputed cells change more than in the round before, as missForest's do. New patients go through
-    as many rounds as the training patients did, with the forests of the last one: a forest of every round would
-    multiply the size of the model. A column that is complete in training has a forest too, grown after the last round.
-
-    A column of 0 and 1 is imputed by the mean of its trees: the expectation, which is a probability. So are the
-    dummies of a feature, whose sum is one but for the differences between their forests. A column without any observed
-    training cell is imputed by 0.
-
-    Parameters
-    ----------
-    trees : int, optional
-        Trees of each forest.
-    max_features : float, optional
-        Share of the columns among which a split is chosen, in (0, 1].
-    max_iter : int, optional
-        Most rounds.
-    random_state : int, optional
-        Seeds the forests.
-
-    Attributes
-    ----------
-    initial_imputer_ : SimpleImputer
-        Column means.
-    order_ : list of int
-        Columns in the order in which a round imputes them: those that miss fewest cells first.
-    forests_ : list of RandomForestRegressor or None
-        Of every column; None where there is nothing to learn it from.
-    n_iter_ : int
-        Rounds.
-
-    References
-    ----------
-    Stekhoven & Bühlmann 2012, Bioinformatics 28, algorithm 1; forests kept for new patients: Albu et al. 2024,
-    missForestPredict, arXiv 2407.03379.
-    """
+    """Impute each column by a random forest on all others, round after round, starting from the column means."""
 
     def __init__(
         self, trees: int = 10, max_features: float = 0.3, *, max_iter: int = 3, random_state: int | None = None
@@ -71,31 +43,21 @@ class MissForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Grow the forests.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        MissForest
-            Itself.
-        """
+        """Grow the forests; NaN is missing."""
         table: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         rng = np.random.default_rng(self.random_state)
         missing = np.isnan(table)
         self.initial_imputer_ = SimpleImputer(keep_empty_features=True).fit(table)
         filled: NDArray[np.float64] = self.initial_imputer_.transform(table)
         n_missing = missing.sum(axis=0)
+        # Columns with the fewest missing cells first.
         self.order_ = [int(j) for j in np.argsort(n_missing, kind="stable")]
         alone = table.shape[1] == 1
         learnt = [j for j in self.order_ if n_missing[j] < len(table) and not alone]
         filled = self._rounds(filled, missing, [j for j in learnt if n_missing[j]], rng)
         self.forests_: list[RandomForestRegressor | None] = [None] * table.shape[1]
+        # Grown once more for new patients, also for complete columns: keeping the forests of every round would multiply
+        # the size of the model.
         for j in learnt:
             self.forests_[j] = self._grow(filled, missing[:, j], j, rng)
         return self
@@ -107,7 +69,7 @@ class MissForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         columns: Sequence[int],
         rng: np.random.Generator,
     ) -> NDArray[np.float64]:
-        """Impute round after round; the table before the round that changed more than its predecessor."""
+        """Impute round after round; return the table before the first round that changed more than its predecessor."""
         variance = filled.var(axis=0)
         precision = np.divide(1.0, variance, out=np.zeros_like(variance), where=variance > 0)
         change = np.inf
@@ -140,18 +102,7 @@ class MissForest(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return forest.fit(np.delete(filled[observed], j, axis=1), filled[observed, j])
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Impute the missing cells of these patients.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, n_columns)
-            Observed cells as they were, and no NaN.
-        """
+        """Impute the missing cells of these patients; observed cells stay."""
         check_is_fitted(self)
         table: NDArray[np.float64] = validate_data(
             self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False
@@ -185,14 +136,14 @@ def _build(parameters: Mapping[str, Parameter], _shape: TableShape, seed: int) -
 MISS_FOREST = Algorithm(
     "imputation",
     "miss_forest",
-    # A third of the columns is the custom of regression forests.
+    # A third of the columns is usual for regression forests.
     (Integer("trees", 5, 30, 10, log=True), Float("max_features", 0.1, 1.0, 0.3, log=True)),
     _build,
     family="imputation",
     takes=frozenset({"missing", "negative", "collinear"}),
     cost=Cost(1.5, 0.3, 1.6),
     max_columns=100,
-    max_cells=10_000_000,  # every patient goes through the forests of all columns he misses, round after round
+    max_cells=10_000_000,  # every patient passes the forests of all missing columns in every round
     max_patients=5000,
     stored_types=("autoprog.space.imputation.miss_forest.MissForest", "sklearn.tree._tree.Tree"),
     reference="Stekhoven & Bühlmann, Bioinformatics 28 (2012) 112-118; 100 trees and 10 rounds there",

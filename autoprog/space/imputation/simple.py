@@ -1,4 +1,4 @@
-"""Imputation by one number a column, and no imputation."""
+"""Imputation by one number per column, and no imputation."""
 
 from __future__ import annotations
 
@@ -14,33 +14,18 @@ from autoprog.space._base import Algorithm, Cost, Input, TableShape
 from autoprog.space.hyperparameters import Parameter
 
 
+# scikit-learn sorts a masked copy of the whole table: for 400,000 patients and 87 columns that takes 10 s and three
+# times the memory of the table.
 class MedianImputer(SimpleImputer):  # type: ignore[misc]
-    """`SimpleImputer` by the median, whose medians take a tenth of the time.
-
-    scikit-learn sorts a masked copy of the whole table: of 400,000 patients and 87 columns that takes 10 s, and three
-    times the table's memory.
-    """
+    """`SimpleImputer` by the median, about ten times faster."""
 
     def __init__(self) -> None:
         super().__init__(strategy="median", keep_empty_features=True)
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Find the median of the observed cells of each column, 0 of a column without any.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        MedianImputer
-            Itself.
-        """
+        """Find the median of the observed cells of each column; 0 for a column without any."""
         table: NDArray[np.float64] = np.asarray(X, dtype=np.float64)
-        # A table of one patient, who has the medians, has these medians.
+        # The medians of a table with one row are that row.
         fitted: Self = super().fit([[_median(column) for column in table.T]])
         return fitted
 
@@ -71,7 +56,7 @@ def _simple(strategy: str, cost: Cost, *takes: Input, stored_types: tuple[str, .
 
 MEAN = _simple("mean", Cost(0.001))
 MEDIAN = _simple("median", Cost(0.002), stored_types=("autoprog.space.imputation.simple.MedianImputer",))
-# The level that most patients have, whether levels are codes or dummies.
+# The most frequent level, for codes and dummies alike.
 MOST_FREQUENT = _simple("most_frequent", Cost(0.002), "categories")
 
 NONE = Algorithm(

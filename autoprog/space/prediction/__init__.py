@@ -1,7 +1,7 @@
-"""The prediction stage, of Table 1 and beyond it: the learners, a file a family.
+"""The prediction stage, of Table 1 and beyond it: the learners, one file per family.
 
-Learners that depend on the scale of their inputs standardise them on the training patients. Each runs on one thread:
-the engine runs as many evaluations at once as there are cores.
+Learners that depend on the scale of their inputs standardise them on the training patients. Each runs on one thread,
+since the engine runs one evaluation per core.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ PREDICTION: tuple[Algorithm, ...] = (
 )
 
 FOR_COMPETING_RISKS: tuple[Algorithm, ...] = (FINE_GRAY,)
-"""Beside the table: what cohorts with competing risks have to choose from in addition."""
+"""Beyond Table 1: additional learners for cohorts with competing risks."""
 
 BEYOND_TABLE_1: tuple[Algorithm, ...] = (
     PENALISED_LOGISTIC,
@@ -62,7 +62,7 @@ BEYOND_TABLE_1: tuple[Algorithm, ...] = (
     SPLINE_COX,
     ACCELERATED_FAILURE_TIME,
 )
-"""What the table cannot say: penalties on a path, splines, a kernel's components, boosting with chance in it, a network
-that is stopped by other patients, and smooth models of event times."""
+"""Beyond Table 1: penalties along a path, splines, kernel components, stochastic boosting, networks stopped early on
+held-out folds, smooth models of event times."""
 
 __all__ = ["BEYOND_TABLE_1", "FOR_COMPETING_RISKS", "PREDICTION"]

@@ -11,12 +11,12 @@ p       share of hidden units that dropout leaves out at each step              
 eta     learning rate; at step t of T it is eta (1 + cos(pi t / T)) / 2                  scalar                   1
 ======  ===============================================================================  =======================  ====
 
-Every random draw is made by one generator: the patients held out, the first weights, batches, dropout.
+One generator makes every random draw: held-out patients, initial weights, batches, dropout.
 
 References
 ----------
 Loshchilov & Hutter (2019), Decoupled weight decay regularization, ICLR.
-He, Zhang, Ren & Sun (2015), Delving deep into rectifiers, ICCV: the first weights.
+He, Zhang, Ren & Sun (2015), Delving deep into rectifiers, ICCV: the initial weights.
 Prechelt (1998), Early stopping - but when?, in Neural networks: tricks of the trade.
 """
 
@@ -34,8 +34,8 @@ from torch.nn.functional import binary_cross_entropy_with_logits as log_loss
 
 from autoprog.space.prediction.torch_threads import one_torch_thread
 
-# A cohort of clinical size is read 100 times at most, a large one in 1,500 steps, whichever ends first: in so many
-# steps a default fit of 56,000 patients takes seconds.
+# At most 100 epochs, or 1,500 steps for a large cohort, whichever ends first: then a default fit to 56,000 patients
+# takes seconds.
 _EPOCHS = 100
 _STEPS = 1500
 _PATIENCE = 20
@@ -47,55 +47,24 @@ _MAX_HELD_OUT = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a network is trained.
+    """How a network is trained."""
 
-    Attributes
-    ----------
-    hidden : tuple of int
-        Units of each hidden layer.
-    dropout : float
-        p, in [0, 1).
-    learning_rate : float
-        eta, above 0.
-    weight_decay : float
-        Of the weights, not of the biases; 0 or more.
-    """
-
-    hidden: tuple[int, ...]
-    dropout: float
-    learning_rate: float
-    weight_decay: float
+    hidden: tuple[int, ...]  # units of each hidden layer
+    dropout: float  # p, in [0, 1)
+    learning_rate: float  # eta, above 0
+    weight_decay: float  # for weights, not biases; 0 or more
 
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """The parameters W and b.
-
-    Attributes
-    ----------
-    weights, biases : list of Tensor, one a layer
-        W and b of each.
-    """
+    """The parameters W and b of each layer."""
 
     weights: list[torch.Tensor]
     biases: list[torch.Tensor]
 
     @classmethod
     def drawn(cls, sizes: Sequence[int], generator: torch.Generator) -> Network:
-        """A network before training: normal weights of variance 2 / n_in, biases of zero.
-
-        Parameters
-        ----------
-        sizes : sequence of int
-            Units of each layer, the columns first, 1 last.
-        generator : torch.Generator
-            Draws the weights.
-
-        Returns
-        -------
-        Network
-            Whose parameters have gradients.
-        """
+        """An untrained network: normal weights of variance 2 / n_in, zero biases; `sizes` are columns, units, 1."""
         weights = [
             (torch.randn(n_in, n_out, generator=generator) * math.sqrt(2.0 / n_in)).requires_grad_()
             for n_in, n_out in pairwise(sizes)
@@ -103,22 +72,7 @@ class Network:
         return cls(weights, [torch.zeros(n_out, requires_grad=True) for n_out in sizes[1:]])
 
     def logits(self, X: torch.Tensor, dropout: float = 0.0, generator: torch.Generator | None = None) -> torch.Tensor:
-        """The logit of each patient.
-
-        Parameters
-        ----------
-        X : Tensor, shape = (n, d)
-            Columns.
-        dropout : float
-            p; 0 but in training.
-        generator : torch.Generator or None
-            Draws the units to leave out.
-
-        Returns
-        -------
-        Tensor, shape = (n,)
-            Log odds.
-        """
+        """Log odds of each patient, shape = (n,); dropout is 0 except in training."""
         h = X
         for W, b in zip(self.weights[:-1], self.biases[:-1], strict=True):
             h = torch.relu(torch.addmm(b, h, W))
@@ -128,28 +82,13 @@ class Network:
         return torch.addmm(self.biases[-1], h, self.weights[-1])[:, 0]
 
     def copied(self) -> Network:
-        """The same parameters, apart from further training."""
+        """A copy of the parameters, unaffected by further training."""
         return Network([W.detach().clone() for W in self.weights], [b.detach().clone() for b in self.biases])
 
 
 @one_torch_thread()
 def train(X: NDArray[np.float32], y: NDArray[np.float32], recipe: Recipe, seed: int) -> Network:
-    """Minimise the log loss by AdamW; keep the parameters that did best on a held-out fifth of each class.
-
-    Parameters
-    ----------
-    X, y : ndarray, shape = (n, d) and (n,)
-        Columns of about unit scale, and outcomes, 0 or 1.
-    recipe : Recipe
-        Architecture and optimisation.
-    seed : int
-        Seeds every draw.
-
-    Returns
-    -------
-    Network
-        Without gradients.
-    """
+    """Minimise the log loss by AdamW; keep the parameters that did best on a held-out fifth of each class."""
     generator = torch.Generator().manual_seed(seed)
     inputs, outcomes = torch.from_numpy(X), torch.from_numpy(y)
     learning, held_out = _split(outcomes, generator)
@@ -177,7 +116,7 @@ def train(X: NDArray[np.float32], y: NDArray[np.float32], recipe: Recipe, seed: 
 
 
 def _split(y: torch.Tensor, generator: torch.Generator) -> tuple[torch.Tensor, torch.Tensor]:
-    """Patients to learn from, and those held out: the same share of each class."""
+    """Patients to learn from and held-out patients, with the same share of each class."""
     share = min(_HELD_OUT, _MAX_HELD_OUT / len(y))
     learning, held_out = [], []
     for value in (0.0, 1.0):
@@ -188,7 +127,7 @@ def _split(y: torch.Tensor, generator: torch.Generator) -> tuple[torch.Tensor, t
         learning.append(members[cut:])
     chosen = torch.cat(held_out)
     kept = torch.cat(learning)
-    # Of fewer than five patients a class no one can be spared.
+    # With fewer than five patients in each class, none can be held out.
     return kept, chosen if len(chosen) else kept
 
 

@@ -1,4 +1,4 @@
-"""Boosting: trees that are fitted one after another to what those before them leave over."""
+"""Boosting: each tree is fitted to what the trees before it leave unexplained."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autoprog.space.hyperparameters import Choice, Float, Integer, Parameter
 from autoprog.space.prediction.bounds import least_in_leaf, least_weight
 from autoprog.space.prediction.histogram_booster import HistogramBooster
 
-# Where the path of the booster beyond Table 1 begins; the table's begin at the ends of their axes.
+# First value on the path of the booster beyond Table 1; the paths of Table 1 start at the ends of their axes.
 _MIN_TREES = 10
 _TREE = "sklearn.tree._tree.Tree"
 _WRAPPER = "autoprog.space.prediction.histogram_booster.HistogramBooster"
@@ -46,10 +46,10 @@ def _gradient_boosting(parameters: Mapping[str, Parameter], shape: TableShape, s
 
 
 def _xgboost(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
-    # Imported here: the service lists the space without paying a second and 100 MB for the boosting libraries.
+    # Imported here, so that the service lists the space without the second and 100 MB that the libraries take.
     from xgboost import XGBClassifier  # noqa: PLC0415
 
-    # Types are named only where codes stay codes: a feature processor may change the number of the other columns.
+    # Types only if codes stay codes: a feature processor may change the number of columns otherwise.
     types = ["c" if j in shape.categorical else "q" for j in range(shape.n_columns)] if shape.categorical else None
     booster = XGBClassifier(
         n_estimators=int(parameters["trees"]),
@@ -75,7 +75,7 @@ def _lightgbm(parameters: Mapping[str, Parameter], shape: TableShape, seed: int)
         learning_rate=float(parameters["learning_rate"]),
         num_leaves=int(parameters["leaves"]),
         min_child_samples=min_leaf,
-        # The library wants 100 patients for each level that it groups: too many for a clinical cohort.
+        # The default of 100 patients per grouped level is too many for a clinical cohort.
         min_data_per_group=min_leaf,
         reg_lambda=float(parameters["l2"]),
         deterministic=True,

@@ -1,4 +1,4 @@
-"""The predictor that only cohorts with competing risks have: Fine and Gray's model."""
+"""Fine and Gray's model, the predictor for competing risks only."""
 
 from __future__ import annotations
 

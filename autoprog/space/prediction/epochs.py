@@ -1,4 +1,4 @@
-"""Training of a few perceptrons side by side, epoch by epoch, by torch.
+"""Training of several perceptrons side by side, epoch by epoch, by torch.
 
 ======  ===============================================================================  ===========================
 symbol  meaning                                                                          shape
@@ -11,12 +11,12 @@ T       epochs of the schedule                                                  
 eta     learning rate; at step t of S it is eta (1 + cos(pi t / S)) / 2, S of T epochs   scalar
 ======  ===============================================================================  ===========================
 
-Each network reads the patients in an order of its own. Where a training stops changes nothing of the way to there.
+Each network reads the patients in its own order. The stopping point does not change the training before it.
 
 References
 ----------
 Elfwing, Uchibe & Doya (2018), Neural Netw. 107:3 (SiLU); Loshchilov & Hutter (2019), ICLR (decoupled decay); Szegedy et
-al. (2016), CVPR (smoothed outcomes); He et al. (2015), ICCV (the first weights).
+al. (2016), CVPR (smoothed outcomes); He et al. (2015), ICCV (initial weights).
 """
 
 from __future__ import annotations
@@ -35,57 +35,25 @@ from torch.nn.functional import silu
 from autoprog.space.prediction.torch_threads import one_torch_thread
 
 _MIN_BATCH, _LARGEST_BATCH, _BATCHES = 32, 256, 16
-# Epochs without a better loss on the patients held out.
+# Epochs without a better held-out loss.
 _PATIENCE = 12
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How networks are trained.
+    """How networks are trained."""
 
-    Attributes
-    ----------
-    hidden : tuple of int
-        Units of each hidden layer.
-    networks : int
-        k.
-    dropout : float
-        Share of hidden units left out at each step, in [0, 1).
-    learning_rate : float
-        eta, above 0.
-    weight_decay : float
-        Of the weights, not of the biases; 0 or more.
-    smoothing : float
-        How far outcomes are drawn to one half, in [0, 1).
-    epochs : int
-        T.
-    """
-
-    hidden: tuple[int, ...]
-    networks: int
-    dropout: float
-    learning_rate: float
-    weight_decay: float
-    smoothing: float
-    epochs: int
+    hidden: tuple[int, ...]  # units of each hidden layer
+    networks: int  # k
+    dropout: float  # share of hidden units left out at each step, in [0, 1)
+    learning_rate: float  # eta, above 0
+    weight_decay: float  # for weights, not biases; 0 or more
+    smoothing: float  # shrinkage of outcomes to one half, in [0, 1)
+    epochs: int  # T
 
 
 class Training:
-    """Networks and how far their training has come.
-
-    Parameters
-    ----------
-    X : ndarray, shape = (n, d)
-        float32; columns of about unit scale.
-    y : ndarray, shape = (n,)
-        0 and 1.
-    weight : ndarray, shape = (n,)
-        Of each patient in the loss.
-    recipe : Recipe
-        Architecture and optimisation.
-    seed : int
-        Seeds every draw.
-    """
+    """Networks in training; columns are float32 of about unit scale, outcomes 0 and 1."""
 
     def __init__(
         self,
@@ -121,7 +89,7 @@ class Training:
 
     @one_torch_thread()
     def run(self, epochs: int) -> None:
-        """Train for some epochs more, at most T in all."""
+        """Train for more epochs, at most T in all."""
         for _ in range(epochs):
             self._epoch()
 
@@ -133,24 +101,7 @@ class Training:
         y: NDArray[np.integer],
         weight: NDArray[np.float64] | None,
     ) -> list[NDArray[np.float32]]:
-        """Train, and look at other patients after some epochs; end early when their loss no longer falls.
-
-        Parameters
-        ----------
-        epochs : sequence of int
-            When to look, ascending.
-        X : ndarray, shape = (n_others, d)
-            float32.
-        y : ndarray, shape = (n_others,)
-            0 and 1.
-        weight : ndarray, shape = (n_others,), or None
-            Of each in the loss.
-
-        Returns
-        -------
-        list of ndarray, shape = (n_others,)
-            Mean log odds of the networks after each of the first epochs that were asked for.
-        """
+        """Mean log odds of held-out patients after each of these epochs; ends once their loss no longer falls."""
         inputs, outcomes = torch.from_numpy(np.ascontiguousarray(X)), torch.from_numpy(y.astype(np.float32))
         counts = None if weight is None else torch.from_numpy(weight.astype(np.float32))
         seen: list[NDArray[np.float32]] = []
@@ -171,7 +122,7 @@ class Training:
         return seen
 
     def parameters(self) -> tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]]:
-        """W and b of each layer as they stand."""
+        """Current W and b of each layer."""
         return [W.detach().numpy().copy() for W in self._weights], [b.detach().numpy().copy() for b in self._biases]
 
     def _epoch(self) -> None:
@@ -181,13 +132,13 @@ class Training:
             self._optimizer.zero_grad()
             logits = self._logits(self._X[rows], self._recipe.dropout)
             losses = log_loss(logits, self._y[rows], weight=self._weight[rows], reduction="none")
-            # The networks do not know of each other: the sum of their mean losses.
+            # The sum of the mean losses keeps the networks independent.
             torch.autograd.backward(losses.mean(dim=1).sum())
             self._optimizer.step()
             self._schedule.step()
 
     def _logits(self, h: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
-        """Log odds, shape = (k, n), of columns of shape (k, n, d)."""
+        """Log odds, shape = (k, n), from columns of shape (k, n, d)."""
         for W, b in zip(self._weights[:-1], self._biases[:-1], strict=True):
             h = silu(torch.baddbmm(b, h, W))
             if dropout > 0:

@@ -21,77 +21,26 @@ from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 if TYPE_CHECKING:
     from autoprog.space.prediction.variational import KernelName
 
-# A fit makes 150 steps of 500 patients: beyond this many, patients would be read about once.
+# A fit makes 150 steps of 500 patients: with more patients than this, most would be read about once.
 _MAX_PATIENTS = 50_000
-# Rows of k(X, Z) that a prediction holds at a time.
+# Rows of k(X, Z) in memory during a prediction.
 _BLOCK = 10_000
 
 
 class GaussianProcess(BinaryClassifier):
-    """Binary classification by a sparse variational Gaussian process with a probit link.
-
-    Expects standardised columns. The notation is that of `autoprog.space.prediction.variational`, which does the fit.
-
-    Parameters
-    ----------
-    kernel : {"rbf", "matern52", "matern32"}
-        The smoother, the earlier in the list.
-    ard : bool
-        Whether each column has a length-scale of its own.
-    inducing : int
-        Most inducing points; a fit costs their square.
-    random_state : int
-        Draws the inducing points and the batches.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape = (2,)
-        The outcome's values; the second is the event.
-    mean_, variance_ : float
-        c and s2.
-    lengths_ : ndarray, shape = (n_columns,)
-        ell.
-    points_ : ndarray, shape = (m, n_columns)
-        Z.
-    weights_ : ndarray, shape = (m,)
-        a.
-    reduction_ : ndarray, shape = (m, m)
-        B.
-
-    References
-    ----------
-    Rasmussen & Williams (2006), Gaussian processes for machine learning, equation 3.82: the averaged probit.
-    """
+    """Sparse variational Gaussian process classifier with a probit link, in the notation of `variational`."""
 
     def __init__(
         self, kernel: KernelName = "rbf", *, ard: bool = True, inducing: int = 64, random_state: int = 0
     ) -> None:
         self.kernel = kernel
-        self.ard = ard
-        self.inducing = inducing
+        self.ard = ard  # whether each column has its own length-scale
+        self.inducing = inducing  # most inducing points; the cost of a fit grows with their square
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Fit the process.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Standardised columns.
-        y : array-like, shape = (n_patients,)
-            The outcome, of two values.
-
-        Returns
-        -------
-        GaussianProcess
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If the outcome has not two values.
-        """
-        # Imported here: the service lists the space without paying seconds and 200 MB for torch.
+        """Fit the process to standardised columns; ValueError without two classes."""
+        # Imported here, so that the service lists the space without the seconds and 200 MB that torch takes.
         from autoprog.space.prediction.variational import fit_process, posterior  # noqa: PLC0415
 
         columns, outcome = validate_data(self, X, y, dtype=np.float64)
@@ -105,18 +54,7 @@ class GaussianProcess(BinaryClassifier):
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each class: Phi(f) averaged over the posterior of f, in closed form.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Standardised columns.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, 2)
-            Columns as in `classes_`.
-        """
+        """Probability of each class: Phi(f) averaged over the posterior of f, shape = (n_patients, 2)."""
         check_is_fitted(self)
         columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
         blocks = (columns[start : start + _BLOCK] for start in range(0, len(columns), _BLOCK))
@@ -128,6 +66,7 @@ class GaussianProcess(BinaryClassifier):
         k = self.variance_ * _CORRELATION[self.kernel](r)
         mean = self.mean_ + k @ self.weights_
         variance = self.variance_ - np.einsum("ij,ij->i", k @ self.reduction_, k)
+        # Rasmussen & Williams (2006), Gaussian processes for machine learning, equation 3.82: the averaged probit.
         return np.asarray(ndtr(mean / np.sqrt(1.0 + np.maximum(variance, 0.0))))
 
 

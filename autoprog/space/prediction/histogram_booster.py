@@ -1,4 +1,4 @@
-"""What XGBoost and LightGBM need between them and the pipeline."""
+"""Wrapper of XGBoost and LightGBM for the pipeline."""
 
 from __future__ import annotations
 
@@ -18,33 +18,9 @@ from autoprog.space.path import PATIENCE, HeldOut, PathFit, grid_up_to
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 
+# Both libraries treat a single class, whichever it is, as no event: if all patients had the event, the risk would be 0.
 class HistogramBooster(BinaryClassifier):
-    """A booster that refuses an outcome of one class and is told which columns hold codes when it is fitted.
-
-    Both libraries take an only class, whichever it is, for the absence of the event, and would give patients who all
-    had it a risk of 0.
-
-    Parameters
-    ----------
-    estimator : estimator
-        An unfitted `XGBClassifier` or `LGBMClassifier`.
-    categorical : sequence of int
-        Columns of codes, as `fit` of LightGBM wants them; none for XGBoost, whose constructor has them.
-    least_trees : int
-        Where a path begins.
-    encodes : bool
-        Whether the share of events among a level's patients, drawn to that of all where they are few, stands for its
-        code; a training patient's is by other patients.
-
-    Attributes
-    ----------
-    estimator_ : estimator
-        The fitted booster.
-    encoder_ : TargetEncoder or None
-        Of the columns of codes; None where the booster takes the codes themselves.
-    classes_ : ndarray, shape = (2,)
-        The second is the event.
-    """
+    """A booster that rejects an outcome of one class and gets its columns of codes at the fit."""
 
     def __init__(
         self,
@@ -55,32 +31,12 @@ class HistogramBooster(BinaryClassifier):
         encodes: bool = False,
     ) -> None:
         self.estimator = estimator
-        self.categorical = categorical
-        self.least_trees = least_trees
-        self.encodes = encodes
+        self.categorical = categorical  # columns of codes; none for XGBoost, whose constructor takes them
+        self.least_trees = least_trees  # first value of a path
+        self.encodes = encodes  # replace codes by shrunken shares of events; cross-fitted for training patients
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Fit the booster.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing, codes are whole numbers from 0.
-        y : array-like, shape = (n_patients,)
-            Outcome of two classes.
-        sample_weight : array-like, shape = (n_patients,), optional
-            Weight of every patient, at least 0; 1 each if None.
-
-        Returns
-        -------
-        HistogramBooster
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If there are not two classes.
-        """
+        """Fit the booster; NaN is missing, codes are whole numbers from 0; ValueError without two classes."""
         outcome = np.asarray(y)
         self.classes_, events = two_classes(outcome)
         columns = self._learn_columns(X, events)
@@ -94,7 +50,7 @@ class HistogramBooster(BinaryClassifier):
         held_out: HeldOut,
         sample_weight: NDArray[np.float64] | None = None,
     ) -> PathFit:
-        """Grow trees until the loss no longer falls; see `autoprog.space.path.PathLearner`."""
+        """Grow trees until the held-out loss no longer falls; see `autoprog.space.path.PathLearner`."""
         outcome = np.asarray(y)
         self.classes_, events = two_classes(outcome)
         columns = self._learn_columns(X, events)
@@ -105,7 +61,7 @@ class HistogramBooster(BinaryClassifier):
         values = [int(v) for v in grid_up_to(self.least_trees, int(self.estimator.n_estimators))]
         if grown.has_lost_patience:
             values = [v for v in values if v <= grown.n_trees] or [grown.n_trees]
-        # What stopped for want of a split would grow no further.
+        # A fit that stopped because no split was left would grow no further.
         ends = [min(v, grown.n_trees) for v in values]
         margins = np.cumsum([grown.margin(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)], axis=0)
         return PathFit(tuple(values), expit(margins))
@@ -116,7 +72,7 @@ class HistogramBooster(BinaryClassifier):
         return {"categorical_feature": list(self.categorical)} if takes_codes else {}
 
     def _learn_columns(self, X: ArrayLike, events: NDArray[np.float64]) -> ArrayLike:
-        """What the booster is fitted to."""
+        """Columns for the fit."""
         self.encoder_ = None
         if not (self.encodes and self.categorical):
             return X
@@ -128,7 +84,7 @@ class HistogramBooster(BinaryClassifier):
         return columns
 
     def _columns(self, X: ArrayLike) -> ArrayLike:
-        """The same of any patients."""
+        """The same columns for any patients."""
         encoder = getattr(self, "encoder_", None)  # stored models of earlier versions have none
         if encoder is None:
             return X
@@ -137,18 +93,7 @@ class HistogramBooster(BinaryClassifier):
         return columns
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.floating]:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; a code that no training patient had is no error.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, 2)
-            Columns as in `classes_`.
-        """
+        """Probability of each class, shape = (n_patients, 2); an unseen code is no error."""
         check_is_fitted(self)
         probability: NDArray[np.floating] = self.estimator_.predict_proba(self._columns(X))
         return probability
@@ -160,19 +105,19 @@ class HistogramBooster(BinaryClassifier):
 
 
 def _parts(events: NDArray[np.float64]) -> int:
-    """Into how many parts patients are split so that each holds some with the event and some without."""
+    """Number of folds, 2 to 5, such that each has patients with and without the event."""
     rarer = int(min(events.sum(), len(events) - events.sum()))
     return max(2, min(5, rarer))
 
 
 class _Patience:
-    """A callback of LightGBM that ends a training; the library's own also throws the last trees away."""
+    """A LightGBM callback that ends training; the library's own callback also discards the last trees."""
 
     def __init__(self) -> None:
         self.is_lost = False
         self._best, self._least = 0, float("inf")
 
-    def __call__(self, env: Any) -> None:  # noqa: ANN401  the library's
+    def __call__(self, env: Any) -> None:  # noqa: ANN401  LightGBM's type
         from lightgbm import EarlyStopException  # noqa: PLC0415  heavy
 
         loss = env.evaluation_result_list[0][2]
@@ -184,7 +129,7 @@ class _Patience:
 
 
 class _StagedLightgbm:
-    """A LightGBM fit that is watched, and its margins tree by tree."""
+    """A monitored LightGBM fit and its margins by tree."""
 
     def __init__(
         self,
@@ -212,7 +157,7 @@ class _StagedLightgbm:
         self.has_lost_patience = patience.is_lost
 
     def margin(self, start: int, end: int) -> NDArray[np.float64]:
-        """What the trees from one to before another add, on the scale of log odds; shape = (n_held_out,)."""
+        """Log odds that the trees from `start` to before `end` add, shape = (n_held_out,)."""
         if start == end:
             return np.zeros(len(self._X))
         added = self._booster.predict(self._X, raw_score=True, start_iteration=start, num_iteration=end - start)
@@ -220,7 +165,7 @@ class _StagedLightgbm:
 
 
 class _StagedXgboost:
-    """The same of XGBoost."""
+    """A monitored XGBoost fit and its margins by tree."""
 
     def __init__(
         self,
@@ -245,7 +190,7 @@ class _StagedXgboost:
         self.n_trees = int(self.estimator.get_booster().num_boosted_rounds())
         self.has_lost_patience = self.n_trees - 1 - int(self.estimator.best_iteration) >= PATIENCE
         half = self.n_trees // 2
-        # Every prediction holds the base score: once too often where two parts are added.
+        # Every prediction includes the base score, so the sum of two parts has it once too often.
         self._base = self._predict(0, half) + self._predict(half, self.n_trees) - self._predict(0, self.n_trees)
 
     def margin(self, start: int, end: int) -> NDArray[np.float64]:

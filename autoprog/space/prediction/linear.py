@@ -1,6 +1,6 @@
-"""Learners that are linear in the columns: logistic regression, ridge, discriminant analysis, support vectors.
+"""Linear learners: logistic regression, ridge, discriminant analysis, support vector machine.
 
-All standardise the columns on the training patients, since a penalty or a shrunk covariance depends on their scale.
+All standardise the columns on the training patients, since penalties and shrunk covariances depend on their scale.
 """
 
 from __future__ import annotations
@@ -22,35 +22,22 @@ from autoprog.space.prediction.standardised import Standardised
 
 _STANDARDISED = "autoprog.space.prediction.standardised.Standardised"
 
-# Cross-fitted margins of the support vector machine; as many as the inner folds of the calibration stage.
+# Folds of the support vector machine's cross-fitted margins, as many as the inner folds of the calibration stage.
 _MARGIN_FOLDS = 3
 
 
 class RidgeProbability(RidgeClassifier):  # type: ignore[misc]
-    """Ridge regression on the outcome coded -1 and 1, read as the linear probability model that it is.
-
-    The fitted value estimates `2 P(y = 1) - 1`; it is mapped back and cut to [0, 1].
-    """
+    """Ridge regression on the outcome coded -1 and 1, as a linear probability model clipped to [0, 1]."""
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Standardised design matrix.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, 2)
-            Columns as in `classes_`.
-        """
+        """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""
+        # The fitted value estimates 2 P(y = 1) - 1.
         risk = np.clip((self.decision_function(X) + 1.0) / 2.0, 0.0, 1.0)
         return np.column_stack([1.0 - risk, risk])
 
 
 def _logistic_regression(_parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
-    # The library's unit penalty on standardised columns: separable small cohorts keep finite coefficients.
+    # The library's unit penalty on standardised columns keeps coefficients of separable small cohorts finite.
     return Standardised(LogisticRegression(max_iter=1000))
 
 
@@ -59,8 +46,8 @@ def _ridge(parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) 
 
 
 def _lda(parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
-    # The solver follows from the covariance, so that no pair of hyperparameters is invalid: the singular value
-    # decomposition takes no shrinkage, and the solvers that do differ in nothing that a risk shows.
+    # The solver follows from the covariance, so that no combination of hyperparameters is invalid: the singular value
+    # decomposition takes no shrinkage, and the solvers that take it give the same risks.
     priors = [0.5, 0.5] if parameters["priors"] == "equal" else None
     covariance = str(parameters["covariance"])
     if covariance == "empirical":
@@ -74,7 +61,7 @@ def _lda(parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) ->
 
 
 def _linear_svm(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
-    # liblinear has no hinge loss with an absolute penalty: that penalty always goes with the squared hinge.
+    # liblinear has no hinge loss with an L1 penalty, so that penalty always uses the squared hinge.
     penalty = str(parameters["penalty"])
     svm = LinearSVC(
         C=float(parameters["C"]),
@@ -85,7 +72,7 @@ def _linear_svm(parameters: Mapping[str, Parameter], shape: TableShape, seed: in
         max_iter=5000,
         random_state=seed,
     )
-    # The inner folds of the calibration stage hold two thirds of the rarer class.
+    # Inner training folds of the calibration stage contain two thirds of the rarer class.
     folds = max(2, min(_MARGIN_FOLDS, shape.n_minority * 2 // 3))
     return Standardised(PlattScaled(svm, folds=folds, seed=seed))
 

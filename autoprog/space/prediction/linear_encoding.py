@@ -1,15 +1,15 @@
-"""Columns for learners that are linear in them: known everywhere, without long tails, of one scale.
+"""Encoding for linear learners: no missing cells, no long tails, one scale.
 
 =======  =========================================================================================  ==========
 symbol   meaning                                                                                    shape
 =======  =========================================================================================  ==========
-x        columns of the design matrix, NaN where nothing is known                                   (n, d)
-c, s     median and interquartile range of each column, half the range where the latter is 0        (d,)
-z        (x - c) / s, bent smoothly into (-3, 3): u / sqrt(1 + (u / 3)^2)                            (n, d)
+x        columns of the design matrix, NaN for missing                                              (n, d)
+c, s     median and interquartile range of each column, half the range if the latter is 0           (d,)
+z        (x - c) / s, bent smoothly into (-3, 3): u / sqrt(1 + (u / 3)^2)                           (n, d)
 =======  =========================================================================================  ==========
 
-A missing cell counts as the median, and a column says where cells are missing. Columns that tell fewer than three
-patients, or one in 500, from all others are left out. At last every column is brought to mean 0 and variance 1.
+A missing cell gets the median, and an indicator column marks missing cells. Columns that distinguish fewer than three
+patients, or one in 500, are left out. Every encoded column is scaled to mean 0 and variance 1.
 
 References
 ----------
@@ -34,37 +34,10 @@ _TOLD_APART = 1e-9
 
 
 class LinearEncoding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """See the head of this module.
-
-    Attributes
-    ----------
-    centre_, scale_ : ndarray, shape = (d,)
-        c and s.
-    kept_ : ndarray of int
-        Columns that are kept.
-    indicated_ : ndarray of int
-        Columns whose missing cells have a column.
-    mean_, deviation_ : ndarray, shape = (n_out,)
-        What the encoded columns are standardised by.
-    n_columns_out_ : int
-        Columns of the encoding: the kept ones, then the indicators; one of zeros where there are none.
-    """
+    """The encoding of this module: the kept columns, then the indicators; one column of zeros if there are none."""
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Learn the encoding.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        LinearEncoding
-            Itself.
-        """
+        """Learn the encoding; NaN is missing."""
         x: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         least = max(_MIN_PATIENTS, int(np.ceil(_MIN_SHARE * len(x))))
         missing = np.isnan(x)
@@ -88,18 +61,7 @@ class LinearEncoding(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Encode patients.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix as in `fit`.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, n_out)
-            Without missing cells.
-        """
+        """Encode patients, shape = (n_patients, n_columns_out_)."""
         check_is_fitted(self)
         x: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         return np.asarray((self._encoded(x) - self.mean_) / self.deviation_)

@@ -1,8 +1,7 @@
-"""Multilayer perceptrons that are trained side by side and stopped after a number of epochs that is given.
+"""Multilayer perceptrons that are trained side by side for a given number of epochs.
 
-The network of Table 1 holds patients out of its own training to tell when to stop, a fifth of a small cohort. This one
-leaves that to the folds: its number of epochs is a hyperparameter of which one training gives every smaller value. The
-notation is that of `autoprog.space.prediction.epochs`, which trains.
+The network of Table 1 holds out a fifth of its training patients to stop early. Here the folds do that: the number of
+epochs is a path hyperparameter. The notation is that of `epochs`, which does the training.
 
 References
 ----------
@@ -28,50 +27,19 @@ from autoprog.space.path import HeldOut, PathFit, grid_up_to
 from autoprog.space.prediction.linear_encoding import LinearEncoding
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
-# The schedule of the learning rate is that of so many epochs, whenever the training ends.
+# The learning rate always follows the schedule of the most epochs, even if training ends earlier.
 _MIN_EPOCHS, _MAX_EPOCHS = 4, 64
 _MAX_PATIENTS = 50_000
-# Rows whose activations a prediction holds at a time.
+# Rows of activations in memory during a prediction.
 _BLOCK = 10_000
 
 _Weights = list[NDArray[np.float32]]
 
 
 class EpochwisePerceptron(BinaryClassifier):
-    """Binary classification by the mean of a few fully connected networks.
+    """Binary classification by the mean log odds of several fully connected networks."""
 
-    Parameters
-    ----------
-    epochs : int
-        How often the patients are read, at most 64.
-    layers : int
-        Hidden layers, at least 1.
-    width : int
-        Units of each.
-    networks : int
-        k, networks whose log odds are averaged.
-    dropout : float
-        Share of hidden units left out at each step of the training, in [0, 1).
-    learning_rate : float
-        The largest of the schedule.
-    weight_decay : float
-        Decoupled decay of the weights, 0 or more.
-    smoothing : float
-        How far outcomes are drawn to one half in training, in [0, 1).
-    random_state : int
-        Seeds everything that is drawn.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape = (2,)
-        The second is the event.
-    encoding_ : LinearEncoding
-        Fitted.
-    weights_, biases_ : list of ndarray, shape = (k, n_in, n_out) and (k, 1, n_out)
-        W and b of each layer, float32.
-    """
-
-    def __init__(  # noqa: PLR0913  a network's hyperparameters
+    def __init__(  # noqa: PLR0913  hyperparameters of a network
         self,
         epochs: int = _MAX_EPOCHS,
         layers: int = 2,
@@ -95,27 +63,7 @@ class EpochwisePerceptron(BinaryClassifier):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Train the networks for all their epochs.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-        y : array-like, shape = (n_patients,)
-            Outcome of two classes.
-        sample_weight : array-like, shape = (n_patients,), optional
-            Weight of every patient, at least 0; 1 each if None.
-
-        Returns
-        -------
-        EpochwisePerceptron
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If there are not two classes.
-        """
+        """Train the networks for all epochs; NaN is missing, ValueError without two classes."""
         training, _ = self._training(X, y, sample_weight)
         training.run(self.epochs)
         self.weights_, self.biases_ = training.parameters()
@@ -128,7 +76,7 @@ class EpochwisePerceptron(BinaryClassifier):
         held_out: HeldOut,
         sample_weight: NDArray[np.float64] | None = None,
     ) -> PathFit:
-        """Train until the loss no longer falls; see `autoprog.space.path.PathLearner`."""
+        """Train until the held-out loss no longer falls; see `autoprog.space.path.PathLearner`."""
         training, encoding = self._training(X, y, sample_weight)
         others = np.asarray(encoding.transform(held_out.X))
         values = [int(v) for v in grid_up_to(_MIN_EPOCHS, int(self.epochs))]
@@ -137,18 +85,7 @@ class EpochwisePerceptron(BinaryClassifier):
         return PathFit(tuple(values[: len(logits)]), expit(np.asarray(logits, dtype=np.float64)))
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, 2)
-            Columns as in `classes_`.
-        """
+        """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""
         check_is_fitted(self)
         columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         z = np.asarray(self.encoding_.transform(columns))
@@ -157,7 +94,7 @@ class EpochwisePerceptron(BinaryClassifier):
         return np.column_stack([expit(-logits), expit(logits)])
 
     def _training(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None) -> tuple[Any, LinearEncoding]:
-        # Imported here: the service lists the space without paying seconds and 200 MB for torch.
+        # Imported here, so that the service lists the space without the seconds and 200 MB that torch takes.
         from autoprog.space.prediction.epochs import Recipe, Training  # noqa: PLC0415
 
         columns, outcome = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")

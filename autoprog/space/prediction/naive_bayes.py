@@ -1,4 +1,4 @@
-"""Naive Bayes: columns that are independent within a class."""
+"""Naive Bayes: columns are independent within a class."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _SMOOTHING = Float("alpha", 1e-2, 100.0, 1.0, log=True)
 
 
 def _bernoulli_nb(parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
-    # The library takes no negative threshold; the columns are moved in its place.
+    # The library takes no negative threshold, so the columns are shifted instead.
     return Standardised(BernoulliNB(alpha=float(parameters["alpha"])), origin=float(parameters["threshold"]))
 
 
 def _gaussian_nb(_parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -> BaseEstimator:
-    # The library adds to every variance a share of the largest: unless standardised, one column of large values
-    # would blur the others.
-    # Dummies that one outcome lacks have no variance under it: the library's 1e-9 makes such a patient certain.
+    # The library adds a share of the largest variance to all: without standardisation, one column of large values would
+    # blur the others. A dummy that one outcome lacks has no variance there: the library's default share, 1e-9, would
+    # make a patient who has it certain.
     return Standardised(GaussianNB(var_smoothing=0.01))
 
 

@@ -1,4 +1,4 @@
-"""The risk of a patient as the share of events among those who are most like him."""
+"""The risk of a patient as the share of events among the nearest neighbours."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ K_NEAREST_NEIGHBOURS = Algorithm(
     _k_nearest_neighbours,
     family="local",
     cost=Cost(0.01, patients=2.0),
-    max_patients=10_000,  # a prediction compares with every one of them
+    max_patients=10_000,  # a prediction compares a patient with all of them
     stored_types=(
         "autoprog.space.prediction.standardised.Standardised",
         "sklearn.metrics._dist_metrics.EuclideanDistance64",

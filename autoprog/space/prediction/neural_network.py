@@ -1,4 +1,10 @@
-"""The neural network of Table 1: trained by torch, predicting from plain arrays."""
+"""The neural network of Table 1: trained by torch, predicting from plain arrays.
+
+References
+----------
+Holzmueller, Grinsztajn & Steinwart (2024), Better by default: strong pre-tuned MLPs and boosted trees on tabular data,
+NeurIPS: scaling and clipping of the columns.
+"""
 
 from __future__ import annotations
 
@@ -15,52 +21,16 @@ from autoprog.space._base import Algorithm, Cost, TableShape
 from autoprog.space.hyperparameters import Float, Integer, Parameter
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
-# Training makes at most 1,500 steps of 256 patients: each of this many is read about five times.
+# Training makes at most 1,500 steps of 256 patients: this many are read about five times each.
 _MAX_PATIENTS = 75_000
-# Scaled values are bent so that none exceeds this.
+# Scaled values are bent smoothly into (-3, 3), so that an outlier cannot drive a risk to 0 or 1.
 _CLIP = 3.0
-# Rows whose activations a prediction holds at a time.
+# Rows of activations in memory during a prediction.
 _BLOCK = 10_000
 
 
 class MultilayerPerceptron(BinaryClassifier):
-    """Binary classification by a fully connected network of rectified units.
-
-    Columns are centred at the median, divided by the interquartile range and bent smoothly into (-3, 3), so that an
-    outlier at prediction cannot drive the risk to 0 or 1. A fifth of the patients is held out of the training to tell
-    when to stop. The notation is that of `autoprog.space.prediction.backpropagation`, which trains.
-
-    Parameters
-    ----------
-    layers : int
-        Hidden layers, at least 1.
-    width : int
-        Units of each.
-    dropout : float
-        Share of hidden units left out at each step of the training, in [0, 1).
-    learning_rate : float
-        At the first step; it falls to 0 along a half cosine.
-    weight_decay : float
-        Decoupled decay of the weights, 0 or more.
-    random_state : int
-        Seeds everything that is drawn.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape = (2,)
-        The outcome's values; the second is the event.
-    centre_, scale_ : ndarray, shape = (n_columns,)
-        Median, and what a difference from it is divided by.
-    weights_ : list of ndarray, shape = (n_in, n_out)
-        W of each layer, float32.
-    biases_ : list of ndarray, shape = (n_out,)
-        b of each layer, float32.
-
-    References
-    ----------
-    Holzmueller, Grinsztajn & Steinwart (2024), Better by default: strong pre-tuned MLPs and boosted trees on tabular
-    data, NeurIPS: scaling and clipping of the columns.
-    """
+    """Fully connected network of rectified units for two classes, in the notation of `backpropagation`."""
 
     def __init__(
         self,
@@ -75,31 +45,13 @@ class MultilayerPerceptron(BinaryClassifier):
         self.layers = layers
         self.width = width
         self.dropout = dropout
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
+        self.learning_rate = learning_rate  # at the first step; it falls to 0 along a half cosine
+        self.weight_decay = weight_decay  # decoupled, 0 or more
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
-        """Train the network.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix.
-        y : array-like, shape = (n_patients,)
-            The outcome, of two values.
-
-        Returns
-        -------
-        MultilayerPerceptron
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If the outcome has not two values.
-        """
-        # Imported here: the service lists the space without paying seconds and 200 MB for torch.
+        """Train the network, stopping early on a held-out fifth of the patients; ValueError without two classes."""
+        # Imported here, so that the service lists the space without the seconds and 200 MB that torch takes.
         from autoprog.space.prediction.backpropagation import Recipe, train  # noqa: PLC0415
 
         columns, outcome = validate_data(self, X, y, dtype=np.float64)
@@ -112,18 +64,7 @@ class MultilayerPerceptron(BinaryClassifier):
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, 2)
-            Columns as in `classes_`.
-        """
+        """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""
         check_is_fitted(self)
         columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
         blocks = (columns[start : start + _BLOCK] for start in range(0, len(columns), _BLOCK))
@@ -142,7 +83,7 @@ class MultilayerPerceptron(BinaryClassifier):
 
 
 def _robust_scale(X: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Median and interquartile range of each column; half the range where the latter is zero, as of most dummies."""
+    """Median and interquartile range of each column; half the range if the latter is 0, as for most dummies."""
     low, centre, high = np.quantile(X, [0.25, 0.5, 0.75], axis=0)
     scale = high - low
     scale = np.where(scale > 0, scale, np.ptp(X, axis=0) / 2.0)

@@ -4,21 +4,21 @@
 symbol   meaning                                                                                    shape
 =======  =========================================================================================  ==========
 z        encoded columns, see `linear_encoding`                                                     (n, d)
-B        their expansion: z itself; z and splines of it; or the components of a kernel              (n, D)
-C, rho   inverse strength of the penalty, and the share of it that is absolute                      scalars
+B        their expansion: z, z and its splines, or the components of a kernel                       (n, D)
+C, rho   inverse strength of the penalty, and its L1 share                                          scalars
 beta     coefficients                                                                               (D,)
 =======  =========================================================================================  ==========
 
     minimise  C sum_i w_i log(1 + exp(-y_i (a + B_i beta))) + (1 - rho) / 2 |beta|^2 + rho |beta|_1
 
-Splines are restricted cubic ones: of k knots k - 2 columns beside the linear one, and straight lines outside. A kernel
-is exp(-gamma / d |z - z'|^2), by Nystroem's components on as many patients.
+Splines are restricted cubic: k knots give k - 2 columns beside the linear one, and straight lines outside. The kernel
+is exp(-gamma / d |z - z'|^2), by Nystroem's components on a sample of patients.
 
 References
 ----------
 Hoerl & Kennard (1970); Tibshirani (1996); Zou & Hastie (2005), J. R. Stat. Soc. B 67:301: the penalties.
 Friedman, Hastie & Tibshirani (2010), J. Stat. Softw. 33(1): paths from the strongest penalty on.
-Harrell (2015), Regression Modeling Strategies, section 2.4.5: restricted cubic splines, and where the knots lie.
+Harrell (2015), Regression Modeling Strategies, section 2.4.5: restricted cubic splines and the places of knots.
 Williams & Seeger (2001), NIPS 13: Nystroem's method.
 """
 
@@ -49,38 +49,17 @@ _HERE = "autoprog.space.prediction.penalised."
 
 _C = Float("C", 3e-4, 3.0, 0.1, log=True)
 _C_OF_KERNEL = Float("C", 0.03, 300.0, 3.0, log=True)
-# Values of C for every doubling: nine on the whole axis.
+# Values of C per doubling: nine on the whole axis.
 _DENSITY = 0.6
 _TOLERANCE, _STEPS = 1e-6, 1000
-# The absolute penalty has no curvature to go by: what is asked of it is less.
+# The L1 penalty has no curvature, so its tolerance is wider.
 _ABSOLUTE_TOLERANCE, _INTERCEPT_SCALING = 1e-3, 10.0
-# Newton's steps solve a system of as many columns.
+# Most columns for Newton's method, which solves a system of that size.
 _NEWTON_COLUMNS = 120
 
 
 class PenalisedLogistic(BinaryClassifier):
-    """Logistic regression with an elastic net on encoded columns.
-
-    Parameters
-    ----------
-    C : float
-        Inverse strength of the penalty, above 0.
-    l1_ratio : float
-        Share of the penalty that is absolute, in [0, 1].
-    random_state : int
-        Orders the patients where the penalty is absolute in part.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape = (2,)
-        The second is the event.
-    encoding_ : LinearEncoding
-        Fitted.
-    coef_ : ndarray, shape = (D,)
-        beta.
-    intercept_ : float
-        a.
-    """
+    """Logistic regression with an elastic net on encoded columns."""
 
     axis = _C
 
@@ -90,27 +69,7 @@ class PenalisedLogistic(BinaryClassifier):
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Encode the columns and solve for one penalty.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-        y : array-like, shape = (n_patients,)
-            Outcome of two classes.
-        sample_weight : array-like, shape = (n_patients,), optional
-            Weight of every patient, at least 0; 1 each if None.
-
-        Returns
-        -------
-        PenalisedLogistic
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If there are not two classes.
-        """
+        """Encode the columns and solve for one penalty; NaN is missing, ValueError without two classes."""
         columns, outcome = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         self.classes_, events = two_classes(outcome)
         B = self._learn_columns(columns)
@@ -137,25 +96,14 @@ class PenalisedLogistic(BinaryClassifier):
         return PathFit(values, risks)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, 2)
-            Columns as in `classes_`.
-        """
+        """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""
         check_is_fitted(self)
         columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         logits = self._columns(columns) @ self.coef_ + self.intercept_
         return np.column_stack([expit(-logits), expit(logits)])
 
     def _learn_columns(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        """B of the patients to learn from."""
+        """B of the training patients."""
         self.encoding_ = LinearEncoding()
         return self._learn_expansion(self.encoding_.fit_transform(X))
 
@@ -172,7 +120,7 @@ class PenalisedLogistic(BinaryClassifier):
     def _solver(self, n_columns: int) -> LogisticRegression:
         asked = {"C": self.C, "l1_ratio": self.l1_ratio, "max_iter": _STEPS, "random_state": self.random_state}
         if self.l1_ratio == 1:
-            # Coordinate descent, ten times as fast as saga; it penalises the intercept, divided by its scaling.
+            # Coordinate descent, ten times as fast as saga; it penalises the intercept divided by its scaling.
             return LogisticRegression(
                 solver="liblinear", tol=_ABSOLUTE_TOLERANCE, intercept_scaling=_INTERCEPT_SCALING, **asked
             )
@@ -198,24 +146,11 @@ class PenalisedLogistic(BinaryClassifier):
 
 
 class SplineLogistic(PenalisedLogistic):
-    """Logistic regression with a ridge penalty on encoded columns and restricted cubic splines of them.
-
-    Parameters
-    ----------
-    C : float
-        Inverse strength of the penalty, above 0.
-    knots : int
-        k of every column that has enough values, at least 3.
-
-    Attributes
-    ----------
-    splines_ : RestrictedCubicSplines
-        Fitted.
-    """
+    """Ridge logistic regression on encoded columns and their restricted cubic splines."""
 
     def __init__(self, C: float = 0.1, knots: int = 5) -> None:
         super().__init__(C)
-        self.knots = knots
+        self.knots = knots  # k, at least 3
 
     def _learn_expansion(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         self.splines_ = RestrictedCubicSplines(self.knots).fit(z)
@@ -226,31 +161,14 @@ class SplineLogistic(PenalisedLogistic):
 
 
 class KernelLogistic(PenalisedLogistic):
-    """Logistic regression with a ridge penalty on the components of a Gaussian kernel of encoded columns.
-
-    Parameters
-    ----------
-    C : float
-        Inverse strength of the penalty, above 0.
-    gamma : float
-        Of the kernel, above 0; it is divided by the number of columns.
-    components : int
-        The most patients whose kernel gives components.
-    random_state : int
-        Draws them.
-
-    Attributes
-    ----------
-    kernel_ : Nystroem
-        Fitted.
-    """
+    """Ridge logistic regression on the components of a Gaussian kernel of encoded columns."""
 
     axis = _C_OF_KERNEL
 
     def __init__(self, C: float = 3.0, gamma: float = 0.5, components: int = 250, *, random_state: int = 0) -> None:
         super().__init__(C, random_state=random_state)
-        self.gamma = gamma
-        self.components = components
+        self.gamma = gamma  # above 0; divided by the number of columns
+        self.components = components  # most patients to sample for the kernel's components
 
     def _learn_expansion(self, z: NDArray[np.float64]) -> NDArray[np.float64]:
         self.kernel_ = Nystroem(

@@ -1,4 +1,4 @@
-"""Restricted cubic splines: smooth curves that are straight lines outside the outer knots.
+"""Restricted cubic splines: smooth curves that are linear outside the outer knots.
 
 ======  ==========================================================================  =================
 symbol  meaning                                                                     shape
@@ -23,48 +23,20 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-# Columns of fewer distinct values are left to their straight line.
+# Columns with fewer distinct values stay linear.
 _MIN_VALUES = 8
-# Quantiles of the outer knots by the number of knots, Harrell's table 2.3.
+# Quantile of the outer knots by the number of knots, Harrell's table 2.3.
 _OUTER = {3: 0.10, 4: 0.05, 5: 0.05, 6: 0.05, 7: 0.025}
 
 
 class RestrictedCubicSplines(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """The columns s of every column, each brought to mean 0 and variance 1.
-
-    Parameters
-    ----------
-    knots : int
-        k, from 3 to 7; of a column on which several knots would coincide those that differ, and none of fewer than 3.
-
-    Attributes
-    ----------
-    columns_ : ndarray of int, shape = (m,)
-        The column that each spline is of.
-    knots_ : ndarray, shape = (m, 4)
-        t_j, t_[k-1], t_k and t_1 of each spline.
-    mean_, deviation_ : ndarray, shape = (m,)
-        Of each s.
-    """
+    """The columns s of every column, each scaled to mean 0 and variance 1."""
 
     def __init__(self, knots: int = 5) -> None:
-        self.knots = knots
+        self.knots = knots  # k, from 3 to 7
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:  # noqa: ARG002  scikit-learn's signature
-        """Place the knots.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Without missing cells.
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        RestrictedCubicSplines
-            Itself.
-        """
+        """Place the knots; a column with fewer than 3 distinct knots gets no spline."""
         x: NDArray[np.float64] = validate_data(self, X, dtype=np.float64)
         outer = _OUTER[self.knots]
         quantiles = np.quantile(x, np.linspace(outer, 1.0 - outer, self.knots), axis=0)
@@ -76,8 +48,8 @@ class RestrictedCubicSplines(TransformerMixin, BaseEstimator):  # type: ignore[m
                 continue
             columns += [j] * (len(t) - 2)
             knots += [(float(inner), float(t[-2]), float(t[-1]), float(t[0])) for inner in t[:-2]]
-        self.columns_ = np.array(columns, dtype=np.intp)
-        self.knots_ = np.array(knots, dtype=np.float64).reshape(-1, 4)
+        self.columns_ = np.array(columns, dtype=np.intp)  # (m,), the column of each spline
+        self.knots_ = np.array(knots, dtype=np.float64).reshape(-1, 4)  # t_j, t_[k-1], t_k and t_1 of each
         s = self._splines(x)
         self.mean_ = s.mean(axis=0)
         deviation = s.std(axis=0)
@@ -85,18 +57,7 @@ class RestrictedCubicSplines(TransformerMixin, BaseEstimator):  # type: ignore[m
         return self
 
     def transform(self, X: ArrayLike) -> NDArray[np.float64]:
-        """The splines of any patients.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Without missing cells.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, m)
-            The linear columns are not among them.
-        """
+        """The splines of any patients, without the linear columns, shape = (n_patients, m)."""
         check_is_fitted(self)
         x: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray((self._splines(x) - self.mean_) / self.deviation_)

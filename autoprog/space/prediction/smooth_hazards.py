@@ -1,16 +1,16 @@
-"""Smooth learners of event times on encoded columns: penalised proportional hazards, and accelerated failure times.
+"""Smooth learners of event times on encoded columns: penalised proportional hazards and accelerated failure times.
 
 ======  ==========================================================================================  ==============
 symbol  meaning                                                                                     shape
 ======  ==========================================================================================  ==============
-z       encoded columns, see `linear_encoding`; with splines of them where there are knots          (n, d)
+z       encoded columns, see `linear_encoding`, and their splines if there are knots                (n, d)
 C       inverse strength of a ridge penalty on the coefficients of standardised columns             scalar
 mu, s   location and scale of log T given z; mu = a + z b                                           (n,), scalar
 ======  ==========================================================================================  ==============
 
-Accelerated failure time: log T = mu + s e, with e of the smallest extreme value (Weibull), normal or logistic, so that
-S(t) = exp(-u), 1 - Phi(log u) and 1 / (1 + u) of u = (t / exp(mu))^(1 / s). Its curves are straight on the scale of log
-time where a baseline of steps ends, and a few parameters serve the smallest cohorts.
+Accelerated failure time: log T = mu + s e, with e smallest extreme value (Weibull), normal or logistic, so that
+S(t) = exp(-u), 1 - Phi(log u) and 1 / (1 + u) with u = (t / exp(mu))^(1 / s). Its curves extend beyond the last event
+time, linearly in log time, and its few parameters suit the smallest cohorts.
 
 References
 ----------
@@ -45,10 +45,10 @@ Distribution = Literal["weibull", "log_normal", "log_logistic"]
 _TAKES: frozenset[Input] = frozenset({"missing", "negative", "collinear", "times"})
 _C = Float("C", 1e-3, 10.0, 0.1, log=True)
 _DENSITY = 0.7
-# Where a smooth curve is looked at when causes are joined.
+# Steps of a smooth curve when causes are combined.
 _STEPS = 100
 
-# What lifelines calls location and scale, each on the scale of logarithms but for a normal location.
+# lifelines' names of location and scale; all are logarithms except the location of log_normal.
 _NAMES: dict[Distribution, tuple[str, str]] = {
     "weibull": ("lambda_", "rho_"),
     "log_normal": ("mu_", "sigma_"),
@@ -59,53 +59,18 @@ _Floats = NDArray[np.float64]
 
 
 class SmoothCox(BaseEstimator):  # type: ignore[misc]
-    """Proportional hazards with a ridge penalty on encoded columns and, where there are knots, splines of them.
-
-    Parameters
-    ----------
-    C : float
-        Inverse strength of the penalty, above 0.
-    knots : int
-        Of the restricted cubic splines, 3 to 7; 0 for straight lines.
-
-    Attributes
-    ----------
-    encoding_ : LinearEncoding
-        Fitted.
-    splines_ : RestrictedCubicSplines or None
-        Fitted; None without knots.
-    cox_ : CoxRegression
-        Fitted to the columns.
-    """
+    """Ridge-penalised proportional hazards on encoded columns and, if there are knots, their splines."""
 
     def __init__(self, C: float = 0.1, knots: int = 0) -> None:
         self.C = C
-        self.knots = knots
+        self.knots = knots  # of the restricted cubic splines, 3 to 7; 0 for none
 
     def along_path(self) -> list[tuple[float, SmoothCox]]:
-        """Values of C up to this one, ascending, and the unfitted model at each."""
+        """Values of C up to this one, ascending, each with its unfitted model."""
         return [(value, SmoothCox(value, self.knots)) for value in grid_up_to(_C.low, self.C, _DENSITY)]
 
     def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Maximise the penalised partial likelihood.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-        y : structured ndarray, shape = (n_patients,)
-            Whether the event was seen, and the time of it or of the censoring.
-
-        Returns
-        -------
-        SmoothCox
-            Itself.
-
-        Raises
-        ------
-        NoEventError
-            If no event was seen.
-        """
+        """Maximise the penalised partial likelihood; NaN is missing, NoEventError without an event."""
         columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         self.encoding_ = LinearEncoding().fit(columns)
         z = self.encoding_.transform(columns)
@@ -115,16 +80,16 @@ class SmoothCox(BaseEstimator):  # type: ignore[misc]
 
     @property
     def times_(self) -> _Floats:
-        """When the hazard steps."""
+        """Times at which the hazard steps."""
         times: _Floats = self.cox_.times_
         return times
 
     def predict(self, X: ArrayLike) -> _Floats:
-        """Log hazard ratio of each patient against one with the mean columns, shape = (n_patients,)."""
+        """Log hazard ratio of each patient against one with mean columns, shape = (n_patients,)."""
         return self.cox_.predict(self._columns(self._encoded(X)))
 
     def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> _Floats:
-        """P(T > t | x), shape = (n_patients, n_horizons); horizons are 0 or more."""
+        """P(T > t | x) at horizons of 0 or more, shape = (n_patients, n_horizons)."""
         return self.cox_.predict_survival(self._columns(self._encoded(X)), horizons)
 
     def _encoded(self, X: ArrayLike) -> _Floats:
@@ -137,52 +102,15 @@ class SmoothCox(BaseEstimator):  # type: ignore[misc]
 
 
 class AcceleratedFailureTime(BaseEstimator):  # type: ignore[misc]
-    """A parametric regression of the time to the event on encoded columns; see the head of this module.
-
-    Parameters
-    ----------
-    distribution : {"weibull", "log_normal", "log_logistic"}
-        Of the time, given the columns.
-    penalty : float
-        lifelines' ridge penalty, a patient, on the coefficients.
-
-    Attributes
-    ----------
-    encoding_ : LinearEncoding
-        Fitted.
-    coef_ : ndarray, shape = (d,)
-        b.
-    intercept_, scale_ : float
-        a and s.
-    times_ : ndarray, shape = (n_steps,)
-        Quantiles of the times of the training patients: where curves of several causes are joined.
-    """
+    """Parametric regression of the time to the event on encoded columns; see the module docstring."""
 
     def __init__(self, distribution: Distribution = "weibull", penalty: float = 0.01) -> None:
         self.distribution = distribution
-        self.penalty = penalty
+        self.penalty = penalty  # lifelines' ridge penalty on the coefficients, per patient
 
     def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Maximise the penalised likelihood.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix; NaN is missing.
-        y : structured ndarray, shape = (n_patients,)
-            Whether the event was seen, and the time of it or of the censoring, above 0.
-
-        Returns
-        -------
-        AcceleratedFailureTime
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If the likelihood has no maximum that is found.
-        """
-        # Imported here: the service lists the space without paying for lifelines.
+        """Maximise the penalised likelihood; NaN is missing, times are above 0, ValueError without convergence."""
+        # Imported here, so that the service lists the space without loading lifelines.
         from lifelines import LogLogisticAFTFitter, LogNormalAFTFitter, WeibullAFTFitter  # noqa: PLC0415
         from lifelines.exceptions import ConvergenceError  # noqa: PLC0415
 
@@ -190,14 +118,14 @@ class AcceleratedFailureTime(BaseEstimator):  # type: ignore[misc]
         event, time = (y[name] for name in y.dtype.names or ())
         self.encoding_ = LinearEncoding().fit(columns)
         z = self.encoding_.transform(columns)
-        # A unit of time that keeps the optimiser's numbers near 1.
+        # In this unit of time the optimiser's numbers are near 1.
         unit = float(np.median(time))
         table = pd.DataFrame(z, columns=[f"z{j}" for j in range(z.shape[1])])
         table = table.assign(time=time / unit, event=event.astype(np.int64))
         fitter = {"weibull": WeibullAFTFitter, "log_normal": LogNormalAFTFitter, "log_logistic": LogLogisticAFTFitter}
         model = fitter[self.distribution](penalizer=self.penalty)
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # of columns with little variance, which the penalty holds
+            warnings.simplefilter("ignore")  # about columns of little variance, which the penalty handles
             try:
                 model.fit(table, "time", "event")
             except ConvergenceError as error:
@@ -213,13 +141,13 @@ class AcceleratedFailureTime(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: ArrayLike) -> _Floats:
-        """Minus the location of log time, shape = (n_patients,): higher is worse."""
+        """Negative location of log time, shape = (n_patients,): higher is worse."""
         check_is_fitted(self)
         columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
         return np.asarray(-(self.intercept_ + self.encoding_.transform(columns) @ self.coef_))
 
     def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> _Floats:
-        """P(T > t | x), shape = (n_patients, n_horizons); horizons are 0 or more."""
+        """P(T > t | x) at horizons of 0 or more, shape = (n_patients, n_horizons)."""
         t = np.atleast_1d(np.asarray(horizons, dtype=np.float64))
         with np.errstate(divide="ignore"):
             log_u = (np.log(t) + self.predict(X)[:, None]) / self.scale_

@@ -1,4 +1,4 @@
-"""A learner on columns of mean 0 and variance 1, with a weight for every patient where the learner takes one."""
+"""A classifier on columns of mean 0 and variance 1, with patient weights if the classifier takes them."""
 
 from __future__ import annotations
 
@@ -14,57 +14,17 @@ from sklearn.utils.validation import check_is_fitted
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 
 
+# A scikit-learn `Pipeline` refuses `sample_weight` unless metadata routing is on for the whole process. Here the
+# weights reach scaler and classifier: an integer weight equals that many copies of the patient.
 class Standardised(BinaryClassifier):
-    """Standardise the columns on the training patients, then fit a classifier to them.
-
-    A scikit-learn `Pipeline` of the two refuses `sample_weight` unless routing of metadata is switched on for the whole
-    process. Here the weights reach both: an integer weight is the same as that many copies of the patient.
-
-    Parameters
-    ----------
-    estimator : estimator
-        The unfitted classifier.
-    origin : float
-        In standard deviations from the mean: what the classifier gets as 0.
-
-    Attributes
-    ----------
-    scaler_ : StandardScaler
-        Means and standard deviations of the training patients.
-    estimator_ : estimator
-        The fitted classifier.
-    classes_ : ndarray, shape = (2,)
-        The second is the event.
-    """
+    """Standardise the columns on the training patients, then fit a classifier to them."""
 
     def __init__(self, estimator: BaseEstimator, origin: float = 0.0) -> None:
         self.estimator = estimator
-        self.origin = origin
+        self.origin = origin  # what the classifier gets as 0, in standard deviations from the mean
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
-        """Standardise and fit.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix.
-        y : array-like, shape = (n_patients,)
-            Outcome of two classes.
-        sample_weight : array-like, shape = (n_patients,), optional
-            Weight of every patient, at least 0; 1 each if None.
-
-        Returns
-        -------
-        Standardised
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If there are not two classes.
-        TypeError
-            If weights are given and the classifier takes none.
-        """
+        """Standardise and fit; ValueError without two classes, TypeError if the classifier takes no weights."""
         self.classes_, _ = two_classes(np.asarray(y))
         weights = {} if sample_weight is None else {"sample_weight": np.asarray(sample_weight, dtype=np.float64)}
         self.scaler_ = StandardScaler().fit(X, **weights)
@@ -72,18 +32,7 @@ class Standardised(BinaryClassifier):
         return self
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability of each class.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, 2)
-            Columns as in `classes_`.
-        """
+        """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""
         check_is_fitted(self)
         probability: NDArray[np.float64] = self.estimator_.predict_proba(self._standardised(X))
         return probability

@@ -1,11 +1,7 @@
-"""The two learners of Table 1 for event times: Cox's model, and scikit-survival's random survival forest.
+"""The two learners of Table 1 for event times: Cox's model and scikit-survival's random survival forest.
 
-scikit-survival's Cox model is a loop over patients in Python; `autoprog.survival` fits the same one, with coefficients
-that agree to 1e-10, in a tenth of the time, and its baseline splits ties as Efron does.
-
-Both are fitted to scikit-survival's structured array of (event, time) and answer in the same two ways: `predict` ranks
-the patients, `predict_survival` gives P(T > t) at horizons t. They stand last in a pipeline and standardise for
-themselves where they must, so that `pipeline[-1].predict_survival(pipeline[:-1].transform(X), horizons)` is its answer.
+Both take scikit-survival's structured array of (event, time); `predict` ranks the patients and `predict_survival`
+gives P(T > t) at horizons t.
 
 ======  =====================================================================  =============  ============
 symbol  meaning                                                                shape          unit
@@ -41,63 +37,29 @@ from autoprog.space.hyperparameters import Float, Integer, Parameter
 from autoprog.space.prediction.bounds import least_in_leaf
 from autoprog.survival import fit_cox
 
-# Of the standardised coefficients: a normal prior of standard deviation 3. Where a column separates those who had the
-# event from all others the estimate stays finite; elsewhere it moves by a fraction of a per cent of its standard error.
+# Ridge on standardised coefficients: a normal prior of standard deviation 3. It keeps the estimate finite if a column
+# separates the events; elsewhere the estimate moves by a fraction of a per cent of its standard error.
 _COX_RIDGE = 0.1
 
-# Where every time is its own, a tree of 1,000 patients takes four times as long and a leaf holds 1,000 steps.
+# Most grid points, with the same number of events between any two. With all distinct times, a tree of 1,000 patients
+# takes four times as long and a leaf has 1,000 steps. With at most 50 event times the rounding changes no estimate.
 _GRID = 50
 _MEMBER_PATIENTS = 1_000
 
-# The exponential of more than this overflows.
+# Exponentials of larger numbers overflow.
 _LARGEST_EXPONENT = 700.0
 
 
+# scikit-survival's Cox model loops over patients in Python; `autoprog.survival` fits the same coefficients, to 1e-10,
+# in a tenth of the time, and its baseline handles ties as Efron does.
 class CoxRegression(BaseEstimator):  # type: ignore[misc]
-    """Proportional hazards with a ridge penalty on standardised columns: small, unless they are many for the events.
-
-    Parameters
-    ----------
-    alpha : float
-        Penalty `alpha / 2 |beta_standardised|^2` against the partial log-likelihood, 0 or more; see `ridge_penalty`.
-
-    Attributes
-    ----------
-    coef_ : ndarray, shape = (n_columns,)
-        beta, a unit of the column.
-    centre_ : ndarray, shape = (n_columns,)
-        c.
-    times_ : ndarray, shape = (n_times,)
-        Distinct times of the training patients' events, ascending.
-    cumulative_hazard_ : ndarray, shape = (n_times,)
-        H0 at `times_`.
-    """
+    """Proportional hazards with a ridge penalty on standardised columns; see `ridge_penalty` for its strength."""
 
     def __init__(self, alpha: float = _COX_RIDGE) -> None:
         self.alpha = alpha
 
     def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Maximise the penalised partial likelihood, ties by Efron.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Linearly independent columns.
-        y : structured ndarray, shape = (n_patients,)
-            Whether the event was seen, and the time of it or of the censoring.
-
-        Returns
-        -------
-        CoxRegression
-            Itself.
-
-        Raises
-        ------
-        NoEventError
-            If no event was seen.
-        OutcomeError
-            If a time is 0 or less.
-        """
+        """Maximise the penalised partial likelihood; NoEventError without an event, OutcomeError for times <= 0."""
         columns = validate_data(self, X, dtype=np.float64)
         event, time = (y[name] for name in y.dtype.names or ())
         ridge = ridge_penalty(self.alpha, columns.shape[1], int(np.count_nonzero(event)))
@@ -107,31 +69,13 @@ class CoxRegression(BaseEstimator):  # type: ignore[misc]
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Log hazard ratio of each patient against one with the mean columns, shape = (n_patients,)."""
+        """Log hazard ratio of each patient against one with mean columns, shape = (n_patients,)."""
         check_is_fitted(self)
         columns: NDArray[np.float64] = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray((columns - self.centre_) @ self.coef_)
 
     def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> NDArray[np.float64]:
-        """P(T > t | x) = exp(-H0(t) exp(beta'(x - c))).
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Columns as in `fit`.
-        horizons : array-like, shape = (n_horizons,)
-            Times, 0 or more; beyond the last training time the last value holds.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, n_horizons)
-            Probabilities, not increasing with the horizon.
-
-        Raises
-        ------
-        ValueError
-            If a horizon is negative or not finite.
-        """
+        """P(T > t | x) = exp(-H0(t) exp(beta'(x - c))), shape = (n_patients, n_horizons)."""
         t = _checked(horizons)
         steps = np.concatenate([[0.0], self.cumulative_hazard_])
         H0 = steps[np.searchsorted(self.times_, t, side="right")]
@@ -141,32 +85,7 @@ class CoxRegression(BaseEstimator):  # type: ignore[misc]
 
 
 class SurvivalForest(BaseEstimator):  # type: ignore[misc]
-    """Bootstrapped survival trees, split by the log-rank statistic, on times rounded to a grid.
-
-    The grid has up to 50 points with the same number of events between any two. At its points rounding changes no
-    estimate but by who is censored between them, and none where there are no more than 50 event times; survival between
-    two points is interpolated linearly.
-
-    Parameters
-    ----------
-    trees : int
-        Number of trees.
-    max_features : float
-        Share of the columns that a split may choose from, in (0, 1].
-    min_leaf : int
-        Least patients of a leaf.
-    max_depth : int
-        Most splits above a leaf.
-    max_samples : float
-        Size of each tree's bootstrap sample as a share of the patients, in (0, 1].
-    random_state : int
-        Draws the samples and the columns.
-
-    Attributes
-    ----------
-    forest_ : RandomSurvivalForest
-        Fitted to the rounded times.
-    """
+    """Bootstrapped survival trees, split by the log-rank statistic, on times rounded to a grid."""
 
     def __init__(
         self,
@@ -182,30 +101,12 @@ class SurvivalForest(BaseEstimator):  # type: ignore[misc]
         self.max_features = max_features
         self.min_leaf = min_leaf
         self.max_depth = max_depth
-        self.max_samples = max_samples
+        self.max_samples = max_samples  # size of each tree's bootstrap sample, as a share of the patients
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
-        """Grow the trees.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Columns; cells may be missing.
-        y : structured ndarray, shape = (n_patients,)
-            Whether the event was seen, and the time of it or of the censoring.
-
-        Returns
-        -------
-        SurvivalForest
-            Itself.
-
-        Raises
-        ------
-        ValueError
-            If no event was seen or a time is negative.
-        """
-        # Imported here: the service lists the space without paying for scikit-survival.
+        """Grow the trees; NaN is missing, ValueError without an event or for a negative time."""
+        # Imported here, so that the service lists the space without loading scikit-survival.
         from sksurv.ensemble import RandomSurvivalForest  # noqa: PLC0415
         from sksurv.util import Surv, check_array_survival  # noqa: PLC0415
 
@@ -236,25 +137,7 @@ class SurvivalForest(BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.forest_.predict(X))
 
     def predict_survival(self, X: ArrayLike, horizons: ArrayLike) -> NDArray[np.float64]:
-        """P(T > t | x), the mean of the Kaplan-Meier estimates in the patient's leaves.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Columns as in `fit`.
-        horizons : array-like, shape = (n_horizons,)
-            Times, 0 or more; beyond the last training time the last value holds.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients, n_horizons)
-            Probabilities, not increasing with the horizon.
-
-        Raises
-        ------
-        ValueError
-            If a horizon is negative or not finite.
-        """
+        """P(T > t | x), the mean Kaplan-Meier estimate of the patient's leaves, shape = (n_patients, n_horizons)."""
         t = _checked(horizons)
         check_is_fitted(self)
         columns: NDArray[np.float64] = validate_data(
@@ -266,11 +149,11 @@ class SurvivalForest(BaseEstimator):  # type: ignore[misc]
         )
         right = np.clip(np.searchsorted(grid, t, side="right"), 1, len(grid) - 1)
         width = grid[right] - grid[right - 1]
-        # A grid that starts at zero has a first cell without width.
+        # If the grid starts at 0, its first cell has no width.
         share = np.divide(t - grid[right - 1], width, out=np.ones_like(t), where=width > 0)
         share = np.clip(share, 0.0, 1.0)
         before, after = survival[:, right - 1], survival[:, right]
-        # In this form rounding keeps the order of horizons; a weighted mean of equal numbers may exceed them.
+        # This form stays monotone under rounding; a weighted mean of equal numbers may exceed them.
         return np.asarray(np.maximum(before - share * (before - after), after))
 
 
@@ -283,18 +166,15 @@ def _checked(horizons: ArrayLike) -> NDArray[np.float64]:
 
 
 def _on_grid(event: NDArray[np.bool_], time: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Times, moved to quantiles of the event times: events up; the others to the side that more events speak for.
-
-    Of the events between two points of the grid, which all move to the upper one, a patient censored among them was at
-    risk at those before his own time. He moves up, to be at risk at all, if these are half of them or more; else down.
-    Where the event times are on the grid already no set of patients at risk changes.
-    """
+    """Times rounded to quantiles of the event times: events up, censored times up or down."""
     events = np.sort(time[event])
     grid = np.unique(events)
     if len(grid) > _GRID:
         grid = np.unique(np.quantile(events, np.linspace(0.0, 1.0, _GRID), method="inverted_cdf"))
     upper = np.searchsorted(grid, time)
     counts = np.concatenate([[0.0], np.searchsorted(events, grid, side="right"), [np.inf]])
+    # The events between two grid points all move to the upper one. A patient censored among them was at risk at those
+    # before, and moves up, to stay at risk, if these are at least half of them; otherwise down.
     up = np.searchsorted(events, time, side="right") >= (counts[upper] + counts[upper + 1]) / 2.0
     points = np.concatenate([[0.0], grid])
     return np.asarray(points[upper + (event | up)])
@@ -305,7 +185,7 @@ def _cox(_parameters: Mapping[str, Parameter], _shape: TableShape, _seed: int) -
 
 
 def _survival_forest(parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
-    # A share and not a count, which an inner fold of the calibration stage might not have.
+    # A share, not a count: an inner fold of the calibration stage may have fewer patients.
     share = min(float(parameters["max_samples"]), _MEMBER_PATIENTS / shape.n_patients)
     return SurvivalForest(
         int(parameters["trees"]),

@@ -1,4 +1,4 @@
-"""One thread for torch while a learner is fitted."""
+"""One torch thread during a fit."""
 
 from __future__ import annotations
 
@@ -10,11 +10,9 @@ import torch
 
 @contextmanager
 def one_torch_thread() -> Iterator[None]:
-    """Hold torch at one thread, and give the former number back.
-
-    A child of the engine has one already. Elsewhere more threads would make the sums, and so the fitted model, differ
-    from run to run by rounding, and small matrices take many times longer on shared cores.
-    """
+    """Limit torch to one thread, and restore the former number afterwards."""
+    # More threads would make sums, and the fitted model, differ between runs by rounding, and small matrices take many
+    # times longer on shared cores.
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:

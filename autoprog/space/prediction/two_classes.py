@@ -1,4 +1,4 @@
-"""What the binary classifiers of our own share."""
+"""Base of the binary classifiers of this package."""
 
 from __future__ import annotations
 
@@ -10,23 +10,7 @@ from sklearn.utils.multiclass import check_classification_targets
 
 
 def two_classes(y: NDArray[np.generic]) -> tuple[NDArray[np.generic], NDArray[np.float64]]:
-    """The two values of an outcome, sorted, and 1 for every patient who has the second.
-
-    Parameters
-    ----------
-    y : ndarray, shape = (n_patients,)
-        The outcome.
-
-    Returns
-    -------
-    tuple of ndarray
-        The values, shape = (2,), and the indicator, shape = (n_patients,).
-
-    Raises
-    ------
-    ValueError
-        If there are not two values.
-    """
+    """The two sorted values of an outcome, and the indicator of the second; ValueError if there are not two."""
     check_classification_targets(y)
     classes, codes = np.unique(y, return_inverse=True)
     if len(classes) != 2:
@@ -36,13 +20,7 @@ def two_classes(y: NDArray[np.generic]) -> tuple[NDArray[np.generic], NDArray[np
 
 
 class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier of two classes that says how probable each is.
-
-    Attributes
-    ----------
-    classes_ : ndarray, shape = (2,)
-        The second is the event.
-    """
+    """A probabilistic classifier of two classes; the second of `classes_` is the event."""
 
     classes_: NDArray[np.generic]
 
@@ -52,18 +30,7 @@ class BinaryClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def predict(self, X: ArrayLike) -> NDArray[np.generic]:
-        """The more probable class of each patient.
-
-        Parameters
-        ----------
-        X : array-like, shape = (n_patients, n_columns)
-            Design matrix.
-
-        Returns
-        -------
-        ndarray, shape = (n_patients,)
-            Of the type of the outcome.
-        """
+        """The more probable class of each patient, shape = (n_patients,)."""
         likelier = np.argmax(self.predict_proba(X), axis=1)  # raises before a fit
         most_probable: NDArray[np.generic] = self.classes_[likelier]
         return most_probable

@@ -18,8 +18,8 @@ a        L^-T mu: the posterior mean at x is c + k(x, Z) a                    (m
 B        L^-T (I - S) L^-1: the posterior variance is s2 - k(x, Z) B k(Z, x)  (m, m)        probit^-2
 =======  ===================================================================  ============  =========
 
-The evidence lower bound is climbed by natural gradients in (mu, S) and by Adam in (c, s2, ell), on random batches where
-there are more patients than one batch holds.
+The evidence lower bound is maximised by natural gradients in (mu, S) and by Adam in (c, s2, ell), on random batches of
+a cohort larger than one batch.
 
 References
 ----------
@@ -44,8 +44,8 @@ from autoprog.space.prediction.torch_threads import one_torch_thread
 
 KernelName = Literal["rbf", "matern52", "matern32"]
 
-# By measurement on Cleveland and on 1,000 and 10,000 simulated patients of 20 columns, four of which matter: 80 steps
-# leave the length-scales of the others too short (AUC .76 in place of .83), more than 150 gain nothing.
+# Measured on Cleveland and on 1,000 and 10,000 simulated patients with 20 columns, four of them relevant: 80 steps
+# leave the length-scales of the others too short (AUC .76 instead of .83), more than 150 gain nothing.
 _STEPS = 150
 _BATCH = 500
 _NATURAL_RATE = 0.2
@@ -59,47 +59,21 @@ _SMOOTHNESS = {"matern52": 2.5, "matern32": 1.5}
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """What a prediction needs, in the symbols of the module.
+    """What a prediction needs."""
 
-    Attributes
-    ----------
-    mean : float
-        c.
-    variance : float
-        s2.
-    lengths : ndarray, shape = (d,)
-        ell.
-    points : ndarray, shape = (m, d)
-        Z.
-    weights : ndarray, shape = (m,)
-        a.
-    reduction : ndarray, shape = (m, m)
-        B.
-    """
-
-    mean: float
-    variance: float
-    lengths: NDArray[np.float64]
-    points: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    reduction: NDArray[np.float64]
+    mean: float  # c
+    variance: float  # s2
+    lengths: NDArray[np.float64]  # ell
+    points: NDArray[np.float64]  # Z
+    weights: NDArray[np.float64]  # a
+    reduction: NDArray[np.float64]  # B
 
 
 class SparseProcess(gpytorch.models.ApproximateGP):  # type: ignore[misc]
-    """The model of the notation table.
-
-    Parameters
-    ----------
-    Z : Tensor, shape = (m, d)
-        Inducing points; they stay where they are.
-    kernel : {"rbf", "matern52", "matern32"}
-        g.
-    ard : bool
-        Whether each column has a length-scale of its own.
-    """
+    """The model of the notation table, with fixed inducing points."""
 
     def __init__(self, Z: torch.Tensor, kernel: KernelName, *, ard: bool) -> None:
-        # By default the library starts from noise drawn by torch's global generator.
+        # The library's default start is noise from torch's global generator.
         q = gpytorch.variational.NaturalVariationalDistribution(len(Z), mean_init_std=0.0)
         super().__init__(
             gpytorch.variational.VariationalStrategy(self, Z, q, learn_inducing_locations=False, jitter_val=_JITTER)
@@ -128,31 +102,10 @@ class SparseProcess(gpytorch.models.ApproximateGP):  # type: ignore[misc]
 def fit_process(
     X: NDArray[np.float64], y: NDArray[np.float64], kernel: KernelName, *, ard: bool, inducing: int, seed: int
 ) -> SparseProcess:
-    """Climb the evidence lower bound.
-
-    Parameters
-    ----------
-    X : ndarray, shape = (n, d)
-        Standardised columns.
-    y : ndarray, shape = (n,)
-        Outcomes, 0 or 1.
-    kernel : {"rbf", "matern52", "matern32"}
-        The kernel's shape.
-    ard : bool
-        Whether each column has a length-scale of its own.
-    inducing : int
-        Most inducing points; fewer where there are fewer distinct patients.
-    seed : int
-        Draws the inducing points and the batches.
-
-    Returns
-    -------
-    SparseProcess
-        Fitted, in evaluation mode.
-    """
+    """Maximise the evidence lower bound; at most `inducing` points, fewer with fewer distinct patients."""
     generator = torch.Generator().manual_seed(seed)
     inputs, outcomes = torch.from_numpy(X), torch.from_numpy(y)
-    # Twins among the inducing points would make K_ZZ singular.
+    # Duplicate inducing points would make K_ZZ singular.
     distinct = torch.from_numpy(np.unique(X, axis=0))
     Z = distinct[torch.randperm(len(distinct), generator=generator)[:inducing]]
     process = SparseProcess(Z, kernel, ard=ard)
@@ -181,18 +134,7 @@ def _climb(process: SparseProcess, X: torch.Tensor, y: torch.Tensor, generator: 
 
 @one_torch_thread()
 def posterior(process: SparseProcess) -> Posterior:
-    """The fitted process as arrays.
-
-    Parameters
-    ----------
-    process : SparseProcess
-        Fitted.
-
-    Returns
-    -------
-    Posterior
-        Enough for a prediction without gpytorch.
-    """
+    """The fitted process as arrays, for predictions without gpytorch."""
     strategy = process.variational_strategy
     Z = strategy.inducing_points
     identity = torch.eye(len(Z), dtype=Z.dtype)

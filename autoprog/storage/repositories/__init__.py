@@ -1,4 +1,7 @@
-"""All queries of the service, a class a resource; each works in the session that it is given and never commits."""
+"""All queries of the service, one class per resource; each works in the given session and never commits.
+
+`owner_id` is the API key's owner. Other owners' rows do not exist for it: to read one raises NotFoundError.
+"""
 
 from autoprog.storage.repositories.audit import AuditEvent, AuditRepository, ChainEnd
 from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository, EarlierCohort

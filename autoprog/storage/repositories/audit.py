@@ -1,8 +1,7 @@
-"""The audit trail: who did what to which resource, from where, and what came of it.
+"""The audit trail: who did what to which resource, from where, and with what result.
 
-Each row holds the digest of all before it and of itself: a row that is changed, left out or put in breaks the chain
-from there on. Whoever can write to the database could make the whole chain anew; against that, and against rows that
-are cut off at the end, note its last number and digest elsewhere now and then, and verify against them.
+Each row holds a digest of itself and all before it, so a changed, missing or inserted row breaks the chain. Against a
+rebuilt or truncated chain, note its last number and digest elsewhere now and then, and verify against them.
 """
 
 from __future__ import annotations
@@ -20,31 +19,31 @@ from autoprog.errors import ArtifactError
 from autoprog.storage.database import database_now
 from autoprog.storage.tables import AuditEventRow
 
-_LOCK = 7_242_002  # the number of an advisory lock that nobody else takes
+_LOCK = 7_242_002  # advisory lock that nothing else takes
 _START = "0" * 64
 _CHUNK = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class AuditEvent:
-    """Something that was done, or refused; without any value of a patient.
+    """An action or a refusal, without any value of a patient.
 
     Attributes
     ----------
     action : str
-        Method and route with the names of its parameters, or a command.
+        Method and route with its parameter names, or a command.
     resource : str
-        Identifiers of what it was about; empty for none.
+        Identifiers of the resources; empty for none.
     address : str
-        Where it came from.
+        The client's address.
     result : str
         HTTP status, or `done`.
     request_id : str
-        As the client was told; empty for a command.
+        The request's identifier as told to the client; empty for a command.
     owner_id : str or None
-        Whose key was sent; None where that is not known.
+        The key's owner; None if unknown.
     key_id : str or None
-        The key, also of an attempt that was refused.
+        The key, also of a refused attempt.
     """
 
     action: str
@@ -58,14 +57,14 @@ class AuditEvent:
 
 @dataclass(frozen=True, slots=True)
 class ChainEnd:
-    """Where the trail ends.
+    """The end of the trail.
 
     Attributes
     ----------
     sequence : int
-        Number of the last event, from 1; 0 where there is none.
+        Number of the last event, from 1; 0 if there is none.
     sha256 : str
-        Its digest, which holds all before it.
+        Digest of this event and all before it.
     """
 
     sequence: int
@@ -73,19 +72,19 @@ class ChainEnd:
 
 
 class AuditRepository:
-    """Adds to the trail and reads it; there is no way to change it.
+    """Appends to the trail and reads it; nothing changes it.
 
     Parameters
     ----------
     session : Session
-        The transaction to work in.
+        The transaction.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def append(self, events: Sequence[AuditEvent]) -> None:
-        """Add events in their order; others who add wait until the transaction ends, so it should end soon."""
+        """Append events in order, under a lock until the transaction ends, which should be soon."""
         if self._session.get_bind().dialect.name == "postgresql":
             self._session.execute(select(func.pg_advisory_xact_lock(_LOCK)))
         end, now = self.end(), database_now(self._session)
@@ -98,13 +97,13 @@ class AuditRepository:
         self._session.flush()
 
     def end(self) -> ChainEnd:
-        """The last event's number and digest."""
+        """Number and digest of the last event."""
         last = select(AuditEventRow).order_by(AuditEventRow.sequence.desc()).limit(1)
         row = self._session.scalars(last).one_or_none()
         return ChainEnd(0, _START) if row is None else ChainEnd(row.sequence, row.sha256)
 
     def after(self, sequence: int) -> Iterator[AuditEventRow]:
-        """All events after one, in order, as long as the transaction lasts."""
+        """Iterate over all later events, in order; works only during the transaction."""
         ordered = select(AuditEventRow).order_by(AuditEventRow.sequence).limit(_CHUNK)
         while rows := self._session.scalars(ordered.where(AuditEventRow.sequence > sequence)).all():
             yield from rows
@@ -117,17 +116,17 @@ class AuditRepository:
         Parameters
         ----------
         known : ChainEnd or None
-            An end that was noted earlier, which the trail must still hold.
+            An end noted earlier, which the trail must still contain.
 
         Returns
         -------
         ChainEnd
-            Where it ends.
+            The end of the trail.
 
         Raises
         ------
         ArtifactError
-            If an event was changed, left out or put in; names the first.
+            If an event was changed, removed or inserted; names the first.
         """
         sequence, sha256 = 0, _START
         for row in self.after(0):
@@ -149,7 +148,7 @@ class AuditRepository:
 
 
 def audit_document(row: AuditEventRow) -> dict[str, str | int | None]:
-    """An event as JSON: all of it, so that whoever has the document can check the chain."""
+    """Complete event as JSON, from which the chain can be verified."""
     return {**_content(row), "sha256": row.sha256}
 
 

@@ -1,4 +1,4 @@
-"""Queries on what finished searches leave to later ones."""
+"""Queries on the statistics that finished searches leave to later ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autoprog.storage.database import database_now
 from autoprog.storage.tables import CohortRow, CohortStatisticsRow
 
 MOST = 1_000
-"""The most cohorts that are read at once: the latest."""
+"""Maximum number of cohorts that are read at once, the latest ones."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class EarlierCohort:
     statistics : CohortStatistics
         With the cohort's identifier in this database.
     is_own : bool
-        Whether the cohort is the owner's; another's identifier is not to be shown.
+        Whether the cohort is the owner's; another owner's identifier must not be shown.
     """
 
     statistics: CohortStatistics
@@ -34,12 +34,12 @@ class EarlierCohort:
 
 
 def shares(cohort: CohortRow) -> bool:
-    """Whether other owners may learn from what is learnt on a cohort."""
+    """Check whether other owners may learn from a cohort."""
     return bool(cohort.spec.get("share_statistics", False))
 
 
 class CohortStatisticsRepository:
-    """Statistics of all owners' cohorts, one a cohort and metric.
+    """Statistics of all owners' cohorts, one row per cohort and metric.
 
     Parameters
     ----------
@@ -51,15 +51,7 @@ class CohortStatisticsRepository:
         self._session = session
 
     def keep(self, cohort: CohortRow, statistics: CohortStatistics) -> None:
-        """Keep what a search has taught, in place of what one that tried no more has.
-
-        Parameters
-        ----------
-        cohort : CohortRow
-            The cohort; its spec says whether other owners may learn from it.
-        statistics : CohortStatistics
-            Of a search on it.
-        """
+        """Store a search's statistics of its cohort, unless an earlier search's are better founded."""
         found = self._session.get(CohortStatisticsRow, (cohort.id, statistics.metric), with_for_update=True)
         if found is not None and CohortStatistics.from_json(found.document).foundation > statistics.foundation:
             return
@@ -78,17 +70,11 @@ class CohortStatisticsRepository:
         self._session.merge(row)
 
     def delete_all(self, cohort_id: str) -> None:
-        """Delete what searches on a cohort have taught, and what others have found of pipelines known from it alone.
-
-        Parameters
-        ----------
-        cohort_id : str
-            The cohort.
-        """
+        """Delete a cohort's statistics, and others' findings on pipelines that are known only from it."""
         of_cohort = CohortStatisticsRow.cohort_id == cohort_id
         metrics = select(CohortStatisticsRow.metric).where(of_cohort).order_by(CohortStatisticsRow.metric)
         for metric in self._session.scalars(metrics).all():
-            # All are locked, in one order, before any is deleted: of two deletions one waits for the other.
+            # Lock all in one order before deleting any, so that concurrent deletions cannot deadlock.
             by_metric = CohortStatisticsRow.metric == metric
             locked = select(CohortStatisticsRow.cohort_id).where(by_metric).order_by(CohortStatisticsRow.cohort_id)
             self._session.execute(locked.with_for_update()).all()
@@ -104,7 +90,7 @@ class CohortStatisticsRepository:
                 row.document = {**row.document, "elsewhere": {key: g for key, g in found.items() if key in known}}
 
     def _pipelines(self, metric: str) -> set[str]:
-        """Keys of the pipelines that some cohort is known by, open ones among them."""
+        """Keys of the pipelines in any cohort's statistics, including the open cohorts'."""
         documents = self._session.scalars(
             select(CohortStatisticsRow.document).where(CohortStatisticsRow.metric == metric),
             execution_options={"yield_per": 100},
@@ -116,18 +102,18 @@ class CohortStatisticsRepository:
     def earlier(
         self, owner_id: str, metric: str, *, but_sha256: str, shared_alone: bool = False
     ) -> tuple[EarlierCohort, ...]:
-        """What an owner may learn from: their own cohorts, and those of others that are shared.
+        """Read the statistics that an owner may learn from: their own cohorts, and other owners' shared ones.
 
         Parameters
         ----------
         owner_id : str
-            Who asks.
+            The owner.
         metric : str
-            Of the searches.
+            The searches' metric.
         but_sha256 : str
-            Digest of the cohort that is asked about: it, and copies of it, are no evidence on itself.
+            Digest of the cohort in question: it and its copies are no evidence on itself.
         shared_alone : bool
-            Leave out the owner's cohorts that are not shared either.
+            Leave out the owner's unshared cohorts too.
 
         Returns
         -------

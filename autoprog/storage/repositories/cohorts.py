@@ -46,28 +46,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         spec: Mapping[str, Any],
         document: Mapping[str, Any],
     ) -> CohortRow:
-        """Keep a cohort whose file is already stored.
-
-        Parameters
-        ----------
-        owner_id : str
-            Whom it belongs to.
-        name : str
-            As the client calls it.
-        sha256 : str
-            Digest of its Parquet file.
-        n_patients : int
-            Patients with a known outcome.
-        spec : mapping
-            What the client sent, as JSON.
-        document : mapping
-            What the API shows beside `id` and `created_at`, as JSON.
-
-        Returns
-        -------
-        CohortRow
-            With its new identifier.
-        """
+        """Store a cohort whose Parquet file `sha256` is stored; the API shows `document`."""
         row = CohortRow(
             id=new_id(),
             owner_id=owner_id,
@@ -83,29 +62,29 @@ class CohortRepository(OwnedRepository[CohortRow]):
         return row
 
     def delete(self, owner_id: str, cohort_id: str, *, models: Literal["keep", "delete"]) -> tuple[StoredFile, ...]:
-        """Delete a cohort with its searches and all that they have learnt patient by patient.
+        """Delete a cohort with its searches and everything that they have learnt from single patients.
 
         Parameters
         ----------
         owner_id : str
-            Who asks.
+            The owner.
         cohort_id : str
-            Its identifier.
+            The cohort.
         models : {"keep", "delete"}
-            What happens to what was fitted on it: prognostic models, models of a diagnosis, problems of test
-            selection. What is kept stands alone, without a search and a cohort.
+            Whether to keep, without search and cohort, what was fitted on it: prognostic models, models of a
+            diagnosis, problems of test selection.
 
         Returns
         -------
         tuple of StoredFile
-            Files that they referred to, for `remove_unreferenced` once the transaction is committed.
+            Files of the deleted rows, for `remove_unreferenced` after the commit.
 
         Raises
         ------
         NotFoundError
-            If there is none, or it is another owner's.
+            If there is no such cohort.
         ConflictError
-            If a search on it is running, or a problem of test selection that is to be kept waits for its classifiers.
+            If a search on it is running, or a problem of test selection that is kept waits for its classifiers.
         """
         cohort = get_owned(self._session, CohortRow, owner_id, cohort_id, lock=True)
         self._refuse_running(cohort_id)
@@ -138,7 +117,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         return [file for problem in problems for file in delete_problem(self._session, problem)]
 
     def _refuse_running(self, cohort_id: str) -> None:
-        # All of them are locked: a queued one must not be claimed before it is gone.
+        # Lock all of them: a queued one must not be claimed before it is deleted.
         searches = select(SearchRow.id, SearchRow.status).where(SearchRow.cohort_id == cohort_id).with_for_update()
         running = [row.id for row in self._session.execute(searches) if row.status == SearchStatus.RUNNING]
         if running:
@@ -146,7 +125,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
             raise ConflictError(msg)
 
     def _refuse_training(self, cohort_id: str) -> None:
-        # None can be added meanwhile: whoever adds one locks the cohort.
+        # None can be added meanwhile, as adding one locks the cohort.
         training = (
             select(SelectionProblemRow.id)
             .join(JobRow, JobRow.subject_id == SelectionProblemRow.id)

@@ -1,4 +1,4 @@
-"""Queries on models of a diagnosis, on the sessions on them, and on what learns them."""
+"""Queries on models of a diagnosis, their sessions, and learners."""
 
 from __future__ import annotations
 
@@ -35,33 +35,7 @@ class DiagnosisModelRepository(OwnedRepository[DiagnosisModelRow]):
         cohort_id: str | None = None,
         tree: tuple[str, Mapping[str, Any]] | None = None,
     ) -> DiagnosisModelRow:
-        """Keep a model whose file, and whose tree's file, is already stored.
-
-        Parameters
-        ----------
-        owner_id : str
-            Whom it belongs to.
-        name : str
-            As the client calls it.
-        sha256 : str
-            Digest of its file.
-        document : mapping
-            What the API shows of it, as JSON.
-        cohort_id : str or None
-            The cohort, of the same owner, whose patients are its objects.
-        tree : (str, mapping) or None
-            Digest of its tree's file, and the tree's document; None where it is not built yet.
-
-        Returns
-        -------
-        DiagnosisModelRow
-            With its new identifier.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such cohort any longer.
-        """
+        """Store a model whose files are stored; `tree` is a digest and a document. Raises NotFoundError."""
         if cohort_id is not None:
             get_owned(self._session, CohortRow, owner_id, cohort_id, lock=True)
         row = DiagnosisModelRow(
@@ -80,29 +54,11 @@ class DiagnosisModelRepository(OwnedRepository[DiagnosisModelRow]):
         return row
 
     def lock(self, owner_id: str, model_id: str) -> DiagnosisModelRow:
-        """Read a model and keep others from changing it until the transaction ends. Raises NotFoundError."""
+        """Read a model, locked until the transaction ends. Raises NotFoundError."""
         return get_owned(self._session, DiagnosisModelRow, owner_id, model_id, lock=True)
 
     def delete(self, owner_id: str, model_id: str) -> tuple[StoredFile, ...]:
-        """Delete a model with its tree, its sessions and the job that builds the tree.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        model_id : str
-            Its identifier.
-
-        Returns
-        -------
-        tuple of StoredFile
-            Files that it referred to, for `remove_unreferenced` once the transaction is committed.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none, or it is another owner's.
-        """
+        """Delete a model, its sessions and jobs; return its files for `remove_unreferenced`. Raises NotFoundError."""
         model = self.lock(owner_id, model_id)
         JobRepository(self._session).delete_all(model_id)
         erase(self._session, DiagnosisModelRow, DiagnosisModelRow.id == model_id)
@@ -110,7 +66,7 @@ class DiagnosisModelRepository(OwnedRepository[DiagnosisModelRow]):
 
 
 def list_files(model: DiagnosisModelRow) -> tuple[StoredFile, ...]:
-    """The files that a model of a diagnosis refers to."""
+    """Files that a model of a diagnosis refers to."""
     files = [StoredFile("diagnosis_models", model.sha256)]
     if model.tree_sha256 is not None:
         files.append(StoredFile("diagnosis_trees", model.tree_sha256))
@@ -124,27 +80,7 @@ class DiagnosisSessionRepository(PartRepository[DiagnosisSessionRow]):
     _whole, _key = DiagnosisModelRow, "model_id"
 
     def add(self, owner_id: str, model_id: str, state: Mapping[str, Any]) -> DiagnosisSessionRow:
-        """Open a session.
-
-        Parameters
-        ----------
-        owner_id : str
-            Whom it belongs to.
-        model_id : str
-            The model, of the same owner.
-        state : mapping
-            Where it stands, as JSON.
-
-        Returns
-        -------
-        DiagnosisSessionRow
-            With its new identifier.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such model, or it is another owner's.
-        """
+        """Open a session with a state as JSON. Raises NotFoundError."""
         get_owned(self._session, DiagnosisModelRow, owner_id, model_id, lock=True)
         now = database_now(self._session)
         row = DiagnosisSessionRow(
@@ -161,26 +97,8 @@ class DiagnosisSessionRepository(PartRepository[DiagnosisSessionRow]):
         return row
 
     def with_model(self, owner_id: str, session_id: str) -> tuple[DiagnosisSessionRow, DiagnosisModelRow]:
-        """Read a session and its model.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        session_id : str
-            Identifier of the session.
-
-        Returns
-        -------
-        (DiagnosisSessionRow, DiagnosisModelRow)
-            As the transaction sees them.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such session, or it is another owner's.
-        """
-        # One statement: another request may delete both between two.
+        """Read a session and its model. Raises NotFoundError."""
+        # One statement, as another request may delete both between two.
         query = (
             select(DiagnosisSessionRow, DiagnosisModelRow)
             .join(DiagnosisModelRow, DiagnosisModelRow.id == DiagnosisSessionRow.model_id)
@@ -194,25 +112,7 @@ class DiagnosisSessionRepository(PartRepository[DiagnosisSessionRow]):
         return row, model
 
     def change(self, row: DiagnosisSessionRow, state: Mapping[str, Any]) -> DiagnosisSessionRow:
-        """Write where a session stands, unless it was changed since it was read.
-
-        Parameters
-        ----------
-        row : DiagnosisSessionRow
-            The session as it was read, in another transaction.
-        state : mapping
-            Where it stands now, as JSON.
-
-        Returns
-        -------
-        DiagnosisSessionRow
-            The session with its new state.
-
-        Raises
-        ------
-        ConflictError
-            If another request has changed or deleted it in the meantime.
-        """
+        """Update a session's state; raises ConflictError if it was changed or deleted since `row` was read."""
         return _changed(self._session, DiagnosisSessionRow, row, state=dict(state))
 
     def delete(self, owner_id: str, session_id: str) -> None:
@@ -229,26 +129,7 @@ class DiagnosisLearnerRepository(OwnedRepository[DiagnosisLearnerRow]):
     def add(
         self, owner_id: str, *, name: str, seed: int, document: Mapping[str, Any], state: Mapping[str, Any]
     ) -> DiagnosisLearnerRow:
-        """Keep a learner that has seen no case.
-
-        Parameters
-        ----------
-        owner_id : str
-            Whom it belongs to.
-        name : str
-            As the client calls it.
-        seed : int
-            Of its draws.
-        document : mapping
-            What the API shows of it, as JSON.
-        state : mapping
-            All that it has learnt, as JSON.
-
-        Returns
-        -------
-        DiagnosisLearnerRow
-            With its new identifier.
-        """
+        """Store a learner without cases; the API shows `document`, and `state` is everything learnt."""
         now = database_now(self._session)
         row = DiagnosisLearnerRow(
             id=new_id(),
@@ -267,40 +148,20 @@ class DiagnosisLearnerRepository(OwnedRepository[DiagnosisLearnerRow]):
         return row
 
     def with_state(self, owner_id: str, learner_id: str) -> DiagnosisLearnerRow:
-        """Read a learner with all that it has learnt. Raises NotFoundError."""
+        """Read a learner with its state. Raises NotFoundError."""
         whole = [undefer(DiagnosisLearnerRow.state)]
         return get_owned(self._session, DiagnosisLearnerRow, owner_id, learner_id, options=whole)
 
     def change(
         self, row: DiagnosisLearnerRow, *, n_cases: int, document: Mapping[str, Any], state: Mapping[str, Any]
     ) -> DiagnosisLearnerRow:
-        """Write what a learner has learnt, unless it was changed since it was read.
-
-        Parameters
-        ----------
-        row : DiagnosisLearnerRow
-            The learner as it was read, in another transaction.
-        n_cases : int
-            Cases that it has seen by now.
-        document, state : mapping
-            As for `add`.
-
-        Returns
-        -------
-        DiagnosisLearnerRow
-            The learner as it is now.
-
-        Raises
-        ------
-        ConflictError
-            If another request has changed or deleted it in the meantime.
-        """
+        """Update a learner; raises ConflictError if it was changed or deleted since `row` was read."""
         return _changed(
             self._session, DiagnosisLearnerRow, row, n_cases=n_cases, document=dict(document), state=dict(state)
         )
 
     def delete(self, owner_id: str, learner_id: str) -> None:
-        """Delete a learner; models that were made of it stay. Raises NotFoundError."""
+        """Delete a learner; models made from it stay. Raises NotFoundError."""
         row = get_owned(self._session, DiagnosisLearnerRow, owner_id, learner_id, lock=True)
         erase(self._session, DiagnosisLearnerRow, DiagnosisLearnerRow.id == row.id)
 

@@ -24,14 +24,14 @@ _MAX_NUMBER = 2**31 - 1
 
 @dataclass(frozen=True)
 class Tally:
-    """How far a search has come.
+    """Progress of a search.
 
     Attributes
     ----------
     counts : mapping
-        Status -> number of evaluations that ended so; a status that did not occur is absent.
+        Status -> number of evaluations with it; absent if none.
     best_score : float or None
-        In the metric's own direction; None while nothing succeeded.
+        In the metric's own direction; None before the first success.
     """
 
     counts: Mapping[str, int]
@@ -44,7 +44,7 @@ class EvaluationRepository:
     Parameters
     ----------
     session : Session
-        The transaction to work in.
+        The transaction.
     """
 
     def __init__(self, session: Session) -> None:
@@ -64,28 +64,28 @@ class EvaluationRepository:
         Parameters
         ----------
         owner_id : str
-            Who asks.
+            The owner.
         search_id : str
             The search.
         sort : {"created", "score"}
-            By number, or the best score first and those without a score last; scores of more patients come before
-            scores of fewer, with which they cannot be compared.
+            By number, or best score first and missing scores last. Scores of more patients precede those of fewer, with
+            which they cannot be compared.
         limit : int
-            Most items, at least 1.
+            Maximum number of items, at least 1.
         cursor : str or None
-            `next_cursor` of the page before, in the same order.
+            `next_cursor` of the previous page, in the same order.
 
         Returns
         -------
         Page
-            Of evaluations.
+            A page of evaluations.
 
         Raises
         ------
         NotFoundError
-            If there is no such search, or it is another owner's.
+            If there is no such search.
         InvalidInputError
-            If the cursor is none of this list's.
+            If the cursor is not of this list.
         """
         query, direction = self._query(owner_id, search_id, sort)
         by_number = sort == "created"
@@ -97,43 +97,12 @@ class EvaluationRepository:
         return Page.of(rows, limit, _number_key if by_number else _place_key)
 
     def list_all(self, owner_id: str, search_id: str, *, sort: EvaluationOrder = "created") -> Sequence[EvaluationRow]:
-        """Every evaluation of a search.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        search_id : str
-            The search.
-        sort : {"created", "score"}
-            As in `page`.
-
-        Returns
-        -------
-        sequence of EvaluationRow
-            In that order.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such search, or it is another owner's.
-        """
+        """List all evaluations of a search, sorted as in `page`. Raises NotFoundError."""
         query, _ = self._query(owner_id, search_id, sort)
         return self._session.scalars(query).all()
 
     def tallies(self, searches: Sequence[SearchRow]) -> dict[str, Tally]:
-        """Count the evaluations of several searches at once.
-
-        Parameters
-        ----------
-        searches : sequence of SearchRow
-            Searches that the owner may see.
-
-        Returns
-        -------
-        dict
-            Search's identifier -> its tally, for each of them.
-        """
+        """Count the evaluations of several searches that the owner may see, by search identifier."""
         query = (
             select(
                 EvaluationRow.search_id,

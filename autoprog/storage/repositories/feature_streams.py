@@ -1,4 +1,4 @@
-"""Queries on streams of feature selection, and on what was selected."""
+"""Queries on streams of feature selection, and on their selections."""
 
 from __future__ import annotations
 
@@ -20,28 +20,13 @@ class FeatureStreamRepository(StatefulRepository[FeatureStreamRow]):
 
 
 class FeatureSelectionRepository(PartRepository[FeatureSelectionRow]):
-    """What the streams of all owners have selected."""
+    """Selections of all owners' streams."""
 
     _table = FeatureSelectionRow
     _whole, _key = FeatureStreamRow, "stream_id"
 
     def add(self, stream: FeatureStreamRow, number: int, features: Sequence[str]) -> FeatureSelectionRow:
-        """Keep a selection.
-
-        Parameters
-        ----------
-        stream : FeatureStreamRow
-            Locked by the transaction.
-        number : int
-            From 1, each once.
-        features : sequence of str
-            What to look at.
-
-        Returns
-        -------
-        FeatureSelectionRow
-            With its new identifier.
-        """
+        """Store a selection of a locked stream; each number, from 1, is used once."""
         row = FeatureSelectionRow(
             id=new_id(),
             owner_id=stream.owner_id,
@@ -55,11 +40,11 @@ class FeatureSelectionRepository(PartRepository[FeatureSelectionRow]):
         return row
 
     def observe(self, row: FeatureSelectionRow, observed: Mapping[str, Any]) -> None:
-        """Write what became of a selection; the transaction has locked its stream."""
+        """Store the observation of a selection; the transaction has locked the stream."""
         row.observed, row.observed_at = dict(observed), database_now(self._session)
         self._session.flush()
 
     def delete(self, owner_id: str, stream_id: str, selection_id: str) -> None:
-        """Delete one of a stream's; what was learnt from it stays. Raises NotFoundError."""
+        """Delete a stream's selection; what was learnt from it stays. Raises NotFoundError."""
         row = self.of(owner_id, stream_id, selection_id)
         erase(self._session, FeatureSelectionRow, FeatureSelectionRow.id == row.id)

@@ -26,27 +26,7 @@ class FrontierRepository(PartRepository[FrontierRow]):
     _whole, _key = SearchRow, "search_id"
 
     def add(self, search: SearchRow, *, document: Mapping[str, Any], cohort: StoredFile) -> FrontierRow:
-        """Keep what is asked for and queue the job that answers it.
-
-        Parameters
-        ----------
-        search : SearchRow
-            A finished search.
-        document : mapping
-            Tests, plan and pipeline, as JSON.
-        cohort : StoredFile
-            The patients of the search.
-
-        Returns
-        -------
-        FrontierRow
-            With its new identifier.
-
-        Raises
-        ------
-        NotFoundError
-            If the search was deleted in the meantime.
-        """
+        """Store a request on a finished search and queue its job. Raises NotFoundError if the search was deleted."""
         get_owned(self._session, SearchRow, search.owner_id, search.id, lock=True)
         row = FrontierRow(
             id=new_id(),
@@ -63,25 +43,17 @@ class FrontierRepository(PartRepository[FrontierRow]):
         return row
 
     def load_job(self, frontier_id: str) -> JobRow:
-        """The job of a frontier that the owner may see."""
+        """Read the job of a frontier that the owner may see."""
         return JobRepository(self._session).load_latest(JobKind.TEST_FRONTIER, [frontier_id])[frontier_id]
 
     def delete(self, owner_id: str, search_id: str, frontier_id: str) -> None:
-        """Delete one of a search's with its job. Raises NotFoundError."""
+        """Delete a search's frontier with its job. Raises NotFoundError."""
         row = self.of(owner_id, search_id, frontier_id)
         JobRepository(self._session).delete_all(row.id)
         erase(self._session, FrontierRow, FrontierRow.id == row.id)
 
 
 def delete_frontier_jobs(session: Session, searches: ColumnElement[bool]) -> None:
-    """Delete the jobs of the frontiers of some searches, which are about to be deleted with them.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction, which has locked these searches.
-    searches : ColumnElement
-        Condition on `SearchRow`.
-    """
+    """Delete the frontier jobs of locked searches that are about to be deleted."""
     frontiers = select(FrontierRow.id).join(SearchRow, SearchRow.id == FrontierRow.search_id).where(searches)
     erase(session, JobRow, JobRow.subject_id.in_(frontiers))

@@ -1,4 +1,4 @@
-"""Queries on the answers that are kept for clients who ask again."""
+"""Queries on the answers that are stored for repeated requests."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from autoprog.storage.tables import IdempotencyKeyRow
 _KEPT = timedelta(hours=24)
 
 LEASE_S = 10.0
-"""Seconds after its last sign of life in which a request is taken to be running; then it has died with its process."""
+"""Seconds since its last sign of life for which a request counts as running; after that it has died."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class StoredAnswer:
     status : int
         HTTP status, below 500.
     headers : mapping
-        Those to send again (`Location`, `Retry-After`, `Content-Type`).
+        Headers to repeat (`Location`, `Retry-After`, `Content-Type`).
     body : bytes
-        As it was sent.
+        The body as sent.
     subject_id : str or None
-        The resource that it tells of: it is forgotten with that.
+        The answer's resource, with which the answer is deleted.
     """
 
     status: int
@@ -42,24 +42,23 @@ class StoredAnswer:
 
 
 class IdempotencyRepository:
-    """Requests with an `Idempotency-Key`, by owner, route and key; each is kept for 24 hours.
+    """Requests with an `Idempotency-Key`, by owner, route and key, stored for 24 hours.
 
-    `begin` belongs into a transaction of its own, committed before the work starts, so that a second request sees that
-    the first is running; `extend` into transactions beside the work, as long as that lasts; `finish` into the work's
-    own transaction, so that an answer is kept exactly when the work is.
+    Commit `begin` on its own before the work, so that a second request sees the first; run `extend` in transactions
+    beside the work, and `finish` in the work's own, so that answer and work are stored together.
 
     Parameters
     ----------
     session : Session
-        The transaction to work in.
+        The transaction.
     owner_id : str
-        Who asks.
+        The owner.
     route : str
         Method and path template.
     key : str
-        As the client sent it, at most 255 characters.
+        The client's key, at most 255 characters.
     attempt : str
-        Tells this request from others with the same key, at most 32 characters.
+        Identifies this request among those with the same key; at most 32 characters.
     """
 
     def __init__(self, session: Session, owner_id: str, route: str, key: str, attempt: str) -> None:
@@ -73,12 +72,12 @@ class IdempotencyRepository:
         Parameters
         ----------
         body_sha256 : str
-            Digest of what was sent.
+            Digest of the body.
 
         Returns
         -------
         StoredAnswer or None
-            The answer to give again; None if the request is new and must be worked on.
+            The answer to repeat; None for a new request.
 
         Raises
         ------
@@ -102,23 +101,12 @@ class IdempotencyRepository:
         return StoredAnswer(row.status, row.headers or {}, row.body or b"", row.subject_id)
 
     def extend(self) -> None:
-        """Tell that the request still runs."""
+        """Report that the request is still running."""
         lease_until = database_now(self._session) + timedelta(seconds=LEASE_S)
         self._session.execute(update(IdempotencyKeyRow).filter_by(**self._mine).values(lease_until=lease_until))
 
     def finish(self, answer: StoredAnswer) -> None:
-        """Keep the answer.
-
-        Parameters
-        ----------
-        answer : StoredAnswer
-            To give to whoever asks again.
-
-        Raises
-        ------
-        ConflictError
-            If this request was taken for dead and another one has begun: its work must not be kept.
-        """
+        """Store the answer; raises ConflictError if another request took over: this one's work must be discarded."""
         mine = select(IdempotencyKeyRow).filter_by(**self._mine).with_for_update()
         row = self._session.scalars(mine).one_or_none()
         if row is None:
@@ -129,7 +117,7 @@ class IdempotencyRepository:
         self._session.flush()
 
     def forget(self) -> None:
-        """Let the request be made again, as after an answer of 500 or above."""
+        """Allow the request to be repeated, as after an answer of 500 or above."""
         self._session.execute(delete(IdempotencyKeyRow).filter_by(**self._mine))
 
 

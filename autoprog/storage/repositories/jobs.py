@@ -1,7 +1,4 @@
-"""Queries on jobs, for the services that queue them and the clients who ask for them.
-
-`autoprog.storage.job_store` serves the runners.
-"""
+"""Queries on jobs, for services and clients; `autoprog.storage.job_store` serves the runners."""
 
 from __future__ import annotations
 
@@ -33,26 +30,7 @@ class JobRepository(OwnedRepository[JobRow]):
         parameters: Mapping[str, Any] | None = None,
         files: Mapping[str, StoredFile] | None = None,
     ) -> JobRow:
-        """Queue a job: a runner takes it from here once the transaction is committed.
-
-        Parameters
-        ----------
-        owner_id : str
-            Whom it belongs to.
-        kind : JobKind
-            What is to be done.
-        subject_id : str
-            The resource that the job is about; whoever deletes that deletes its jobs by `delete_all`.
-        parameters : mapping or None
-            For the work, as JSON.
-        files : mapping or None
-            Name -> a stored file that the work reads.
-
-        Returns
-        -------
-        JobRow
-            With its new identifier.
-        """
+        """Queue a job that reads `files`, by name; whoever deletes its subject calls `delete_all`."""
         row = JobRow(
             id=new_id(),
             owner_id=owner_id,
@@ -70,20 +48,7 @@ class JobRepository(OwnedRepository[JobRow]):
         return row
 
     def load_latest(self, kind: JobKind, subject_ids: Sequence[str]) -> dict[str, JobRow]:
-        """The latest job of a kind about each of several resources.
-
-        Parameters
-        ----------
-        kind : JobKind
-            What the jobs do.
-        subject_ids : sequence of str
-            Resources that the owner may see.
-
-        Returns
-        -------
-        dict
-            Resource's identifier -> job, without those that have none.
-        """
+        """Read the latest job of a kind for each resource that has one."""
         query = (
             select(JobRow)
             .where(JobRow.kind == kind, JobRow.subject_id.in_(subject_ids))
@@ -92,5 +57,5 @@ class JobRepository(OwnedRepository[JobRow]):
         return {row.subject_id: row for row in self._session.scalars(query)}
 
     def delete_all(self, subject_id: str) -> None:
-        """Delete all jobs about a resource, which the transaction has locked; a runner hears of it by its lease."""
+        """Delete all jobs of a locked resource; a runner notices by its lease."""
         erase(self._session, JobRow, JobRow.subject_id == subject_id)

@@ -20,52 +20,41 @@ _PREFIX = "ap"
 
 
 class KeyRepository:
-    """Owners and keys.
+    """Owners and their keys.
 
     Parameters
     ----------
     session : Session
-        The transaction to work in.
+        The transaction.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def ensure_owner(self, name: str) -> OwnerRow:
-        """Find an owner, or make it.
-
-        Parameters
-        ----------
-        name : str
-            Unique, at most 200 characters.
-
-        Returns
-        -------
-        OwnerRow
-            The one owner of this name, also when two processes ask at once.
-        """
+        """Find or create the owner of a name of at most 200 characters; safe in concurrent calls."""
         values = {"id": new_id(), "name": name, "created_at": database_now(self._session)}
         insert_if_absent(self._session, OwnerRow, values)
         return self._session.scalars(select(OwnerRow).where(OwnerRow.name == name)).one()
 
     def create(self, owner_name: str, scopes: Iterable[str], *, life: timedelta | None = None) -> tuple[ApiKeyRow, str]:
-        """Make a key.
+        """Create a key, and its owner if new.
 
         Parameters
         ----------
         owner_name : str
-            Whom it speaks for; made when new.
+            The key's owner.
         scopes : iterable of str
-            What it may do.
+            The key's permissions.
         life : timedelta or None
-            After which it ends; None for never.
+            Time until it expires; None for never.
 
         Returns
         -------
         key : ApiKeyRow
-            As it is kept.
+            The stored row.
         text : str
-            What the client sends, `ap_<id>_<secret>`; it cannot be read again.
+            The text that the client sends, `ap_<id>_<secret>`; it cannot be read again.
         """
         secret, now = secrets.token_urlsafe(32), database_now(self._session)
         row = ApiKeyRow(
@@ -81,19 +70,19 @@ class KeyRepository:
         return row, f"{_PREFIX}_{row.id}_{secret}"
 
     def rotate(self, key_id: str, overlap: timedelta) -> tuple[ApiKeyRow, str]:
-        """Make a key in place of another one, which ends some time later.
+        """Create a key with the same owner, scopes and life as another, which expires later.
 
         Parameters
         ----------
         key_id : str
-            The part of the other key that may be shown.
+            The public part of the other key.
         overlap : timedelta
-            In which both are valid.
+            Time in which both are valid.
 
         Returns
         -------
         tuple of ApiKeyRow and str
-            As of `create`: of the same owner, with the same scopes and as long a life.
+            As `create` does.
 
         Raises
         ------
@@ -111,43 +100,32 @@ class KeyRepository:
         return self.create(owner.name, row.scopes, life=life)
 
     def authenticate(self, text: str) -> ApiKeyRow | None:
-        """Find the key that a client has sent.
-
-        Parameters
-        ----------
-        text : str
-            As it came.
-
-        Returns
-        -------
-        ApiKeyRow or None
-            None if it is unknown or has ended.
-        """
+        """Find the key that a client has sent; None if it is unknown or has ended."""
         prefix, _, rest = text.partition("_")
         key_id, _, secret = rest.partition("_")
         row = self._session.get(ApiKeyRow, key_id) if prefix == _PREFIX and is_id(key_id) else None
-        # A plain digest will do: the secret is 256 random bits, not a password that could be guessed.
+        # A plain digest suffices: the secret is 256 random bits, not a password that could be guessed.
         if row is None or not compare_digest(row.secret_sha256, _digest(secret)) or not self._is_live(row):
             return None
         return row
 
     def note_use(self, key_id: str) -> None:
-        """Note that a key has just been used."""
+        """Record that a key was used now."""
         self._session.execute(
             update(ApiKeyRow).where(ApiKeyRow.id == key_id).values(used_at=database_now(self._session))
         )
 
     def is_live(self, key_id: str) -> bool:
-        """Whether a key that was authenticated before has not ended since."""
+        """Check whether an authenticated key has not ended since."""
         row = self._session.get(ApiKeyRow, key_id)
         return row is not None and self._is_live(row)
 
     def were_made(self) -> bool:
-        """Whether there has ever been a key: one that was revoked does not open the server to those without one."""
+        """Check whether any key was ever made: a revoked one does not open the server to clients without a key."""
         return self._session.scalar(select(ApiKeyRow.id).limit(1)) is not None
 
     def exists(self) -> bool:
-        """Whether there is a key that has not ended."""
+        """Check whether any key has not ended."""
         now = database_now(self._session)
         lasts = or_(ApiKeyRow.expires_at.is_(None), ApiKeyRow.expires_at > now)
         return (
@@ -162,18 +140,7 @@ class KeyRepository:
         return [(name, row) for name, row in self._session.execute(query.order_by(OwnerRow.name, ApiKeyRow.id))]
 
     def revoke(self, key_id: str) -> None:
-        """End the life of a key.
-
-        Parameters
-        ----------
-        key_id : str
-            The part of the key that may be shown.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such key.
-        """
+        """Revoke a key. Raises NotFoundError."""
         row = self._get(key_id)
         row.revoked_at = row.revoked_at or database_now(self._session)
         self._session.flush()

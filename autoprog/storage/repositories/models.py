@@ -19,22 +19,7 @@ class ModelRepository(OwnedRepository[ModelRow]):
     _table = ModelRow
 
     def add(self, search: SearchRow, *, sha256: str, document: Mapping[str, Any]) -> ModelRow:
-        """Keep the model that a search delivers; its file is already stored.
-
-        Parameters
-        ----------
-        search : SearchRow
-            The search.
-        sha256 : str
-            Digest of the model's file.
-        document : mapping
-            What the API shows of the model beside the columns, as JSON.
-
-        Returns
-        -------
-        ModelRow
-            Version 1, with its new identifier.
-        """
+        """Store version 1 of a search's model, whose file is stored; the API shows `document`."""
         row = ModelRow(
             id=new_id(),
             owner_id=search.owner_id,
@@ -50,24 +35,7 @@ class ModelRepository(OwnedRepository[ModelRow]):
         return row
 
     def add_version(self, parent: ModelRow, *, sha256: str, cohort_id: str, document: Mapping[str, Any]) -> ModelRow:
-        """Keep a model that was made of another one; its file is already stored.
-
-        Parameters
-        ----------
-        parent : ModelRow
-            The other one.
-        sha256 : str
-            Digest of the model's file.
-        cohort_id : str
-            The cohort that it was made with.
-        document : mapping
-            What the API shows of the model beside the columns, as JSON.
-
-        Returns
-        -------
-        ModelRow
-            Of the same owner and search, one version later.
-        """
+        """Store a model made from another one, with its owner and search; its file is stored."""
         row = ModelRow(
             id=new_id(),
             owner_id=parent.owner_id,
@@ -84,25 +52,7 @@ class ModelRepository(OwnedRepository[ModelRow]):
         return row
 
     def delete(self, owner_id: str, model_id: str) -> StoredFile:
-        """Delete a model; its search stays, without one.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        model_id : str
-            Its identifier.
-
-        Returns
-        -------
-        StoredFile
-            The model's file, for `remove_unreferenced` once the transaction is committed.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none, or it is another owner's.
-        """
+        """Delete a model but not its search; return its file for `remove_unreferenced`. Raises NotFoundError."""
         model = get_owned(self._session, ModelRow, owner_id, model_id, lock=True)
         erase(self._session, ModelRow, ModelRow.id == model_id)
         return StoredFile("models", model.sha256)

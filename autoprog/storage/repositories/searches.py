@@ -1,4 +1,4 @@
-"""Queries on searches, for the clients who ask for them; `autoprog.storage.store` serves the runners."""
+"""Queries on searches, for clients; `autoprog.storage.store` serves the runners."""
 
 from __future__ import annotations
 
@@ -33,29 +33,7 @@ class SearchRepository(OwnedRepository[SearchRow]):
     def add(
         self, owner_id: str, cohort_id: str, *, settings: Mapping[str, Any], warnings: Sequence[str] = ()
     ) -> SearchRow:
-        """Queue a search: a runner takes it from here once the transaction is committed.
-
-        Parameters
-        ----------
-        owner_id : str
-            Whom it belongs to.
-        cohort_id : str
-            The cohort, of the same owner.
-        settings : mapping
-            `SearchSettings` as JSON.
-        warnings : sequence of str
-            What the client should know from the start.
-
-        Returns
-        -------
-        SearchRow
-            With its new identifier.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such cohort, or it is another owner's.
-        """
+        """Queue a search; `settings` is `SearchSettings` as JSON. Raises NotFoundError without the cohort."""
         get_owned(self._session, CohortRow, owner_id, cohort_id, lock=True)
         row = SearchRow(
             id=new_id(),
@@ -71,27 +49,27 @@ class SearchRepository(OwnedRepository[SearchRow]):
         return row
 
     def add_continuation(self, owner_id: str, search_id: str, *, settings: Mapping[str, Any]) -> SearchRow:
-        """Queue a search that goes on from where an ended one stood, which stays as it is.
+        """Queue a search that continues an ended one, which stays unchanged.
 
         Parameters
         ----------
         owner_id : str
-            Who asks.
+            The owner.
         search_id : str
-            What is continued.
+            The search to continue.
         settings : mapping
-            `SearchSettings` as JSON: those of that search, but for the budget.
+            Its `SearchSettings` as JSON, with another budget.
 
         Returns
         -------
         SearchRow
-            With its new identifier, and with all proposals and evaluations of the other; what was undecided there, as
-            its time had ended, is evaluated anew if there is to be more.
+            The new search, with all proposals and evaluations of the other; if the budget allows more, evaluations
+            that its end cancelled are repeated.
 
         Raises
         ------
         NotFoundError
-            If there is no such search, or it is another owner's.
+            If there is no such search.
         ConflictError
             If it has not ended.
         """
@@ -111,11 +89,11 @@ class SearchRepository(OwnedRepository[SearchRow]):
         return row
 
     def n_proposed(self, search_id: str) -> int:
-        """How many configurations a search has proposed, evaluated or not."""
+        """Count the configurations that a search has proposed, evaluated or not."""
         return sum(self._batches(search_id))
 
     def _batches(self, search_id: str) -> list[int]:
-        """Sizes of its batches."""
+        """Sizes of a search's batches."""
         documents = select(ProposalRow.document).where(ProposalRow.search_id == search_id).order_by(ProposalRow.batch)
         return [len(document["configurations"]) for document in self._session.scalars(documents)]
 
@@ -125,24 +103,8 @@ class SearchRepository(OwnedRepository[SearchRow]):
         self._session.execute(insert(table).from_select(["search_id", *(c.name for c in columns)], rows))
 
     def events(self, owner_id: str, search_id: str, *, after: int = 0, limit: int = 1000) -> Sequence[SearchEventRow]:
-        """Read what has happened to a search.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        search_id : str
-            Its identifier.
-        after : int
-            The last sequence number that is already known; 0 for none.
-        limit : int
-            Most events.
-
-        Returns
-        -------
-        sequence of SearchEventRow
-            In order; the last one that a search ever gets is of type `finished`. None for another owner's search.
-        """
+        """List events after a sequence number (0 for all); none for another owner's search."""
+        # The last event that a search ever gets is of type `finished`.
         query = (
             select(SearchEventRow)
             .join(SearchRow, SearchRow.id == SearchEventRow.search_id)
@@ -153,24 +115,24 @@ class SearchRepository(OwnedRepository[SearchRow]):
         return self._session.scalars(query).all()
 
     def request_cancel(self, owner_id: str, search_id: str) -> SearchRow:
-        """Cancel a search: one that has not started ends at once, a running one as soon as its runner hears of it.
+        """Cancel a search: a queued one at once, a running one when its runner notices; idempotent.
 
         Parameters
         ----------
         owner_id : str
-            Who asks.
+            The owner.
         search_id : str
-            Its identifier.
+            The search.
 
         Returns
         -------
         SearchRow
-            The search; asked a second time, it is as it was.
+            The search.
 
         Raises
         ------
         NotFoundError
-            If there is none, or it is another owner's.
+            If there is no such search.
         ConflictError
             If it has already succeeded or failed.
         """
@@ -189,22 +151,7 @@ class SearchRepository(OwnedRepository[SearchRow]):
         return search
 
     def delete(self, owner_id: str, search_id: str) -> None:
-        """Delete a search with its evaluations and its frontiers; its model stays.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        search_id : str
-            Its identifier.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none, or it is another owner's.
-        ConflictError
-            If it is running.
-        """
+        """Delete a search with its evaluations and frontiers, not its model. Raises NotFoundError and ConflictError."""
         search = get_owned(self._session, SearchRow, owner_id, search_id, lock=True)
         if search.status == SearchStatus.RUNNING:
             msg = "the search is running; cancel it first"

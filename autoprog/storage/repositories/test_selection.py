@@ -1,4 +1,4 @@
-"""Queries on problems of test selection and on their replays; `test_selection_rounds` has those on rounds."""
+"""Queries on problems of test selection and their replays; `test_selection_rounds` has those on rounds."""
 
 from __future__ import annotations
 
@@ -27,29 +27,7 @@ class SelectionProblemRepository(OwnedRepository[SelectionProblemRow]):
     def add(
         self, owner_id: str, *, name: str, document: Mapping[str, Any], cohort_id: str | None = None
     ) -> SelectionProblemRow:
-        """Keep a problem without rounds.
-
-        Parameters
-        ----------
-        owner_id : str
-            Whom it belongs to.
-        name : str
-            As the client calls it.
-        document : mapping
-            Structure, algorithm, tests, and how classifiers are trained, as JSON.
-        cohort_id : str or None
-            The cohort, of the same owner, that the classifiers of its arms are to be trained on.
-
-        Returns
-        -------
-        SelectionProblemRow
-            With its new identifier.
-
-        Raises
-        ------
-        NotFoundError
-            If there is no such cohort any longer.
-        """
+        """Store a problem without rounds. Raises NotFoundError without the cohort for its classifiers."""
         if cohort_id is not None:
             get_owned(self._session, CohortRow, owner_id, cohort_id, lock=True)
         row = SelectionProblemRow(
@@ -67,72 +45,23 @@ class SelectionProblemRepository(OwnedRepository[SelectionProblemRow]):
         return row
 
     def lock(self, owner_id: str, problem_id: str) -> SelectionProblemRow:
-        """Read a problem and let no round be opened or closed until the transaction ends. Raises NotFoundError."""
+        """Read a problem; no round can be opened or closed until the transaction ends. Raises NotFoundError."""
         return get_owned(self._session, SelectionProblemRow, owner_id, problem_id, lock=True)
 
     def lock_for_round(self, owner_id: str, problem_id: str) -> SelectionProblemRow:
-        """Count one more round, and let no other be opened or closed until the transaction ends.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        problem_id : str
-            The problem.
-
-        Returns
-        -------
-        SelectionProblemRow
-            With `n_rounds` the number of the new round.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none, or it is another owner's.
-        """
+        """Lock a problem as `lock` does and count a new round, number `n_rounds`. Raises NotFoundError."""
         row = self.lock(owner_id, problem_id)
         row.n_rounds += 1
         self._session.flush()
         return row
 
     def delete(self, owner_id: str, problem_id: str) -> list[StoredFile]:
-        """Delete a problem with its rounds, their feedback, its replays, and the jobs for all of them.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        problem_id : str
-            Its identifier.
-
-        Returns
-        -------
-        list of StoredFile
-            Files that they referred to, for `remove_unreferenced` once the transaction is committed.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none, or it is another owner's.
-        """
+        """Delete a problem with all its parts; return its files for `remove_unreferenced`. Raises NotFoundError."""
         return delete_problem(self._session, self.lock(owner_id, problem_id))
 
 
 def delete_problem(session: Session, problem: SelectionProblemRow) -> list[StoredFile]:
-    """Delete a problem, which the transaction has locked, with all that belongs to it.
-
-    Parameters
-    ----------
-    session : Session
-        The transaction.
-    problem : SelectionProblemRow
-        The problem.
-
-    Returns
-    -------
-    list of StoredFile
-        Those that it referred to.
-    """
+    """Delete a locked problem with its rounds, feedback, replays and jobs; return its files."""
     replays = select(SelectionReplayRow).where(SelectionReplayRow.problem_id == problem.id).with_for_update()
     rows = session.scalars(replays).all()
     for subject in (problem.id, *(row.id for row in rows)):
@@ -155,22 +84,7 @@ class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
     def add(
         self, problem: SelectionProblemRow, *, document: Mapping[str, Any], table_sha256: str
     ) -> SelectionReplayRow:
-        """Keep a replay and queue its job.
-
-        Parameters
-        ----------
-        problem : SelectionProblemRow
-            Whose policy is run.
-        document : mapping
-            What was asked for, as JSON.
-        table_sha256 : str
-            Digest of the table's file, which is already stored.
-
-        Returns
-        -------
-        SelectionReplayRow
-            With its new identifier.
-        """
+        """Store a replay and queue its job; the table's file is stored."""
         row = SelectionReplayRow(
             id=new_id(),
             owner_id=problem.owner_id,
@@ -191,29 +105,11 @@ class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
         return row
 
     def load_job(self, replay_id: str) -> JobRow:
-        """The job of a replay that the owner may see."""
+        """Read the job of a replay that the owner may see."""
         return JobRepository(self._session).load_latest(JobKind.TEST_SELECTION_REPLAY, [replay_id])[replay_id]
 
     def delete(self, owner_id: str, problem_id: str, replay_id: str) -> StoredFile:
-        """Delete one of a problem's with its job.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        problem_id, replay_id : str
-            Which one.
-
-        Returns
-        -------
-        StoredFile
-            Its table, for `remove_unreferenced` once the transaction is committed.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none, or it is another problem's or another owner's.
-        """
+        """Delete a replay with its job; return its table for `remove_unreferenced`. Raises NotFoundError."""
         row = self.of(owner_id, problem_id, replay_id)
         JobRepository(self._session).delete_all(row.id)
         erase(self._session, SelectionReplayRow, SelectionReplayRow.id == row.id)

@@ -1,7 +1,7 @@
-"""Queries on rounds of test selection, on their feedback, and on the sums over it.
+"""Queries on rounds of test selection, their feedback, and its sums.
 
-A round is opened, and feedback written, under the lock of the problem's row: the numbers of both are then given in the
-order in which they are committed, so that a reader who has seen a sequence number has seen all smaller ones.
+Rounds are opened and feedback is written under the lock of the problem's row: numbers follow the order of commits, so
+that a reader who has seen a sequence number has seen all smaller ones.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ class ArmTally:
     Attributes
     ----------
     plays : int
-        Rounds in which it was chosen.
+        Rounds with this arm.
     closed : int
         Those with feedback.
     cost, closed_cost : float
-        Of the tests that were done, in all of them and in the closed ones.
+        Cost of the tests done, in all rounds and in the closed ones.
     """
 
     plays: int
@@ -53,22 +53,7 @@ class SelectionRoundRepository(PartRepository[SelectionRoundRow]):
     _whole, _key = SelectionProblemRow, "problem_id"
 
     def open(self, problem: SelectionProblemRow, arm: int, measurements: Mapping[str, Any] | None) -> SelectionRoundRow:
-        """Open the round that `lock_for_round` has counted.
-
-        Parameters
-        ----------
-        problem : SelectionProblemRow
-            As `lock_for_round` gave it, in the same transaction.
-        arm : int
-            The arm that was chosen, from 0.
-        measurements : mapping or None
-            Nothing yet, or None where predictions are to come.
-
-        Returns
-        -------
-        SelectionRoundRow
-            With its new identifier.
-        """
+        """Open the round that `lock_for_round` counted in this transaction; None as measurements awaits predictions."""
         row = SelectionRoundRow(
             id=new_id(),
             owner_id=problem.owner_id,
@@ -85,7 +70,7 @@ class SelectionRoundRepository(PartRepository[SelectionRoundRow]):
         return row
 
     def measure(self, row: SelectionRoundRow, measurements: Mapping[str, Any], cost: float) -> None:
-        """Write what is known of a round's patient by now; the transaction has locked the problem."""
+        """Update a round's measurements and cost; the transaction has locked the problem."""
         row.measurements, row.cost, row.version = dict(measurements), cost, row.version + 1
         self._session.flush()
 
@@ -98,20 +83,20 @@ class SelectionRoundRepository(PartRepository[SelectionRoundRow]):
         outcome: Mapping[str, Any],
         cost: float,
     ) -> None:
-        """Write the feedback of a round, and close it.
+        """Close a round of the locked problem.
 
         Parameters
         ----------
         problem : SelectionProblemRow
-            Locked by the transaction.
+            The problem, locked by the transaction.
         row : SelectionRoundRow
-            An open round of it, read after the lock was taken.
+            Its open round, read after the lock was taken.
         outputs : bytes
-            A bit for every arm that the chosen one reveals.
+            One bit per arm that the chosen one reveals.
         outcome : mapping
-            The prediction, and what it rests on, as JSON.
+            The prediction and its basis, as JSON.
         cost : float
-            Of the tests that were done.
+            Cost of the tests done.
         """
         now = database_now(self._session)
         problem.n_feedback += 1
@@ -129,22 +114,7 @@ class SelectionRoundRepository(PartRepository[SelectionRoundRow]):
         self._session.flush()
 
     def delete(self, owner_id: str, problem_id: str, round_id: str) -> None:
-        """Give up a round that has no feedback; its number is not used again.
-
-        Parameters
-        ----------
-        owner_id : str
-            Who asks.
-        problem_id, round_id : str
-            Which one.
-
-        Raises
-        ------
-        NotFoundError
-            If there is none, or it is another problem's or another owner's.
-        ConflictError
-            If it has feedback, which is never taken back.
-        """
+        """Delete an open round; its number is not reused. Raises NotFoundError, or ConflictError if it has feedback."""
         get_owned(self._session, SelectionProblemRow, owner_id, problem_id, lock=True)
         row = self.of(owner_id, problem_id, round_id, lock=True)
         if row.closed_at is not None:
@@ -152,7 +122,7 @@ class SelectionRoundRepository(PartRepository[SelectionRoundRow]):
         erase(self._session, SelectionRoundRow, SelectionRoundRow.id == row.id)
 
     def tallies(self, problem_id: str) -> dict[int, ArmTally]:
-        """Count the rounds of a problem by arm; arms that were never chosen are absent."""
+        """Count the rounds of a problem by arm; arms never chosen are absent."""
         table, closed = SelectionRoundRow, SelectionRoundRow.closed_at.is_not(None)
         query = (
             select(
@@ -172,32 +142,19 @@ class SelectionRoundRepository(PartRepository[SelectionRoundRow]):
 
 
 class SelectionFeedbackRepository:
-    """Feedback of all problems, in the order in which it was written.
+    """Feedback of all problems, in the order of writing.
 
     Parameters
     ----------
     session : Session
-        The transaction to work in.
+        The transaction.
     """
 
     def __init__(self, session: Session) -> None:
         self._session = session
 
     def after(self, problem_id: str, sequence: int) -> Sequence[tuple[int, int, bytes]]:
-        """Read the feedback that came after some of it.
-
-        Parameters
-        ----------
-        problem_id : str
-            A problem that the owner may see.
-        sequence : int
-            The last row that is known; 0 for none.
-
-        Returns
-        -------
-        sequence of (int, int, bytes)
-            Sequence number, arm, outputs.
-        """
+        """Read later feedback than a sequence number (0 for all) as (sequence number, arm, outputs)."""
         table = SelectionFeedbackRow
         query = (
             select(table.sequence, table.arm, table.outputs)
@@ -207,22 +164,12 @@ class SelectionFeedbackRepository:
         return [(number, arm, outputs) for number, arm, outputs in self._session.execute(query)]
 
     def snapshot(self, problem_id: str) -> tuple[int, bytes] | None:
-        """The sums over the first rows, and the last of these; None if none were kept yet."""
+        """Read the sums over the first rows and the last of these; None if absent."""
         row = self._session.get(SelectionSnapshotRow, problem_id, populate_existing=True)
         return None if row is None else (row.sequence, row.counts)
 
     def keep_snapshot(self, problem_id: str, sequence: int, counts: bytes) -> None:
-        """Keep the sums over the rows up to one of them; the transaction has locked the problem.
-
-        Parameters
-        ----------
-        problem_id : str
-            The problem.
-        sequence : int
-            The last row in the sums, which is committed.
-        counts : bytes
-            The sums.
-        """
+        """Store the sums over all rows up to a committed one; the transaction has locked the problem."""
         row = self._session.get(SelectionSnapshotRow, problem_id, populate_existing=True)
         if row is None:
             self._session.add(SelectionSnapshotRow(problem_id=problem_id, sequence=sequence, counts=counts))

@@ -1,4 +1,4 @@
-"""Queries on validations of models."""
+"""Queries on external validations of models."""
 
 from __future__ import annotations
 
@@ -19,22 +19,7 @@ class ValidationRepository(PartRepository[ValidationRow]):
     _whole, _key = ModelRow, "model_id"
 
     def add(self, model: ModelRow, cohort_id: str, document: Mapping[str, Any]) -> ValidationRow:
-        """Keep what a model was worth in a cohort of its owner.
-
-        Parameters
-        ----------
-        model : ModelRow
-            The model.
-        cohort_id : str
-            The cohort.
-        document : mapping
-            What the API shows, as JSON.
-
-        Returns
-        -------
-        ValidationRow
-            With its new identifier.
-        """
+        """Store a model's validation in a cohort; the API shows `document`."""
         row = ValidationRow(
             id=new_id(),
             owner_id=model.owner_id,
@@ -48,6 +33,6 @@ class ValidationRepository(PartRepository[ValidationRow]):
         return row
 
     def delete(self, owner_id: str, model_id: str, validation_id: str) -> None:
-        """Delete one of a model's. Raises NotFoundError."""
+        """Delete a model's validation. Raises NotFoundError."""
         row = self.of(owner_id, model_id, validation_id)
         erase(self._session, ValidationRow, ValidationRow.id == row.id)

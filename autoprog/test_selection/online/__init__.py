@@ -1,4 +1,4 @@
-"""Online feature selection: which few features to look at, learnt from whether predictions were right."""
+"""Online feature selection: learn which few features to look at, from whether predictions were right."""
 
 from autoprog.test_selection.online.algorithms import (
     EpsilonGreedyPerceptron,

@@ -1,22 +1,18 @@
-"""The online algorithms: features to look at, a score from what was seen, and what the label teaches.
+"""Online algorithms: choose features, score a patient from what was seen, and learn from the label.
 
-========  =====================================================================  =======
-symbol    meaning                                                                shape
-========  =====================================================================  =======
-d, M      number of features, and of those that are seen a round                 scalars
-v         the standardised patient, 0 where not seen                             (d,)
-c         label, -1 or 1                                                         scalar
-w         weights                                                                (d,)
-eps       share of rounds with M features at random                              scalar
-eta       step                                                                   scalar
-cap       largest norm of w in OFS                                               scalar
-========  =====================================================================  =======
+    d, M      number of features, and of features seen per round                         scalars
+    v         the standardised patient, 0 where not seen                                 (d,)
+    c         label, -1 or 1                                                             scalar
+    w         weights                                                                    (d,)
+    eps       share of rounds with M random features                                     scalar
+    eta       step                                                                       scalar
+    cap       largest norm of w in OFS                                                   scalar
 
     OFS, otherwise features with w != 0; where c w.v <= 0:
         v'_k = v_k / ((M / d) eps + (1 - eps) 1{w_k != 0}),  w' = w + eta c v',  w' scaled to norm cap at most,
         and all but the M largest |w'_k| set to 0
     epsilon-greedy, otherwise the M largest |w_k|; where 2 H(w.v) - 1 != c:
-        w += eta c v, and where it truncates all but the M largest |w_k| set to 0
+        w += eta c v, and if it truncates, all but the M largest |w_k| are set to 0
 
 References
 ----------
@@ -50,47 +46,39 @@ _Floats = NDArray[np.float64]
 
 
 class OnlineAlgorithm(Protocol):
-    """What a stream is learnt by; the predicted label is the sign of the score, 1 at 0."""
+    """An online learner of a stream; the predicted label is the sign of its score, 1 at 0."""
 
     def select(self, rng: np.random.Generator) -> Subset:
         """Features to look at, ascending."""
 
     def best(self) -> Subset:
-        """The features that are thought best, without exploring."""
+        """The features thought best, without exploring."""
 
     def score(self, v: _Floats) -> float:
         """The score of a patient."""
 
     def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator, reward: float | None = None) -> None:
-        """Learn a label, and a reward of the subset in place of whether the prediction was right."""
+        """Learn a label; `reward` replaces the subset's reward for whether the prediction was right."""
 
     def to_json(self) -> dict[str, Any]:
         """The whole state as a JSON object."""
 
     def load(self, document: Mapping[str, Any]) -> None:
-        """Take over the state that `to_json` wrote."""
+        """Restore the state that `to_json` wrote."""
 
 
 class SelectAndClassify:
-    """A selector and a classifier: Thompson sampling and its yardsticks.
-
-    Parameters
-    ----------
-    selector : Selector
-        Chooses; its reward is 1 where the prediction was right, unless another is given.
-    classifier : Perceptron or TwoUnitMLP
-        Predicts; told of every label.
-    """
+    """A selector with a classifier; the selector's default reward is 1 for a right prediction and 0 for a wrong one."""
 
     def __init__(self, selector: Selector, classifier: Perceptron | TwoUnitMLP) -> None:
-        self.selector, self.classifier = selector, classifier
+        self.selector, self.classifier = selector, classifier  # the classifier learns every label
 
     def select(self, rng: np.random.Generator) -> Subset:
         """Features to look at, ascending."""
         return self.selector.select(rng)
 
     def best(self) -> Subset:
-        """The features that are thought best, without exploring."""
+        """The features thought best, without exploring."""
         return self.selector.best()
 
     def score(self, v: _Floats) -> float:
@@ -98,7 +86,7 @@ class SelectAndClassify:
         return self.classifier.score(v)
 
     def update(self, v: _Floats, seen: Subset, c: int, rng: np.random.Generator, reward: float | None = None) -> None:
-        """Learn a label, and a reward of the subset in place of whether the prediction was right."""
+        """Learn a label; `reward` replaces the subset's reward for whether the prediction was right."""
         right = predicted_label(self.score(v)) == c
         self.classifier.update(v, c)
         self.selector.reward(seen, float(right) if reward is None else reward, rng)
@@ -108,13 +96,13 @@ class SelectAndClassify:
         return {"selector": self.selector.to_json(), "classifier": self.classifier.to_json()}
 
     def load(self, document: Mapping[str, Any]) -> None:
-        """Take over the state that `to_json` wrote."""
+        """Restore the state that `to_json` wrote."""
         self.selector.load(document["selector"])
         self.classifier = classifier_from_json(document["classifier"])
 
 
 class _Linear:
-    """Weights that survive JSON."""
+    """Linear scores with weights that are saved as JSON."""
 
     def __init__(self, n_features: int, M: int, options: StreamOptions) -> None:
         self.w: _Floats = np.zeros(n_features)
@@ -135,20 +123,20 @@ class _Linear:
         return {"w": self.w.tolist()}
 
     def load(self, document: Mapping[str, Any]) -> None:
-        """Take over the state that `to_json` wrote."""
+        """Restore the state that `to_json` wrote."""
         self.w = np.array(document["w"], dtype=np.float64)
 
 
 class OnlineFeatureSelection(_Linear):
-    """OFS for partial inputs: unbiased guesses of the features that were not seen."""
+    """OFS for partial inputs, with unbiased guesses of unseen features."""
 
     def select(self, rng: np.random.Generator) -> Subset:
-        """M features at random with probability eps, otherwise those with a weight, of which there may be none."""
+        """M random features with probability eps, otherwise those with a nonzero weight, possibly none."""
         explore = rng.random() < self._options.epsilon
         return random_subset(len(self.w), self._M, rng) if explore else self.best()
 
     def best(self) -> Subset:
-        """The features with a weight."""
+        """The features with a nonzero weight."""
         return np.flatnonzero(self.w)
 
     def update(
@@ -159,7 +147,7 @@ class OnlineFeatureSelection(_Linear):
         rng: np.random.Generator,  # noqa: ARG002  nothing is drawn
         reward: float | None = None,  # noqa: ARG002  it learns from labels
     ) -> None:
-        """Learn a label; nothing changes where the score is on the right side of 0."""
+        """Learn a label; nothing changes if the score is on the right side of 0."""
         if self.score(v) * c > 0:
             return
         eps, d = self._options.epsilon, len(self.w)
@@ -176,12 +164,12 @@ class EpsilonGreedyPerceptron(_Linear):
     """A perceptron that looks at its M largest weights."""
 
     def select(self, rng: np.random.Generator) -> Subset:
-        """M features at random with probability eps, otherwise those of the largest weights."""
+        """M random features with probability eps, otherwise those with the largest weights in size."""
         explore = rng.random() < self._options.epsilon
         return random_subset(len(self.w), self._M, rng) if explore else self.best()
 
     def best(self) -> Subset:
-        """The features of the largest weights; of equals the first."""
+        """The features with the largest weights in size; of equals the first."""
         return largest(np.abs(self.w), self._M)
 
     def update(
@@ -192,38 +180,21 @@ class EpsilonGreedyPerceptron(_Linear):
         rng: np.random.Generator,  # noqa: ARG002  nothing is drawn
         reward: float | None = None,  # noqa: ARG002  it learns from labels
     ) -> None:
-        """Learn a label; nothing changes where the prediction was right."""
+        """Learn a label; nothing changes if the prediction was right."""
         if predicted_label(self.score(v)) != c:
             w = self.w + self._options.step * c * v
             self.w = self._kept(w) if self._options.truncate else w
 
 
 def predicted_label(score: float) -> int:
-    """2 H(score) - 1: 1 from 0 on, -1 below."""
+    """2 H(score) - 1: 1 for a score of at least 0, -1 below."""
     return 1 if score >= 0 else -1
 
 
 def make_algorithm(
     features: Sequence[str], options: StreamOptions, rng: np.random.Generator, constraint: Constraint | None = None
 ) -> OnlineAlgorithm:
-    """The algorithm of some options.
-
-    Parameters
-    ----------
-    features : sequence of str
-        Their names, d at least 1.
-    options : StreamOptions
-        As `StreamOptions.check` let them pass.
-    rng : numpy.random.Generator
-        Draws the initial weights of a network.
-    constraint : callable or None
-        Of Thompson sampling; see `ThompsonSelector`.
-
-    Returns
-    -------
-    OnlineAlgorithm
-        Without experience.
-    """
+    """Make an untrained algorithm from options without faults; `rng` draws the initial weights of a network."""
     n_features = len(features)
     M = options.resolve_size(n_features)
     if options.algorithm == "ofs":

@@ -1,18 +1,15 @@
-"""Online classifiers of a standardised patient, of whom some features are seen and the others are 0.
+"""Online classifiers of a standardised patient with some features seen and the others 0.
 
-========  ====================================================================  ==========
-symbol    meaning                                                               shape
-========  ====================================================================  ==========
-v         the patient                                                           (d,)
-c         label, -1 or 1                                                        scalar
-w         weights of the perceptron                                             (d,)
-W, b      weights and biases of the two hidden units                            (2, d), (2,)
-u, a      weights and bias of the output unit                                   (2,), scalar
-eta       step                                                                  scalar
-========  ====================================================================  ==========
+    v         the patient                                                           (d,)
+    c         label, -1 or 1                                                        scalar
+    w         weights of the perceptron                                             (d,)
+    W, b      weights and biases of the two hidden units                            (2, d), (2,)
+    u, a      weights and bias of the output unit                                   (2,), scalar
+    eta       step                                                                  scalar
 
     perceptron   score w . v;  where 2 H(score) - 1 != c:  w += eta c v
     mlp          score o = tanh(u . tanh(W v + b) + a);  every round one step of gradient descent on (o - c)^2 / 2
+                 initially b = 0, a = 0, W ~ N(0, 1/d), u ~ N(0, 1/2)
 
 References
 ----------
@@ -46,15 +43,7 @@ class Classifier(Protocol):
 
 
 class Perceptron:
-    """A linear classifier that learns from its mistakes.
-
-    Parameters
-    ----------
-    n_features : int
-        d.
-    step : float
-        eta; it scales the weights and changes no prediction.
-    """
+    """A linear classifier that learns from its mistakes; `step` scales the weights and changes no prediction."""
 
     def __init__(self, n_features: int, step: float) -> None:
         self.w: _Floats = np.zeros(n_features)
@@ -65,7 +54,7 @@ class Perceptron:
         return float(self.w @ v)
 
     def update(self, v: _Floats, c: int) -> None:
-        """Learn a label; nothing changes where the prediction was right."""
+        """Learn a label; nothing changes if the prediction was right."""
         if (1 if self.score(v) >= 0 else -1) != c:
             self.w += self.step * c * v
 
@@ -82,17 +71,7 @@ class Perceptron:
 
 
 class TwoUnitMLP:
-    """A network with two hidden units.
-
-    Parameters
-    ----------
-    n_features : int
-        d.
-    step : float
-        eta.
-    rng : numpy.random.Generator
-        Draws the initial weights, N(0, 1/d) into the hidden and N(0, 1/2) into the output unit; biases are 0.
-    """
+    """A network with two hidden units; initial weights are random, biases 0."""
 
     def __init__(self, n_features: int, step: float, rng: np.random.Generator) -> None:
         self.W: _Floats = rng.normal(0.0, 1.0 / np.sqrt(n_features), (HIDDEN, n_features))
@@ -131,5 +110,5 @@ class TwoUnitMLP:
 
 
 def classifier_from_json(document: Mapping[str, Any]) -> Perceptron | TwoUnitMLP:
-    """The classifier that `to_json` wrote."""
+    """Read the classifier that `to_json` wrote."""
     return (TwoUnitMLP if document["kind"] == "mlp" else Perceptron).from_json(document)

@@ -1,19 +1,15 @@
-"""Which subsets of features may be looked at: groups measured together, costs, a budget, or a list of subsets.
+"""Families of subsets that may be looked at: groups measured together, costs, a budget, or a list of subsets.
 
-========  ==========================================================================================  ==========
-symbol    meaning                                                                                     shape
-========  ==========================================================================================  ==========
-u         units: the groups, and every feature that is in none                                        (U,)
-theta     draw of every unit's mean reward                                                            (U,)
-c, s      cost and number of features of a unit                                                       (U,)
-B, M      largest cost and largest number of features of a subset                                     scalars
-lambda    trade-off: reward that a unit of cost is worth                                              scalar
-========  ==========================================================================================  ==========
+    u         units: the groups, and every feature that is in none                                (U,)
+    theta     draw of every unit's mean reward                                                    (U,)
+    c, s      cost and number of features of a unit                                               (U,)
+    B, M      largest cost and largest number of features of a subset                             scalars
+    lambda    trade-off: reward that a unit of cost is worth                                      scalar
 
-The family S holds the non-empty unions of units with sum c <= B and sum s <= M, or the subsets that were listed. Units
-are the arms: what is measured together is played together, and shares one mean reward. A round plays the member of the
-largest sum of theta - lambda c. Of up to 12 units all members are compared; beyond, the knapsack is solved by the best
-value of every cost and size, costs being multiples of their greatest common divisor as typed.
+The family S is the non-empty unions of units with sum c <= B and sum s <= M, or the listed subsets. Units are the arms:
+features measured together are played together and share one mean reward. A round plays the member with the largest sum
+of theta - lambda c. Up to 12 units, all members are compared; beyond, a knapsack is solved over all costs and sizes, in
+multiples of the costs' greatest common divisor as typed.
 
 References
 ----------
@@ -46,21 +42,11 @@ LARGEST_COST = 1e100
 
 @dataclass(frozen=True, slots=True)
 class FeatureGroup:
-    """Features that are measured together, such as those of one blood panel.
+    """Features that are measured together, such as one blood panel."""
 
-    Attributes
-    ----------
-    name : str
-        Unique among the groups, and no feature's unless it is the group's only one.
-    features : tuple of str
-        At least one; none in two groups.
-    cost : float
-        At least 0.
-    """
-
-    name: str
-    features: tuple[str, ...]
-    cost: float = 0.0
+    name: str  # unique among the groups; a feature's name only if that is the group's only feature
+    features: tuple[str, ...]  # at least one; no feature is in two groups
+    cost: float = 0.0  # at least 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +55,10 @@ class Family:
 
     Attributes
     ----------
-    groups : tuple of FeatureGroup
-        Features in none are groups of their own, at no cost.
-    subsets : tuple of tuple of str, or None
-        The members, each a union of groups; None for all that keep to the budget and the size.
-    budget : float or None
-        B; None for no limit.
-    trade_off : float
-        lambda, at least 0. At 0 costs count against the budget alone.
+    groups : tuple of FeatureGroup; features in no group are free groups of their own
+    subsets : tuple of tuple of str, each a union of groups; None for all within the budget and the size
+    budget : float or None, B; None for no limit
+    trade_off : float, lambda, at least 0; at 0 costs count only against the budget
     """
 
     groups: tuple[FeatureGroup, ...] = ()
@@ -85,20 +67,7 @@ class Family:
     trade_off: float = 0.0
 
     def faults(self, features: Sequence[str], size: int | None) -> list[Fault]:
-        """What cannot be.
-
-        Parameters
-        ----------
-        features : sequence of str
-            Of the stream.
-        size : int or None
-            M; None for no limit.
-
-        Returns
-        -------
-        list of Fault
-            Every one.
-        """
+        """All faults of the family for a stream's features and the largest size M, None for no limit."""
         faults = [*self._group_faults(features), *self._number_faults()]
         if not faults:
             faults += self._subset_faults(features, size)
@@ -156,25 +125,12 @@ class Family:
             yield Fault(place, f"has more features than {size}")
 
     def units(self, features: Sequence[str]) -> tuple[tuple[int, ...], ...]:
-        """The features of every unit, by index: the arms, since what is measured together is played together."""
+        """Indices of every unit's features."""
         of = _Units(self, features).of
         return tuple(tuple(np.flatnonzero(of == u).tolist()) for u in range(int(of.max()) + 1))
 
     def constraint(self, features: Sequence[str], size: int | None) -> Constraint:
-        """The function that finds the best member.
-
-        Parameters
-        ----------
-        features : sequence of str
-            Of the stream.
-        size : int or None
-            M; None for no limit.
-
-        Returns
-        -------
-        callable (ndarray, shape = (U,)) -> ndarray of int
-            theta -> the units of the member of the largest sum of theta - lambda c, ascending; of equals the first.
-        """
+        """Make the function theta (U,) -> units of the best member, ascending; of equals the first."""
         units = _Units(self, features)
         if self.subsets is not None:
             return _listed(units, self.subsets, self.trade_off)
@@ -183,28 +139,13 @@ class Family:
         return _solved(units, self.budget, size, self.trade_off)
 
     def order(self, features: Sequence[str], subset: Sequence[str]) -> tuple[tuple[str, ...], float]:
-        """What has to be ordered to look at some features.
-
-        Parameters
-        ----------
-        features : sequence of str
-            Of the stream.
-        subset : sequence of str
-            To look at.
-
-        Returns
-        -------
-        names : tuple of str
-            Of groups, and of features that are in none.
-        cost : float
-            Of them together.
-        """
+        """Names of the groups and single features to order for `subset`, and their total cost."""
         units = _Units(self, features)
         members = np.unique([units.of[units.place[name]] for name in subset]).astype(np.intp)
         return tuple(units.names[u] for u in members), float(units.cost[members].sum())
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Write the family as a JSON object."""
         return {
             "groups": [asdict(group) | {"features": list(group.features)} for group in self.groups],
             "subsets": None if self.subsets is None else [list(subset) for subset in self.subsets],
@@ -222,7 +163,7 @@ class Family:
 
 
 class _Units:
-    """Groups, and features in none, in the order of their first features."""
+    """Groups, and features in no group, in the order of their first features."""
 
     def __init__(self, family: Family, features: Sequence[str]) -> None:
         group_of = {feature: group for group in family.groups for feature in group.features}
@@ -246,7 +187,7 @@ class _Units:
         return [self._features[j] for j in np.flatnonzero(self.of == unit).tolist()]
 
     def grid(self, budget: float | None, size: int | None) -> tuple[_Ints, int, _Ints, int]:
-        """Costs, budget, sizes and the largest size as whole numbers; all 0 where there is no limit."""
+        """Costs, budget, sizes and largest size as whole numbers; all 0 where there is no limit."""
         none = np.zeros(len(self.names), dtype=np.int64)
         limit = 0 if size is None else min(size, len(self._features))
         sizes = none if size is None else self.size.astype(np.int64)
@@ -310,7 +251,7 @@ def _solved(units: _Units, budget: float | None, size: int | None, trade_off: fl
 
 
 def _knapsack(values: _Floats, costs: _Ints, most: int, sizes: _Ints, limit: int) -> NDArray[np.bool_]:
-    """The most valuable of some things, by the best value of every cost and size; each alone keeps to the limits."""
+    """Choose the most valuable items within the limits, by the best value of every cost and size; each fits alone."""
     taken = np.zeros(len(values), dtype=np.bool_)
     if costs.sum() <= most and sizes.sum() <= limit:
         return ~taken

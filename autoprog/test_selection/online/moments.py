@@ -1,11 +1,11 @@
-"""Standardising a stream, of which only some features are seen at a time.
+"""Standardisation of a stream of which only some features are seen at a time.
 
     n     how often a feature was seen             (d,)
-    m     its mean so far                          (d,)
+    m     mean of its seen values                  (d,)
     s2    sum of squared deviations from it        (d,)
 
-A value is standardised by the moments that include it (Welford's recursion); a feature that was seen once, or has not
-varied, is 0, which is where a feature that is not seen stands.
+A value is standardised by moments that include it (Welford's recursion). A feature that was seen once or has not varied
+is 0, like an unseen one.
 
 References
 ----------
@@ -26,10 +26,10 @@ _Floats = NDArray[np.float64]
 
 
 class Standardisation(Protocol):
-    """From values to deviations in standard deviations."""
+    """Standardise values by means and standard deviations."""
 
     def learn(self, seen: NDArray[np.intp], values: _Floats) -> None:
-        """Take values of the features `seen` into account."""
+        """Update the moments with values of the features `seen`."""
 
     def apply(self, seen: NDArray[np.intp], values: _Floats) -> _Floats:
         """Standardise values of the features `seen`."""
@@ -39,13 +39,7 @@ class Standardisation(Protocol):
 
 
 class RunningMoments:
-    """Moments of what was seen so far.
-
-    Parameters
-    ----------
-    n_features : int
-        d.
-    """
+    """Moments of the values seen so far, for `n_features` features."""
 
     def __init__(self, n_features: int) -> None:
         self.n = np.zeros(n_features, dtype=np.int64)
@@ -53,35 +47,14 @@ class RunningMoments:
         self.s2: _Floats = np.zeros(n_features)
 
     def learn(self, seen: NDArray[np.intp], values: _Floats) -> None:
-        """Take values into account.
-
-        Parameters
-        ----------
-        seen : ndarray of int
-            Distinct features.
-        values : ndarray
-            Their values; finite.
-        """
+        """Update the moments with finite values of distinct features."""
         self.n[seen] += 1
         before = values - self.m[seen]
         self.m[seen] += before / self.n[seen]
         self.s2[seen] += before * (values - self.m[seen])
 
     def apply(self, seen: NDArray[np.intp], values: _Floats) -> _Floats:
-        """Standardise values.
-
-        Parameters
-        ----------
-        seen : ndarray of int
-            Features.
-        values : ndarray
-            Their values.
-
-        Returns
-        -------
-        ndarray
-            0 where the feature has not varied.
-        """
+        """Standardise values; 0 where the feature has not varied."""
         sd = np.sqrt(self.s2[seen] / np.maximum(self.n[seen], 1))
         return _standardised(values, self.m[seen], sd)
 
@@ -104,12 +77,12 @@ class GivenMoments:
     Parameters
     ----------
     mean, sd : ndarray, shape = (d,)
-        Finite; a standard deviation of 0 is that of a constant feature. Moments of the whole stream look ahead.
+        Finite; an sd of 0 means a constant feature. Moments of the whole stream look ahead.
 
     Raises
     ------
     InvalidInputError
-        If one is not finite, a standard deviation is negative, or the lengths differ.
+        If a value is not finite, an sd is negative, or the lengths differ.
     """
 
     def __init__(self, mean: _Floats, sd: _Floats) -> None:
@@ -126,27 +99,14 @@ class GivenMoments:
 
     @classmethod
     def of(cls, X: _Floats) -> Self:
-        """Moments of a whole data set; missing cells are left out."""
+        """Moments of a whole data set, without its missing cells."""
         return cls(np.nanmean(X, axis=0), np.nanstd(X, axis=0))
 
     def learn(self, seen: NDArray[np.intp], values: _Floats) -> None:
-        """Nothing: the moments are given."""
+        """Do nothing: the moments are given."""
 
     def apply(self, seen: NDArray[np.intp], values: _Floats) -> _Floats:
-        """Standardise values.
-
-        Parameters
-        ----------
-        seen : ndarray of int
-            Features.
-        values : ndarray
-            Their values.
-
-        Returns
-        -------
-        ndarray
-            0 for a constant feature.
-        """
+        """Standardise values; 0 for a constant feature."""
         return _standardised(values, self.mean[seen], self.sd[seen])
 
     def to_json(self) -> dict[str, Any]:
@@ -167,5 +127,5 @@ def _standardised(values: _Floats, mean: _Floats, sd: _Floats) -> _Floats:
 
 
 def moments_from_json(document: Mapping[str, Any]) -> RunningMoments | GivenMoments:
-    """The standardisation that `to_json` wrote."""
+    """Read the standardisation that `to_json` wrote."""
     return (RunningMoments if document["kind"] == "running" else GivenMoments).from_json(document)

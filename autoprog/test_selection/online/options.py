@@ -1,4 +1,4 @@
-"""What a stream of patients is learnt by."""
+"""Options of an online feature stream: its algorithm and parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ClassifierName = Literal["mlp", "perceptron"]
 Likelihood = Literal["bernoulli", "gaussian"]
 
 LARGEST_STEP = 1e100
-"""Steps are smaller: weights are sums of steps times values, and are squared."""
+"""Bound on steps: weights are sums of steps times values, and are squared."""
 
 
 def default_subset_size(n_features: int) -> int:
@@ -32,33 +32,24 @@ class StreamOptions:
     Attributes
     ----------
     algorithm : {"thompson", "random", "all", "ofs", "epsilon_greedy"}
-        Who chooses the features. `random` and `all` are yardsticks.
-    classifier : {"mlp", "perceptron"}
-        Who predicts under `thompson`, `random` and `all`; the other two are linear.
-    subset_size : int or None
-        M; None for `default_subset_size`, or for no limit where there is a family.
-    step : float
-        eta, above 0 and below `LARGEST_STEP`.
-    epsilon : float
-        Share of rounds with random features under `ofs` and `epsilon_greedy`, in [0, 1]; above 0 under `ofs`, whose
-        weights leave 0 by no other way.
-    cap : float
-        Largest norm of the weights of `ofs`, above 0 and below `LARGEST_STEP`. The published 0.1 lets every exploring
-        round erase the past; 3.16 is somewhat better.
+        How features are chosen; `random` and `all` are baselines.
+    classifier : {"mlp", "perceptron"}, of `thompson`, `random` and `all`; the other algorithms are linear
+    subset_size : int or None, M; None for `default_subset_size`, or for no limit if there is a family
+    step : float, eta, above 0 and below `LARGEST_STEP`
+    epsilon : float in [0, 1]
+        Share of rounds with random features under `ofs` and `epsilon_greedy`; above 0 for `ofs`, whose weights leave 0
+        in no other way.
+    cap : float, largest norm of the weights of `ofs`, above 0 and below `LARGEST_STEP`
+        The published 0.1 lets every exploring round erase the past; 3.16 is somewhat better.
     truncate : bool
-        Whether `epsilon_greedy` keeps its M largest weights only, as algorithm 4 is printed; the source's text calls
-        them all kept.
-    prior : (float, float)
-        Of every feature's mean reward under `thompson`: of a Beta law, both above 0, or mean and standard deviation of
-        a normal one.
-    likelihood : {"bernoulli", "gaussian"}
-        Of the rewards under `thompson`.
+        Whether `epsilon_greedy` keeps only its M largest weights, as in algorithm 4; the source's text keeps all.
+    prior : (float, float), of every feature's mean reward under `thompson`
+        Both parameters of a Beta distribution, above 0, or mean and standard deviation of a normal one.
+    likelihood : {"bernoulli", "gaussian"}, of the rewards under `thompson`
     noise : float
-        Standard deviation of a reward about its mean under `gaussian`, above 0 and below `LARGEST_STEP`.
-    family : Family or None
-        The subsets that `thompson` may play; None for all of size M.
-    seed : int
-        Seeds the initial weights and, with the number of a selection, its draws.
+        Standard deviation of a reward around its mean under `gaussian`, above 0 and below `LARGEST_STEP`.
+    family : Family or None, the subsets that `thompson` may play; None for all of size M
+    seed : int, seeds the initial weights and, with the number of a selection, its draws
     """
 
     algorithm: Algorithm = "thompson"
@@ -75,24 +66,13 @@ class StreamOptions:
     seed: int = 0
 
     def resolve_size(self, n_features: int) -> int:
-        """M of a stream of so many features."""
+        """M for a stream of this many features."""
         if self.algorithm == "all" or (self.family is not None and self.subset_size is None):
             return n_features
         return default_subset_size(n_features) if self.subset_size is None else self.subset_size
 
     def faults(self, n_features: int | None) -> Iterator[Fault]:
-        """What cannot be.
-
-        Parameters
-        ----------
-        n_features : int or None
-            Number of features, d; None where it is not known.
-
-        Yields
-        ------
-        Fault
-            Every one.
-        """
+        """All faults of the options; None if the number of features is unknown."""
         if n_features is not None and n_features < 1:
             yield Fault("/features", "at least one feature is needed")
         for name, value, allowed in (
@@ -117,7 +97,7 @@ class StreamOptions:
             yield Fault("/algorithm", f"only thompson keeps to groups, subsets and costs, not {self.algorithm}")
 
     def to_json(self) -> dict[str, Any]:
-        """As a JSON object."""
+        """Write the options as a JSON object."""
         return asdict(self) | {"family": None if self.family is None else self.family.to_json()}
 
     @classmethod

@@ -1,4 +1,4 @@
-"""How an online classifier is doing: mistakes so far, beside what a constant would have made."""
+"""Performance of an online classifier: its mistakes, next to those of a constant prediction."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ from typing import Any, Self
 
 @dataclass(frozen=True, slots=True)
 class OnlinePerformance:
-    """Counts of what was predicted before the label was seen.
-
-    Attributes
-    ----------
-    positives, negatives : int
-        Labels so far.
-    missed, false_alarms : int
-        Positives predicted negative, and the other way round.
-    """
+    """Counts of predictions that were made before the label was seen."""
 
     positives: int = 0
     negatives: int = 0
-    missed: int = 0
-    false_alarms: int = 0
+    missed: int = 0  # positives predicted negative
+    false_alarms: int = 0  # negatives predicted positive
 
     def after(self, label: int, prediction: int) -> OnlinePerformance:
-        """With one more label and its prediction, 0 or 1 each."""
+        """Add a label and its prediction, 0 or 1 each."""
         wrong = int(label != prediction)
         return OnlinePerformance(
             self.positives + label,
@@ -36,28 +28,28 @@ class OnlinePerformance:
 
     @property
     def rounds(self) -> int:
-        """Labels so far."""
+        """Number of labels."""
         return self.positives + self.negatives
 
     @property
     def online_mistake_rate(self) -> float | None:
-        """Mistakes a round, in [0, 1], smaller is better; None before the first."""
+        """Mistakes per round, in [0, 1]; smaller is better; None before the first."""
         return (self.missed + self.false_alarms) / self.rounds if self.rounds else None
 
     @property
     def majority_rate(self) -> float | None:
-        """Mistakes a round of always predicting what was more frequent; what a learner must be below to be of use."""
+        """Mistakes per round of always predicting the more frequent label; a useful learner is below it."""
         return min(self.positives, self.negatives) / self.rounds if self.rounds else None
 
     @property
     def balanced_error(self) -> float | None:
-        """Mean of the error among positives and among negatives, 1/2 for a constant; None until both were seen."""
+        """Mean of the error rates among positives and negatives, 1/2 for a constant; None until both were seen."""
         if not self.positives or not self.negatives:
             return None
         return (self.missed / self.positives + self.false_alarms / self.negatives) / 2
 
     def to_json(self) -> dict[str, int]:
-        """The counts as a JSON object."""
+        """Write the counts as a JSON object."""
         return asdict(self)
 
     @classmethod

@@ -1,21 +1,17 @@
-"""Which features to look at, when all that is known is whether predictions from such features were right.
+"""Selectors: choose features, knowing only whether predictions from earlier subsets were right.
 
-========  ===================================================================  =======
-symbol    meaning                                                              shape
-========  ===================================================================  =======
-d, M      number of features, and of those that are seen a round               scalars
-n, r      rounds in which a feature was seen, and the rewards of these         (d,)
-theta     draw of a feature's mean reward                                      (d,)
-m, s      mean and standard deviation of the normal prior of a mean reward     scalars
-sigma     standard deviation of a reward about its mean                        scalar
-========  ===================================================================  =======
+    d, M      number of features, and of features seen per round                   scalars
+    n, r      rounds in which a feature was seen, and the sum of their rewards     (d,)
+    theta     draw of a feature's mean reward                                      (d,)
+    m, s      mean and standard deviation of the normal prior of a mean reward     scalars
+    sigma     standard deviation of a reward around its mean                       scalar
 
     Bernoulli   theta ~ Beta(a0 + r, b0 + n - r);  other rewards are made 0 or 1 by a coin
     Gaussian    theta ~ N((m / s^2 + r / sigma^2) / q, 1 / q),  q = 1 / s^2 + n / sigma^2;  any real reward
 
-A round plays the subset S that maximises the sum of theta over S: the M largest, unless a family of subsets is given
-(`Family`, or the function that finds its maximum). All features of S share the reward. That the best subset maximises
-the sum of the features' mean rewards is true of additive rewards, and mostly not of others.
+A round plays the subset S with the largest sum of theta: the M largest, unless a family of subsets is given (`Family`,
+or the function that finds its maximum). All features of S share the reward. The best subset has the largest sum of mean
+rewards only if rewards are additive, and mostly not otherwise.
 
 References
 ----------
@@ -36,13 +32,13 @@ Constraint = Callable[[_Floats], Subset]
 
 
 class Selector(Protocol):
-    """Chooses features."""
+    """A chooser of features."""
 
     def select(self, rng: np.random.Generator) -> Subset:
         """Features to look at, ascending."""
 
     def best(self) -> Subset:
-        """The features that are thought best, without exploring."""
+        """The features thought best, without exploring."""
 
     def reward(self, seen: Subset, r: float, rng: np.random.Generator) -> None:
         """Learn the reward of a subset."""
@@ -51,11 +47,11 @@ class Selector(Protocol):
         """The whole state as a JSON object."""
 
     def load(self, document: Mapping[str, Any]) -> None:
-        """Take over the state that `to_json` wrote."""
+        """Restore the state that `to_json` wrote."""
 
 
 def largest(values: _Floats, M: int) -> Subset:
-    """Indices of the M largest values, ascending; of equals the lowest."""
+    """Indices of the M largest values, ascending; among equals the lowest."""
     order: Subset = np.argsort(-values, kind="stable")[:M]
     return np.sort(order)
 
@@ -65,14 +61,10 @@ class ThompsonSelector:
 
     Parameters
     ----------
-    n_features : int
-        d.
-    subset_size : int
-        M.
-    prior : (float, float)
-        a0 and b0, above 0.
+    n_features, subset_size : int, d and M
+    prior : (float, float), a0 and b0, above 0
     constraint : callable (ndarray, shape = (d,)) -> ndarray of int, or None
-        The feasible subset of the largest sum of the values given; None for the M largest.
+        Returns the feasible subset with the largest sum of the given values; None for the M largest.
     """
 
     def __init__(
@@ -84,7 +76,7 @@ class ThompsonSelector:
         self._maximise = constraint or (lambda values: largest(values, subset_size))
 
     def select(self, rng: np.random.Generator) -> Subset:
-        """Draw theta and take its best subset."""
+        """Draw theta and return its best subset."""
         return np.sort(self._maximise(self._draw(rng)))
 
     def best(self) -> Subset:
@@ -101,17 +93,7 @@ class ThompsonSelector:
         return means
 
     def reward(self, seen: Subset, r: float, rng: np.random.Generator) -> None:
-        """Learn the reward of a subset.
-
-        Parameters
-        ----------
-        seen : ndarray of int
-            Its features.
-        r : float
-            The reward; what is neither 0 nor 1 is clipped to [0, 1] and made one of the two by a coin.
-        rng : numpy.random.Generator
-            Source of the coin.
-        """
+        """Learn the reward of a subset; clip any other than 0 and 1 to [0, 1] and make it 0 or 1 by a coin."""
         whole = int(r) if r in {0, 1} else int(rng.random() < min(1.0, max(0.0, r)))
         self.n[seen] += 1
         self.r[seen] += whole
@@ -121,23 +103,19 @@ class ThompsonSelector:
         return {"n": self.n.tolist(), "r": self.r.tolist()}
 
     def load(self, document: Mapping[str, Any]) -> None:
-        """Take over the state that `to_json` wrote."""
+        """Restore the state that `to_json` wrote."""
         self.n, self.r = np.array(document["n"], dtype=np.int64), np.array(document["r"], dtype=np.int64)
 
 
 class GaussianThompsonSelector(ThompsonSelector):
-    """Thompson sampling over subsets with a Gaussian likelihood, for rewards that are any real numbers.
+    """Thompson sampling over subsets with a Gaussian likelihood, for any real rewards.
 
     Parameters
     ----------
-    n_features, subset_size : int
-        As of `ThompsonSelector`.
-    prior : (float, float)
-        m and s; s above 0.
-    noise : float
-        sigma, above 0.
-    constraint : callable or None
-        As of `ThompsonSelector`.
+    n_features, subset_size : int, d and M
+    prior : (float, float), m and s; s above 0
+    noise : float, sigma, above 0
+    constraint : callable or None, as for `ThompsonSelector`
     """
 
     def __init__(
@@ -165,25 +143,17 @@ class GaussianThompsonSelector(ThompsonSelector):
         return precisions
 
     def reward(self, seen: Subset, r: float, rng: np.random.Generator) -> None:  # noqa: ARG002  nothing is drawn
-        """Learn the reward of a subset; any finite number."""
+        """Learn the reward of a subset, any finite number."""
         self.n[seen] += 1
         self.r[seen] += r
 
     def load(self, document: Mapping[str, Any]) -> None:
-        """Take over the state that `to_json` wrote."""
+        """Restore the state that `to_json` wrote."""
         self.n, self.r = np.array(document["n"], dtype=np.int64), np.array(document["r"], dtype=np.float64)
 
 
 class GroupedSelector:
-    """A selector whose arms are groups of features.
-
-    Parameters
-    ----------
-    arms : ThompsonSelector
-        Chooses groups.
-    groups : sequence of sequence of int
-        The features of each; every feature in one.
-    """
+    """A selector whose arms are groups of features; every feature is in one group."""
 
     def __init__(self, arms: ThompsonSelector, groups: Sequence[Sequence[int]]) -> None:
         self.arms = arms
@@ -196,11 +166,11 @@ class GroupedSelector:
         return np.flatnonzero(np.isin(self._group_of, self.arms.select(rng)))
 
     def best(self) -> Subset:
-        """Features of the groups that are thought best."""
+        """Features of the groups thought best."""
         return np.flatnonzero(np.isin(self._group_of, self.arms.best()))
 
     def reward(self, seen: Subset, r: float, rng: np.random.Generator) -> None:
-        """Learn the reward of all groups of which something was seen."""
+        """Learn the reward of all groups with a seen feature."""
         self.arms.reward(np.unique(self._group_of[seen]), r, rng)
 
     def to_json(self) -> dict[str, Any]:
@@ -208,20 +178,12 @@ class GroupedSelector:
         return self.arms.to_json()
 
     def load(self, document: Mapping[str, Any]) -> None:
-        """Take over the state that `to_json` wrote."""
+        """Restore the state that `to_json` wrote."""
         self.arms.load(document)
 
 
 class RandomSelector:
-    """A yardstick: M features at random, or all of them.
-
-    Parameters
-    ----------
-    n_features : int
-        d.
-    subset_size : int
-        M.
-    """
+    """A baseline that chooses `subset_size` features at random, or all of them."""
 
     def __init__(self, n_features: int, subset_size: int) -> None:
         self._d, self._M = n_features, subset_size
@@ -235,14 +197,14 @@ class RandomSelector:
         return np.arange(self._M)
 
     def reward(self, seen: Subset, r: float, rng: np.random.Generator) -> None:
-        """Nothing is learnt."""
+        """Do nothing."""
 
     def to_json(self) -> dict[str, Any]:
         """No state."""
         return {}
 
     def load(self, document: Mapping[str, Any]) -> None:
-        """Nothing to take over."""
+        """Do nothing."""
 
 
 def random_subset(d: int, M: int, rng: np.random.Generator) -> Subset:

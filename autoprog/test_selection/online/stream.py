@@ -1,4 +1,4 @@
-"""A stream of patients of whom only a few features can be looked at, by scikit-learn's conventions or one by one."""
+"""A stream of patients of whom only a few features can be looked at, with a scikit-learn interface or one by one."""
 
 from __future__ import annotations
 
@@ -19,52 +19,32 @@ from autoprog.test_selection.online.performance import OnlinePerformance
 from autoprog.test_selection.online.selectors import Constraint, Subset
 
 _Floats = NDArray[np.float64]
-# Beside the number of a selection, so that no two kinds of draws share a seed.
+# Part of every seed, so that no two kinds of draws share one.
 _WEIGHTS, _SELECTION, _COIN = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """What became of a patient.
+    """Result of a patient's prediction."""
 
-    Attributes
-    ----------
-    prediction : int
-        0 or 1, made before the label was learnt.
-    correct : bool
-        Whether it was the label.
-    performance : OnlinePerformance
-        Of all patients so far, this one included.
-    """
-
-    prediction: int
-    correct: bool
-    performance: OnlinePerformance
+    prediction: int  # 0 or 1, made before the label was learnt
+    correct: bool  # whether it equals the label
+    performance: OnlinePerformance  # on all patients, including this one
 
 
 class FeatureStream:
     """Selects features, predicts and learns, patient by patient.
 
-    `partial_fit` and `predict` follow scikit-learn. `select` and `observe` are the same, taken apart for a bedside
-    where the values come after the choice; observations may come late, and count when they come.
+    `partial_fit` and `predict` follow scikit-learn. `select` and `observe` do the same in two steps, for a bedside
+    where values follow the choice; an observation may come late, and counts when it comes.
 
     Parameters
     ----------
-    features : sequence of str
-        Their names.
+    features : sequence of str, distinct names
     options : StreamOptions
-        Algorithm and parameters.
-    standardisation : GivenMoments or None
-        Known moments; None learns them from the values that are seen.
+    standardisation : GivenMoments or None, known moments; None learns them from the values seen
     constraint : callable or None
-        Of Thompson sampling: finds the feasible subset of the largest sum. It is code, and not part of the JSON state.
-
-    Attributes
-    ----------
-    performance : OnlinePerformance
-        Of the predictions so far.
-    selections : int
-        Numbers given out by `select`.
+        Constraint of Thompson sampling, see `ThompsonSelector`; as code, it is not part of the JSON state.
 
     Raises
     ------
@@ -101,18 +81,10 @@ class FeatureStream:
         rng = np.random.default_rng([options.seed, _WEIGHTS])
         self._algorithm = make_algorithm(self.features, options, rng, constraint)
         self.performance = OnlinePerformance()
-        self.selections = 0
+        self.selections = 0  # number of calls of `select`
 
     def select(self) -> tuple[int, Subset]:
-        """Open a selection.
-
-        Returns
-        -------
-        number : int
-            From 1.
-        subset : ndarray of int
-            Indices of the features to look at, ascending; `ofs` may look at none.
-        """
+        """Open a selection: its number, from 1, and the indices of the features, ascending; `ofs` may choose none."""
         self.selections += 1
         rng = np.random.default_rng([self.options.seed, _SELECTION, self.selections])
         return self.selections, self._algorithm.select(rng)
@@ -120,30 +92,27 @@ class FeatureStream:
     def observe(
         self, subset: Subset, values: Mapping[str, object], label: object, reward: object = None
     ) -> Observation:
-        """Predict a patient from what was seen, and learn the label.
+        """Predict a patient from what was seen, then learn the label.
 
         Parameters
         ----------
-        subset : ndarray of int
-            As `select` gave it.
-        values : mapping
-            Feature -> number for every feature of the subset, or None where it could not be had.
-        label : object
-            0 or 1.
+        subset : ndarray of int, as `select` returned it
+        values : mapping, feature -> number for all of the subset, or None where it could not be obtained
+        label : object, 0 or 1
         reward : object
-            Under `thompson`, what the subset was worth, in place of 1 where the prediction was right and 0 where it was
-            wrong: in [0, 1], or any finite number under a Gaussian likelihood; None for none.
+            Under `thompson`, the subset's reward in place of 1 for a right prediction and 0 for a wrong one: in [0, 1],
+            or any finite number under a Gaussian likelihood; None for the default.
 
         Returns
         -------
         Observation
-            The prediction was made without the label.
+            Its prediction was made without the label.
 
         Raises
         ------
         InvalidInputError
-            With every fault: a feature that is missing or was not selected, a value that is no finite number, a label
-            other than 0 and 1, a reward that cannot be learnt.
+            With every fault: a feature that is missing or was not selected, a value that is not a finite number, a
+            label other than 0 and 1, an invalid reward.
         """
         if faults := self.find_faults(subset, values, label, reward):
             raise InvalidInputError(faults)
@@ -157,7 +126,7 @@ class FeatureStream:
     def find_faults(
         self, subset: Subset, values: Mapping[str, object], label: object, reward: object = None
     ) -> list[Fault]:
-        """What `observe`, given the same, would refuse; nothing is learnt."""
+        """Faults for which `observe`, with the same arguments, would raise; nothing is learnt."""
         wanted = {self.features[j] for j in subset}
         faults = [
             Fault(pointer("values", name), "missing; send null if it could not be had")
@@ -183,16 +152,13 @@ class FeatureStream:
             yield Fault("/reward", "must lie in [0, 1]; any number may be given under a gaussian likelihood")
 
     def partial_fit(self, X: _Floats, y: Sequence[int] | NDArray[np.integer], classes: object = None) -> Self:  # noqa: ARG002  scikit-learn's
-        """Take patients in their order: select, predict, learn.
+        """Select, predict and learn for each patient, in order.
 
         Parameters
         ----------
-        X : ndarray, shape = (n, d)
-            Only selected features are read; NaN is one that could not be had.
-        y : array_like, shape = (n,)
-            0 or 1.
-        classes : object
-            Not used; for scikit-learn's callers.
+        X : ndarray, shape = (n, d), of which only selected features are read; NaN could not be obtained
+        y : array_like, shape = (n,), 0 or 1
+        classes : object, not used; for compatibility with scikit-learn
 
         Returns
         -------
@@ -202,7 +168,7 @@ class FeatureStream:
         Raises
         ------
         InvalidInputError
-            If shapes do not match, a value is infinite or a label neither 0 nor 1; nothing is learnt then.
+            If shapes do not match, a value is infinite or a label neither 0 nor 1; then nothing is learnt.
         """
         X, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
         faults = self._find_faults(X)
@@ -218,18 +184,7 @@ class FeatureStream:
         return self
 
     def decision_function(self, X: _Floats) -> _Floats:
-        """Scores from the features that are thought best; nothing is learnt.
-
-        Parameters
-        ----------
-        X : ndarray, shape = (n, d)
-            Only the best features are read.
-
-        Returns
-        -------
-        ndarray, shape = (n,)
-            At least 0 for a predicted 1.
-        """
+        """Scores (n,) of X (n, d) from the features thought best, at least 0 for a predicted 1; nothing is learnt."""
         X = np.asarray(X, dtype=np.float64)
         if faults := self._find_faults(X):
             raise InvalidInputError(faults)
@@ -237,17 +192,17 @@ class FeatureStream:
         return np.array([self._algorithm.score(self._standardised(subset, row)[0]) for row in X])
 
     def predict(self, X: _Floats) -> NDArray[np.int64]:
-        """Labels, 0 or 1, from the features that are thought best; see `decision_function`."""
+        """Labels, 0 or 1, from the features thought best; see `decision_function`."""
         return (self.decision_function(X) >= 0).astype(np.int64)
 
     @property
     def best_features(self) -> tuple[str, ...]:
-        """Names of the features that are thought best."""
+        """Names of the features thought best."""
         return tuple(self.features[j] for j in self._algorithm.best())
 
     @property
     def standardisation_kind(self) -> Literal["running", "given"]:
-        """Whether moments are learnt from what is seen, or were given."""
+        """Whether moments are learnt from the values seen, or were given."""
         return "given" if isinstance(self._moments, GivenMoments) else "running"
 
     def _step(self, subset: Subset, row: _Floats, label: int, reward: float | None = None) -> Observation:
@@ -255,7 +210,7 @@ class FeatureStream:
         self._moments.learn(seen, row[seen])
         v, seen = self._standardised(subset, row)
         prediction = int(predicted_label(self._algorithm.score(v)) > 0)
-        # Only a reward between 0 and 1 would draw; its coin is seeded by the label's number.
+        # Only a reward between 0 and 1 draws; its coin is seeded by the label's number.
         rng = np.random.default_rng([self.options.seed, _COIN, self.performance.rounds])
         self._algorithm.update(v, seen, 2 * label - 1, rng, reward)
         self.performance = self.performance.after(label, prediction)
@@ -274,7 +229,7 @@ class FeatureStream:
         return [Fault("/X", f"{infinite} values are infinite")] if infinite else []
 
     def to_json(self) -> dict[str, Any]:
-        """The whole state as a JSON object, but for a constraint."""
+        """The whole state as a JSON object, except for a constraint."""
         return {
             "features": list(self.features),
             "options": self.options.to_json(),
@@ -286,20 +241,7 @@ class FeatureStream:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any], constraint: Constraint | None = None) -> Self:
-        """The inverse of `to_json`.
-
-        Parameters
-        ----------
-        document : mapping
-            As `to_json` wrote it.
-        constraint : callable or None
-            The one that the stream was made with.
-
-        Returns
-        -------
-        FeatureStream
-            In the same state.
-        """
+        """Restore a stream that `to_json` wrote, with the constraint that it was made with."""
         stream = cls(document["features"], StreamOptions.from_json(document["options"]), constraint=constraint)
         stream._moments = moments_from_json(document["moments"])
         stream._algorithm.load(document["algorithm"])

@@ -1,4 +1,4 @@
-"""What validation is for curves of risk: scores with intervals, recalibration, performance at every horizon."""
+"""Validation of risk curves: scores with intervals, recalibration, and performance at every horizon."""
 
 from autoprog.validation.event_times.competing import (
     CausesOfPatients,

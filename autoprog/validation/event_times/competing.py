@@ -1,20 +1,15 @@
-"""Risks of the causes that compete with the event of interest: recalibrated with it, and assessed as it is.
+"""Recalibration and assessment of the risks of competing causes.
 
-=======  ==================================================================================  ==================
-symbol   meaning                                                                             shape
-=======  ==================================================================================  ==================
-F_k      risk of cause k until the horizons; cause 1 is the event of interest                (n, H) each
-s_k      share of cause k among those whom no earlier cause takes: F_k / (1 - sum_{j<k} F_j)  (n, H)
-a_k,     recalibration of the share: logit(s'_k) = a_k + b_k logit(s_k)                      scalar
-b_k
-=======  ==================================================================================  ==================
+    F_k      risk of cause k until the horizons; cause 1 is the event of interest                (n, H) each
+    s_k      share of cause k among those whom no earlier cause takes: F_k / (1 - sum_{j<k} F_j)  (n, H)
+    a_k,     recalibration of the share: logit(s'_k) = a_k + b_k logit(s_k)                      scalar
+    b_k
 
     F'_k = s'_k (1 - sum_{j<k} F'_j)
 
-The likelihood of which cause came first, if any, is the product of those of the shares, so that the maps of all causes
-are fitted together though each is fitted alone, and their risks sum to at most 1 whatever the maps are. The map of the
-event of interest is that of the model; the others are fitted to the same patients at the horizons, those of whom a
-cause is not known until then weighed out.
+The likelihood of the first cause is the product of the shares' likelihoods, so fitting each map alone fits all jointly,
+and the risks always sum to at most 1. The event of interest has the model's map; the others are fitted to the same
+patients at the horizons, with weights for those whose cause is unknown by then.
 
 References
 ----------
@@ -51,42 +46,32 @@ _MIN_EVENTS = 2
 
 
 class CausesOfPatients(NamedTuple):
-    """Risks of every cause.
+    """Out-of-fold risks of every cause before any recalibration, shape = (n, n_causes, n_horizons)."""
 
-    Attributes
-    ----------
-    names : tuple of str, length n_causes
-        The event of interest first.
-    F : ndarray, shape = (n, n_causes, n_horizons)
-        Out of fold, before any recalibration.
-    """
-
-    names: tuple[str, ...]
+    names: tuple[str, ...]  # the event of interest first
     F: _Floats
 
 
 def fit_competing(
     y: NDArray[np.void], F: _Floats, follow_up: ScoringContext, *, slope: bool = True, shrunk: bool = True
 ) -> tuple[Recalibration, ...]:
-    """Estimate the maps of the causes that compete with the event of interest.
+    """Estimate the maps of the competing causes.
 
     Parameters
     ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    F : ndarray, shape = (n, n_causes, n_horizons)
-        Risks of all causes, of patients whom the model was not fitted on, before any recalibration.
+    y, F
+        Outcomes, dtype `EVENT_TIMES`, (n,); out-of-sample risks before recalibration, (n, n_causes, n_horizons).
     follow_up : ScoringContext
-        Of the search's cohort.
+        Context of the search's cohort.
     slope : bool
-        Whether b is estimated, or 1; of no consequence where `shrunk`.
+        Whether b is estimated rather than 1; ignored if `shrunk`.
     shrunk : bool
-        Whether a and b are drawn to no change, as those of a delivered model are.
+        Whether a and b are shrunk towards no change, as in a delivered model.
 
     Returns
     -------
     tuple of Recalibration, length n_causes - 1
-        One that changes nothing for a cause that was seen in fewer than two patients.
+        The identity for a cause seen in fewer than two patients.
     """
     h = np.array(follow_up.horizons)
     w = ipcw_weights(y["time"], y["event"], h, follow_up.censoring)
@@ -107,16 +92,16 @@ def fit_competing(
 
 
 def with_competing(F: _Floats, of_interest: _Floats, maps: Sequence[Recalibration]) -> _Floats:
-    """Risks of all causes, recalibrated.
+    """Recalibrate the risks of all causes.
 
     Parameters
     ----------
     F : ndarray, shape = (n, n_causes, n_times)
-        Before any recalibration; their sum over causes is at most 1.
+        Risks before recalibration; their sum over causes is at most 1.
     of_interest : ndarray, shape = (n, n_times)
         Recalibrated risks of the event of interest, in [0, 1], not decreasing.
     maps : sequence of Recalibration, length n_causes - 1, or empty
-        See `fit_competing`; without them every cause keeps its share of the patients whom the earlier ones leave.
+        From `fit_competing`; if empty, every cause keeps its share.
 
     Returns
     -------
@@ -130,7 +115,7 @@ def with_competing(F: _Floats, of_interest: _Floats, maps: Sequence[Recalibratio
         told.append(left * (np.where(share > 0, maps[k].apply(share), 0.0) if maps else share))
         left = left - told[-1]
     others = np.stack(told[1:], axis=1) if len(told) > 1 else np.empty((len(F), 0, F.shape[2]))
-    # Where a cause takes the room of later ones at a later time, these have been less frequent before.
+    # A cause may take the room of later causes at a later time: their earlier risks are then lowered to stay monotone.
     others = np.minimum.accumulate(others[:, :, ::-1], axis=2)[:, :, ::-1]
     return np.concatenate([of_interest[:, None], others], axis=1)
 
@@ -143,28 +128,7 @@ def cross_fitted_competing(
     rng: np.random.Generator,
     groups: NDArray[np.integer] | None = None,
 ) -> _Floats:
-    """Recalibrate each tenth of the patients by the others; see `cross_fitted_events`.
-
-    Parameters
-    ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    F : ndarray, shape = (n, n_causes, n_horizons)
-        Out-of-fold risks of all causes before any recalibration.
-    of_interest : ndarray, shape = (n, n_horizons)
-        Those of the event of interest, recalibrated by other patients.
-    follow_up : ScoringContext
-        Of the search's cohort.
-    rng : numpy.random.Generator
-        Shuffles the patients.
-    groups : ndarray of int, shape = (n,), or None
-        Rows that stay together.
-
-    Returns
-    -------
-    ndarray, shape = (n, n_causes, n_horizons)
-        As of `with_competing`.
-    """
+    """Recalibrate each tenth of the patients by the others, from out-of-fold F and recalibrated `of_interest`."""
     seen = (y["event"] > 0).astype(np.int8)
     holders = int(seen.sum()) if groups is None else len(np.unique(groups[seen == 1]))
     folds = max(2, min(_FOLDS, holders))
@@ -181,26 +145,21 @@ def cause_documents(
     horizon: float,
     groups: NDArray[np.integer] | None = None,
 ) -> list[dict[str, Any]]:
-    """How good the risks of the competing causes are until a horizon.
+    """Assess the risks of the competing causes until a horizon.
 
     Parameters
     ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    F : ndarray, shape = (n, n_causes)
-        Risks of all causes until the horizon, of patients whom they were not fitted on.
+    y, F
+        Outcomes, dtype `EVENT_TIMES`, shape = (n,); out-of-sample risks until the horizon, shape = (n, n_causes).
     causes : sequence of str, length n_causes
-        Their names; the event of interest first.
-    horizon : float
-        Within the follow-up.
-    groups : ndarray of int, shape = (n,), or None
-        Codes, from 0, of patients who are alike.
+        Names of the causes; the event of interest first.
+    horizon, groups
+        As `performance_at` takes them.
 
     Returns
     -------
     list of dict, length n_causes - 1
-        Ready for JSON: `cause`, `n_events`, `performance` as of the event of interest, where a patient whom another
-        cause has taken is without, or None with a `reason`.
+        JSON documents with `cause`, `n_events`, and `performance` or, if that is None, a `reason`.
     """
     return [
         {"cause": name, **_measured(as_event_of_interest(y, code), F[:, code - 1], horizon, groups)}
@@ -209,7 +168,7 @@ def cause_documents(
 
 
 def as_event_of_interest(y: NDArray[np.void], code: int) -> NDArray[np.void]:
-    """The same outcomes with a cause in the place of the event of interest, and that in its place."""
+    """Swap the codes of a cause and the event of interest."""
     told = y.copy()
     told["event"] = np.select([y["event"] == code, y["event"] == 1], [1, code], y["event"])
     return told
@@ -232,6 +191,6 @@ def _shares(F: _Floats) -> _Floats:
     """s_k of all causes but the first, shape = (n, n_causes - 1, H)."""
     others = F[:, 1:]
     left = 1.0 - np.cumsum(F, axis=1)[:, :-1]
-    # What rounding takes from the room is no less than what it holds.
+    # Rounding must not make the room smaller than the risk in it.
     room = np.maximum(left, others)
     return np.divide(others, room, out=np.zeros_like(others), where=room > 0)

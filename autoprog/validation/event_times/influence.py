@@ -1,26 +1,21 @@
-"""What each patient moves measures at a horizon by; the weights of censoring are taken as known.
+"""Influence of each patient on measures at a horizon, with the censoring weights taken as known.
 
-=======  ============================================================================================  ==============
-symbol   meaning                                                                                       shape
-=======  ============================================================================================  ==============
-h        horizon                                                                                       scalar
-p        risk of the event of interest by h                                                            (n,)
-d        1 for a patient with the event of interest by h                                               (n,)
-w        weights of inverse probability of censoring at h, 0 where the outcome is unknown              (n,)
-a, b     w of the patients with the event by h, and of those without, else 0                           (n,)
-K        1 where the case has the larger risk, 1/2 where both have the same                            (n, n)
-O        observed incidence by h                                                                       scalar
-c        thresholds                                                                                    (m,)
-psi      influences, see `autoprog.validation.influence`                                               (n,)
-=======  ============================================================================================  ==============
+    h        horizon                                                                                       scalar
+    p        risk of the event of interest by h                                                            (n,)
+    d        1 for a patient with the event of interest by h                                               (n,)
+    w        weights of inverse probability of censoring at h, 0 where the outcome is unknown              (n,)
+    a, b     w of the patients with the event by h, and of those without, else 0                           (n,)
+    K        1 where the case has the larger risk, 1/2 where both have the same                            (n, n)
+    O        observed incidence by h                                                                       scalar
+    c        thresholds                                                                                    (m,)
+    psi      influences, see `autoprog.validation.influence`                                               (n,)
 
     A, the area              n (a_i (sum_j b_j K_ij / sum b - A) / sum a + b_i (sum_j a_j K_ji / sum a - A) / sum b)
     B, the Brier score       w (d - p)^2, less its mean
     skill 1 - B / B_0        -(psi_B - (B / B_0) psi_B0) / B_0,   B_0 that of giving all O, at which it is stationary
     net benefit at c         w (d - (1 - d) c / (1 - c)) of those with p >= c, less its mean
 
-Weights that are estimated by the same patients make the true variance a little smaller (Hung & Chiang 2010, Can J Stat
-38:8).
+Estimated weights make the true variance slightly smaller (Hung & Chiang 2010, Can J Stat 38:8).
 """
 
 from __future__ import annotations
@@ -37,24 +32,7 @@ _Floats = NDArray[np.float64]
 
 
 def horizon_influences(y: NDArray[np.void], p: _Floats, horizon: float, incidence: float) -> dict[str, _Floats]:
-    """Influences on the area, the Brier score and its skill.
-
-    Parameters
-    ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`; some with the event by the horizon, and some known to be without.
-    p : ndarray, shape = (n,)
-        Risks in [0, 1].
-    horizon : float
-        h.
-    incidence : float
-        O.
-
-    Returns
-    -------
-    dict of str to ndarray, shape = (n,)
-        `auc`, `brier`, `brier_skill`.
-    """
+    """Influences on `auc`, `brier` and `brier_skill`; the outcome by the horizon is known for some of either kind."""
     w = ipcw_weights(y["time"], y["event"], np.array([horizon]))[:, 0]
     d = (y["event"] == 1) & (y["time"] <= horizon)
     losses, of_none = w * (d - p) ** 2, w * (d - incidence) ** 2
@@ -70,26 +48,7 @@ def horizon_influences(y: NDArray[np.void], p: _Floats, horizon: float, incidenc
 def net_benefit_influences(
     y: NDArray[np.void], horizon: float, thresholds: _Floats, p: _Floats, other: _Floats | None = None
 ) -> Iterator[_Floats]:
-    """Influences on the net benefit of treating where a risk reaches a threshold.
-
-    Parameters
-    ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    horizon : float
-        h.
-    thresholds : ndarray, shape = (m,)
-        c, in (0, 1).
-    p : ndarray, shape = (n,)
-        Risks in [0, 1].
-    other : ndarray, shape = (n,), or None
-        Risks whose net benefit is taken off.
-
-    Yields
-    ------
-    ndarray, shape = (n,)
-        Of one threshold after the other.
-    """
+    """Yield, for each threshold, the influences on the net benefit of `p`, less that of `other` if given."""
     w = ipcw_weights(y["time"], y["event"], np.array([horizon]))[:, 0]
     d = (y["event"] == 1) & (y["time"] <= horizon)
     for c in thresholds:

@@ -1,22 +1,18 @@
 """Scores of many sets of curves in many resamples of the patients, by sums over pairs of patients.
 
-=======  =========================================================================  ==================
-symbol   meaning                                                                    shape
-=======  =========================================================================  ==================
-y        event codes and times                                                      (n,)
-F        risks until the times of the search, t sets of them                        (t, n, T)
-c        how often a resample holds each patient, b resamples                       (n, b)
-i, j     a patient with the event of interest, and one who is compared with him
-V        weight of each pair, 0 where censoring leaves it without an order          (cases, n)
-K        1 where i has the larger risk, 1/2 where both have the same                (cases, n)
-l        loss of each patient                                                       (t, n)
-=======  =========================================================================  ==================
+    y        event codes and times                                                      (n,)
+    F        risks until the times of the search, t sets of them                        (t, n, T)
+    c        how often a resample holds each patient, b resamples                       (n, b)
+    i, j     a patient with the event of interest, and one who is compared with him
+    V        weight of each pair, 0 where censoring leaves it without an order          (cases, n)
+    K        1 where i has the larger risk, 1/2 where both have the same                (cases, n)
+    l        loss of each patient                                                       (t, n)
 
     concordances and areas   sum_ij c_i c_j V_ij K_ij / sum_ij c_i c_j V_ij
     integrated Brier score   sum_i c_i l_i / sum_i c_i
 
-The weights of inverse probability of censoring are those of all patients in every resample. Of many patients the pairs
-are those of a random part; a loss is a loss of all.
+The censoring weights are those of all patients in every resample. In a large cohort the pairs are those of a random
+subset of patients; losses use all.
 """
 
 from __future__ import annotations
@@ -39,7 +35,7 @@ ResampledScores = Callable[[_Counts], _Floats]
 
 @dataclass(frozen=True, eq=False)
 class _Pairs:
-    """Which patients are compared by which of their risks."""
+    """Compared patients, and the column of F by which they are compared."""
 
     cases: NDArray[np.intp]
     others: NDArray[np.intp]
@@ -67,21 +63,17 @@ def resampled_event_scores(
 
     Parameters
     ----------
-    name : str
-        One of `EVENT_METRICS`.
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    F : ndarray, shape = (t, n, T)
-        Sets of risks until the times of the search.
+    name, y, F
+        One of `EVENT_METRICS`; outcomes, dtype `EVENT_TIMES`, (n,); risks until the times of the search, (t, n, T).
     follow_up : ScoringContext
-        Of the search's cohort.
+        Context of the search's cohort.
     rng : numpy.random.Generator
-        Draws the patients that are compared, of many.
+        Draws the patients to compare in a large cohort.
 
     Returns
     -------
     callable (ndarray, shape = (n, b)) -> ndarray, shape = (b, t)
-        From how often each resample holds each patient, as float32, to scores in the metric's own direction.
+        From c, as float32, to scores in the metric's own direction.
     """
     if name == "integrated_brier":
         loss = np.array([_integrated_loss(y, np.asarray(risks, dtype=np.float64), follow_up) for risks in F])
@@ -100,25 +92,10 @@ def resampled_event_scores(
 
 
 def can_be_scored(name: str, y: NDArray[np.void], follow_up: ScoringContext) -> Callable[[NDArray[np.bool_]], bool]:
-    """Prepare the question whether some of the patients alone have a score: whether any two of them are compared.
-
-    Parameters
-    ----------
-    name : str
-        One of `EVENT_METRICS`.
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    follow_up : ScoringContext
-        Of the search's cohort.
-
-    Returns
-    -------
-    callable (ndarray of bool, shape = (n,)) -> bool
-        Of who is among them. A loss takes a case too: risks are recalibrated before.
-    """
+    """Prepare the check whether a subset (boolean mask) of the patients has a score: whether any two are compared."""
     time, is_case = y["time"], y["event"] == 1
     by_tau = is_case & (time <= follow_up.times[-1])
-    if name == "integrated_brier":
+    if name == "integrated_brier":  # a loss needs an event too: risks are recalibrated first
         return lambda among: bool(by_tau[among].any())
     if name == "time_dependent_auc":
         known = ipcw_weights(time, y["event"], np.array(follow_up.horizons), follow_up.censoring) > 0
@@ -127,7 +104,7 @@ def can_be_scored(name: str, y: NDArray[np.void], follow_up: ScoringContext) -> 
     case = by_tau if name == "uno_c" else is_case
 
     def some_are_compared(among: NDArray[np.bool_]) -> bool:
-        # Whoever is followed beyond the first case, by whatever it ends, is compared with him.
+        # Anyone followed beyond the first case is compared with it, however the follow-up ends.
         cases = time[among & case]
         return len(cases) > 0 and bool(time[among].max() > cases.min())
 
@@ -135,7 +112,7 @@ def can_be_scored(name: str, y: NDArray[np.void], follow_up: ScoringContext) -> 
 
 
 def _integrated_loss(y: NDArray[np.void], F: _Floats, follow_up: ScoringContext) -> _Floats:
-    """Each patient's share of the integrated Brier score, by the trapezoid rule."""
+    """Each patient's contribution to the integrated Brier score, by the trapezoid rule."""
     t = np.array(follow_up.times)
     w = ipcw_weights(y["time"], y["event"], t, follow_up.censoring)
     e = (y["event"] == 1)[:, None] & (y["time"][:, None] <= t)
@@ -147,7 +124,7 @@ def _integrated_loss(y: NDArray[np.void], F: _Floats, follow_up: ScoringContext)
 
 
 def _some(n: int, cases: NDArray[np.intp], rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Cases and those to compare them with; of many patients the same random part of both."""
+    """Cases and the patients to compare them with; in a large cohort from one random subset."""
     others = np.arange(n)
     if len(cases) * n <= MAX_PAIRS:
         return cases, others

@@ -1,13 +1,7 @@
-"""Everything that is told of curves of risk: at every horizon, and over the whole of the follow-up.
+"""Performance of risk curves at every horizon and over the whole follow-up.
 
-=======  =========================================================================  ==================
-symbol   meaning                                                                    shape
-=======  =========================================================================  ==================
-y        event codes and times                                                      (n,)
-F        risk of the event of interest until the times of the search                (n, T)
-h        a horizon                                                                  scalar
-c        thresholds at which a patient would be treated                             (m,)
-=======  =========================================================================  ==================
+Symbols: y event codes and times (n,); F risk of the event of interest until the times of the search (n, T);
+h a horizon; c thresholds at which a patient would be treated (m,).
 """
 
 from __future__ import annotations
@@ -45,45 +39,23 @@ _Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class HorizonPerformance:
-    """How good risks until one horizon are.
+    """Performance of risks until one horizon."""
 
-    Attributes
-    ----------
-    horizon : float
-        In the unit of the cohort's times.
-    auc : float
-        Cumulative cases against dynamic controls, in [0, 1], more is better.
-    brier, brier_skill : float
-        With weights of inverse probability of censoring; skill 1 is the best, 0 that of giving all the incidence.
-    expected_observed : Interval
-        Expected over observed incidence; 1 is ideal.
-    observed : Interval
-        Aalen-Johansen estimate of the incidence.
-    slope : Interval or None
-        Calibration slope on the scale of cloglog; 1 is ideal.
-    intercept : Interval
-        0 is ideal.
-    ici, e50, e90 : float
-        Distance of the risks from the smooth calibration curve: mean, median, 90th percentile.
-    intervals : dict of str to Estimate
-        Of `auc`, `brier`, `brier_skill`, `ici`, `e50` and `e90`, by name.
-    """
-
-    horizon: float
-    auc: float
-    brier: float
-    brier_skill: float
-    expected_observed: Interval
-    observed: Interval
-    slope: Interval | None
-    intercept: Interval
-    ici: float
-    e50: float
-    e90: float
-    intervals: dict[str, Estimate]
+    horizon: float  # in the unit of the cohort's times
+    auc: float  # cumulative cases against dynamic controls, in [0, 1]; more is better
+    brier: float  # with weights of inverse probability of censoring
+    brier_skill: float  # 1 is perfect, 0 that of giving everybody the incidence
+    expected_observed: Interval  # ratio of expected to observed incidence; 1 is ideal
+    observed: Interval  # Aalen-Johansen estimate of the incidence
+    slope: Interval | None  # calibration slope on the cloglog scale; 1 is ideal
+    intercept: Interval  # 0 is ideal
+    ici: float  # distance of the risks from the smooth calibration curve: mean,
+    e50: float  # median
+    e90: float  # and 90th percentile
+    intervals: dict[str, Estimate]  # of `auc`, `brier`, `brier_skill`, `ici`, `e50` and `e90`, by name
 
     def to_json(self) -> dict[str, Any]:
-        """Ready for JSON; what has no value is None; of the intervals the ends."""
+        """JSON document; a missing value is None, and intervals give their ends."""
         ends = {name: {"lower": found.lower, "upper": found.upper} for name, found in self.intervals.items()}
         document: dict[str, Any] = _for_json({**asdict(self), "intervals": ends})
         return document
@@ -96,14 +68,12 @@ def performance_at(
 
     Parameters
     ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    p : ndarray, shape = (n,)
-        Risks in [0, 1], of patients whom the model was not fitted on.
+    y, p
+        Outcomes, dtype `EVENT_TIMES`, and out-of-sample risks in [0, 1], both shape = (n,).
     horizon : float
         Within the follow-up.
     groups : ndarray of int, shape = (n,), or None
-        Codes, from 0, of patients who are alike.
+        Codes, from 0, of groups of correlated patients.
 
     Returns
     -------
@@ -141,30 +111,14 @@ def performance_at(
 
 
 def n_rarer_at(y: NDArray[np.void], horizon: float, groups: NDArray[np.integer] | None = None) -> int:
-    """Patients, or groups, with the event of interest by the horizon, or known to be without: the fewer."""
+    """Patients, or groups, with the event by the horizon or known to be without it, whichever are fewer."""
     had = (y["event"] == 1) & (y["time"] <= horizon)
     known = had | (y["time"] > horizon) | (y["event"] > 1)
     return n_rarer(had[known].astype(np.int8), None if groups is None else groups[known])
 
 
 def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up: ScoringContext) -> dict[str, float]:
-    """Every measure that a search can optimise, by name, in its own direction, and between which times.
-
-    Parameters
-    ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    F : ndarray, shape = (n, T)
-        Risks until the times of the search.
-    follow_up : ScoringContext
-        Of the search's cohort.
-
-    Returns
-    -------
-    dict of str to float
-        See `autoprog.evaluation.EVENT_METRICS` and `measured_name`; `since` and `until` are the first
-        and the last of the search's times.
-    """
+    """Scores on every event metric, by `measured_name` and in its own direction, and the times `since` and `until`."""
     scores = {measured_name(name, follow_up): make_event_metric(name, follow_up).score(y, F) for name in EVENT_METRICS}
     return {**scores, "since": follow_up.times[0], "until": follow_up.times[-1]}
 
@@ -172,26 +126,10 @@ def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up:
 def distribution_document(
     y: NDArray[np.void], F: NDArray[np.floating], follow_up: ScoringContext
 ) -> dict[str, Any] | None:
-    """D-calibration of curves of risk up to the last horizon.
-
-    Parameters
-    ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    F : ndarray, shape = (n, T)
-        Risks until the times of the search, of patients whom the model was not fitted on.
-    follow_up : ScoringContext
-        Of the search's cohort.
-
-    Returns
-    -------
-    dict or None
-        Ready for JSON: `statistic`, `p_value`, `proportions`. Curves are straight between the times, from no risk at 0,
-        and patients who are followed beyond the last horizon count as censored there. None with competing causes, where
-        the risk of one of them is no whole distribution.
-    """
-    if follow_up.n_causes > 1:
+    """D-calibration (`statistic`, `p_value`, `proportions`) up to the last horizon; None with competing causes."""
+    if follow_up.n_causes > 1:  # one cause's risk is no whole distribution
         return None
+    # Curves are linear between the times, from risk 0 at time 0; follow-up beyond the last horizon is censored there.
     t = np.concatenate([[0.0], follow_up.times])
     S = np.column_stack([np.ones(len(y)), 1.0 - np.asarray(F, dtype=np.float64)])
     at = np.minimum(y["time"], t[-1])
@@ -212,26 +150,21 @@ def horizon_document(
     thresholds: tuple[float, float],
     groups: NDArray[np.integer] | None = None,
 ) -> dict[str, Any]:
-    """All that is told of risks until one horizon.
+    """Assess risks until one horizon.
 
     Parameters
     ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    p, baseline : ndarray, shape = (n,)
-        Risks of the model and of the simple pipeline, in [0, 1], of patients whom they were not fitted on; no baseline
-        where it could not be evaluated.
-    horizon : float
-        Within the follow-up.
+    y, p, baseline, horizon
+        As `performance_at` takes them; baseline are risks by the simple pipeline, or None.
     thresholds : tuple of float
         Range of risks at which a patient might be treated.
     groups : ndarray of int, shape = (n,), or None
-        Codes, from 0, of patients who are alike.
+        Codes, from 0, of groups of correlated patients.
 
     Returns
     -------
     dict
-        Ready for JSON: `horizon`, `performance`, `baseline`, `gain_over_baseline`, `calibration_curve`,
+        JSON document with `horizon`, `performance`, `baseline`, `gain_over_baseline`, `calibration_curve`,
         `calibration_groups`, `net_benefit`, `risk_distribution`.
     """
     time, event, risk = y["time"], y["event"], np.asarray(p, dtype=np.float64)
@@ -263,25 +196,21 @@ def horizon_documents(
     thresholds: tuple[float, float],
     groups: NDArray[np.integer] | None = None,
 ) -> list[dict[str, Any]]:
-    """All that is told of curves of risk at every horizon.
+    """Assess risk curves at every horizon.
 
     Parameters
     ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    F, baseline : ndarray, shape = (n, T)
-        Risks of the model and of the simple pipeline until the times of the search; see `horizon_document`.
+    y, F, baseline
+        As `horizon_document` takes them, but risks until all times of the search, shape = (n, T).
     follow_up : ScoringContext
-        Of the search's cohort.
-    thresholds : tuple of float
-        Range of risks at which a patient might be treated.
-    groups : ndarray of int, shape = (n,), or None
-        Codes, from 0, of patients who are alike.
+        Context of the search's cohort.
+    thresholds, groups
+        As `horizon_document` takes them.
 
     Returns
     -------
     list of dict
-        A `horizon_document` a horizon, ascending.
+        One `horizon_document` per horizon, ascending.
     """
     return [
         horizon_document(y, F[:, k], None if baseline is None else baseline[:, k], horizon, thresholds, groups)
@@ -290,18 +219,7 @@ def horizon_documents(
 
 
 def calibration_document(horizons: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Whether risks mean what they say, in short: at the last horizon.
-
-    Parameters
-    ----------
-    horizons : sequence of mapping
-        As `horizon_documents` gives them.
-
-    Returns
-    -------
-    dict
-        Ready for JSON: `slope` and `intercept` with intervals, `expected_observed` without, their `level`.
-    """
+    """Summarise calibration at the last horizon, with intervals of slope and intercept, from `horizon_documents`."""
     last = horizons[-1]["performance"]
     return {
         "slope": last["slope"],
@@ -317,7 +235,7 @@ def _gains(
     baseline: tuple[HorizonPerformance, _Floats],
     groups: NDArray[np.integer] | None,
 ) -> dict[str, Any]:
-    """Area and Brier score of a model less the simple pipeline's, on the same patients."""
+    """AUC and Brier score of a model less the simple pipeline's, on the same patients."""
     mine, its = (horizon_influences(y, risk, told.horizon, told.observed.estimate) for told, risk in (model, baseline))
     m = n_rarer_at(y, model[0].horizon, groups)
     return {
@@ -339,7 +257,7 @@ def _decision_curve(
     thresholds: tuple[float, float],
     groups: NDArray[np.integer] | None,
 ) -> dict[str, Any]:
-    """With bands by the influences of the estimate that weighs patients by the inverse probability of censoring."""
+    """Decision curves, with bands by the influences of the censoring-weighted estimate."""
     time, event = y["time"], y["event"]
     c = np.arange(1, _HUNDREDTHS + 1) / (_HUNDREDTHS + 1)
     simple = None if baseline is None else np.asarray(baseline, dtype=np.float64)
@@ -376,7 +294,7 @@ def _distribution(p: _Floats) -> dict[str, list[float] | list[int]]:
 
 
 def _for_json(value: Any) -> Any:  # noqa: ANN401  any JSON, and arrays
-    """Arrays as lists; as null what has no value, such as a net benefit where all to be treated are censored early."""
+    """Convert arrays to lists, and values that are not finite to None, such as an undefined net benefit."""
     if isinstance(value, np.ndarray):
         return _for_json(value.tolist())
     if isinstance(value, dict):

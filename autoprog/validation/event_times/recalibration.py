@@ -1,17 +1,12 @@
-"""Recalibrating curves of risk: the binary map, fitted to all times at once with censored patients weighed out.
+"""Recalibration of risk curves: the logistic map, fitted to all times at once with censoring weights.
 
-=======  =========================================================================  ==================
-symbol   meaning                                                                    shape
-=======  =========================================================================  ==================
-t        times of the search                                                        (T,)
-F        out-of-fold risks until t                                                  (n, T)
-e        whether the event of interest was seen until t                             (n, T)
-w        weights of inverse probability of censoring                                (n, T)
-a, b     logit(risk) = a + b logit(F)
-=======  =========================================================================  ==================
+    t        times of the search                                                        (T,)
+    F        out-of-fold risks until t                                                  (n, T)
+    e        whether the event of interest was seen until t                             (n, T)
+    w        weights of inverse probability of censoring                                (n, T)
+    a, b     logit(risk) = a + b logit(F)
 
-a and b are those of the weighted logistic likelihood of all patients and times. One map for all times keeps the order
-of times as it keeps that of patients.
+a and b maximise the weighted likelihood over patients and times. One map for all times keeps curves monotone.
 """
 
 from __future__ import annotations
@@ -48,19 +43,16 @@ def fit_event_recalibration(
 
     Parameters
     ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    F : ndarray, shape = (n, T)
-        Risks of patients whom the model was not fitted on, until the times of the search.
+    y, F
+        Outcomes, dtype `EVENT_TIMES`, shape = (n,); out-of-sample risks until the times of the search, shape = (n, T).
     follow_up : ScoringContext
-        Of the search's cohort.
+        Context of the search's cohort.
     start : Recalibration, optional
-        Where to start; the nearer, the sooner it ends.
+        Start of the optimisation.
     slope : bool
-        Whether it is estimated, or 1.
+        Whether the slope is estimated rather than 1; ignored if `shrunk`.
     shrunk : bool
-        Whether both are drawn to no change, as those of a delivered model are; a patient counts once in this, at
-        however many times he is looked at.
+        Whether both are shrunk towards no change, as in a delivered model.
 
     Returns
     -------
@@ -73,6 +65,7 @@ def fit_event_recalibration(
     known = w > 0
     e, F, w = e[known].astype(np.int8), np.asarray(F)[known], w[known]
     if shrunk:
+        # The prior is set against patients, each of whom counts once, however many times he is looked at.
         return shrunk_recalibration(e, F, start, w, PRIOR_PRECISION * w.sum() / len(y))
     return fit_recalibration(e, F, start, weights=w) if slope else fit_intercept(e, F, weights=w)
 
@@ -84,26 +77,7 @@ def cross_fitted_events(
     rng: np.random.Generator,
     groups: NDArray[np.integer] | None = None,
 ) -> NDArray[np.float64]:
-    """Recalibrate each tenth of the patients by the others: what a score of recalibrated risks must be made of.
-
-    Parameters
-    ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`.
-    F : ndarray, shape = (n, T)
-        Out-of-fold risks until the times of the search.
-    follow_up : ScoringContext
-        Of the search's cohort.
-    rng : numpy.random.Generator
-        Shuffles the patients.
-    groups : ndarray of int, shape = (n,), or None
-        Rows that stay together; at least 2 groups with the event.
-
-    Returns
-    -------
-    ndarray, shape = (n, T)
-        Risks in (0, 1).
-    """
+    """Recalibrate each tenth of the patients or groups, at least 2 with the event, by the others, for scoring."""
     seen = (y["event"] == 1).astype(np.int8)
     holders = int(seen.sum()) if groups is None else len(np.unique(groups[seen == 1]))
     folds = max(2, min(_FOLDS, holders))

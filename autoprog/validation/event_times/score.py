@@ -1,7 +1,6 @@
-"""The score of curves of risk, with an interval; of an ensemble, less what choosing it by the same patients added.
+"""Score of risk curves with an interval; for an ensemble, corrected for optimism.
 
-The symbols are those of `autoprog.validation.optimism`, whose correction this is, with the concordances, areas and
-integrated Brier scores of `pairs` in place of the binary measures.
+Symbols and correction are those of `autoprog.validation.optimism`, with the measures of `pairs`.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from autoprog.validation.optimism import Stop, Weighing, less_optimism, never, u
 from autoprog.validation.score import INTERVAL, NOT_CHOSEN, ScoreEstimate
 
 RESAMPLES = 500
-# The correction scores every pipeline in every resample, and two averages one by one.
+# The correction scores every pipeline, and two averages, in every resample.
 _MIN_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES = 20, 200
 _MAX_CORRECTION_CELLS = 40_000_000
 _CHUNK, _CHUNK_RESAMPLES = 1 << 18, 5
@@ -29,20 +28,9 @@ _Floats = NDArray[np.float64]
 
 
 class FollowedPatients(NamedTuple):
-    """Whom resamples are drawn from.
+    """Patients to resample: outcomes of dtype `EVENT_TIMES`, the search's context, and codes of rows drawn together."""
 
-    Attributes
-    ----------
-    y : structured ndarray, shape = (n,)
-        Of dtype `EVENT_TIMES`; together they have a score. For the correction, so have two parts of them that share
-        no group.
-    follow_up : ScoringContext
-        Of the search's cohort.
-    groups : ndarray of int, shape = (n,), or None
-        Rows that are drawn together.
-    """
-
-    y: NDArray[np.void]
+    y: NDArray[np.void]  # scorable; for the correction, scorable in two parts that share no group
     follow_up: ScoringContext
     groups: NDArray[np.integer] | None = None
 
@@ -60,7 +48,7 @@ def estimate_event_score(
     Parameters
     ----------
     metric : Metric
-        As `make_event_metric` gives it.
+        From `make_event_metric`.
     patients : FollowedPatients
         Their outcomes.
     F : ndarray, shape = (n, T)
@@ -68,17 +56,17 @@ def estimate_event_score(
     rng : numpy.random.Generator
         Source of randomness.
     out_of_fold : bool
-        Whether the curves are by models of the other folds' patients, or by one model of other patients.
+        Whether the curves are out of fold, rather than by one model fitted on other patients.
 
     Returns
     -------
     ScoreEstimate
-        `RESAMPLES` resamples; level `LEVEL`.
+        Of `RESAMPLES` resamples; level `LEVEL`.
     """
     scores = resampled_event_scores(metric.name, patients.y, F[None], patients.follow_up, rng)
     drawn = np.concatenate([scores(c)[:, 0] for c in _counts(metric, patients, RESAMPLES, rng, left_out=False)])
     estimate = metric.score(patients.y, F)
-    # Of many patients the resamples compare a part: their spread counts, not their middle.
+    # In a large cohort the resamples compare a subset: only their spread is used, not their mean.
     is_grouped, sd = patients.groups is not None, float(drawn.std(ddof=1))
     found = make_estimate(metric.name, estimate, sd, _n_rarer(patients), metric.upper, grouped=is_grouped)
     title = _title(metric, patients.follow_up)
@@ -98,26 +86,20 @@ def corrected_event_score(
     rng: np.random.Generator,
     stop: Stop = never,
 ) -> ScoreEstimate:
-    """Score an ensemble of curves, less what choosing its weights by the same patients adds, with an interval.
+    """Score an ensemble of curves, corrected for choosing its weights by the same patients, with an interval.
 
     Parameters
     ----------
-    metric : Metric
-        As `make_event_metric` gives it.
-    patients : FollowedPatients
-        Their outcomes.
+    metric, patients
+        As `estimate_event_score` takes them.
     reported : ndarray, shape = (n, T)
-        The ensemble's risks as they are to be scored: recalibrated by other patients unless the metric ranks only.
-    p : ndarray, shape = (t, n, T)
-        Out-of-fold risks of the pipelines.
-    w : ndarray, shape = (t,)
-        Sums to 1.
+        The ensemble's risks, recalibrated by other patients unless the metric only ranks.
+    p, w : ndarray, shape = (t, n, T) and (t,)
+        Out-of-fold risks of the pipelines, and weights that sum to 1.
     weighing : Weighing
-        How w came about.
-    rng : numpy.random.Generator
-        Source of randomness.
-    stop : callable () -> bool
-        As of `corrected_score`.
+        Rule by which w was chosen.
+    rng, stop
+        As `corrected_score` takes them.
 
     Returns
     -------
@@ -154,13 +136,13 @@ def _n_rarer(patients: FollowedPatients) -> int:
 
 
 def n_event_resamples(n_patients: int, n_pipelines: int) -> int:
-    """How many resamples a correction makes: fewer of many patients and pipelines."""
+    """Number of resamples of a correction: 20 to 200, fewer for many patients and pipelines."""
     cells = max(1, n_patients * n_pipelines)
     return int(np.clip(_MAX_CORRECTION_CELLS // cells, _MIN_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES))
 
 
 def _on_others(metric: Metric, patients: FollowedPatients, F: _Floats, c: NDArray[np.float32]) -> float:
-    """Score on the patients left out, of risks that are recalibrated by those drawn where the metric sees it."""
+    """Score the patients left out, their risks recalibrated by those drawn unless the metric only ranks."""
     y, out = patients.y, c == 0
     others = F[out]
     if not metric.ranks_only:
@@ -172,7 +154,7 @@ def _on_others(metric: Metric, patients: FollowedPatients, F: _Floats, c: NDArra
 def _counts(
     metric: Metric, patients: FollowedPatients, resamples: int, rng: np.random.Generator, *, left_out: bool
 ) -> Iterator[NDArray[np.float32]]:
-    """How often each resample holds each patient, in chunks; those drawn, and those left out if asked, have a score."""
+    """Draw c in chunks; the patients drawn and, if asked, those left out are scorable."""
     n, scorable = len(patients.y), can_be_scored(metric.name, patients.y, patients.follow_up)
     units = np.arange(n) if patients.groups is None else patients.groups
     distinct, of_row = np.unique(units, return_inverse=True)

@@ -1,7 +1,4 @@
-"""How good curves of risk are for women and for men, for the old and for the young: at the last horizon.
-
-Areas, Brier scores and expected over observed are those that `performance_at` gives for the patients of the subgroup.
-"""
+"""Performance of risk curves by subgroup, at the last horizon."""
 
 from __future__ import annotations
 
@@ -25,20 +22,16 @@ def measure_event_subgroups(
 
     Parameters
     ----------
-    cohort : Cohort
-        The patients.
-    F : ndarray, shape = (n, T)
-        Their risks until the times of the search, of models that were not fitted on them.
-    follow_up : ScoringContext
-        Of the search's cohort.
+    cohort, F, follow_up
+        The patients, out-of-sample risks until the times of the search, shape = (n, T), and the search's context.
     names : sequence of str
-        Features of the cohort; see `measure_subgroups`.
+        Features; see `measure_subgroups`.
 
     Returns
     -------
     tuple of Subgroup
-        Feature by feature. `events` are those of interest until the horizon; measured is where at least
-        `MIN_OF_EACH` patients had one, and as many were followed beyond it or had a competing event.
+        Feature by feature, with events until the horizon; measured if at least `MIN_OF_EACH` patients had one, and as
+        many were followed beyond it or had a competing event.
     """
     columns = {feature.name: j for j, feature in enumerate(cohort.features)}
     y, p, horizon = get_outcomes(cohort), np.asarray(F, dtype=np.float64)[:, -1], follow_up.horizons[-1]
@@ -64,7 +57,7 @@ def _measured(
         return Subgroup(feature, label, n, events)
     try:
         found = performance_at(y, p, horizon, groups)
-    except (HorizonError, NoEventError, NoPairError):  # nobody of the subgroup is followed so far
+    except (HorizonError, NoEventError, NoPairError):  # nobody in the subgroup is followed to the horizon
         return Subgroup(feature, label, n, events)
     ratio, intervals = found.expected_observed, found.intervals
     expected_observed = Estimate(ratio.estimate, ratio.lower, ratio.upper)
