@@ -15,7 +15,6 @@ from autoprog.errors import Fault, InvalidInputError
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
 from autoprog.libraries import import_libraries
-from autoprog.search.polling import poll
 from autoprog.search.runner import Runner
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
@@ -24,6 +23,7 @@ from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.storage.private import tighten
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import sweep
+from autoprog.work import poll
 
 _SWEEP_S = 3_600.0
 

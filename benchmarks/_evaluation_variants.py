@@ -20,12 +20,12 @@ from sklearn.model_selection import cross_val_score
 from autoprog.cohort import Cohort
 from autoprog.engine import DaskEngine
 from autoprog.evaluation import Evaluation, FoldResult, History, Plan, PrefixMemory, Race, make_metric
-from autoprog.search import work
-from autoprog.search.calls import run_calls
+from autoprog.search import tasks
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.loop import BATCHES_UNDER_WAY
-from autoprog.search.ports import Call, CallLimits, CallOutcome, CallQueue, CallStatus, CohortRef
+from autoprog.search.ports import CohortRef
 from autoprog.space import Configuration, build_pipeline
+from autoprog.work import Call, CallLimits, CallOutcome, CallQueue, CallStatus, run_calls
 
 RIVAL = "cross_val_score"
 SLOTS = 2
@@ -120,27 +120,27 @@ class MeteredMemory(PrefixMemory):
 
 
 def folds_with_prefixes(*arguments: Any) -> tuple[tuple[FoldResult, ...], Work]:
-    """As `work.evaluate_folds`, and what it took."""
+    """As `tasks.evaluate_folds`, and what it took."""
     start = time.process_time()
     MeteredMemory.done = Work()
-    with patch.object(work, "PrefixMemory", MeteredMemory):
-        results = work.evaluate_folds(*arguments)
+    with patch.object(tasks, "PrefixMemory", MeteredMemory):
+        results = tasks.evaluate_folds(*arguments)
     MeteredMemory.done.cpu_s = time.process_time() - start
     return results, MeteredMemory.done
 
 
 def folds_alone(*arguments: Any) -> tuple[tuple[FoldResult, ...], Work]:
-    """As `work.evaluate_folds` where children share no folder, and what it took."""
+    """As `tasks.evaluate_folds` where children share no folder, and what it took."""
     start = time.process_time()
-    with patch.object(work, "_scratch", []):
-        results = work.evaluate_folds(*arguments)
+    with patch.object(tasks, "_scratch", []):
+        results = tasks.evaluate_folds(*arguments)
     return results, Work(time.process_time() - start)
 
 
 def cross_validated(ref: CohortRef, configuration: Configuration, plan: Plan) -> tuple[list[float], Work]:
     """The rival: the same pipeline on the same folds by scikit-learn, and what it took."""
     start = time.process_time()
-    cohort = plan.sample(work.load_cohort(ref))
+    cohort = plan.sample(tasks.load_cohort(ref))
     pipeline = build_pipeline(configuration, cohort.features, plan.shape(cohort), plan.fold_seed(0))
     folds = [plan.fold(cohort, number) for number in range(plan.n_folds)]
     metric = make_metric(plan.metric, plan.thresholds)
@@ -298,7 +298,7 @@ def _warm_up(engine: DaskEngine, task: Task, n: int) -> None:
 
 
 def _ready(ref: CohortRef) -> None:
-    work.load_cohort(ref)
+    tasks.load_cohort(ref)
     time.sleep(0.1)
 
 

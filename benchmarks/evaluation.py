@@ -40,9 +40,10 @@ from _evaluation_variants import RIVAL, SLOTS, VARIANTS, Task, run_rival, run_va
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.evaluation import Plan
 from autoprog.search.planning import plan_search
-from autoprog.search.ports import CallLimits, CohortRef
+from autoprog.search.ports import CohortRef
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Configuration, Space
+from autoprog.work import CallLimits
 from tests.cohorts import real_cohort
 
 COHORTS = ("pima_missing", "hepatitis", "ckd", "cleveland")

@@ -24,8 +24,7 @@ from sklearn.datasets import make_classification
 from sklearn.linear_model import LogisticRegression
 
 from autoprog.engine import DaskEngine
-from autoprog.search.calls import run_calls
-from autoprog.search.ports import Call, CallLimits, CallStatus
+from autoprog.work import Call, CallLimits, CallStatus, run_calls
 
 BAR_MS = 10.0
 N_RUNS = 100

@@ -24,14 +24,13 @@ from autoprog.cohort import cleveland, read_cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.optimizer import make_optimizer
 from autoprog.search import explored
-from autoprog.search.calls import run_calls
-from autoprog.search.ports import Call, CallLimits
 from autoprog.search.runner import Runner
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository, KeyRepository, SearchRepository
 from autoprog.storage.store import DatabaseStore
+from autoprog.work import Call, CallLimits, run_calls
 
 
 class Stopwatch:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.endpoints.endpoint import Assessed, CauseRisks, Risks
+from autoprog.endpoints.endpoint import Assessed, CauseRisks, Real, Risks
 from autoprog.evaluation import History, Metric, make_metric
 from autoprog.interpreter import ObservedOutcome
 from autoprog.validation import (
@@ -58,7 +58,7 @@ class BinaryEndpoint:
     def y(self) -> NDArray[np.int8]:
         return self.cohort.y
 
-    def at_horizons(self, P: Risks) -> Risks:
+    def at_horizons(self, P: NDArray[Real]) -> NDArray[Real]:
         return P[..., None]
 
     def fit_recalibration(self, P: Risks) -> Recalibration:

@@ -13,7 +13,7 @@ F       risks of every cause until each horizon                                (
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ from autoprog.interpreter import ObservedOutcome
 from autoprog.validation import CurveOf, Recalibration, ScoreEstimate, Stop, Weighing
 
 Risks = NDArray[np.floating[Any]]
+Real = TypeVar("Real", bound=np.floating[Any])
 
 
 class Assessed(NamedTuple):
@@ -69,7 +70,7 @@ class Endpoint(Protocol):
         """What measures of curves depend on; None where the outcome has no time."""
         ...
 
-    def at_horizons(self, P: Risks) -> Risks:
+    def at_horizons(self, P: NDArray[Real]) -> NDArray[Real]:
         """Risks at the horizons: the last axis of (..., n) is added, that of (..., n, T) becomes H."""
         ...
 

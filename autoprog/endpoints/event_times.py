@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.endpoints.endpoint import Assessed, CauseRisks, Risks
+from autoprog.endpoints.endpoint import Assessed, CauseRisks, Real, Risks
 from autoprog.evaluation import (
     EVENT_METRICS,
     History,
@@ -75,7 +75,7 @@ class EventEndpoint:
         assert event is not None  # noqa: S101  of event times
         return tuple(event.causes)
 
-    def at_horizons(self, P: Risks) -> Risks:
+    def at_horizons(self, P: NDArray[Real]) -> NDArray[Real]:
         return P[..., self.context.at_horizons]
 
     def fit_recalibration(self, P: Risks) -> Recalibration:

@@ -16,7 +16,7 @@ from distributed.client import ClosedClientError
 
 from autoprog.engine.worker import supervise
 from autoprog.errors import EngineUnavailableError
-from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus
+from autoprog.work import Call, CallLimits, CallOutcome, CallStatus
 
 ANSWER_S = 2.0
 """Seconds to wait for a scheduler's answer when an old answer, or none, would also do."""

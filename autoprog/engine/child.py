@@ -22,8 +22,8 @@ from threadpoolctl import threadpool_limits
 
 from autoprog.engine.memory import MIB, data_limit, resident_bytes
 from autoprog.evaluation import without_values
-from autoprog.search.ports import CallOutcome, CallStatus
-from autoprog.search.work import prepare
+from autoprog.search.tasks import prepare
+from autoprog.work import CallOutcome, CallStatus
 
 EXIT_OUT_OF_MEMORY = 86
 """Exit code of a child that ran out of memory: its heap cannot be trusted with another call."""

@@ -16,7 +16,7 @@ _MODULES = (
     *LIBRARIES,
     "torch._dynamo",  # loaded by a process's first optimizer: a second, and 70 MiB of the call's limit
     "autoprog.engine.child",
-    "autoprog.search.work",
+    "autoprog.search.tasks",
 )
 
 

@@ -16,7 +16,7 @@ from pebble import ProcessExpired, ProcessFuture, ProcessPool
 from autoprog.engine import child
 from autoprog.engine.watch import End, Watch
 from autoprog.errors import EngineUnavailableError
-from autoprog.search.ports import CallLimits, CallOutcome, CallStatus
+from autoprog.work import CallLimits, CallOutcome, CallStatus
 
 _WATCH_S = 0.05
 _STARTS = 3

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from autoprog.engine.child import EXIT_OUT_OF_MEMORY
 from autoprog.engine.memory import MIB, resident_bytes
 from autoprog.engine.processor import processor_seconds
-from autoprog.search.ports import CallLimits, CallOutcome, CallStatus
+from autoprog.work import CallLimits, CallOutcome, CallStatus
 
 _GONE_S = 0.5
 _NEAR_THE_LIMIT = 0.8

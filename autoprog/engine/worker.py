@@ -16,7 +16,7 @@ from autoprog.engine.configuration import HTTP_ADDRESS, configure_dask
 from autoprog.engine.scratch import Scratch
 from autoprog.engine.slot import Slot
 from autoprog.errors import EngineUnavailableError
-from autoprog.search.ports import CallLimits, CallOutcome, CallStatus
+from autoprog.work import CallLimits, CallOutcome, CallStatus
 
 _PLUGIN = "autoprog-children"
 _PATIENCE_S = 60

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from autoprog.jobs import JobKind
-from autoprog.search.ports import CallLimits
+from autoprog.work import CallLimits
 
 FileKind = Literal[
     "cohorts", "models", "diagnosis_models", "diagnosis_trees", "test_selection_arms", "test_selection_tables"

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Mapping
-from functools import partial
 
 import structlog
 
 from autoprog.errors import JobFailedError
 from autoprog.jobs import JobKind
 from autoprog.jobs.ports import Job, JobClaim, JobResult, JobStore, Work
-from autoprog.search.calls import run_calls
-from autoprog.search.leasing import MAX_LOST_LEASES, run_leased
-from autoprog.search.polling import poll
-from autoprog.search.ports import Call, CallOutcome, CallStatus, Dispatcher
-from autoprog.search.signals import Signals
-
-_log = structlog.get_logger()
+from autoprog.work import Call, CallOutcome, CallStatus, Dispatcher, LeasedRunner, Signals, run_calls
 
 
-class JobRunner:
-    """Runner of jobs, separate from that of searches, so that no job waits for a search."""
+class JobRunner(LeasedRunner[JobClaim]):
+    """Runner of jobs, separate from that of searches, so that no job waits for a search.
 
-    # Several may share one store: a lease of `lease_s` seconds, extended by heartbeats, keeps a job with one of them.
-    # When a runner dies, another starts its job again. Jobs of kinds not in `work` are left to other runners.
+    When a runner dies, another starts its job again. Jobs of kinds not in `work` are left to other runners.
+    """
+
+    what = "job"
+
     def __init__(
         self,
         store: JobStore,
@@ -35,31 +30,16 @@ class JobRunner:
         lease_s: float = 10.0,
         poll_s: float = 0.5,
     ) -> None:
+        super().__init__(store, runner_id=runner_id, lease_s=lease_s, poll_s=poll_s)
         self._store = store
         self._dispatcher = dispatcher
         self._work = work
-        self._runner_id = runner_id
-        self._lease_s = lease_s
-        self._poll_s = poll_s
-        self._shutdown = threading.Event()
 
-    def stop(self) -> None:
-        """Ask the runner to end; a running job is left to the next runner."""
-        self._shutdown.set()
+    def _claim(self) -> JobClaim | None:
+        return self._store.claim(self._runner_id, self._lease_s, tuple(self._work))
 
-    def run_forever(self) -> None:
-        """Work until `stop` is called."""
-        poll(self.run_one, self._shutdown, self._poll_s)
-
-    def run_one(self) -> bool:
-        """Do the next job of the queue; return whether one was claimed and finished."""
-        claim = self._store.claim(self._runner_id, self._lease_s, tuple(self._work))
-        if claim is None:
-            return False
-        signals = Signals(self._shutdown)
-        log = _log.bind(job_id=claim.job_id, token=claim.token)
-        work = partial(self._work_on, claim, signals, log)
-        return run_leased("job", work, self._store, claim, signals=signals, lease_s=self._lease_s, log=log)
+    def _id(self, claim: JobClaim) -> str:
+        return claim.job_id
 
     def _work_on(self, claim: JobClaim, signals: Signals, log: structlog.stdlib.BoundLogger) -> None:
         try:
@@ -69,8 +49,8 @@ class JobRunner:
             log.info("failed", reason=str(error))
 
     def _result(self, claim: JobClaim, signals: Signals) -> JobResult:
-        if claim.losses >= MAX_LOST_LEASES:
-            raise JobFailedError(f"given up: {claim.losses} runners in a row ended while they worked on it")
+        if (reason := self._given_up(claim)) is not None:
+            raise JobFailedError(reason)
         job = self._store.load(claim)
         outcome = self._call(job, claim, signals)
         signals.check()

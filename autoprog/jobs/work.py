@@ -8,7 +8,7 @@ from autoprog.jobs import JobKind
 from autoprog.jobs.diagnosis import build_diagnosis_tree
 from autoprog.jobs.ports import Work
 from autoprog.jobs.test_selection import replay_table, trace_test_frontier, train_classifiers
-from autoprog.search.ports import CallLimits
+from autoprog.work import CallLimits
 
 WORK: Mapping[JobKind, Work] = {
     JobKind.DIAGNOSIS_TREE: Work(build_diagnosis_tree, CallLimits(time_s=1800, memory_mb=4096)),

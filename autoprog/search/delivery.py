@@ -18,24 +18,13 @@ from autoprog.interpreter import rules_document
 from autoprog.model import Member, ModelMetadata, PrognosticModel
 from autoprog.optimizer import Posterior
 from autoprog.search.assessment import Choice, FittedEnsemble
-from autoprog.search.calls import run_calls
 from autoprog.search.clock import Clock, posterior_s, refit_s
 from autoprog.search.loop import Exploration
-from autoprog.search.ports import (
-    Call,
-    CallLimits,
-    CallOutcome,
-    CallStatus,
-    Claim,
-    Dispatcher,
-    Phase,
-    SearchState,
-    Store,
-)
+from autoprog.search.ports import Claim, Phase, SearchState, Store
 from autoprog.search.result import SearchResult
-from autoprog.search.signals import Signals
 from autoprog.search.summary import DeliveryContext, ModelSummary, summarise_model
-from autoprog.search.work import fit
+from autoprog.search.tasks import fit
+from autoprog.work import Call, CallLimits, CallOutcome, CallStatus, Dispatcher, Signals, run_calls
 
 # Seeds that differ from the numbers of batches, which seed the proposals.
 _ENSEMBLE_STREAM, _CONCLUSION_STREAM = 2**32 - 1, 2**32 - 3

@@ -23,9 +23,10 @@ from autoprog.evaluation import (
     summarise,
 )
 from autoprog.evaluation.along import common_place, list_settings
-from autoprog.search.ports import Call, CallLimits, CallOutcome, CallQueue, CallStatus, CohortRef, Dispatcher
-from autoprog.search.work import evaluate_folds
+from autoprog.search.ports import CohortRef
+from autoprog.search.tasks import evaluate_folds
 from autoprog.space import Configuration, Space
+from autoprog.work import Call, CallLimits, CallOutcome, CallQueue, CallStatus, Dispatcher
 
 _STATUS = {
     CallStatus.TIMEOUT: Status.TIMEOUT,

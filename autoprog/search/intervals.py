@@ -19,11 +19,9 @@ from numpy.typing import NDArray
 
 from autoprog.ensemble import average
 from autoprog.search.assessment import FittedEnsemble
-from autoprog.search.calls import run_calls
 from autoprog.search.clock import Clock, refit_s
-from autoprog.search.ports import Call, CallLimits, CallStatus, Dispatcher, SearchState
-from autoprog.search.signals import Signals
-from autoprog.search.work import refit_on_resample
+from autoprog.search.ports import SearchState
+from autoprog.search.tasks import refit_on_resample
 from autoprog.validation import (
     MIN_REFITS,
     PRIOR_PRECISION,
@@ -37,6 +35,7 @@ from autoprog.validation import (
     fit_patient_intervals,
     recalibration_covariance,
 )
+from autoprog.work import Call, CallLimits, CallStatus, Dispatcher, Signals, run_calls
 
 # Enough patients to predict, as only a function of four numbers is learnt from them.
 _MAX_PATIENTS = 2_000

@@ -21,10 +21,10 @@ from autoprog.optimizer import Optimizer, Posterior, Proposal, simple_algorithm
 from autoprog.search.clock import MAX_FINALISTS, Clock
 from autoprog.search.evaluation_stream import EvaluationStream, Judge
 from autoprog.search.explored import build_exploration_plan, build_opening, build_optimizer, build_plan
-from autoprog.search.ports import CallLimits, Claim, Dispatcher, Phase, SearchState, Store
-from autoprog.search.signals import Signals
+from autoprog.search.ports import Claim, Phase, SearchState, Store
 from autoprog.search.warm_start import with_start
 from autoprog.space import Configuration, Space
+from autoprog.work import CallLimits, Dispatcher, Signals
 
 # The next batch is proposed when all but the last are complete, so that no slot waits for the end of a batch.
 BATCHES_UNDER_WAY = 2

@@ -11,10 +11,10 @@ from autoprog.interpreter import RuleSet, empty_strata, explain, make_strata, se
 from autoprog.search.assessment import FittedEnsemble, correction_warnings, ensemble_document
 from autoprog.search.clock import Clock
 from autoprog.search.intervals import IntervalEstimate, estimate_intervals
-from autoprog.search.ports import Dispatcher, Phase, SearchState
+from autoprog.search.ports import Phase, SearchState
 from autoprog.search.settings import SearchSettings
-from autoprog.search.signals import Signals
 from autoprog.validation import FeatureDistribution, Recalibration
+from autoprog.work import Dispatcher, Signals
 
 
 @dataclass(frozen=True)

@@ -52,11 +52,11 @@ from autoprog.optimizer import Start
 from autoprog.search.evaluation_stream import EvaluationStream
 from autoprog.search.planning import plan_search
 from autoprog.search.plans import plan_for
-from autoprog.search.ports import Call, CallLimits, CallStatus
 from autoprog.search.settings import SearchSettings
-from autoprog.search.work import fit
+from autoprog.search.tasks import fit
 from autoprog.space import Configuration
 from autoprog.space.design_matrix import DesignMatrix
+from autoprog.work import Call, CallLimits, CallStatus
 from benchmarks.optimizer.methods import METHODS
 from benchmarks.optimizer.problem import Problem
 from training.prior.cohorts import family_of, whole

@@ -19,18 +19,17 @@ from autoprog.engine import DaskEngine
 from autoprog.ensemble import Candidates
 from autoprog.evaluation import History, Plan, ScoringContext, get_outcomes
 from autoprog.optimizer import Start
-from autoprog.search.calls import run_calls
 from autoprog.search.delivery import deliver
 from autoprog.search.loop import Exploration
 from autoprog.search.planning import plan_search
-from autoprog.search.ports import Call, CallLimits, CallOutcome, Claim, CohortRef, Phase
+from autoprog.search.ports import Claim, CohortRef, Phase
 from autoprog.search.result import SearchResult
 from autoprog.search.settings import SearchSettings
-from autoprog.search.signals import Signals
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import CohortRepository, KeyRepository, SearchRepository
 from autoprog.storage.store import DatabaseStore
+from autoprog.work import Call, CallLimits, CallOutcome, Signals, run_calls
 
 _DAY_S = 86_400.0
 

@@ -30,10 +30,10 @@ from sklearn.model_selection import RepeatedStratifiedKFold
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.ensemble import WEIGHING_RULES, Ensemble, average
 from autoprog.model import load_estimator
-from autoprog.search.ports import Call, CallLimits, CallStatus
-from autoprog.search.work import fit
+from autoprog.search.tasks import fit
 from autoprog.space.design_matrix import DesignMatrix
 from autoprog.validation import fit_recalibration
+from autoprog.work import Call, CallLimits, CallStatus
 from training.prior.cohorts import load
 
 COHORTS = (

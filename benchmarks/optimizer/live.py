@@ -25,8 +25,9 @@ from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.evaluation import METRICS, Evaluation, Plan, Status, fit_pipeline
 from autoprog.search.evaluation_stream import EvaluationStream
-from autoprog.search.ports import CallLimits, CohortRef
+from autoprog.search.ports import CohortRef
 from autoprog.space import Configuration, stratified_rows
+from autoprog.work import CallLimits
 from benchmarks.optimizer.methods import METHODS
 from benchmarks.optimizer.problem import Problem
 from benchmarks.optimizer.runs import fingerprint_with, run, shared_design, taught

@@ -10,10 +10,10 @@ from fastapi.testclient import TestClient
 from autoprog.jobs import JobKind
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
-from autoprog.search.ports import CallStatus
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
+from autoprog.work import CallStatus
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import MODELS, find_faults, made, make_model, real, toy, upload
 from tests.search.inline import InlineDispatcher

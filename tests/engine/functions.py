@@ -15,7 +15,7 @@ import numpy as np
 import psutil
 from threadpoolctl import threadpool_info
 
-from autoprog.search import work
+from autoprog.search import tasks
 from tests.hostile import sleep_holding_the_lock
 
 
@@ -39,7 +39,7 @@ def compute_now_and_then(seconds: float, share: float) -> float:
 
 
 def scratch() -> str:
-    return str(work._scratch[-1])
+    return str(tasks._scratch[-1])
 
 
 def megabytes(n: int) -> bytes:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 
 from autoprog.engine import DaskEngine
-from autoprog.search.calls import run_calls
-from autoprog.search.ports import Call, CallLimits
+from autoprog.work import Call, CallLimits, run_calls
 
 
 def main() -> None:

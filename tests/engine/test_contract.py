@@ -12,9 +12,8 @@ from scipy.linalg.blas import dgemm
 
 from autoprog.cohort import from_parquet, to_parquet
 from autoprog.engine import DaskEngine, EngineHealth
-from autoprog.search.calls import run_calls
-from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus
 from autoprog.space import Configuration, Step, TableShape, build_pipeline
+from autoprog.work import Call, CallLimits, CallOutcome, CallStatus, run_calls
 from tests import hostile
 from tests.cohorts import mixed_cohort
 from tests.engine import functions

@@ -15,8 +15,7 @@ import pytest
 
 from autoprog.engine import DaskEngine, EngineHealth
 from autoprog.errors import EngineUnavailableError
-from autoprog.search.calls import run_calls
-from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus
+from autoprog.work import Call, CallLimits, CallOutcome, CallStatus, run_calls
 from tests.engine import functions
 from tests.engine.cluster import (
     PATIENCE_S,
@@ -36,8 +35,8 @@ LIMITS = CallLimits(time_s=60, memory_mb=256)
 SCRIPT = """
 import sys
 from autoprog.engine import DaskEngine
-from autoprog.search.calls import run_calls
-from autoprog.search.ports import Call, CallLimits
+from autoprog.work import run_calls
+from autoprog.work import Call, CallLimits
 from tests.engine.functions import add, begin_and_hang
 
 engine = eval(sys.argv[1])

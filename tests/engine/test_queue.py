@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from autoprog.engine import DaskEngine
-from autoprog.search.calls import run_calls
-from autoprog.search.ports import Call, CallLimits, CallOutcome, CallQueue, CallStatus, Dispatcher
+from autoprog.work import Call, CallLimits, CallOutcome, CallQueue, CallStatus, Dispatcher, run_calls
 from tests.engine import functions
 from tests.engine.cluster import wait_until
 from tests.search.inline import InlineDispatcher

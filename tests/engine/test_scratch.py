@@ -13,8 +13,7 @@ import pytest
 
 from autoprog.engine import DaskEngine
 from autoprog.engine.scratch import Scratch
-from autoprog.search.calls import run_calls
-from autoprog.search.ports import Call, CallLimits
+from autoprog.work import Call, CallLimits, run_calls
 from tests.engine import functions
 from tests.engine.cluster import PATIENCE_S, ROOT, end_process, free_port, start_scheduler, start_worker, wait_until
 

@@ -15,13 +15,13 @@ from autoprog.engine import DaskEngine
 from autoprog.jobs.ports import Work
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
-from autoprog.search.ports import CallLimits
 from autoprog.service import Service
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.storage.repositories import DiagnosisModelRepository, JobRepository
+from autoprog.work import CallLimits
 from tests.jobs.work import hang
 from tests.storage.jobs import TREE, queue_jobs, read_job, read_subject
 from tests.storage.support import add_owner

@@ -12,12 +12,12 @@ from autoprog.errors import EngineUnavailableError, StoreUnavailableError
 from autoprog.jobs.files import read_file
 from autoprog.jobs.ports import Job, JobClaim, JobResult, Work
 from autoprog.jobs.runner import JobRunner
-from autoprog.search.ports import CallLimits, CallStatus
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.storage.repositories import DiagnosisModelRepository
 from autoprog.storage.tables import JobRow
+from autoprog.work import CallLimits, CallStatus
 from tests.search.inline import InlineDispatcher
 from tests.storage.jobs import TREE, echo, queue_jobs, read_job, read_subject
 

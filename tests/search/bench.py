@@ -6,7 +6,6 @@ from typing import Any
 
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.model import PrognosticModel
-from autoprog.search.ports import Dispatcher
 from autoprog.search.runner import Runner
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
@@ -20,6 +19,7 @@ from autoprog.storage.repositories import (
 )
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.tables import SearchRow
+from autoprog.work import Dispatcher
 
 
 class Bench:

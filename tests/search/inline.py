@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus
+from autoprog.work import Call, CallLimits, CallOutcome, CallStatus
 
 
 class InlineDispatcher:

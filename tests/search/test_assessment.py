@@ -32,6 +32,7 @@ from autoprog.validation import (
 SIMPLE = Configuration(Step("median"), Step("none"), Step("logistic_regression"), Step("none"))
 RANGE = (0.1, 0.4)
 N = 400
+BY_AVERAGING = Choice(WEIGHING_RULES["model_averaging"])
 
 
 def outcomes_and_risks() -> tuple[np.ndarray, np.ndarray]:
@@ -80,9 +81,7 @@ def endpoint_of(y: np.ndarray) -> Endpoint:
     return make_endpoint(cohort, thresholds=RANGE)
 
 
-def fitted(
-    ensemble: Ensemble, y: np.ndarray, history: History, choice: Choice = Choice(WEIGHING_RULES["model_averaging"])
-) -> FittedEnsemble:
+def fitted(ensemble: Ensemble, y: np.ndarray, history: History, choice: Choice = BY_AVERAGING) -> FittedEnsemble:
     candidates = Candidates(history, posterior_of(history), y)
     return FittedEnsemble(ensemble, candidates, choice, endpoint_of(y), Plan(history.metric.name, 5, 1, 0))
 

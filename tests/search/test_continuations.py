@@ -9,11 +9,11 @@ import pytest
 
 from autoprog.search import plans
 from autoprog.search.clock import MAX_REFITS, MORE_REFITS, Clock
-from autoprog.search.ports import CallStatus
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import SearchRepository
+from autoprog.work import CallStatus
 from tests.cohorts import cleveland_cohort
 from tests.search.bench import Bench
 from tests.search.inline import InlineDispatcher

@@ -12,8 +12,9 @@ import pytest
 from autoprog.evaluation import Evaluation, FoldResult, Plan, Race, Status
 from autoprog.search import evaluation_stream
 from autoprog.search.evaluation_stream import EvaluationStream
-from autoprog.search.ports import Call, CallLimits, CallOutcome, CallStatus, CohortRef
+from autoprog.search.ports import CohortRef
 from autoprog.space import Configuration, Step
+from autoprog.work import Call, CallLimits, CallOutcome, CallStatus
 from tests.cohorts import cleveland_cohort
 
 PLAN = Plan("auc_roc", folds=5, repeats=2, seed=0)

@@ -12,7 +12,7 @@ from api.searches.schemas import EnsembleDocument
 from autoprog.search.clock import MAX_REFITS
 from autoprog.search.explored import build_plan
 from autoprog.search.intervals import affordable_refits, complete_refits
-from autoprog.search.work import refit_on_resample
+from autoprog.search.tasks import refit_on_resample
 from autoprog.space import Configuration, Step
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files

@@ -13,13 +13,14 @@ from autoprog.errors import StoreUnavailableError
 from autoprog.evaluation import Evaluation
 from autoprog.search.clock import Clock
 from autoprog.search.evaluation_stream import EvaluationStream
-from autoprog.search.ports import CallStatus, Claim, SearchState
+from autoprog.search.ports import Claim, SearchState
 from autoprog.search.runner import Runner
-from autoprog.search.work import load_cohort
+from autoprog.search.tasks import load_cohort
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import EvaluationRepository, SearchRepository
 from autoprog.storage.serialization import evaluation_from_row
+from autoprog.work import CallStatus
 from tests.cohorts import cleveland_cohort
 from tests.search.bench import Bench
 from tests.search.inline import InlineDispatcher

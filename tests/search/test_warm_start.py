@@ -13,12 +13,12 @@ from sqlalchemy import update
 from autoprog.cohort import Cohort, to_parquet
 from autoprog.metalearning import shipped_statistics
 from autoprog.optimizer import Start
-from autoprog.search.ports import CallStatus
 from autoprog.search.runner import Runner
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import CohortRepository, KeyRepository
 from autoprog.storage.tables import CohortRow, CohortStatisticsRow
+from autoprog.work import CallStatus
 from tests.cohorts import cleveland_cohort
 from tests.search.inline import InlineDispatcher
 from tests.search.test_runner import FastBench

@@ -13,11 +13,11 @@ from sqlalchemy import func, select
 
 from autoprog.jobs.ports import Job, JobResult, Work
 from autoprog.jobs.runner import JobRunner
-from autoprog.search.ports import CallLimits
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.storage.tables import JobRow
+from autoprog.work import CallLimits
 from tests.search.inline import InlineDispatcher
 from tests.storage.jobs import TREE
 

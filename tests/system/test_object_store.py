@@ -13,7 +13,7 @@ from autoprog.cohort import to_parquet
 from autoprog.errors import ArtifactError
 from autoprog.model import PrognosticModel
 from autoprog.search.ports import CohortRef
-from autoprog.search.work import load_cohort
+from autoprog.search.tasks import load_cohort
 from autoprog.service import Service
 from autoprog.settings import Settings
 from autoprog.storage.files import StoredFile

@@ -28,8 +28,9 @@ from autoprog.evaluation import Evaluation, History, Metric, Plan, Status, metri
 from autoprog.metalearning import MetaFeatures, meta_features
 from autoprog.optimizer.initial import simple_configuration
 from autoprog.search.evaluation_stream import EvaluationStream
-from autoprog.search.ports import CallLimits, CohortRef
+from autoprog.search.ports import CohortRef
 from autoprog.space import STAGES, Algorithm, Configuration, PipelineKind, Space, TableShape
+from autoprog.work import CallLimits
 from training.prior.cohorts import TEACHERS, load
 from training.prior.space import pooled_space
 

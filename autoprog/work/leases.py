@@ -8,7 +8,7 @@ from typing import Protocol
 import structlog
 
 from autoprog.errors import AutoprogError, EngineUnavailableError, LeaseLostError, StoreUnavailableError
-from autoprog.search.signals import Claim_contra, LeaseKeeper, ShutdownError, Signals, heartbeat
+from autoprog.work.signals import Claim_contra, LeaseKeeper, ShutdownError, Signals, heartbeat
 
 # Work that kills every runner (a posterior that exhausts the memory, say) must not do so for ever.
 MAX_LOST_LEASES = 5
