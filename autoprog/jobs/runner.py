@@ -13,10 +13,9 @@ from autoprog.work import Call, CallOutcome, CallStatus, Dispatcher, LeasedRunne
 
 
 class JobRunner(LeasedRunner[JobClaim]):
-    """Runner of jobs, separate from that of searches, so that no job waits for a search.
+    """Runner of jobs, separate from that of searches, so that no job waits for a search."""
 
-    When a runner dies, another starts its job again. Jobs of kinds not in `work` are left to other runners.
-    """
+    # Jobs of kinds not in `work` are left to other runners.
 
     what = "job"
 

@@ -42,11 +42,9 @@ class ExternalCohort:
         return build_prediction(model, self.table, times or None).risks
 
     def causes(self, model: PrognosticModel) -> CauseRisks | None:
-        """Risks of the model's causes, and the outcomes in its codes; None where nothing competes.
-
-        The cohort's event of interest stands for the model's, whatever its value. A cause that the model does not
-        know has the code after its last.
-        """
+        """Risks of the model's causes, and the outcomes in its codes; None where nothing competes."""
+        # The cohort's event of interest stands for the model's, whatever its value; a cause that the model does not
+        # know has the code after its last.
         event = model.time_to_event
         if event is None or event.n_causes == 1:
             return None

@@ -63,10 +63,8 @@ class FittedEnsemble:
 def ensemble_document(
     fitted: FittedEnsemble, *, seed: int, subgroups: Sequence[str] | None = None, stop: Stop = never
 ) -> dict[str, Any]:
-    """The ensemble with its corrected score and measures, and the simple pipeline beside it, ready for JSON.
-
-    The seed is that of the recalibration's folds and of the resamples, the same for both.
-    """
+    """The ensemble with its corrected score and measures, and the simple pipeline beside it, ready for JSON."""
+    # Both are recalibrated in the same folds, so that they can be compared.
     endpoint, history = fitted.endpoint, fitted.history
     risks = Assessed(fitted.averaged, endpoint.cross_fit(fitted.averaged, seed))
     simple = history.evaluations[0].risks
@@ -91,22 +89,17 @@ def _baseline_document(endpoint: Endpoint, history: History, baseline: Assessed,
 
 
 def scored_risks(metric: Metric, risks: Assessed) -> NDArray[np.floating]:
-    """Choose the risks that a metric is taken of.
-
-    Where ranks alone count, these are the raw ones: the delivered model's one recalibration keeps the ranking, the
-    many of cross-fitting do not.
-    """
+    """Choose the risks that a metric is taken of."""
+    # Ranks alone: the delivered model's one recalibration keeps the ranking, the many of cross-fitting do not.
     return risks.raw if metric.ranks_only else risks.recalibrated
 
 
 def chosen_document(
     fitted: FittedEnsemble, scored: NDArray[np.floating], *, seed: int, stop: Stop = never
 ) -> dict[str, Any]:
-    """The chosen members and their score, corrected for the choice of the weights by the same patients.
-
-    What was lost between the rule's choice and the delivered ensemble is lost in every resample, too: otherwise the
-    score would be that of a model that is not delivered.
-    """
+    """The chosen members and their score, corrected for the choice of the weights by the same patients."""
+    # What was lost between the rule's choice and the delivered ensemble is lost in every resample, too: otherwise the
+    # score would be that of a model that is not delivered.
     ensemble, candidates, choice = fitted.ensemble, fitted.candidates, fitted.choice
     weights = {m.number: m.weight for m in ensemble.members}
     w = np.array([weights.get(number, 0.0) for number in candidates.numbers])

@@ -66,11 +66,7 @@ def estimate_intervals(
     clock: Clock,
     signals: Signals,
 ) -> IntervalEstimate:
-    """Fit the ensemble to bootstrap samples and learn from that how uncertain risks are.
-
-    There are no intervals where fewer than `MIN_REFITS` refits ended, or the search was cancelled. Raises
-    LeaseLostError or ShutdownError if the search must be left.
-    """
+    """Refit the ensemble to bootstrap samples and estimate intervals; none from fewer than `MIN_REFITS` refits."""
     if signals.cancel.is_set():
         return IntervalEstimate((), "none was estimated, as the search was cancelled")
     seconds = {e.number: refit_s(e) for e in fitted.history.succeeded}
