@@ -20,9 +20,9 @@ from autoprog.storage.files import Files
 from autoprog.storage.repositories import KeyRepository
 
 if TYPE_CHECKING:
+    from autoprog.csmd import ArmClassifiers
     from autoprog.diagnosis import Sessions, Tree
     from autoprog.model import PrognosticModel
-    from autoprog.test_selection import ArmClassifiers
 
 _LOCAL_OWNER = "local"
 

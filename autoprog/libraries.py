@@ -24,7 +24,7 @@ LIBRARIES = (
     "skops.io",
 )
 
-_OWN = ("autoprog.model", "autoprog.search", "autoprog.diagnosis", "autoprog.test_selection")
+_OWN = ("autoprog.model", "autoprog.search", "autoprog.diagnosis", "autoprog.csmd")
 
 
 def import_libraries() -> None:

@@ -28,7 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
 from autoprog.cohort import cleveland, read_cohort
-from autoprog.test_selection import (
+from autoprog.csmd import (
     Arms,
     DiagnosticTest,
     PolicyName,

@@ -25,10 +25,10 @@ import numpy as np
 from fastapi.testclient import TestClient
 
 from api import create_app
+from autoprog.csmd import problem_from_json
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
-from autoprog.test_selection import problem_from_json
 
 SEED, WARM, ROUNDS = 0, 50, 200
 BAR_HTTP_MS, BAR_ENGINE_MS = 15.0, {"cascade": 5.0, "subset": 20.0}

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from autoprog.test_selection import (
+from autoprog.csmd import (
     Arms,
     DiagnosticTest,
     PolicyName,

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autoprog.discretization import BanditOptions, simulate
+from autoprog.diagnosis.discretization import BanditOptions, simulate
 
 MEANS = np.array([0.5, 0.5, 0.5, 0.5, 0.7])
 ROUNDS, RUNS, FIRST = 2000, 600, 60

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from autoprog.test_selection.online import FeatureStream, GivenMoments, StreamOptions
+from autoprog.feature_streams import FeatureStream, GivenMoments, StreamOptions
 
 HERE = Path(__file__).parent
 KEPT = HERE / "results" / "feature_selection"

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from autoprog.test_selection.online import Family, FeatureGroup, FeatureStream, StreamOptions
+from autoprog.feature_streams import Family, FeatureGroup, FeatureStream, StreamOptions
 
 ROWS, PART, SOLVED = 581_012, 10_000, 50_000
 MEASURED = [f"measurement {k}" for k in range(10)]

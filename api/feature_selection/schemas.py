@@ -10,7 +10,7 @@ from pydantic.config import JsonDict
 
 from api.collecting import FaultCollector
 from api.diagnosis.names import MAX_NAME
-from autoprog.test_selection.online import LARGEST_STEP
+from autoprog.feature_streams import LARGEST_STEP
 
 MAX_FEATURES = 10_000
 """Largest number of features of a stream."""

@@ -27,9 +27,7 @@ from api.problems import to_pointer
 from api.test_selection.numbers import MAX_SEED, is_integer, parse_number
 from api.uploads import attempt
 from autoprog.errors import ConflictError, Fault, InvalidInputError, TooLargeError
-from autoprog.storage.repositories import FeatureSelectionRepository, FeatureStreamRepository
-from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureStreamRow
-from autoprog.test_selection.online import (
+from autoprog.feature_streams import (
     Family,
     FeatureGroup,
     FeatureStream,
@@ -38,6 +36,8 @@ from autoprog.test_selection.online import (
     OnlinePerformance,
     StreamOptions,
 )
+from autoprog.storage.repositories import FeatureSelectionRepository, FeatureStreamRepository
+from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureStreamRow
 
 _NUMBERS = ("step", "epsilon", "cap", "noise")
 _OF_A_GROUP = {"name", "features", "cost"}

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy.orm import Session
 
+from autoprog.csmd import ArmClassifiers, Arms, Counts, SelectionProblem, problem_from_json
 from autoprog.storage.files import Files
 from autoprog.storage.repositories import SelectionFeedbackRepository
 from autoprog.storage.test_selection_tables import SelectionProblemRow
-from autoprog.test_selection import ArmClassifiers, Arms, Counts, SelectionProblem, problem_from_json
 
 SNAPSHOT_EVERY = 1000
 """Rows of feedback between snapshots."""

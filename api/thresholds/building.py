@@ -13,7 +13,7 @@ from api.problems import to_pointer
 from api.test_selection.numbers import MAX_SEED, is_integer, parse_number
 from api.thresholds.schemas import MAX_CASES, MAX_PARAMETERS, MAX_VALUES, CutCasesRequest, ThresholdLearnerRequest
 from api.uploads import attempt
-from autoprog.discretization import BanditOptions, CutFeature, CutLearner, CutOptions, candidate_thresholds
+from autoprog.diagnosis.discretization import BanditOptions, CutFeature, CutLearner, CutOptions, candidate_thresholds
 from autoprog.errors import Fault, InvalidInputError, TooLargeError
 
 _THRESHOLDS = 9

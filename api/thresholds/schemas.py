@@ -20,8 +20,8 @@ MAX_CASES = 10_000
 MAX_VALUES = 100_000
 """Largest number of cases times features in one request."""
 
-# Values that `autoprog.discretization` checks are taken as they come, so that one response names the faults of all
-# parts.
+# Values that `autoprog.diagnosis.discretization` checks are taken as they come, so that one response names the faults
+# of all parts.
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
 _NUMBERS = {"type": "array", "items": {"type": "number"}, "minItems": 1}
 _POSITIVE = {"type": "number", "exclusiveMinimum": 0}

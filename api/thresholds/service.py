@@ -20,7 +20,7 @@ from api.thresholds.schemas import (
     ThresholdLearnerRequest,
     ThresholdLearnerSummary,
 )
-from autoprog.discretization import Cut, CutCase, CutLearner
+from autoprog.diagnosis.discretization import Cut, CutCase, CutLearner
 from autoprog.storage.repositories import ThresholdLearnerRepository
 from autoprog.storage.test_selection_tables import ThresholdLearnerRow
 

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort, Feature, classified
 from autoprog.cohort.messages import capped, count_text, near_names, pointer
 from autoprog.diagnosis.building import MAX_NAME, ModelOptions, build_model
+from autoprog.diagnosis.discretization import candidate_thresholds
 from autoprog.diagnosis.learning import Case, Finding, ResponseLearner
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.responses import Responses
-from autoprog.discretization import candidate_thresholds
 from autoprog.errors import Fault, InvalidInputError
 
 _Floats = NDArray[np.float64]

@@ -33,8 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.diagnosis.building import ModelOptions, build_model
+from autoprog.diagnosis.discretization import BanditOptions, Question, ThresholdLearner
 from autoprog.diagnosis.model import DiagnosisModel
-from autoprog.discretization import BanditOptions, Question, ThresholdLearner
 from autoprog.errors import Fault, InvalidInputError
 
 _Floats = NDArray[np.float64]

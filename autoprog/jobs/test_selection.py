@@ -11,11 +11,7 @@ from typing import Any
 import numpy as np
 
 from autoprog.cohort import from_parquet
-from autoprog.evaluation import Plan
-from autoprog.jobs.files import read_file
-from autoprog.jobs.ports import FileKind, Job, JobResult
-from autoprog.space import Configuration
-from autoprog.test_selection import (
+from autoprog.csmd import (
     DiagnosticTest,
     PredictionTable,
     problem_from_json,
@@ -23,6 +19,10 @@ from autoprog.test_selection import (
     trace_frontier,
     train_arms,
 )
+from autoprog.evaluation import Plan
+from autoprog.jobs.files import read_file
+from autoprog.jobs.ports import FileKind, Job, JobResult
+from autoprog.space import Configuration
 
 
 def train_classifiers(job: Job) -> JobResult:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from autoprog.test_selection.online import Family, FeatureGroup, FeatureStream, StreamOptions
+from autoprog.feature_streams import Family, FeatureGroup, FeatureStream, StreamOptions
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import find_faults, made
 

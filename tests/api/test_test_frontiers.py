@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from autoprog.csmd.groups import restricted
 from autoprog.evaluation import Plan, Status, cross_validate
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
-from autoprog.test_selection.groups import restricted
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import find_faults, made
 from tests.api.searching import SIMPLE, Driver, make_search, patient

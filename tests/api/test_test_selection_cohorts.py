@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
+from autoprog.csmd import DiagnosticTest, make_arms, train_arms
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.job_store import DatabaseJobStore
-from autoprog.test_selection import DiagnosticTest, make_arms, train_arms
 from tests.api.diagnosing import find_faults, made
 from tests.api.searching import make_cohort, patient
 from tests.api.selecting import CLEVELAND_TESTS, PROBLEMS, give, open_round

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from autoprog.test_selection import Counts, dominance_evidence, make_arms, problem_from_json, record_play
+from autoprog.csmd import Counts, dominance_evidence, make_arms, problem_from_json, record_play
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import find_faults, made
 from tests.api.searching import make_cohort
 from tests.api.selecting import CLEVELAND_TESTS, PIMA, PROBLEMS, give, make_problem, open_round, outputs, patients, send
-from tests.test_selection.naive import NaiveUCB, cascade
+from tests.csmd.naive import NaiveUCB, cascade
 
 
 def test_a_problem_is_made_shown_listed_and_deleted(client: TestClient) -> None:

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
+from autoprog.csmd import problem_from_json, replay
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.job_store import DatabaseJobStore
-from autoprog.test_selection import problem_from_json, replay
 from tests.api.diagnosing import find_faults, made
 from tests.api.selecting import PROBLEMS, make_problem, patients
 from tests.search.inline import InlineDispatcher

@@ -8,9 +8,9 @@ from fastapi.testclient import TestClient
 from sqlalchemy import func, select
 
 from api.test_selection import live
+from autoprog.csmd import SelectionProblem, problem_from_json
 from autoprog.storage.database import Database
 from autoprog.storage.test_selection_tables import SelectionFeedbackRow, SelectionSnapshotRow
-from autoprog.test_selection import SelectionProblem, problem_from_json
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import find_faults, made
 from tests.api.selecting import PIMA, PROBLEMS, give, make_problem, open_round, outputs, patients, rounds_of

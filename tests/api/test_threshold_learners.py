@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from autoprog.discretization import BanditOptions, CutFeature, CutLearner, CutOptions, candidate_thresholds
+from autoprog.diagnosis.discretization import BanditOptions, CutFeature, CutLearner, CutOptions, candidate_thresholds
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import find_faults, made
 from tests.api.selecting import send

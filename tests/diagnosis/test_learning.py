@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from autoprog.diagnosis import Finding, ResponseLearner, Sessions
-from autoprog.discretization import BanditOptions, Form
+from autoprog.diagnosis.discretization import BanditOptions, Form
 from autoprog.errors import InvalidInputError
 
 FINDINGS = (Finding("fever"), Finding("crp", (5.0, 20.0, 60.0, 110.0)), Finding("noise"), Finding("constant", ()))

@@ -23,6 +23,7 @@ from api.test_selection.frontiers.schemas import (
 )
 from api.test_selection.problems.building import build_tests
 from autoprog.cohort import Cohort, classified, encode_patients, from_parquet
+from autoprog.csmd import DiagnosticTest, check_tests, missing_tests
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.search import SearchSettings
 from autoprog.search.plans import plan_for
@@ -36,7 +37,6 @@ from autoprog.storage.repositories import (
 )
 from autoprog.storage.tables import JobRow, JobStatus
 from autoprog.storage.test_selection_tables import FrontierRow
-from autoprog.test_selection import DiagnosticTest, check_tests, missing_tests
 
 
 def create_frontier(

@@ -11,9 +11,7 @@ from api.test_selection.problems.pipelines import build_configuration
 from api.test_selection.problems.schemas import DiagnosticTestRequest, ProblemRequest
 from api.uploads import attempt
 from autoprog.cohort import Binary, Cohort
-from autoprog.errors import Fault, InvalidInputError
-from autoprog.space import Configuration
-from autoprog.test_selection import (
+from autoprog.csmd import (
     FOLDS,
     SETTINGS,
     SIMPLE,
@@ -26,6 +24,8 @@ from autoprog.test_selection import (
     make_policy,
     training_faults,
 )
+from autoprog.errors import Fault, InvalidInputError
+from autoprog.space import Configuration
 
 _MAX_FEATURES = 10_000
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from api.problems import to_pointer
 from api.test_selection.numbers import parse_number
+from autoprog.csmd import SIMPLE
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.space import (
     STAGES,
@@ -19,7 +20,6 @@ from autoprog.space import (
     Step,
     list_algorithms,
 )
-from autoprog.test_selection import SIMPLE
 
 
 def build_configuration(given: object) -> Configuration:

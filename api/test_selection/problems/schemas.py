@@ -12,7 +12,7 @@ from api.collecting import FaultCollector
 from api.diagnosis.names import MAX_NAME
 from api.problems import Problem
 
-# Values that `autoprog.test_selection` checks are taken as they come, so that one response names the faults of all
+# Values that `autoprog.csmd` checks are taken as they come, so that one response names the faults of all
 # parts; the schemas show what is valid.
 _NAME = {"type": "string", "minLength": 1, "maxLength": MAX_NAME}
 _COST = {"type": "number", "minimum": 0}

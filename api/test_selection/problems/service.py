@@ -24,6 +24,18 @@ from api.test_selection.problems.schemas import (
     WeakDominanceDocument,
 )
 from autoprog.cohort import classified, from_parquet
+from autoprog.csmd import (
+    SETTINGS,
+    TIES_BEFORE,
+    Arms,
+    Counts,
+    disagreement_estimates,
+    dominance_evidence,
+    policy_from_json,
+    problem_to_json,
+    problem_warnings,
+    strong_dominance_evidence,
+)
 from autoprog.errors import ConflictError
 from autoprog.jobs import JobKind
 from autoprog.storage.files import StoredFile
@@ -37,18 +49,6 @@ from autoprog.storage.repositories import (
 )
 from autoprog.storage.tables import JobRow, JobStatus
 from autoprog.storage.test_selection_tables import SelectionProblemRow
-from autoprog.test_selection import (
-    SETTINGS,
-    TIES_BEFORE,
-    Arms,
-    Counts,
-    disagreement_estimates,
-    dominance_evidence,
-    policy_from_json,
-    problem_to_json,
-    problem_warnings,
-    strong_dominance_evidence,
-)
 
 _MAX_PAIRS = 1000
 

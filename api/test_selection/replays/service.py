@@ -20,12 +20,12 @@ from api.test_selection.replays.schemas import (
     ReplayRequest,
     ReplayResult,
 )
+from autoprog.csmd import PredictionTable, checked_table, problem_from_json, replay
 from autoprog.errors import Fault, InvalidInputError, TooLargeError
 from autoprog.storage.repositories import SelectionProblemRepository, SelectionReplayRepository
 from autoprog.storage.stored_files import store_file
 from autoprog.storage.tables import JobRow, JobStatus
 from autoprog.storage.test_selection_tables import SelectionProblemRow, SelectionReplayRow
-from autoprog.test_selection import PredictionTable, checked_table, problem_from_json, replay
 
 MAX_SECONDS_AT_ONCE = 0.5
 """Longest expected time of a replay that is run while the client waits."""

@@ -20,10 +20,10 @@ from api.problems import to_pointer
 from api.test_selection.live import pack_outputs
 from api.test_selection.problems.service import require_trained
 from api.test_selection.rounds.schemas import FeedbackRequest, NextTestDocument, RoundDocument
+from autoprog.csmd import ArmClassifiers, Arms, bedside_state, check_predictions
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.storage.repositories import SelectionProblemRepository, SelectionRoundRepository
 from autoprog.storage.test_selection_tables import SelectionProblemRow, SelectionRoundRow
-from autoprog.test_selection import ArmClassifiers, Arms, bedside_state, check_predictions
 
 _CLOSED = "the round is closed: other feedback has been counted"
 

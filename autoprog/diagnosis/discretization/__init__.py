@@ -1,0 +1,58 @@
+"""Learnt thresholds: where to cut a continuous measurement, by bandits over candidate thresholds."""
+
+from autoprog.diagnosis.discretization.bandit import (
+    Bandit,
+    Exp3,
+    ExponentialWeights,
+    Hedge,
+    bandit_from_json,
+    make_bandit,
+)
+from autoprog.diagnosis.discretization.cuts import Cut, CutCase, CutFeature, CutLearner, CutOptions, Updates
+from autoprog.diagnosis.discretization.gains import (
+    coin_entropy,
+    cost_aware_gain,
+    expected_information,
+    exponential_gain,
+    realised_gain,
+)
+from autoprog.diagnosis.discretization.learner import Choice, Gain, Question, ThresholdLearner
+from autoprog.diagnosis.discretization.options import FORMS, BanditOptions, Form
+from autoprog.diagnosis.discretization.posterior import ThetaPosterior
+from autoprog.diagnosis.discretization.replay import Runs, simulate
+from autoprog.diagnosis.discretization.thresholds import candidate_thresholds
+from autoprog.diagnosis.discretization.weights import bandit_scores, drawn, probabilities
+
+__all__ = [
+    "FORMS",
+    "Bandit",
+    "BanditOptions",
+    "Choice",
+    "Cut",
+    "CutCase",
+    "CutFeature",
+    "CutLearner",
+    "CutOptions",
+    "Exp3",
+    "ExponentialWeights",
+    "Form",
+    "Gain",
+    "Hedge",
+    "Question",
+    "Runs",
+    "ThetaPosterior",
+    "ThresholdLearner",
+    "Updates",
+    "bandit_from_json",
+    "bandit_scores",
+    "candidate_thresholds",
+    "coin_entropy",
+    "cost_aware_gain",
+    "drawn",
+    "expected_information",
+    "exponential_gain",
+    "make_bandit",
+    "probabilities",
+    "realised_gain",
+    "simulate",
+]

@@ -1,0 +1,160 @@
+"""Learning where to cut each feature while learning which feature to ask for.
+
+    tau[i, k]     candidate thresholds of feature i, ascending                            (K_i,)
+    theta         P(X_i > tau_ik | group), drawn from its posterior at every step         (J, K_i)
+    w             beliefs over the groups                                                 (J,)
+    D[i, k]       gain of asking whether X_i > tau_ik, in [0, 1]                          scalar
+
+At every step each available feature draws a threshold from its own bandit, and theta from its posterior. With feature
+selection the feature with the largest D is asked for, and its bandit alone learns D; without, all are asked for and all
+learn. The exhaustive learner has no bandits: it takes the best of all thresholds of all features.
+
+References
+----------
+Learning Feature Discretizations (algorithm 1, by default with losses in place of the printed gains).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.diagnosis.discretization.bandit import Exp3, Hedge, bandit_from_json, make_bandit
+from autoprog.diagnosis.discretization.gains import expected_information
+from autoprog.diagnosis.discretization.options import BanditOptions
+from autoprog.diagnosis.discretization.posterior import ThetaPosterior
+from autoprog.errors import Fault, InvalidInputError
+
+_Floats = NDArray[np.float64]
+Gain = Callable[[_Floats, _Floats], _Floats]
+Choice = Literal["bandit", "exhaustive"]
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """A feature at one of its thresholds."""
+
+    feature: int
+    arm: int  # index of the threshold
+    threshold: float  # the answer is yes if the measurement is above it
+    gain: float  # D, in [0, 1]
+    probability: float  # P(arm) when it was drawn; 1 for the exhaustive learner
+    all_gains: _Floats | None = None  # D of every threshold, if evaluated, shape (K_i,)
+
+
+class ThresholdLearner:
+    """Bandits and posteriors of all features.
+
+    Parameters
+    ----------
+    thresholds : sequence of ndarray
+        Candidates of every feature; a feature without any is never asked for.
+    n_groups : int
+        J, at least 1.
+    options : BanditOptions
+    gain : callable (ndarray, shape = (J,); ndarray, shape = (J, K)) -> ndarray, shape = (K,)
+        D from beliefs and theta; the expected information by default.
+    choice : {"bandit", "exhaustive"}
+        How the threshold is chosen.
+    prior : (float, float)
+        Beta prior of every theta, above 0.
+
+    Raises
+    ------
+    InvalidInputError
+        If no feature has a threshold.
+    """
+
+    def __init__(
+        self,
+        thresholds: Sequence[_Floats],
+        n_groups: int,
+        *,
+        options: BanditOptions = BanditOptions(),  # noqa: B008  frozen
+        gain: Gain = expected_information,
+        choice: Choice = "bandit",
+        prior: tuple[float, float] = (1.0, 1.0),
+    ) -> None:
+        usable = [i for i, tau in enumerate(thresholds) if len(tau)]
+        if not usable:
+            raise InvalidInputError([Fault("/thresholds", "every feature is constant: there is nothing to ask for")])
+        self.gain = gain
+        self.choice = choice
+        self.n_features = len(thresholds)
+        self.posteriors = {i: ThetaPosterior(thresholds[i], n_groups, prior) for i in usable}
+        self.bandits: dict[int, Exp3 | Hedge] = {i: make_bandit(len(thresholds[i]), options) for i in usable}
+
+    def ask(
+        self, w: _Floats, rng: np.random.Generator, *, available: Sequence[int] | None = None, select: bool = True
+    ) -> tuple[Question, ...]:
+        """Choose the question with the largest gain, or without `select` one per available feature (default all)."""
+        # a feature whose measurement is missing must not be available
+        candidates = self.posteriors if available is None else [i for i in available if i in self.posteriors]
+        questions = [self._question(i, w, rng) for i in candidates]
+        if select and questions:
+            questions = [max(questions, key=lambda question: question.gain)]
+        return tuple(questions)
+
+    def _question(self, i: int, w: _Floats, rng: np.random.Generator) -> Question:
+        posterior, bandit = self.posteriors[i], self.bandits[i]
+        if self.choice == "exhaustive":
+            gains = self.gain(w, posterior.draw(rng))
+            arm = int(np.argmax(gains))
+            return Question(i, arm, float(posterior.thresholds[arm]), float(gains[arm]), 1.0, gains)
+        arm = bandit.draw(rng)
+        probability = float(bandit.probabilities[arm])
+        threshold = float(posterior.thresholds[arm])
+        if isinstance(bandit, Hedge):
+            gains = self.gain(w, posterior.draw(rng))
+            return Question(i, arm, threshold, float(gains[arm]), probability, gains)
+        gain = float(self.gain(w, posterior.draw(rng, arm)[:, None])[0])
+        return Question(i, arm, threshold, gain, probability)
+
+    def reward(self, question: Question, gain: float | None = None) -> None:
+        """Let the bandit of an answered question learn its gain, or `gain` in [0, 1] if known only from the answer."""
+        if self.choice == "exhaustive":
+            return
+        bandit = self.bandits[question.feature]
+        if isinstance(bandit, Hedge):
+            if question.all_gains is None or gain is not None:
+                raise InvalidInputError([Fault("/gain", "hedge learns from the gains of all thresholds, not of one")])
+            bandit.update_all(question.all_gains)
+        else:
+            bandit.update(question.arm, question.gain if gain is None else gain, question.probability)
+
+    def learn(self, values: _Floats, group: int) -> None:
+        """Learn the measurements (NaN where missing), shape (n_features,), of a case with a known group, from 0."""
+        for i, posterior in self.posteriors.items():
+            posterior.update(float(values[i]), group)
+
+    def beliefs_after(self, w: _Floats, question: Question, *, answer: bool) -> _Floats:
+        """Beliefs after an answer, shape (J,), summing to 1, by the posterior means of theta."""
+        theta = self.posteriors[question.feature].mean[:, question.arm]
+        joint = w * (theta if answer else 1.0 - theta)
+        after: _Floats = joint / joint.sum()
+        return after
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state as a JSON object, without the gain, which is code."""
+        features = {
+            str(i): {"posterior": self.posteriors[i].to_json(), "bandit": self.bandits[i].to_json()}
+            for i in self.posteriors
+        }
+        return {"n_features": self.n_features, "choice": self.choice, "features": features}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any], gain: Gain = expected_information) -> Self:
+        """Restore a learner from `to_json`; `gain` must be the one it was made with."""
+        posteriors = {int(i): ThetaPosterior.from_json(f["posterior"]) for i, f in document["features"].items()}
+        thresholds = [
+            posteriors[i].thresholds if i in posteriors else np.empty(0) for i in range(document["n_features"])
+        ]
+        n_groups = len(next(iter(posteriors.values())).ones)
+        learner = cls(thresholds, n_groups, gain=gain, choice=document["choice"])
+        learner.posteriors = posteriors
+        learner.bandits = {int(i): bandit_from_json(f["bandit"]) for i, f in document["features"].items()}
+        return learner
