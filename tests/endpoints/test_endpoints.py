@@ -1,0 +1,129 @@
+"""Both kinds of outcome answer alike, and where nobody is censored before the horizon they give the same figures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from autoprog.cohort import Binary, Cohort, Feature
+from autoprog.endpoints import Assessed, Endpoint, make_endpoint
+from autoprog.evaluation import make_event_metric, make_metric
+from autoprog.space import event_times
+from autoprog.validation import never
+from autoprog.validation.optimism import Weighing
+from tests.space.event_times.cohorts import as_cohort
+
+N, HORIZON, SEED = 400, 1.0, 3
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(N, 2))
+P = expit(X[:, 0] - 0.7)
+Y = (RNG.random(N) < P).astype(np.int8)
+SIMPLE = expit(0.5 * X[:, 0] + 0.3 * RNG.standard_normal(N) - 0.7)
+
+
+def binary() -> Endpoint:
+    features = (Feature("x0", "numeric"), Feature("x1", "numeric"))
+    return make_endpoint(Cohort("simulated", Binary("y", "1", "0"), features, X, Y))
+
+
+def followed() -> Endpoint:
+    """The same patients: whoever has the outcome has it before the horizon, the others are followed beyond it."""
+    time = np.where(Y == 1, 0.2 + 0.6 * np.arange(N) / N, 2.0)
+    return make_endpoint(as_cohort(X, event_times(Y.astype(np.int64), time), (HORIZON,), 1), (HORIZON,))
+
+
+def as_curve(endpoint: Endpoint, p: np.ndarray) -> np.ndarray:
+    return p if not endpoint.times else p[..., None]
+
+
+KINDS = pytest.mark.parametrize("endpoint", [binary(), followed()], ids=["binary", "event times"])
+
+
+@KINDS
+def test_an_endpoint_has_one_column_of_risks_a_horizon(endpoint: Endpoint) -> None:
+    risks = as_curve(endpoint, P)
+    assert endpoint.at_horizons(risks).shape == (N, len(endpoint.horizons)) == (N, 1)
+    assert endpoint.at_horizons(np.array([risks, risks])).shape == (2, N, 1)
+    assert endpoint.cross_fit(risks, SEED).shape == risks.shape
+    assert endpoint.count_events() == Y.sum()
+    assert endpoint.subgroups(endpoint.cross_fit(risks, SEED), []) == []
+
+
+@KINDS
+def test_the_instability_of_every_horizon_has_its_place(endpoint: Endpoint) -> None:
+    risks = as_curve(endpoint, P)
+    assessed = Assessed(risks, endpoint.cross_fit(risks, SEED))
+    document = endpoint.details(assessed, None, None, SEED)
+    endpoint.place_instability(document, [{"mape": 0.1}])
+    place = document if endpoint.horizons == (None,) else document["horizons"][0]
+    assert place["instability"] == {"mape": 0.1}
+    endpoint.place_instability(document, [])
+    assert place["instability"] is None
+
+
+def test_without_censoring_recalibration_is_the_same() -> None:
+    one, other = binary(), followed()
+    for fit in (
+        lambda e: e.fit_recalibration(as_curve(e, P**2)),
+        lambda e: e.fit_update(as_curve(e, P**2), slope=True),
+        lambda e: e.fit_update(as_curve(e, P**2), slope=False),
+    ):
+        a, b = fit(one), fit(other)
+        assert (a.intercept, a.slope) == pytest.approx((b.intercept, b.slope), abs=2e-4)
+
+
+def test_without_censoring_measures_are_the_same() -> None:
+    one, other = binary(), followed()
+    of_labels, of_times = (e.validation(as_curve(e, P), None, SEED) for e in (one, other))
+    assert of_labels["n_events"] == of_times["n_events"]
+    assert of_labels["expected_events"] == pytest.approx(of_times["expected_events"])
+    (horizon,) = of_times["horizons"]
+    performance = of_labels["performance"]
+    assert horizon["performance"]["auc"] == pytest.approx(performance["auc_roc"], abs=1e-9)
+    assert horizon["performance"]["brier"] == pytest.approx(performance["brier"], abs=1e-9)
+    assert horizon["performance"]["observed"]["estimate"] == pytest.approx(Y.mean(), abs=1e-9)
+    curves = [document["net_benefit"]["model"] for document in (of_labels, horizon)]
+    assert curves[0] == pytest.approx(curves[1], abs=1e-9)
+
+
+def test_without_censoring_the_observed_rates_of_rules_are_the_same() -> None:
+    rows = X[:, 1] > 0
+    observed = followed().observed(0)
+    assert observed is not None
+    assert observed.event_rate(rows).estimate == pytest.approx(Y[rows].mean(), abs=1e-12)
+    assert binary().observed(0) is None
+
+
+def test_without_censoring_the_corrected_area_is_the_same() -> None:
+    """The resamples differ; twice their standard error is allowed for."""
+    found = []
+    for endpoint in (binary(), followed()):
+        metric = make_metric("auc_roc")
+        if endpoint.context is not None:
+            metric = make_event_metric("time_dependent_auc", endpoint.context)
+        risks = np.array([as_curve(endpoint, P), as_curve(endpoint, SIMPLE)])
+        found.append(
+            endpoint.corrected_score(
+                metric,
+                risks[0],
+                risks,
+                np.array([1.0, 0.0]),
+                weighing=Weighing(
+                    lambda _, gains: np.eye(2)[np.argmax(gains, axis=1)], lambda w, p: np.tensordot(w, p, 1)
+                ),
+                rng=np.random.default_rng(SEED),
+                stop=never,
+            )
+        )
+    assert found[0].estimate == pytest.approx(found[1].estimate, abs=0.005)
+    assert found[0].upper - found[0].lower == pytest.approx(found[1].upper - found[1].lower, rel=0.15)
+
+
+def test_an_endpoint_is_chosen_by_the_outcome() -> None:
+    assert binary().times == ()
+    assert followed().horizons == (HORIZON,)
+    cohort = replace(binary().cohort, y=1 - Y)
+    assert make_endpoint(cohort, thresholds=(0.1, 0.2)).count_events() == N - Y.sum()
