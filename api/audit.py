@@ -10,7 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.dependencies import Context
-from autoprog.storage.ids import is_id, new_id
+from autoprog.storage.database import is_id, new_id
 from autoprog.storage.repositories import AuditEvent
 
 _READS = frozenset({"GET", "HEAD", "OPTIONS"})

@@ -24,7 +24,7 @@ from api.problems import (
     problem,
 )
 from autoprog.errors import AutoprogError, Fault, InvalidInputError, StorageFullError, StoreUnavailableError
-from autoprog.storage.room import full, is_full
+from autoprog.storage.files import full, is_full
 
 _METHODS = ("DELETE", "GET", "PATCH", "POST", "PUT")
 _POINTERS = {"body": "", "query": "", "path": "", "header": "/headers"}

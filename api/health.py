@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from api.dependencies import Context, ContextDependency
 from api.openapi import problems
 from autoprog.errors import AutoprogError, EngineUnavailableError
-from autoprog.storage.room import has_room
+from autoprog.storage.files import has_room
 
 router = APIRouter(tags=["health"])
 

@@ -20,8 +20,7 @@ from api.dependencies import ContextDependency, get_context
 from api.problems import MEDIA_TYPE, build_problem
 from api.uploads import compute_digest
 from autoprog.errors import ConflictError, Fault, InvalidInputError, StoreUnavailableError
-from autoprog.storage.database import Database
-from autoprog.storage.ids import is_id, new_id
+from autoprog.storage.database import Database, is_id, new_id
 from autoprog.storage.repositories import IdempotencyRepository, StoredAnswer
 from autoprog.storage.repositories.idempotency import LEASE_S
 

@@ -18,9 +18,8 @@ from autoprog.libraries import import_libraries
 from autoprog.search.runner import Runner
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
-from autoprog.storage.files import Files
+from autoprog.storage.files import Files, tighten
 from autoprog.storage.job_store import DatabaseJobStore
-from autoprog.storage.private import tighten
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import sweep
 from autoprog.work import poll

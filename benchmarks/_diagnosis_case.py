@@ -23,8 +23,8 @@ from autoprog.diagnosis import (
     expected_queries,
     grow_tree,
 )
-from autoprog.diagnosis.growth import grown_by
 from autoprog.diagnosis.splitting import RowSplitter
+from autoprog.diagnosis.tree import grown_by
 
 GROUPS = 50
 

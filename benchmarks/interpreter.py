@@ -31,7 +31,7 @@ from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Binary, Cohort, Feature
 from autoprog.interpreter import explain, make_strata, stratum_indices
-from autoprog.interpreter.held_out import hold_out
+from autoprog.interpreter.selection import hold_out
 
 SPLITS = 10
 PATIENTS, FEATURES = 70_000, 50

@@ -23,7 +23,7 @@ import structlog
 from autoprog.cohort import cleveland, read_cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.optimizer import make_optimizer
-from autoprog.search import explored
+from autoprog.search import planning
 from autoprog.search.runner import Runner
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
@@ -68,7 +68,7 @@ def run(time_s: float, slots: int, folder: Path) -> dict[str, Any]:
         )
         search = SearchRepository(session).add(owner, stored.id, settings=settings.model_dump(mode="json"))
     watch = Stopwatch()
-    explored.make_optimizer = watch.make
+    planning.make_optimizer = watch.make
     with DaskEngine.embedded(slots) as engine:
         list(run_calls(engine, [Call("warm", len, ((),))], CallLimits(60, 1024), lambda: False))
         Runner(DatabaseStore(database, files), engine, runner_id="bench").run_one()

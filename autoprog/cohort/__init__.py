@@ -3,8 +3,8 @@
 from autoprog.cohort.alignment import align
 from autoprog.cohort.canonical import canonical_text
 from autoprog.cohort.cohort import Cohort, Mode
-from autoprog.cohort.examples import cleveland
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
+from autoprog.cohort.inference import cleveland
 from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcome_from_json
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec, TimeToEventSpec, VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.parquet import from_parquet, to_parquet

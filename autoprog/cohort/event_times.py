@@ -11,12 +11,11 @@ from numpy.typing import NDArray
 from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import read_cells
 from autoprog.cohort.event_column import UNKNOWN, read_events
-from autoprog.cohort.horizons import default_horizons, horizon_fault
+from autoprog.cohort.follow_up import default_horizons, horizon_fault
 from autoprog.cohort.inference import number_faults
 from autoprog.cohort.messages import column_pointer, count_text, pointer, rows_text
 from autoprog.cohort.outcome import TimeToEvent
-from autoprog.cohort.outcome_column import missing_faults
-from autoprog.cohort.outcome_rows import FEWEST_OF_A_CLASS, OutcomeRows
+from autoprog.cohort.outcome_column import FEWEST_OF_A_CLASS, OutcomeRows, missing_faults
 from autoprog.cohort.outcome_spec import EventSpec, TimeToEventSpec
 from autoprog.cohort.table import Table
 from autoprog.errors import Fault

@@ -15,14 +15,12 @@ from autoprog.cohort.event_times import read_survival
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
 from autoprog.cohort.inference import encode_column, observed_values, sort_levels
 from autoprog.cohort.messages import capped, capped_warnings, column_pointer, count_text, rows_text
-from autoprog.cohort.outcome_column import read_binary
-from autoprog.cohort.outcome_rows import OutcomeRows
+from autoprog.cohort.outcome_column import OutcomeRows, read_binary
 from autoprog.cohort.outcome_spec import TimeToEventSpec, VisitEventSpec, VisitLabelSpec, outcome_columns
 from autoprog.cohort.sample_size import SampleSize, sample_size
 from autoprog.cohort.schema import Feature
 from autoprog.cohort.source import read_table
-from autoprog.cohort.spec import CohortSpec
-from autoprog.cohort.spec_faults import spec_faults
+from autoprog.cohort.spec import CohortSpec, spec_faults
 from autoprog.cohort.table import ReadLimits, Table
 from autoprog.cohort.visit_rows import read_visit_events, read_visit_labels
 from autoprog.cohort.visits import EarlierVisits, VisitTable

@@ -8,8 +8,7 @@ import zlib
 from pathlib import Path
 
 from autoprog.cohort.csv_table import parse_csv
-from autoprog.cohort.parquet_table import parse_parquet
-from autoprog.cohort.table import Parsed, ReadLimits
+from autoprog.cohort.table import Parsed, ReadLimits, parse_parquet
 from autoprog.errors import Fault, InvalidInputError, TooLargeError, UnsupportedMediaError
 
 _GZIP = b"\x1f\x8b"

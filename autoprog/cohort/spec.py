@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, ValidationError, model_validator
 
+from autoprog.cohort.canonical import short
 from autoprog.cohort.cohort import Mode
-from autoprog.cohort.messages import HALF_A_PAIR, capped, pointer, strip_key_mark
+from autoprog.cohort.messages import HALF_A_PAIR, absent_columns, capped, pointer, strip_key_mark
 from autoprog.cohort.outcome_spec import (
     BinaryOutcomeSpec,
     OutcomeSpec,
     TimeToEventSpec,
     VisitEventSpec,
     VisitLabelSpec,
+    outcome_columns,
 )
 from autoprog.cohort.schema import FeatureKind
 from autoprog.cohort.spec_values import FROZEN, MAX_COLUMNS, CellValue, ColumnName, ShortText
@@ -207,3 +209,45 @@ def _detail(kind: str, loc: tuple[int | str, ...], text: str, form: type[CohortS
         if kind == "extra_forbidden":
             return f"unknown: the outcome of {_KEYS[form]}"
     return HALF_A_PAIR if kind == "string_unicode" else text.removeprefix("Value error, ")
+
+
+_ROLES = {
+    "column": "the outcome",
+    "time": "the outcome's time",
+    "event": "the outcome's event",
+    "patient": "the patient",
+    "visit_time": "the time of the visit",
+}
+
+
+def spec_faults(spec: CohortSpec, names: Sequence[str]) -> list[Fault]:
+    """List the columns that the spec names but the file lacks, and those with two roles."""
+    outcome = outcome_columns(spec.outcome)
+    wanted = [(pointer("spec", "outcome", key), name) for key, name in outcome.items()]
+    if spec.groups is not None:
+        wanted.append(("/spec/groups", spec.groups))
+    faults = absent_columns("/spec", wanted, names)
+    faults += absent_columns("/spec/features", [(pointer("spec", "features", n), n) for n in spec.features], names)
+    ignored = [(pointer("spec", "ignore", i), name) for i, name in enumerate(spec.ignore)]
+    return faults + absent_columns("/spec/ignore", ignored, names) + _clashes(spec, outcome)
+
+
+def _clashes(spec: CohortSpec, outcome: dict[str, str]) -> list[Fault]:
+    taken = {name: _ROLES[key] for key, name in outcome.items()}
+    faults = [
+        Fault("/spec/ignore", f"{short(name, 60)} is {role} and cannot be ignored")
+        for name, role in taken.items()
+        if name in spec.ignore
+    ]
+    if spec.groups in taken and spec.groups != outcome.get("patient"):
+        role = taken[spec.groups]
+        faults.append(Fault("/spec/groups", f"{short(spec.groups, 60)} is {role} and cannot be the groups"))
+    if spec.groups is not None:
+        taken.setdefault(spec.groups, "the groups")
+    for name in spec.ignore:
+        taken.setdefault(name, "ignored")
+    clashes = [(name, taken[name]) for name in spec.features if name in taken]
+    return faults + [
+        Fault(pointer("spec", "features", name), f"{short(name, 60)} is {role} and cannot be a feature too")
+        for name, role in clashes
+    ]

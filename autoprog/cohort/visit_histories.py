@@ -18,8 +18,7 @@ from autoprog.cohort.patients import (
 )
 from autoprog.cohort.schema import Feature
 from autoprog.cohort.visits import VisitTable
-from autoprog.cohort.window_statistics import last_observed, visit_order
-from autoprog.cohort.windows import WindowSchema, window_columns
+from autoprog.cohort.windows import WindowSchema, last_observed, visit_order, window_columns
 from autoprog.errors import Fault, InvalidInputError
 
 

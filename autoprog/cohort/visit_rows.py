@@ -12,12 +12,11 @@ from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import read_cells
 from autoprog.cohort.event_column import UNKNOWN
 from autoprog.cohort.event_times import EventTimes, few_events_fault, read_event_times, uncensored_warning
-from autoprog.cohort.horizons import horizon_fault
+from autoprog.cohort.follow_up import horizon_fault
 from autoprog.cohort.inference import number_faults, observed_values, sort_levels
 from autoprog.cohort.messages import column_pointer, count_text, rows_text
 from autoprog.cohort.outcome import TimeToEvent, Visits
-from autoprog.cohort.outcome_column import class_faults, dropped_warning, read_labels
-from autoprog.cohort.outcome_rows import EarlierRows, OutcomeRows
+from autoprog.cohort.outcome_column import EarlierRows, OutcomeRows, class_faults, dropped_warning, read_labels
 from autoprog.cohort.outcome_spec import VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.table import Table
 from autoprog.cohort.visits import VisitTable

@@ -11,20 +11,19 @@ from autoprog.csmd.arms import (
     make_arms,
     total_cost,
 )
-from autoprog.csmd.bedside import BedsideState, bedside_state
 from autoprog.csmd.classifiers import (
     FOLDS,
     THRESHOLD,
     ArmClassifier,
     ArmClassifiers,
+    PredictionTable,
     Reading,
     TrainedArms,
     train_arms,
     training_faults,
 )
-from autoprog.csmd.counts import Counts, is_reversal, record_play
-from autoprog.csmd.dominance import WeakDominance, disagreements, optimal_arm, weak_dominance
 from autoprog.csmd.evidence import (
+    Counts,
     DisagreementEstimate,
     DominanceEvidence,
     StrongDominanceEvidence,
@@ -32,11 +31,12 @@ from autoprog.csmd.evidence import (
     disagreement_estimates,
     dominance_evidence,
     estimated_choice,
+    is_reversal,
     problem_warnings,
+    record_play,
     strong_dominance_evidence,
 )
 from autoprog.csmd.frontier import Frontier, FrontierPoint, one_after_another, trace_frontier
-from autoprog.csmd.groups import SIMPLE, check_tests
 from autoprog.csmd.missing_tests import MissingTest, gower_distances, missing_tests
 from autoprog.csmd.policies import (
     KLUCB,
@@ -46,16 +46,22 @@ from autoprog.csmd.policies import (
     Policy,
     PolicyName,
     ThompsonSampling,
+    WeakDominance,
+    disagreements,
     make_policy,
+    optimal_arm,
+    weak_dominance,
 )
-from autoprog.csmd.prediction_table import PredictionTable
 from autoprog.csmd.problem import (
+    SIMPLE,
     SelectionProblem,
     check_predictions,
+    check_tests,
     policy_from_json,
     problem_from_json,
     problem_to_json,
 )
+from autoprog.csmd.selection import BedsideState, bedside_state
 from autoprog.csmd.table_replay import RegretCurve, Replay, checked_table, replay
 
 __all__ = [

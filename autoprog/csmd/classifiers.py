@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import io
 import json
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any, Self
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +17,7 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort, Feature, encode_patients
 from autoprog.cohort.messages import pointer
 from autoprog.csmd.arms import Arms, DiagnosticTest, arms_from_json, arms_to_json
-from autoprog.csmd.groups import SIMPLE, feature_faults, read_features, restricted
+from autoprog.csmd.problem import SIMPLE, feature_faults, read_features, restricted
 from autoprog.errors import ArtifactError, Fault, InvalidInputError
 from autoprog.evaluation import CrossValidation, Plan, cross_validate, fit_pipeline
 from autoprog.model import dump_estimator, load_estimator
@@ -256,3 +259,32 @@ def _most_folds(cohort: Cohort) -> tuple[int, str]:
         return most, f"the {most} patients of the smaller class"
     most = min(len(np.unique(cohort.groups[rows])) for rows in holders)
     return most, f"the {most} groups that hold one of the outcomes"
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionTable:
+    """Input of `replay`."""
+
+    predictions: NDArray[np.int8]  # 0 or 1, one row per patient and one column per arm
+    truth: NDArray[np.int8] | None  # the outcome, if known
+
+    def to_bytes(self) -> bytes:
+        """Write the table as a compressed file, one bit per value."""
+        file = io.BytesIO()
+        arrays = {"shape": np.array(self.predictions.shape), "predictions": np.packbits(self.predictions)}
+        if self.truth is not None:
+            arrays["truth"] = np.packbits(self.truth)
+        np.savez_compressed(file, allow_pickle=False, **arrays)
+        return file.getvalue()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Self:
+        """Read what `to_bytes` wrote, or raise ArtifactError; nothing in it is executed."""
+        try:
+            with np.load(io.BytesIO(content), allow_pickle=False) as file:
+                rows, n = file["shape"].tolist()
+                predictions = np.unpackbits(file["predictions"], count=rows * n).reshape(rows, n).astype(np.int8)
+                truth = np.unpackbits(file["truth"], count=rows).astype(np.int8) if "truth" in file else None
+                return cls(predictions, truth)
+        except (BadZipFile, zlib.error, OSError, ValueError, KeyError, EOFError) as error:
+            raise ArtifactError(f"the table of predictions is damaged: {error}") from error

@@ -26,7 +26,7 @@ import numpy as np
 
 from autoprog.cohort import Cohort
 from autoprog.csmd.arms import MAX_SUBSET_TESTS, DiagnosticTest, total_cost
-from autoprog.csmd.groups import SIMPLE, check_tests, read_features, restricted
+from autoprog.csmd.problem import SIMPLE, check_tests, read_features, restricted
 from autoprog.errors import InvalidInputError
 from autoprog.evaluation import CrossValidation, Metric, Plan, cross_validate, make_metric
 from autoprog.space import Configuration

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, encode_patients
 from autoprog.csmd.arms import DiagnosticTest
-from autoprog.csmd.groups import check_tests
+from autoprog.csmd.problem import check_tests
 from autoprog.errors import Fault, InvalidInputError
 
 _Floats = NDArray[np.float64]

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy.stats import t as student_t
 
 from autoprog.csmd.arms import Arms
-from autoprog.csmd.dominance import WeakDominance, disagreements, weak_dominance
+from autoprog.csmd.policies import WeakDominance, disagreements, weak_dominance
 from autoprog.csmd.problem import SelectionProblem
 from autoprog.csmd.selection import incidence, select, select_many
 from autoprog.errors import Fault, InvalidInputError

@@ -6,11 +6,9 @@
 from autoprog.diagnosis.batch import MAX_BATCH, Batch
 from autoprog.diagnosis.building import MAX_CELLS, MAX_OBJECTS, MAX_QUERIES, ModelOptions, build_model, with_options
 from autoprog.diagnosis.cohort_model import CohortChoice, CohortModel, model_from_cohort
-from autoprog.diagnosis.contradiction import Contradiction, NearObject
 from autoprog.diagnosis.costs import expected_cost, expected_queries, exponential_cost, worst_case_cost
 from autoprog.diagnosis.entropy import Bounds, cost_bounds
 from autoprog.diagnosis.expansion import with_persistent_errors, with_several_objects
-from autoprog.diagnosis.growth import grow_tree
 from autoprog.diagnosis.learning import Case, Finding, Request, ResponseLearner, Studied
 from autoprog.diagnosis.model import ALGORITHMS, Algorithm, DiagnosisModel, Stop, Ties
 from autoprog.diagnosis.multiway import (
@@ -24,8 +22,7 @@ from autoprog.diagnosis.multiway import (
 )
 from autoprog.diagnosis.next_query import NextQuery
 from autoprog.diagnosis.optimum import MAX_COLUMNS, MAX_ROWS, Objective, optimal_tree
-from autoprog.diagnosis.outline import tree_text
-from autoprog.diagnosis.picture import tree_svg
+from autoprog.diagnosis.picture import tree_svg, tree_text
 from autoprog.diagnosis.random_models import (
     random_agreement,
     random_model,
@@ -41,8 +38,17 @@ from autoprog.diagnosis.serialization import (
     tree_from_bytes,
     tree_to_bytes,
 )
-from autoprog.diagnosis.session import CERTAINTY, Answer, Candidate, Session, Sessions, Status
-from autoprog.diagnosis.tree import Tree
+from autoprog.diagnosis.session import (
+    CERTAINTY,
+    Answer,
+    Candidate,
+    Contradiction,
+    NearObject,
+    Session,
+    Sessions,
+    Status,
+)
+from autoprog.diagnosis.tree import Tree, grow_tree
 
 __all__ = [
     "ALGORITHMS",

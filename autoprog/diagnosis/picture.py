@@ -2,11 +2,63 @@
 
 from __future__ import annotations
 
+import heapq
 import re
+from dataclasses import dataclass
 from xml.sax.saxutils import escape
 
-from autoprog.diagnosis.folding import MAX_NODES, Folded, caption, folded
+import numpy as np
+
 from autoprog.diagnosis.tree import Tree
+
+MAX_NODES = 127
+"""Default number of nodes drawn."""
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A part of a tree to draw."""
+
+    root: int
+    unfolded: frozenset[int]  # nodes whose children are drawn; any other node that asks is drawn as a fold
+
+
+def folded(tree: Tree, node: int = 0, depth: int | None = None, most: int = MAX_NODES) -> Folded:
+    """Choose the nodes to draw, unfolding the most probable first; raises `IndexError` if the node does not exist."""
+    if not 0 <= node < tree.n_nodes:
+        msg = f"the tree has nodes 0 to {tree.n_nodes - 1}, not {node}"
+        raise IndexError(msg)
+    deepest = np.inf if depth is None else int(tree.depth[node]) + depth
+    unfolded: set[int] = set()
+    drawn, waiting = 1, [(-float(tree.mass[node]), node)]
+    while waiting and drawn + 2 <= most:
+        _, next_node = heapq.heappop(waiting)
+        if tree.query[next_node] < 0 or tree.depth[next_node] >= deepest:
+            continue
+        unfolded.add(next_node)
+        drawn += 2
+        for child in (int(tree.no[next_node]), int(tree.yes[next_node])):
+            heapq.heappush(waiting, (-float(tree.mass[child]), child))
+    return Folded(node, frozenset(unfolded))
+
+
+def caption(tree: Tree, node: int, part: Folded) -> str:
+    """Text of a node: `fever?`, `influenza (0.25)`, or `fever? … 14 more nodes, 8 objects (0.02)` for a fold."""
+    share = f"({tree.mass[node]:.3g})"
+    if tree.query[node] >= 0:
+        question = f"{tree.model.queries[tree.query[node]]}?"
+        if node in part.unfolded:
+            return question
+        # every node that asks has two children, so l leaves have l - 1 such nodes above them
+        below = 2 * tree.n_leaves_below(node) - 2
+        return f"{question} … {below:,} more nodes, {tree.stop[node] - tree.start[node]:,} objects {share}"
+    targets = np.unique(tree.model.target_of[tree.objects_of(node)])
+    if len(targets) == 1:
+        return f"{tree.model.targets[targets[0]]} {share}"
+    names = [tree.model.targets[t] for t in targets[:3]]
+    more = f" or {len(targets) - 3:,} others" if len(targets) > 3 else ""
+    return f"ambiguous: {' or '.join(names)}{more} {share}"
+
 
 _COLUMN, _ROW, _MARGIN = 190, 26, 16
 _LETTERS = 24
@@ -105,3 +157,19 @@ def _node(tree: Tree, here: int, part: Folded, place: tuple[int, float]) -> str:
         f'<g><title>{escape(text)}</title><circle class="{kind}" cx="{x:g}" cy="{y:g}" r="4"/>'
         f'<text x="{x + 8:g}" y="{y - 5:g}">{escape(short)}</text></g>'
     )
+
+
+def tree_text(tree: Tree, node: int = 0, depth: int | None = None, most: int = MAX_NODES) -> str:
+    """Write a tree as indented text, one line per node with its prior probability; parameters as in `tree_svg`."""
+    part = folded(tree, node, depth, most)
+    lines: list[str] = []
+    # node, prefix of its own line, prefix of the lines below it
+    waiting = [(node, "", "")]
+    while waiting:
+        here, own, below = waiting.pop()
+        # a line break inside a name becomes a space
+        lines.append(own + " ".join(caption(tree, here, part).split()))
+        if here in part.unfolded:
+            waiting.append((int(tree.yes[here]), f"{below}└─ yes: ", f"{below}   "))
+            waiting.append((int(tree.no[here]), f"{below}├─ no: ", f"{below}│  "))
+    return "\n".join(lines) + "\n"

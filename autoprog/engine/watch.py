@@ -9,10 +9,21 @@ from contextlib import suppress
 from multiprocessing.connection import Connection
 from typing import NamedTuple
 
+import psutil
+
 from autoprog.engine.child import EXIT_OUT_OF_MEMORY
 from autoprog.engine.memory import MIB, resident_bytes
-from autoprog.engine.processor import processor_seconds
 from autoprog.work import CallLimits, CallOutcome, CallStatus
+
+
+def processor_seconds(pid: int) -> float | None:
+    """Return a process's user and system seconds over all threads; None if there is no such process."""
+    try:
+        times = psutil.Process(pid).cpu_times()
+    except psutil.NoSuchProcess:
+        return None
+    return float(times.user + times.system)
+
 
 _GONE_S = 0.5
 _NEAR_THE_LIMIT = 0.8

@@ -35,8 +35,7 @@ from numpy.typing import NDArray
 from scipy.special import softmax
 
 from autoprog.cohort import Cohort
-from autoprog.ensemble.log_scores import count_rarer, probabilities_of_outcome
-from autoprog.ensemble.pseudo_bma import prior_weights, temperature
+from autoprog.ensemble.pseudo_bma import count_rarer, prior_weights, probabilities_of_outcome, temperature
 from autoprog.evaluation import Evaluation, FoldResult, History, Plan, get_outcomes
 
 # Best pipelines whose contributions are computed; those of the others hardly differ.

@@ -15,11 +15,9 @@ from numpy.typing import NDArray
 
 from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline
 from autoprog.ensemble.greedy import greedy_weights
-from autoprog.ensemble.linear_pool import likeliest, pooled_weights
-from autoprog.ensemble.log_scores import count_rarer, probabilities_of_outcome
+from autoprog.ensemble.linear_pool import likeliest, pooled_weights, stacked_weights
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities, thinned
-from autoprog.ensemble.pseudo_bma import PseudoBma, temperature
-from autoprog.ensemble.stacking import stacked_weights
+from autoprog.ensemble.pseudo_bma import PseudoBma, count_rarer, probabilities_of_outcome, temperature
 from autoprog.evaluation import History, ScoringContext, compute_logit
 from autoprog.optimizer import Posterior
 from autoprog.survival import ipcw_weights
@@ -254,7 +252,7 @@ class Greedy:
 
 
 class Stacking:
-    """Logistic combination of log odds; see `autoprog.ensemble.stacking`."""
+    """Logistic combination of log odds; see `autoprog.ensemble.linear_pool`."""
 
     name: EnsembleName = "stacking"
     asks_for_posterior = False

@@ -16,9 +16,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from autoprog.cohort import Cohort
-from autoprog.estimator.follow_up import Survival
 from autoprog.estimator.search import search
-from autoprog.estimator.tables import binary_cohort, survival_cohort, to_frame, to_matrix
+from autoprog.estimator.tables import Survival, binary_cohort, survival_cohort, to_frame, to_matrix
 from autoprog.model import PrognosticModel
 from autoprog.search.settings import SearchSettings
 from autoprog.survival import censoring_survival, uno_c, wolbers_c

@@ -1,15 +1,16 @@
 """Evaluation of one configuration: folds, metrics, out-of-fold risks."""
 
-from autoprog.evaluation.along import EvaluatedPath, FoldPath, Setting
 from autoprog.evaluation.cross_validation import (
     CrossValidation,
+    EvaluatedPath,
+    FoldPath,
     FoldResult,
+    Setting,
     at_common_setting,
     cross_validate,
     evaluate_fold,
     evaluate_out_of_bag,
 )
-from autoprog.evaluation.decision_curve import benefit, harm, net_benefit, net_benefit_of_all
 from autoprog.evaluation.evaluation import Evaluation, History, Status
 from autoprog.evaluation.event_metrics import (
     EVENT_METRICS,
@@ -20,15 +21,23 @@ from autoprog.evaluation.event_metrics import (
     metric_direction,
 )
 from autoprog.evaluation.fitting import fit_pipeline, get_outcomes, has_path, is_out_of_bag, predict_risks
-from autoprog.evaluation.folds import Fold, make_folds
-from autoprog.evaluation.grouped_folds import grouped_splits
-from autoprog.evaluation.log_odds import EPSILON, compute_logit
-from autoprog.evaluation.metrics import METRICS, THRESHOLDS, Metric, make_metric
-from autoprog.evaluation.notes import summarise
+from autoprog.evaluation.folds import Fold, grouped_splits, make_folds
+from autoprog.evaluation.metrics import (
+    EPSILON,
+    METRICS,
+    THRESHOLDS,
+    Metric,
+    benefit,
+    compute_logit,
+    harm,
+    make_metric,
+    net_benefit,
+    net_benefit_of_all,
+)
+from autoprog.evaluation.notes import summarise, without_values
 from autoprog.evaluation.plan import Plan
 from autoprog.evaluation.prefixes import PrefixMemory
 from autoprog.evaluation.racing import MIN_FOLDS, Race, residual_variance
-from autoprog.evaluation.redaction import without_values
 
 __all__ = [
     "EPSILON",

@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation.along import EvaluatedPath
+from autoprog.evaluation.cross_validation import EvaluatedPath
 from autoprog.evaluation.metrics import Metric
 from autoprog.space import Configuration
 

@@ -11,8 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation.folds import Fold
-from autoprog.evaluation.grouped_folds import grouped_splits
+from autoprog.evaluation.folds import Fold, grouped_splits
 from autoprog.evaluation.plan import Plan
 from autoprog.space import (
     CalibratedIncidence,

@@ -9,9 +9,8 @@ import numpy as np
 from autoprog.cohort import Cohort, windowed
 from autoprog.evaluation.cache import cached_per_cohort
 from autoprog.evaluation.event_metrics import ScoringContext, make_event_metric
-from autoprog.evaluation.folds import Fold, make_folds
+from autoprog.evaluation.folds import Fold, make_folds, outcome_strata, stratified_sample
 from autoprog.evaluation.metrics import METRICS, Metric, make_metric
-from autoprog.evaluation.strata import outcome_strata, stratified_sample
 from autoprog.space import Configuration, Reduction, TableShape, stratified_rows
 
 

@@ -11,14 +11,13 @@ from autoprog.feature_streams.classifiers import Perceptron, TwoUnitMLP
 from autoprog.feature_streams.family import Family, FeatureGroup
 from autoprog.feature_streams.moments import GivenMoments, RunningMoments
 from autoprog.feature_streams.options import LARGEST_STEP, StreamOptions, default_subset_size
-from autoprog.feature_streams.performance import OnlinePerformance
 from autoprog.feature_streams.selectors import (
     Constraint,
     GaussianThompsonSelector,
     RandomSelector,
     ThompsonSelector,
 )
-from autoprog.feature_streams.stream import FeatureStream, Observation
+from autoprog.feature_streams.stream import FeatureStream, Observation, OnlinePerformance
 
 __all__ = [
     "LARGEST_STEP",

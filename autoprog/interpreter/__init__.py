@@ -2,10 +2,8 @@
 
 from autoprog.interpreter.clusters import Clusters
 from autoprog.interpreter.conditions import matching
-from autoprog.interpreter.horizons import rule_sets_from, rules_document
-from autoprog.interpreter.incidence import IncidenceOutcome
 from autoprog.interpreter.interpreter import explain
-from autoprog.interpreter.observed import BinaryOutcome, ObservedOutcome
+from autoprog.interpreter.observed import BinaryOutcome, IncidenceOutcome, ObservedOutcome
 from autoprog.interpreter.prior_rules import PriorRule, prior_rule_faults, settled_prior_rules
 from autoprog.interpreter.rules import (
     Condition,
@@ -18,6 +16,8 @@ from autoprog.interpreter.rules import (
     RuleSet,
     Stratum,
     StratumProbability,
+    rule_sets_from,
+    rules_document,
 )
 from autoprog.interpreter.strata import STRATUM_NAMES, empty_strata, make_strata, stratum_indices, threshold_faults
 

@@ -9,10 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Feature
-from autoprog.interpreter.association import Evidence, log_prior, raises_odds
-from autoprog.interpreter.bits import Words, pack, unpack
 from autoprog.interpreter.conditions import QUARTILES, VENTILES, candidate_conditions, satisfies
-from autoprog.interpreter.mining import Conjunctions, frequent_conjunctions
+from autoprog.interpreter.mining import (
+    Conjunctions,
+    Evidence,
+    Words,
+    frequent_conjunctions,
+    log_prior,
+    pack,
+    raises_odds,
+    unpack,
+)
 from autoprog.interpreter.rules import Condition
 from autoprog.interpreter.selection import MIN_ODDS_RATIO, Conjunction
 

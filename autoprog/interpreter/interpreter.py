@@ -1,8 +1,22 @@
 """The interpreter: a few association rules that describe which patients a model places in which risk stratum.
 
+The rules as a classifier of strata, and its agreement with the model.
+
+    r, s         strata of the rows, patients or visits, by the model and the rules  (n,)
+    P            P_ij, share of patients with r = i and s = j                        (n_strata, n_strata)
+    p_o, p_e     sum_i P_ii; sum_i P_i. P_.i
+    kappa        (p_o - p_e) / (1 - p_e)
+
+    w            1{r = s} - (1 - kappa)(P_.r + P_s.)                                 (n,)
+    D            design effect of w: 1 where rows are independent
+
+    var kappa = D var w / (n (1 - p_e)^2)
+
 References
 ----------
 Alaa & van der Schaar 2018, ICML, section 5.3.
+Cohen 1960, Educational and Psychological Measurement 20:37; Fleiss, Cohen & Everitt 1969, Psychological Bulletin
+72:323, eq. 13, by row; Li, Han & Pei 2001, ICDM, 369 (classification by several rules).
 """
 
 from __future__ import annotations
@@ -13,14 +27,13 @@ from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
 from autoprog.cohort import Cohort
-from autoprog.interpreter.association import STRENGTH, posterior
 from autoprog.interpreter.candidates import Candidates
 from autoprog.interpreter.clusters import Clusters
 from autoprog.interpreter.conditions import all_satisfied
-from autoprog.interpreter.fidelity import compute_fidelity, strata_by_rules
-from autoprog.interpreter.held_out import FALSE_DISCOVERY_RATE, adjusted, hold_out, p_values
+from autoprog.interpreter.mining import STRENGTH, posterior
 from autoprog.interpreter.observed import BinaryOutcome, ObservedOutcome
 from autoprog.interpreter.prior_rules import PriorRule
 from autoprog.interpreter.rules import (
@@ -36,8 +49,44 @@ from autoprog.interpreter.rules import (
     Stratum,
     StratumProbability,
 )
-from autoprog.interpreter.selection import MIN_ODDS_RATIO, Target, select_rules
+from autoprog.interpreter.selection import (
+    FALSE_DISCOVERY_RATE,
+    MIN_ODDS_RATIO,
+    Target,
+    adjusted,
+    hold_out,
+    p_values,
+    select_rules,
+)
 from autoprog.interpreter.strata import stratum_indices
+
+
+def strata_by_rules(
+    rules: Sequence[Rule], matches: NDArray[np.bool_], strata: Sequence[Stratum], default: int
+) -> NDArray[np.int64]:
+    """Place each patient in the stratum of the matching rule with the largest posterior mean, or in the default."""
+    names = [stratum.name for stratum in strata]
+    placed = np.full(matches.shape[1], default, dtype=np.int64)
+    for k in sorted(range(len(rules)), key=lambda k: rules[k].stratum_probability.mean):
+        placed[matches[k]] = names.index(rules[k].stratum)
+    return placed
+
+
+def compute_fidelity(
+    r: NDArray[np.integer], s: NDArray[np.integer], strata: Sequence[Stratum], default: int, clusters: Clusters
+) -> Fidelity:
+    """Compute kappa with its large-sample interval; r needs at least two strata."""
+    k, n = len(strata), len(r)
+    P = np.bincount(r * k + s, minlength=k * k).reshape(k, k) / n
+    by_model, by_rules = P.sum(axis=1), P.sum(axis=0)
+    p_o, p_e = float(np.trace(P)), float(by_model @ by_rules)
+    kappa = (p_o - p_e) / (1 - p_e)
+    w = (r == s) - (1 - kappa) * (by_rules[r] + by_model[s])
+    variance = float(clusters.design_effect(w) * w.var() / (n * (1 - p_e) ** 2))
+    half = float(ndtri((1 + LEVEL) / 2)) * variance**0.5
+    n_patients = clusters.n_patients(np.ones(n, dtype=np.bool_))
+    return Fidelity(kappa, max(-1.0, kappa - half), min(1.0, kappa + half), p_o, n_patients, strata[default].name)
+
 
 MIN_SUPPORT = 0.03  # least share of the mined rows that a mined rule matches
 

@@ -6,10 +6,35 @@ one of its parts says nothing more than that part. So low support and lack of fr
     B_il    1 when patient i satisfies condition l          (n_patients, n_conditions)
     N_rlm   patients of stratum r who satisfy l and m       (n_strata, n_conditions, n_conditions)
 
+Sets of patients as packed bits, 64 patients a word: two sets of 20,000 intersect in 313 operations.
+
+m       sets
+w       words a set, ceil(n_patients / 64)
+
+The Bayesian associative classifier: evidence and prior probability of rules.
+
+    n, n_r       patients; those of them in stratum r
+    L            conditions to choose from
+    n_A, n_Ar    patients who satisfy a conjunction A, or any of a set of them; those in stratum r  (n_candidates,)
+    q_r          base rate n_r / n
+    s, p         strength of the prior in patients; its expected probability, by default q_r
+    a, b         s p, s (1 - p)
+    P(r | A)     ~ Beta(a + n_Ar, b + n_A - n_Ar)
+    ell          length of A
+
+    log evidence that matching and other patients have rates of their own, less that of one common rate:
+
+        M(n_A, n_Ar) + M(n - n_A, n_r - n_Ar) - M(n, n_r),    M(m, k) = ln B(a + k, b + m - k) - ln B(a, b)
+
+    log prior of A: its length is geometric, P(ell) proportional to 2^-ell, and all C(L, ell) conjunctions of a length
+    are equally likely. The second part corrects for the number of candidates.
+
 References
 ----------
 Agrawal, Imielinski & Swami 1993, SIGMOD, 207; Boulicaut, Bykowski & Rigotti 2003, Data Mining and Knowledge Discovery
 7:5.
+Liu, Hsu & Ma 1998, KDD, 80 (associative classification); Wang et al. 2017, JMLR 18(70) (the evidence of a set of
+rules); Chipman, George & McCulloch 1998, JASA 93:935 (rates of their own in the parts of a partition).
 """
 
 from __future__ import annotations
@@ -18,6 +43,9 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import betaincinv, betaln, gammaln
+
+from autoprog.interpreter.rules import LEVEL, MAX_LENGTH, StratumProbability
 
 MINED_LENGTH = 3
 
@@ -100,3 +128,77 @@ def _padded(*columns: NDArray[np.integer]) -> NDArray[np.int16]:
     for position, column in enumerate(columns):
         members[:, position] = column
     return members
+
+
+Words = NDArray[np.uint64]
+
+_BYTES = 8
+
+
+def pack(masks: NDArray[np.bool_]) -> Words:
+    """Pack masks, shape = (n_patients,) or (m, n_patients), into words, shape = (w,) or (m, w), padded with 0."""
+    packed = np.packbits(masks, axis=-1)
+    padding = [(0, 0)] * (packed.ndim - 1) + [(0, -packed.shape[-1] % _BYTES)]
+    return np.ascontiguousarray(np.pad(packed, padding)).view(np.uint64)
+
+
+def unpack(words: Words, n_patients: int) -> NDArray[np.bool_]:
+    """Unpack the words of `pack`."""
+    return np.unpackbits(words.view(np.uint8), axis=-1, count=n_patients).view(np.bool_)
+
+
+def sizes(words: Words) -> NDArray[np.int64]:
+    """Count the patients of each set, shape = () or (m,)."""
+    counted: NDArray[np.int64] = np.bitwise_count(words).sum(axis=-1, dtype=np.int64)
+    return counted
+
+
+STRENGTH = 10.0
+
+Count = NDArray[np.integer] | int
+
+
+class Evidence:
+    """Log evidence of two rates against one, by lookup: a selection asks for millions."""
+
+    def __init__(self, n: int, n_r: int) -> None:
+        self._n, self._n_r = n, n_r
+        a, b = STRENGTH * n_r / n, STRENGTH * (1 - n_r / n)
+        i = np.arange(n + 1)
+        self._log_a, self._log_b, self._log_ab = gammaln(a + i), gammaln(b + i), gammaln(a + b + i)
+        self._common = betaln(a, b) + betaln(a + n_r, b + n - n_r)
+
+    def __call__(self, n_A: Count, n_Ar: Count) -> NDArray[np.float64]:
+        """Log evidence, shape = (n_candidates,): above 0 if the data support a difference, 0 if nobody matches."""
+        matching = self._log_beta(np.asarray(n_A), np.asarray(n_Ar))
+        others = self._log_beta(self._n - np.asarray(n_A), self._n_r - np.asarray(n_Ar))
+        evidence: NDArray[np.float64] = matching + others - self._common
+        return evidence
+
+    def _log_beta(self, m: NDArray[np.integer], k: NDArray[np.integer]) -> NDArray[np.float64]:
+        """ln B(a + k, b + m - k)."""
+        log_beta: NDArray[np.float64] = self._log_a[k] + self._log_b[m - k] - self._log_ab[m]
+        return log_beta
+
+
+def log_prior(n_conditions: int) -> NDArray[np.float64]:
+    """Log prior of a conjunction by its length, shape = (MAX_LENGTH + 1,); 0 at length 0."""
+    ell = np.arange(1, MAX_LENGTH + 1)
+    log_length = -ell * np.log(2) - np.log((0.5**ell).sum())
+    L = max(n_conditions, MAX_LENGTH)
+    log_choose = gammaln(L + 1) - gammaln(ell + 1) - gammaln(L - ell + 1)
+    return np.append(0.0, log_length - log_choose)
+
+
+def posterior(n_A: float, n_Ar: float, p: float, s: float = STRENGTH) -> StratumProbability:
+    """Posterior of P(r | A), with the prior's expected probability p in (0, 1) and strength s > 0 in patients."""
+    a, b = s * p + n_Ar, s * (1 - p) + n_A - n_Ar
+    tail = (1 - LEVEL) / 2
+    lower, upper = betaincinv(a, b, [tail, 1 - tail])
+    return StratumProbability(a / (a + b), float(lower), float(upper))
+
+
+def raises_odds(n_A: Count, n_Ar: Count, q_r: float, least: float) -> NDArray[np.bool_]:
+    """Test whether the odds of each posterior mean are at least `least` times those of the base rate."""
+    in_stratum, outside = STRENGTH * q_r + n_Ar, STRENGTH * (1 - q_r) + n_A - n_Ar
+    return np.asarray(in_stratum * (1 - q_r) >= least * outside * q_r)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.interpreter.cuts import cuts_near
+from autoprog.interpreter.conditions import cuts_near
 from autoprog.interpreter.rules import Stratum
 
 STRATUM_NAMES = ("high", "medium", "low")

@@ -21,7 +21,7 @@ from autoprog.evaluation import History
 from autoprog.metalearning.cohort_statistics import CohortStatistics
 from autoprog.metalearning.gains import MAX_BEST, gains_over
 from autoprog.metalearning.meta_features.vector import MetaFeatures
-from autoprog.metalearning.partition_prior import learn_partition_prior
+from autoprog.metalearning.prior import learn_partition_prior
 from autoprog.optimizer.options import OptimizerOptions
 from autoprog.space import Configuration, Space
 
@@ -79,9 +79,9 @@ def learn_statistics(
         None if the simple pipeline has no score, or fewer than five pipelines have one.
     """
     # Imported late: torch takes a second and 200 MB, and a process that only reads statistics does not need it.
+    from autoprog.optimizer._base import one_thread  # noqa: PLC0415  see above
     from autoprog.optimizer.encoding import Encoding  # noqa: PLC0415  see above
     from autoprog.optimizer.observations import observe  # noqa: PLC0415  see above
-    from autoprog.optimizer.threads import one_thread  # noqa: PLC0415  see above
 
     observations = observe(history, most=len(history))
     if observations is None or len(history.succeeded) < MIN_SUCCEEDED:

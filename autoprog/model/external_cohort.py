@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort, Visits, align, windowed
-from autoprog.cohort.horizons import horizon_fault
+from autoprog.cohort.follow_up import horizon_fault
 from autoprog.endpoints import CauseRisks, Endpoint, make_endpoint
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.evaluation import THRESHOLDS, get_outcomes

@@ -16,8 +16,7 @@ from autoprog.interpreter import RuleSet
 from autoprog.model.answer import ClipBounds, Table, build_prediction, compute_clip_bounds
 from autoprog.model.file import BEFORE_INTERVALS, read_model, write_model
 from autoprog.model.members import Member, ModelMetadata
-from autoprog.model.patient_risk import PatientRisk
-from autoprog.model.predictions import predictions
+from autoprog.model.predictions import PatientRisk, predictions
 from autoprog.validation import IDENTITY, INTERVAL_LEVEL, FeatureDistribution, PatientIntervals, Recalibration
 
 _WEIGHT_TOLERANCE = 1e-9

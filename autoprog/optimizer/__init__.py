@@ -1,13 +1,11 @@
 """The choice of the next configurations: structured surrogate, decompositions and batches."""
 
-from autoprog.optimizer._base import Optimizer
+from autoprog.optimizer._base import Optimizer, Proposal
 from autoprog.optimizer.decomposition import Decomposition
-from autoprog.optimizer.initial import simple_algorithm
+from autoprog.optimizer.initial import Start, simple_algorithm
 from autoprog.optimizer.options import Acquisition, Aim, Counts, Decompositions, OptimizerOptions, Outputs, Preset, Stop
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.presets import PRESETS, make_optimizer
-from autoprog.optimizer.proposal import Proposal
-from autoprog.optimizer.start import Start
 
 __all__ = [
     "PRESETS",

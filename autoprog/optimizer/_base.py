@@ -2,15 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+import torch
+from threadpoolctl import threadpool_limits
 
 from autoprog.evaluation import History
 from autoprog.optimizer.posterior import Posterior
-from autoprog.optimizer.proposal import Proposal
 from autoprog.space import Configuration
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Hold torch and the BLAS libraries at one thread, then restore their numbers."""
+    # The matrices are small: more threads wait for each other, ten times longer on shared cores, and sum in an order
+    # that is not reproducible.
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with threadpool_limits(1):
+            yield
+    finally:
+        torch.set_num_threads(before)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A batch of configurations to evaluate.
+
+    Attributes
+    ----------
+    batch : int
+        Index of the batch, from 0.
+    configurations : tuple of Configuration
+        Distinct and never evaluated before; at most as many as requested.
+    state : mapping
+        The optimizer's input for the next call (chain, fitted values), as JSON; a resumed search continues identically.
+    is_final : bool
+        Whether the configurations were explored on a sample and are to be evaluated on all patients.
+    """
+
+    batch: int
+    configurations: tuple[Configuration, ...]
+    state: Mapping[str, Any] = field(default_factory=dict)
+    is_final: bool = False
 
 
 class Optimizer(Protocol):

@@ -23,19 +23,21 @@ subspaces; one of which it uses no algorithm adds a number that all such kinds s
 References
 ----------
 Alaa & van der Schaar 2018, ICML, section 3.3.3.
+Alaa & van der Schaar 2018, ICML, section 3.3.3, step 2.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.optimizer.candidates import Pool
 from autoprog.optimizer.encoding import UNSELECTED, Encoding, Points
+from autoprog.optimizer.neighbourhood import Pool
 from autoprog.optimizer.prior_mean import PriorMean
 from autoprog.optimizer.surrogate import Surrogate
 from autoprog.space import STAGES, Configuration, Step
@@ -264,3 +266,38 @@ def _with_candidate(active: ActiveSet, value: float, steps: Mapping[int, Step]) 
     place = int(np.searchsorted(-active.values, -value, side="right"))
     values = np.insert(active.values, place, value)
     return ActiveSet(active.algorithms, values, np.insert(active.candidates, place, -1), steps)
+
+
+_PREDICTION = STAGES.index("prediction")
+
+
+def select_batch(
+    bounds: PipelineBounds,
+    labels: NDArray[np.int64],
+    size: int,
+    seen: Collection[Configuration],
+    *,
+    is_full: bool = False,
+) -> tuple[Configuration, ...]:
+    """Take the best unseen configuration of each subspace that holds a prediction algorithm, up to `size`."""
+    predictors = np.unique(bounds.kinds[:, _PREDICTION]).tolist()
+    streams = {
+        p: (
+            item for item in bounds.best_first(np.flatnonzero(bounds.kinds[:, _PREDICTION] == p)) if item[1] not in seen
+        )
+        for p in predictors
+    }
+    heads = [(*head, p) for p, stream in streams.items() if (head := next(stream, None)) is not None]
+    heads.sort(key=lambda head: -head[0])
+
+    batch: list[Configuration] = []
+    others: list[Configuration] = []
+    subspaces: set[int] = set()
+    for _, configuration, p in heads:
+        (others if labels[p] in subspaces else batch).append(configuration)
+        subspaces.add(int(labels[p]))
+    # A full batch continues with the best of the other prediction algorithms, then with whatever is left.
+    if not is_full:
+        return tuple(batch[:size])
+    rest = (configuration for _, configuration in heapq.merge(*streams.values(), key=lambda item: -item[0]))
+    return tuple(islice(chain(batch, others, rest), size))

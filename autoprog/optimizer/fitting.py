@@ -13,9 +13,8 @@ import torch
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from autoprog.optimizer.covariance import KernelParameters
 from autoprog.optimizer.encoding import Points
-from autoprog.optimizer.kernel import GatedAdditiveKernel, to_tensor
+from autoprog.optimizer.kernel import GatedAdditiveKernel, KernelParameters, to_tensor
 
 # Standard deviations of the logarithms under the log-normal priors.
 _VARIANCE_PRIOR_SD, _LENGTH_PRIOR_SD, _NOISE_PRIOR_SD = 1.0, 0.7, 1.2

@@ -32,9 +32,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-from autoprog.optimizer.covariance import KernelParameters, coordinates, effect_covariance, squared_distances
 from autoprog.optimizer.decomposition import DecompositionPrior
 from autoprog.optimizer.encoding import Points
+from autoprog.optimizer.kernel import KernelParameters, coordinates, effect_covariance, squared_distances
 from autoprog.optimizer.surrogate import Surrogate, cholesky
 
 

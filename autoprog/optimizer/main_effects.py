@@ -20,11 +20,14 @@ Every pipeline uses one algorithm of each stage, so a stage's effects are determ
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve
 
 from autoprog.optimizer.encoding import Encoding, Points
+from autoprog.space import Algorithm
 
 _PRECISION = 2.0
 
@@ -48,3 +51,16 @@ def main_effects(encoding: Encoding, points: Points, y: NDArray[np.float64]) -> 
     gram = phi.T @ phi + _PRECISION * np.eye(phi.shape[1])
     effects: NDArray[np.float64] = solve(gram, phi.T @ (y - y.mean()), assume_a="pos")
     return effects
+
+
+# Families of prediction algorithms that are expected to do well and badly on the same cohorts.
+_TOGETHER = {"tree": "forest", "survival": "forest", "kernel": "local"}
+
+
+def family_labels(algorithms: Sequence[Algorithm], subspaces: int) -> NDArray[np.int64]:
+    """Label each algorithm's home subspace, shape = (n_alg,), below `subspaces`."""
+    # Each stage but prediction is one family; prediction algorithms have the families of their registry entries. Beyond
+    # M families, the last ones share subspaces with the first.
+    names = [_TOGETHER.get(a.family, a.family) if a.stage == "prediction" else a.stage for a in algorithms]
+    order = {name: number for number, name in enumerate(dict.fromkeys(names))}
+    return np.array([order[name] % subspaces for name in names], dtype=np.int64)

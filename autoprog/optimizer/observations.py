@@ -30,8 +30,8 @@ from scipy.special import ndtri
 from scipy.stats import rankdata
 
 from autoprog.evaluation import Evaluation, History, Status, residual_variance
+from autoprog.optimizer.initial import Start
 from autoprog.optimizer.options import Outputs
-from autoprog.optimizer.start import Start
 
 # Gibbs sampling costs O(n^2) to O(n^3) a sweep; beyond this number the older of the poorer evaluations are left out.
 MAX_OBSERVATIONS = 256

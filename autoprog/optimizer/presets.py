@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from autoprog.optimizer._base import Optimizer
+from autoprog.optimizer.initial import Start
 from autoprog.optimizer.options import OptimizerOptions
-from autoprog.optimizer.start import Start
 from autoprog.space import Space, TableShape
 
 # The factories import late: torch takes a second and 200 MB, and a process that only serves needs no optimizer.

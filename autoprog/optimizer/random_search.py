@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from autoprog.evaluation import History
+from autoprog.optimizer._base import Proposal
 from autoprog.optimizer.encoding import Encoding
-from autoprog.optimizer.initial import simple_configuration, uniform_design
+from autoprog.optimizer.initial import Start, simple_configuration, uniform_design
 from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.posterior import Posterior
-from autoprog.optimizer.proposal import Proposal
-from autoprog.optimizer.start import Start
 from autoprog.optimizer.structured import StructuredOptimizer
 from autoprog.space import Configuration, Space, TableShape
 

@@ -28,7 +28,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.optimizer.expected_improvement import log_expected_improvement
+from autoprog.optimizer.improvement import log_expected_improvement
 from autoprog.optimizer.mixture import Mixture
 from autoprog.optimizer.neighbourhood import Neighbourhood
 

@@ -16,23 +16,19 @@ import numpy as np
 
 from autoprog.errors import SearchFailedError
 from autoprog.evaluation import History
-from autoprog.optimizer.acquisition import PipelineBounds, n_active_sets
-from autoprog.optimizer.batch import select_batch
-from autoprog.optimizer.candidates import draw_pools
+from autoprog.optimizer._base import Proposal, one_thread
+from autoprog.optimizer.acquisition import PipelineBounds, n_active_sets, select_batch
 from autoprog.optimizer.decomposition import Decomposition
 from autoprog.optimizer.encoding import Encoding
 from autoprog.optimizer.improvement import early_cost_penalty, improving_batch
-from autoprog.optimizer.initial import cheaper_half, simple_configuration, stratified_design
+from autoprog.optimizer.initial import Start, cheaper_half, simple_configuration, stratified_design
 from autoprog.optimizer.mixture import Mixture
-from autoprog.optimizer.neighbourhood import Neighbourhood
+from autoprog.optimizer.neighbourhood import Neighbourhood, draw_pools
 from autoprog.optimizer.observations import Observations, observe, with_paths
 from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.posterior import Posterior
-from autoprog.optimizer.proposal import Proposal
-from autoprog.optimizer.start import Start
 from autoprog.optimizer.stopping import has_found
 from autoprog.optimizer.surrogate_state import SurrogateState
-from autoprog.optimizer.threads import one_thread
 from autoprog.space import STAGES, Configuration, Space, Step, TableShape
 
 # Evaluations before the surrogate takes over, without earlier cohorts.

@@ -26,14 +26,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import cho_solve, solve_triangular
 
-from autoprog.optimizer.covariance import (
+from autoprog.optimizer.encoding import Points
+from autoprog.optimizer.kernel import (
     KernelParameters,
     coordinates,
     effect_covariance,
     squared_distances,
     touched,
 )
-from autoprog.optimizer.encoding import Points
 
 _Block = tuple[NDArray[np.intp], ...]
 

@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.optimizer.covariance import KernelParameters
 from autoprog.optimizer.decomposition import DecompositionPrior
 from autoprog.optimizer.encoding import Encoding, Points
-from autoprog.optimizer.families import family_labels
 from autoprog.optimizer.fitting import MarginalLikelihood, fit_parameters
 from autoprog.optimizer.gibbs import GibbsChain, LabelLikelihood
-from autoprog.optimizer.kernel import GatedAdditiveKernel
+from autoprog.optimizer.kernel import GatedAdditiveKernel, KernelParameters
+from autoprog.optimizer.main_effects import family_labels
 from autoprog.optimizer.observations import Observations
 from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.prior_mean import PriorMean

@@ -20,8 +20,7 @@ from autoprog.optimizer import Posterior
 from autoprog.search.assessment import Choice, FittedEnsemble
 from autoprog.search.clock import Clock, posterior_s, refit_s
 from autoprog.search.loop import Exploration
-from autoprog.search.ports import Claim, Phase, SearchState, Store
-from autoprog.search.result import SearchResult
+from autoprog.search.ports import Claim, Phase, SearchResult, SearchState, Store
 from autoprog.search.summary import DeliveryContext, ModelSummary, summarise_model
 from autoprog.search.tasks import fit
 from autoprog.work import Call, CallLimits, CallOutcome, CallStatus, Dispatcher, Signals, run_calls

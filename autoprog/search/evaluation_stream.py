@@ -22,7 +22,7 @@ from autoprog.evaluation import (
     is_out_of_bag,
     summarise,
 )
-from autoprog.evaluation.along import common_place, list_settings
+from autoprog.evaluation.cross_validation import common_place, list_settings
 from autoprog.search.ports import CohortRef
 from autoprog.search.tasks import evaluate_folds
 from autoprog.space import Configuration, Space

@@ -8,9 +8,8 @@ import numpy as np
 
 from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features, reference_pipelines
 from autoprog.optimizer import simple_algorithm
-from autoprog.search.explored import explored_space
 from autoprog.search.loop import Exploration
-from autoprog.search.plans import space_for
+from autoprog.search.planning import explored_space, space_for
 
 # Seed that differs from the numbers of batches, which seed the proposals, and from the ensemble's.
 _LEARNING_STREAM = 2**32 - 2

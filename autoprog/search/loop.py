@@ -20,7 +20,7 @@ from autoprog.evaluation import Evaluation, History, Plan, Race, Status
 from autoprog.optimizer import Optimizer, Posterior, Proposal, simple_algorithm
 from autoprog.search.clock import MAX_FINALISTS, Clock
 from autoprog.search.evaluation_stream import EvaluationStream, Judge
-from autoprog.search.explored import build_exploration_plan, build_opening, build_optimizer, build_plan
+from autoprog.search.planning import build_exploration_plan, build_opening, build_optimizer, build_plan
 from autoprog.search.ports import Claim, Phase, SearchState, Store
 from autoprog.search.warm_start import with_start
 from autoprog.space import Configuration, Space

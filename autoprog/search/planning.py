@@ -2,15 +2,215 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.evaluation import EVENT_METRICS, METRICS
+from autoprog.evaluation import EVENT_METRICS, METRICS, Plan, ScoringContext, get_outcomes, make_folds
 from autoprog.interpreter import STRATUM_NAMES, prior_rule_faults, settled_prior_rules, threshold_faults
-from autoprog.search.plans import plan_for, space_for
+from autoprog.optimizer import Optimizer, make_optimizer
+from autoprog.search.opening import opening_for
+from autoprog.search.ports import SearchState
 from autoprog.search.settings import MetricName, SearchSettings
-from autoprog.search.usable_folds import usable_folds
+from autoprog.space import Configuration, Space, TableShape, time_grid
+from autoprog.space.calibration import MIN_FOR_ISOTONIC
+from autoprog.validation import can_be_scored
+
+# A cohort of more than 20,000 rows is explored on a sample with 8,000 rows to learn from, or as many more as hold 500
+# patients with the rarer outcome, up to 50,000 rows; of a rarer outcome still, as many as hold 4 such patients a fold.
+# Sampling keeps the share of events, as calibration depends on it. With event times, the rows that classifiers learn
+# from count: the intervals in which a patient is at risk, or one a horizon.
+_EXPLORED_WHOLE, _EXPLORED_TRAINING, _EXPLORED_MINORITY = 20_000, 8_000, 500
+_EXPLORED_MOST, _EXPLORED_LEAST_MINORITY_OF_A_FOLD = 50_000, 4
+
+
+def space_for(settings: SearchSettings, cohort: Cohort) -> Space:
+    """Algorithms that a search may choose from. Raises InvalidInputError for an unknown name or an empty stage."""
+    space = Space.subset(settings.space, cohort.n_causes)
+    if "calibration" not in settings.space and cohort.n_rows < MIN_FOR_ISOTONIC:
+        space = space.without("calibration", "isotonic")
+    return space if cohort.visits is None else space.with_windows(settings.windows)
+
+
+def plan_for(settings: SearchSettings, cohort: Cohort, folds: int) -> Plan:
+    """Plan of the evaluations on all rows of a cohort, by settings from `plan_search` except for the folds."""
+    return Plan(
+        settings.metric,
+        folds,
+        settings.repeats or 1,
+        settings.seed,
+        thresholds=settings.thresholds,
+        missing_indicators=settings.missing_indicators,
+        times=time_grid(cohort),
+        reduction=settings.reduction,
+        window=settings.windows[-1],
+    )
+
+
+def explored_patients(cohort: Cohort, plan: Plan) -> int | None:
+    """Number of patients to explore on; None for all."""
+    n, rows = cohort.n_rows, _rows_of_a_patient(cohort, plan)
+    if n * rows <= _EXPLORED_WHOLE:
+        return None
+    of_folds = _EXPLORED_TRAINING * plan.folds // (plan.folds - 1)
+    least, most = math.ceil(of_folds / rows), math.ceil(_EXPLORED_MOST / rows)
+    wanted = min(max(least, _holding(_EXPLORED_MINORITY, cohort)), most)
+    wanted = max(wanted, _holding(_EXPLORED_LEAST_MINORITY_OF_A_FOLD * plan.folds, cohort))
+    return wanted if wanted < n else None
+
+
+def _holding(minority: int, cohort: Cohort) -> int:
+    """Size of a sample in which so many patients have the rarer outcome."""
+    return -(-minority * cohort.n_rows // max(1, n_rarer(cohort)))
+
+
+def _rows_of_a_patient(cohort: Cohort, plan: Plan) -> float:
+    if not cohort.has_times:
+        return 1.0
+    if plan.reduction == "ipcw":
+        return float(len(cohort.horizons))
+    shape = TableShape.of(cohort, plan.folds, times=plan.times, reduction=plan.reduction)
+    return shape.n_periods / shape.n_patients
+
+
+def n_rarer(cohort: Cohort) -> int:
+    """Count the rows with the event of interest; without times, those of the rarer class."""
+    events = int((cohort.y == 1).sum())
+    return events if cohort.has_times else min(events, cohort.n_rows - events)
+
+
+# With fewer evaluations, all patients are used: exploring and the finalists need two each.
+_MIN_EVALUATIONS = 4
+
+
+def build_plan(state: SearchState, cohort: Cohort) -> Plan:
+    """Plan of the evaluations on all patients."""
+    assert state.settings.folds is not None, "plan_search settles the folds"  # noqa: S101
+    return plan_for(state.settings, cohort, state.settings.folds)
+
+
+def build_exploration_plan(state: SearchState, cohort: Cohort) -> Plan:
+    """Plan of the evaluations during exploration; a large cohort is explored on a sample."""
+    plan = build_plan(state, cohort)
+    if state.settings.budget.evaluations < _MIN_EVALUATIONS:
+        return plan
+    return replace(plan, patients=explored_patients(cohort, plan))
+
+
+def build_optimizer(state: SearchState, cohort: Cohort) -> Optimizer:
+    """Optimizer of the settings, over the algorithms that suit the cohort."""
+    space, shape = explored_space(state, cohort)
+    return make_optimizer(space, shape, state.settings.optimizer.options(state.start), state.start)
+
+
+def build_opening(state: SearchState, cohort: Cohort) -> tuple[Configuration, ...]:
+    """Pipelines that a search begins with; none if the client wants none."""
+    if not state.settings.opening:
+        return ()
+    space, shape = explored_space(state, cohort)
+    return opening_for(space.valid_kinds(shape), shape, cohort.n_rows)
+
+
+def explored_space(state: SearchState, cohort: Cohort) -> tuple[Space, TableShape]:
+    """Algorithms that suit the cohort, and the shape of the training folds during exploration."""
+    # Algorithms explored on a sample must suit all patients: guards of size look at these.
+    plan = build_plan(state, cohort)
+    everybody = plan.shape(plan.sample(cohort))
+    space = space_for(state.settings, cohort)
+    space = space.restricted_to(space.valid_kinds(everybody))
+    plan = build_exploration_plan(state, cohort)
+    shape = replace(plan.shape(plan.sample(cohort)), has_missing=everybody.has_missing)
+    return space, shape
+
+
+DEFAULT_FOLDS, MIN_FOLDS = 5, 2
+# With more rows, one half teaches as much as four fifths.
+_TWO_FOLDS_FROM = 50_000
+
+
+def usable_folds(settings: SearchSettings, cohort: Cohort) -> tuple[int, tuple[str, ...], list[Fault]]:
+    """Settle the number of folds, with warnings if it is below the default and faults if the cohort forbids it."""
+    most, what = _most_folds(cohort, settings.metric)
+    default = DEFAULT_FOLDS if cohort.n_rows <= _TWO_FOLDS_FROM else MIN_FOLDS
+    folds = settings.folds or min(default, most)
+    if most < MIN_FOLDS:
+        fault = Fault("/folds", f"cross-validation takes at least {MIN_FOLDS} folds, more than {what}")
+        return MIN_FOLDS, (), [fault]
+    if folds > most:
+        return most, (), [Fault("/folds", f"{folds} folds are more than {what}")]
+    usable = _largest(cohort, folds, settings)
+    if usable is None or (settings.folds and usable < folds):
+        return MIN_FOLDS, (), [Fault("/folds", _unsplit(cohort, folds))]
+    if usable < folds:
+        what = _too_many(cohort)
+    if settings.folds is None and usable < default:
+        return usable, (f"{usable} folds in place of {default}: {what}",), []
+    return usable, (), []
+
+
+def _most_folds(cohort: Cohort, metric: str) -> tuple[int, str]:
+    """The most folds that a cohort allows, and why."""
+    whom, parts = "of the smaller class", [cohort.y == 1, cohort.y == 0]
+    if cohort.time is not None:
+        # A measure at every horizon needs events by the first one, other measures by the last.
+        until = cohort.horizons[0 if metric == "time_dependent_auc" else -1]
+        whom, parts = f"with the event by {until:g}", [(cohort.y == 1) & (cohort.time <= until)]
+    most = min(int(part.sum()) for part in parts)
+    what = f"the {most} patients {whom}"
+    if cohort.groups is not None:
+        with_rarer = min(len(set(cohort.groups[part])) for part in parts)
+        if with_rarer < most:
+            most, what = with_rarer, f"the {with_rarer} groups that hold patients {whom}"
+    return most, what
+
+
+def _unsplit(cohort: Cohort, folds: int) -> str:
+    if cohort.has_times:
+        return f"the patients cannot be split into {folds} folds that all have a score by the horizons"
+    return f"the groups cannot be split into {folds} folds that all hold both outcomes"
+
+
+def _too_many(cohort: Cohort) -> str:
+    if cohort.has_times:
+        return "more would leave some without patients whom the horizons tell apart"
+    return "more would leave some without one of the two outcomes, since groups are not split"
+
+
+def _largest(cohort: Cohort, folds: int, settings: SearchSettings) -> int | None:
+    """Largest number up to `folds` whose parts can all be learnt from and scored; None if there is none."""
+    if cohort.groups is None and not cohort.has_times:
+        return folds  # stratified folds always can
+    return next((n for n in range(folds, MIN_FOLDS - 1, -1) if _all_have_a_score(cohort, n, settings)), None)
+
+
+def _all_have_a_score(cohort: Cohort, folds: int, settings: SearchSettings) -> bool:
+    """Whether all folds can be scored, of all patients and of the sample that a large cohort is explored on."""
+    plan = plan_for(settings, cohort, folds)
+    for patients in (cohort, replace(plan, patients=explored_patients(cohort, plan)).sample(cohort)):
+        has_a_score = _scorable(patients, plan)
+        partitions = make_folds(patients, folds, plan.repeats, plan.seed)
+        if not all(has_a_score(part) for parts in partitions for fold in parts for part in (fold.train, fold.test)):
+            return False
+    return True
+
+
+def _scorable(patients: Cohort, plan: Plan) -> Callable[[NDArray[np.intp]], bool]:
+    if not patients.has_times:
+        return lambda part: bool(0 < patients.y[part].mean() < 1)
+    asked = can_be_scored(plan.metric, get_outcomes(patients), ScoringContext.of(patients, plan.times))
+
+    def among(part: NDArray[np.intp]) -> bool:
+        rows = np.zeros(patients.n_rows, dtype=np.bool_)
+        rows[part] = True
+        return asked(rows)
+
+    return among
+
 
 # With few patients, the luck of one split outweighs the differences between pipelines.
 FEW_PATIENTS, REPEATS_OF_FEW = 500, 2

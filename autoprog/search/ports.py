@@ -3,15 +3,29 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Protocol
+from typing import Any, Protocol
 
 from autoprog.evaluation import Evaluation
 from autoprog.metalearning import CohortStatistics
+from autoprog.model import PrognosticModel
 from autoprog.optimizer import Proposal, Start
-from autoprog.search.result import SearchResult
 from autoprog.search.settings import SearchSettings
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The delivered model and the documents that describe it."""
+
+    model: PrognosticModel  # fitted to all patients
+    # Documents as the API shows them, ready for JSON; the decomposition is None if time did not allow it.
+    ensemble: Mapping[str, Any]
+    rules: Mapping[str, Any]
+    decomposition: Mapping[str, Any] | None
+    # What the client should know before trusting the model.
+    warnings: tuple[str, ...] = ()
 
 
 class Phase(StrEnum):

@@ -13,7 +13,7 @@ from autoprog.metalearning import (
     warm_start,
 )
 from autoprog.optimizer import Start
-from autoprog.search.explored import build_exploration_plan, explored_space
+from autoprog.search.planning import build_exploration_plan, explored_space
 from autoprog.search.ports import Claim, Phase, SearchState, Store
 from autoprog.space import predicted_seconds
 

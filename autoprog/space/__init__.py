@@ -4,7 +4,6 @@ from autoprog.space._base import Algorithm, Cost, Input, Reduction, TableShape
 from autoprog.space.adaptation import adapted
 from autoprog.space.calibration import CalibratedRisk
 from autoprog.space.configuration import STAGES, Configuration, StageName, Step
-from autoprog.space.description import cost_text, describe_guards, describe_inputs, hyperparameter_text
 from autoprog.space.design_matrix import MAX_DUMMIES
 from autoprog.space.event_times import (
     EVENT_TIMES,
@@ -19,7 +18,15 @@ from autoprog.space.hyperparameters import Choice, Float, Hyperparameter, Intege
 from autoprog.space.independent_columns import IndependentColumns
 from autoprog.space.path import HeldOut
 from autoprog.space.pipeline import build_pipeline
-from autoprog.space.registry import list_algorithms, register, registered
+from autoprog.space.registry import (
+    cost_text,
+    describe_guards,
+    describe_inputs,
+    hyperparameter_text,
+    list_algorithms,
+    register,
+    registered,
+)
 from autoprog.space.space import PipelineKind, Space, predicted_seconds
 from autoprog.space.subsample import stratified_rows
 

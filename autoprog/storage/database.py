@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -21,8 +24,7 @@ from sqlalchemy.orm import Session
 
 from autoprog.errors import StoreUnavailableError
 from autoprog.storage.connections import connect_migration, connect_readers, connect_writers
-from autoprog.storage.private import make_file
-from autoprog.storage.room import full, has_room
+from autoprog.storage.files import full, has_room, make_file
 from autoprog.storage.tables import Base
 
 # SQLite reports these as operational errors too: no such table; a write in a read-only session.
@@ -151,3 +153,16 @@ def _scripts() -> Path:
     package = Path(__file__).parents[1]
     inside_wheel = package / "_migrations"
     return inside_wheel if inside_wheel.is_dir() else package.parent / "migrations"
+
+
+_ID = re.compile(r"[0-9a-f]{32}")
+
+
+def new_id() -> str:
+    """Make an identifier of 12 hexadecimal digits of milliseconds, which sort by age, and 20 random ones."""
+    return f"{time.time_ns() // 1_000_000:012x}{secrets.token_hex(10)}"
+
+
+def is_id(text: str) -> bool:
+    """Check whether a client's text can be an identifier; PostgreSQL does not accept every text as a parameter."""
+    return _ID.fullmatch(text) is not None

@@ -7,15 +7,65 @@ import hashlib
 import hmac
 import os
 import secrets
+import shutil
 from pathlib import Path
 from typing import Literal, NamedTuple
 
 from fsspec.core import url_to_fs
 from fsspec.implementations.local import LocalFileSystem
 
-from autoprog.errors import ArtifactError
-from autoprog.storage.private import make_folder, opener
-from autoprog.storage.room import full, has_room, is_full
+from autoprog.errors import ArtifactError, StorageFullError
+
+MIN_FREE = 64 * 2**20
+"""Free bytes below which a disk counts as full, so that running work can still end."""
+
+_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+def has_room(place: Path) -> bool:
+    """Check whether something can be stored at a local path, which need not exist yet."""
+    there = next(each for each in (place, *place.absolute().parents) if each.exists())
+    return shutil.disk_usage(there).free >= MIN_FREE
+
+
+def is_full(error: BaseException) -> bool:
+    """Check whether the system reports a full disk or quota."""
+    return isinstance(error, OSError) and error.errno in _FULL
+
+
+def full(error: BaseException) -> StorageFullError:
+    """Convert an error of the system or a database to StorageFullError."""
+    return StorageFullError(f"no room is left: {' '.join(str(error).split())}")
+
+
+_FOLDER, _FILE = 0o700, 0o600
+_OTHERS = 0o077
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and its missing parents; existing ones stay as they are."""
+    missing = [each for each in folder.parents if not each.exists()]
+    for each in (*reversed(missing), folder):
+        each.mkdir(mode=_FOLDER, exist_ok=True)
+
+
+def opener(path: str, flags: int) -> int:
+    """Open a file for `open`; a new file is private."""
+    return os.open(path, flags, _FILE)
+
+
+def make_file(path: Path) -> None:
+    """Make an empty file and its folder if absent."""
+    make_folder(path.parent)
+    with open(path, "ab", opener=opener):
+        pass
+
+
+def tighten(path: Path) -> None:
+    """Remove other users' rights on a file or folder of ours from an earlier version."""
+    if path.exists() and path.stat().st_uid == os.getuid() and path.stat().st_mode & _OTHERS:
+        path.chmod(path.stat().st_mode & ~_OTHERS & 0o777)
+
 
 Kind = Literal[
     "cohorts", "models", "diagnosis_models", "diagnosis_trees", "test_selection_arms", "test_selection_tables"

@@ -13,7 +13,7 @@ from sqlalchemy import Select, and_, or_
 from sqlalchemy.orm import Session
 
 from autoprog.errors import Fault, InvalidInputError
-from autoprog.storage.ids import is_id
+from autoprog.storage.database import is_id
 from autoprog.storage.tables import OwnedRow
 
 Item = TypeVar("Item")

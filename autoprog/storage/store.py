@@ -17,8 +17,7 @@ from autoprog.errors import LeaseLostError
 from autoprog.evaluation import Evaluation
 from autoprog.metalearning import CohortStatistics
 from autoprog.optimizer import Proposal, Start
-from autoprog.search.ports import Claim, CohortRef, Phase, SearchState
-from autoprog.search.result import SearchResult
+from autoprog.search.ports import Claim, CohortRef, Phase, SearchResult, SearchState
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Configuration
 from autoprog.storage.database import Database, database_now

@@ -3,14 +3,15 @@
 from autoprog.survival.aalen_johansen import AalenJohansen, aalen_johansen
 from autoprog.survival.auc import cumulative_dynamic_auc
 from autoprog.survival.brier import brier_score, integrated_brier, mean_over_grid, scaled_brier
-from autoprog.survival.calibration import Calibration, calibration_at
+from autoprog.survival.calibration import Calibration, DCalibration, calibration_at, d_calibration
 from autoprog.survival.calibration_curve import (
     CalibrationCurve,
     CalibrationGroups,
     calibration_curve,
     calibration_groups,
+    spline_columns,
+    spline_knots,
 )
-from autoprog.survival.cause_specific import bounded_incidence, cause_specific_incidence, rescale_causes
 from autoprog.survival.censoring import censoring_survival, ipcw_weights
 from autoprog.survival.clusters import sandwich, summed_by_group
 from autoprog.survival.concordance import (
@@ -21,9 +22,7 @@ from autoprog.survival.concordance import (
     uno_c,
     wolbers_c,
 )
-from autoprog.survival.cox import fit_cox
 from autoprog.survival.curve_distances import curve_distances
-from autoprog.survival.d_calibration import DCalibration, d_calibration
 from autoprog.survival.errors import (
     ConvergenceError,
     HorizonError,
@@ -33,13 +32,18 @@ from autoprog.survival.errors import (
     SurvivalError,
 )
 from autoprog.survival.estimates import Estimates, Interval
-from autoprog.survival.fine_gray import fit_fine_gray
 from autoprog.survival.kaplan_meier import KaplanMeier, kaplan_meier
 from autoprog.survival.net_benefit import net_benefit, net_benefit_of_all
 from autoprog.survival.outcomes import check_horizons, check_outcomes, largest_horizon
-from autoprog.survival.proportional_hazards import ProportionalHazards
+from autoprog.survival.proportional_hazards import (
+    ProportionalHazards,
+    bounded_incidence,
+    cause_specific_incidence,
+    fit_cox,
+    fit_fine_gray,
+    rescale_causes,
+)
 from autoprog.survival.pseudo_values import pseudo_values
-from autoprog.survival.spline import spline_columns, spline_knots
 from autoprog.survival.step import StepFunction
 
 __all__ = [

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 from autoprog.survival.estimates import Estimates, log_log_limits
 from autoprog.survival.kaplan_meier import greenwood_terms, product_limit
 from autoprog.survival.outcomes import check_outcomes
-from autoprog.survival.risk_sets import RiskSets, Timeline
+from autoprog.survival.partial_likelihood import RiskSets, Timeline
 from autoprog.survival.step import StepFunction
 
 _Floats = NDArray[np.float64]

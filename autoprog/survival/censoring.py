@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from autoprog.survival.errors import HorizonError
 from autoprog.survival.outcomes import Events, Times, check_outcomes
-from autoprog.survival.risk_sets import Timeline
+from autoprog.survival.partial_likelihood import Timeline
 from autoprog.survival.step import StepFunction
 
 _Floats = NDArray[np.float64]

@@ -1,8 +1,6 @@
 """Validation of a model: scores with intervals, calibration, and the net benefit of decisions."""
 
-from autoprog.validation.bootstrap import bootstrap_rows
 from autoprog.validation.calibration import Calibration, Coefficient, compute_calibration
-from autoprog.validation.estimate import Estimate
 from autoprog.validation.event_times import (
     CausesOfPatients,
     FollowedPatients,
@@ -23,6 +21,7 @@ from autoprog.validation.event_times import (
     with_competing,
 )
 from autoprog.validation.feature_distribution import FeatureDistribution
+from autoprog.validation.influence import MEASURES, Measure
 from autoprog.validation.instability import (
     CurveOf,
     Instability,
@@ -30,7 +29,6 @@ from autoprog.validation.instability import (
     frequency_curves,
     incidence_curves,
 )
-from autoprog.validation.measures import MEASURES, Measure
 from autoprog.validation.optimism import Patients, Stop, Weighing, corrected_score, n_resamples, never
 from autoprog.validation.patient_intervals import (
     INTERVAL_LEVEL,
@@ -45,10 +43,12 @@ from autoprog.validation.patient_intervals import (
 from autoprog.validation.performance import (
     DecisionCurve,
     Performance,
+    RiskDistribution,
     brier_skill,
     compute_gains,
     compute_performance,
     decision_curve,
+    risk_distribution,
 )
 from autoprog.validation.recalibration import (
     IDENTITY,
@@ -60,8 +60,8 @@ from autoprog.validation.recalibration import (
     recalibration_covariance,
     shrunk_recalibration,
 )
-from autoprog.validation.risk_distribution import RiskDistribution, risk_distribution
-from autoprog.validation.score import ScoreEstimate, estimate_score
+from autoprog.validation.resampled import bootstrap_rows
+from autoprog.validation.score import Estimate, ScoreEstimate, estimate_score
 from autoprog.validation.smooth_calibration import (
     CalibrationCurve,
     SmoothCalibration,

@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from scipy.special import ndtri, stdtrit
 
 from autoprog.evaluation import compute_logit
-from autoprog.validation.estimate import LEVEL, Estimate, make_estimate, n_rarer
 from autoprog.validation.influence import of_expected_observed, standard_error
 from autoprog.validation.logistic import fit_logistic, overlap
+from autoprog.validation.score import LEVEL, Estimate, make_estimate, n_rarer
 
 
 @dataclass(frozen=True, slots=True)

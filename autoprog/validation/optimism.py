@@ -36,10 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.evaluation import Metric
-from autoprog.validation.estimate import LEVEL, Estimate, make_estimate, n_rarer
 from autoprog.validation.recalibration import Recalibration, shrunk_recalibration
 from autoprog.validation.resampled import resampled_scores
-from autoprog.validation.score import INTERVAL, ScoreEstimate, metric_title
+from autoprog.validation.score import INTERVAL, LEVEL, Estimate, ScoreEstimate, make_estimate, metric_title, n_rarer
 
 RESAMPLES, RESAMPLES_OF_MANY, RESAMPLES_OF_MOST = 500, 200, 100
 MIN_RESAMPLES = 20

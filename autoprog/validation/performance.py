@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 
 from autoprog.evaluation import METRICS, make_metric, net_benefit, net_benefit_of_all
 from autoprog.validation.calibration import Coefficient, compute_calibration
-from autoprog.validation.estimate import Estimate, make_estimate, n_rarer
-from autoprog.validation.influence import of_brier_skill, of_mean, standard_error
-from autoprog.validation.measures import MEASURES
-from autoprog.validation.score import estimate_score_interval, influence_on
+from autoprog.validation.influence import MEASURES, of_brier_skill, of_mean, standard_error
+from autoprog.validation.score import Estimate, estimate_score_interval, influence_on, make_estimate, n_rarer
 from autoprog.validation.smooth_calibration import smooth_calibration
 
 # A curve has a point at every hundredth, and so many points within the range of interest, however narrow.
@@ -225,3 +223,27 @@ def decision_curve(
 def _decided(y: NDArray[np.integer], p: NDArray[np.floating], t: float) -> NDArray[np.float64]:
     """Contribution of each patient to the net benefit of treating at threshold t."""
     return np.where(np.asarray(p) >= t, y - (1 - y) * t / (1 - t), 0.0)
+
+
+_BINS = 20
+_DECIMALS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class RiskDistribution:
+    """Histogram of risks, by outcome."""
+
+    edges: tuple[float, ...]  # 0 to 1, one more than there are bins; a bin includes its lower edge, the last one both
+    with_outcome: tuple[int, ...]
+    without_outcome: tuple[int, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON document."""
+        return {name: list(value) for name, value in asdict(self).items()}
+
+
+def risk_distribution(y: NDArray[np.integer], p: NDArray[np.floating]) -> RiskDistribution:
+    """Count patients by outcome, 0 or 1, and by risk in [0, 1], in twenty bins of equal width."""
+    edges = np.linspace(0, 1, _BINS + 1)
+    with_outcome, without = (tuple(np.histogram(p[y == label], edges)[0].tolist()) for label in (1, 0))
+    return RiskDistribution(tuple(edges.round(_DECIMALS).tolist()), with_outcome, without)

@@ -28,8 +28,8 @@ from sklearn.model_selection import StratifiedKFold
 
 from autoprog.evaluation import EPSILON, compute_logit, grouped_splits
 from autoprog.validation.calibration import Coefficient
-from autoprog.validation.estimate import LEVEL, n_rarer
 from autoprog.validation.logistic import fit_logistic, information, maximum_likelihood, overlap
+from autoprog.validation.score import LEVEL, n_rarer
 
 PRIOR_PRECISION = 100.0
 """Prior precision of a and b - 1 in a delivered model."""

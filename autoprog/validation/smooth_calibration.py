@@ -33,8 +33,8 @@ from scipy.special import expit, ndtri
 
 from autoprog.evaluation import compute_logit
 from autoprog.survival import curve_distances, spline_columns, spline_knots
-from autoprog.validation.estimate import LEVEL, Estimate
 from autoprog.validation.logistic import fit_logistic, overlap
+from autoprog.validation.score import LEVEL, Estimate
 
 _METHODS = {
     1: "one frequency for all, as the risks are equal",

@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort, Feature
 from autoprog.evaluation import METRICS
 from autoprog.validation.calibration import expected_observed
-from autoprog.validation.estimate import Estimate, n_rarer
-from autoprog.validation.score import estimate_score_interval
+from autoprog.validation.score import Estimate, estimate_score_interval, n_rarer
 
 MIN_COUNTED = 10  # patients; the count of fewer could identify them
 MIN_OF_EACH = 10  # patients with, and without, the outcome

@@ -50,8 +50,7 @@ from autoprog.evaluation import (
 from autoprog.model import load_estimator
 from autoprog.optimizer import Start
 from autoprog.search.evaluation_stream import EvaluationStream
-from autoprog.search.planning import plan_search
-from autoprog.search.plans import plan_for
+from autoprog.search.planning import plan_for, plan_search
 from autoprog.search.settings import SearchSettings
 from autoprog.search.tasks import fit
 from autoprog.space import Configuration

@@ -22,8 +22,7 @@ from autoprog.optimizer import Start
 from autoprog.search.delivery import deliver
 from autoprog.search.loop import Exploration
 from autoprog.search.planning import plan_search
-from autoprog.search.ports import Claim, CohortRef, Phase
-from autoprog.search.result import SearchResult
+from autoprog.search.ports import Claim, CohortRef, Phase, SearchResult
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files

@@ -21,8 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from autoprog.cohort import Cohort
 from autoprog.estimator.tables import binary_cohort
 from autoprog.evaluation import Plan, cross_validate, fit_pipeline, predict_risks
-from autoprog.search.planning import plan_search
-from autoprog.search.plans import plan_for
+from autoprog.search.planning import plan_for, plan_search
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Configuration, Space
 

@@ -17,8 +17,7 @@ from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimato
 from autoprog.optimizer.decomposition import Decomposition
 from autoprog.optimizer.observations import Observations
 from autoprog.optimizer.posterior import Posterior
-from autoprog.search.ports import Claim, Phase
-from autoprog.search.result import SearchResult
+from autoprog.search.ports import Claim, Phase, SearchResult
 from autoprog.space import Configuration, Step, TableShape, build_pipeline
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files

@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from api import create_app
 from autoprog.errors import StorageFullError
 from autoprog.settings import Settings
-from autoprog.storage import room
+from autoprog.storage import files as files_module
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.store import DatabaseStore
@@ -43,7 +43,7 @@ def _fill(ballast: Path) -> None:
 
 
 def test_what_cannot_be_stored_is_told_and_nothing_is_lost(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "LEAST_FREE", MIB)
+    monkeypatch.setattr(files_module, "MIN_FREE", MIB)
     with closing(Database(f"sqlite:///{disk / 'autoprog.db'}")) as database:
         database.migrate()
         files = Files(str(disk / "files"))

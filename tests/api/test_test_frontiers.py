@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from fastapi.testclient import TestClient
 
-from autoprog.csmd.groups import restricted
+from autoprog.csmd.problem import restricted
 from autoprog.evaluation import Plan, Status, cross_validate
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK

@@ -11,8 +11,7 @@ import pytest
 from sksurv.nonparametric import kaplan_meier_estimator
 
 from autoprog.cohort import FollowUpSummary, follow_up
-from autoprog.cohort.follow_up import median_follow_up
-from autoprog.cohort.horizons import default_horizons, horizon_fault, horizon_limit
+from autoprog.cohort.follow_up import default_horizons, horizon_fault, horizon_limit, median_follow_up
 from tests.cohorts import cleveland_cohort, event_cohort, event_file
 
 REFERENCE = Path(__file__).parents[1] / "data" / "reference"

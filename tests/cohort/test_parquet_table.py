@@ -11,8 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from autoprog.cohort import read_cohort
-from autoprog.cohort.parquet_table import parse_parquet
-from autoprog.cohort.table import ReadLimits
+from autoprog.cohort.table import ReadLimits, parse_parquet
 from autoprog.errors import TooLargeError
 from tests.cohort.tables import find_faults, spec_of, twenty
 

@@ -10,9 +10,9 @@ from scipy.special import expit, logit
 from scipy.stats import beta, norm
 from sklearn.linear_model import LogisticRegression
 
-from autoprog.cohort.sample_size import max_cox_snell_r2
-from autoprog.cohort.validation_size import (
+from autoprog.cohort.sample_size import (
     concordance,
+    max_cox_snell_r2,
     normal_predictor,
     patients_by_c,
     patients_by_expected_observed,

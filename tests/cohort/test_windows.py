@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from autoprog.cohort import Binary, Cohort, Feature, Visits, VisitTable, WindowSchema, windowed
-from autoprog.cohort.window_statistics import last_observed, visit_order, window_statistics
+from autoprog.cohort.windows import last_observed, visit_order, window_statistics
 from autoprog.errors import InvalidInputError
 from tests.cohorts import cleveland_cohort, event_cohort
 

@@ -19,7 +19,7 @@ from autoprog.csmd import (
     replay,
     train_arms,
 )
-from autoprog.csmd.groups import restricted
+from autoprog.csmd.problem import restricted
 from autoprog.errors import ArtifactError, InvalidInputError
 from autoprog.evaluation import Plan, cross_validate, fit_pipeline
 from autoprog.model.archive import pack, unpack

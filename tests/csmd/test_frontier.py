@@ -10,7 +10,7 @@ import pytest
 
 from autoprog.cohort import Cohort
 from autoprog.csmd import SIMPLE, DiagnosticTest, Frontier, trace_frontier
-from autoprog.csmd.groups import restricted
+from autoprog.csmd.problem import restricted
 from autoprog.errors import InvalidInputError
 from autoprog.evaluation import CrossValidation, Plan, cross_validate
 from autoprog.space import Configuration, Step

@@ -23,8 +23,8 @@ from autoprog.diagnosis import (
     nodes,
 )
 from autoprog.diagnosis.compiled import CompiledSplitter, compiled_run_sums, library, serves
-from autoprog.diagnosis.growth import grown_by
 from autoprog.diagnosis.splitting import RowSplitter, make_splitter
+from autoprog.diagnosis.tree import grown_by
 from tests.diagnosis.models import random_model
 
 ROOT = Path(__file__).parents[2]

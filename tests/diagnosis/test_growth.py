@@ -63,7 +63,7 @@ def test_every_choice_is_the_best_of_those_that_split(algorithm: str, base: floa
 
 def test_batches_of_nodes_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     model = random_model(np.random.default_rng(2), 200, 30, K=6)
-    monkeypatch.setattr("autoprog.diagnosis.growth.make_splitter", RowSplitter)
+    monkeypatch.setattr("autoprog.diagnosis.tree.make_splitter", RowSplitter)
     whole = grow_tree(model)
     monkeypatch.setattr("autoprog.diagnosis.splitting._SCORES", 1)
     monkeypatch.setattr("autoprog.diagnosis.nodes._SEGMENT_CELLS", 90)

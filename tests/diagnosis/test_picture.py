@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autoprog.diagnosis import build_model, grow_tree, tree_svg, tree_text
-from autoprog.diagnosis.folding import folded
+from autoprog.diagnosis.picture import folded
 from tests.diagnosis.models import random_model, to_matrix
 
 SVG = "{http://www.w3.org/2000/svg}"

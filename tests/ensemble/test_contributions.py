@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
 from autoprog.ensemble import Contributions, contributions
-from autoprog.ensemble.log_scores import probabilities_of_outcome
+from autoprog.ensemble.pseudo_bma import probabilities_of_outcome
 from autoprog.evaluation import Evaluation, FoldResult, History, Plan, Status, get_outcomes
 from autoprog.space import Configuration, Step
 from tests.cohorts import cleveland_cohort, event_cohort

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from autoprog.ensemble.linear_pool import likeliest, pooled_weights
-from autoprog.ensemble.log_scores import probabilities_of_outcome
-from autoprog.ensemble.pseudo_bma import PseudoBma, prior_weights, temperature
+from autoprog.ensemble.pseudo_bma import PseudoBma, prior_weights, probabilities_of_outcome, temperature
 from autoprog.space import event_times
 
 TAU = 8.0

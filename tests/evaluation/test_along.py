@@ -18,7 +18,7 @@ from autoprog.evaluation import (
     has_path,
     is_out_of_bag,
 )
-from autoprog.evaluation.along import common_place, list_settings
+from autoprog.evaluation.cross_validation import common_place, list_settings
 from autoprog.evaluation.fitting import fit_pipeline, out_of_bag_risks, predict_risks
 from autoprog.space import Configuration, Space, Step
 from tests.cohorts import cleveland_cohort, mixed_cohort

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import expit
 
 from autoprog.evaluation import benefit, harm, net_benefit, net_benefit_of_all
-from autoprog.evaluation.decision_curve import mean_net_benefit
+from autoprog.evaluation.metrics import mean_net_benefit
 
 Y = np.array([1, 0, 1, 0, 0, 1, 0, 0, 0, 1])
 P = np.array([0.9, 0.8, 0.5, 0.4, 0.3, 0.25, 0.2, 0.1, 0.05, 0.02])

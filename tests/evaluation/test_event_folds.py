@@ -123,7 +123,7 @@ def test_the_notes_count_intervals_and_patients_that_were_not_pooled(monkeypatch
     ]
     by_weights = replace(shape, reduction="ipcw")
     assert notes_on_sizes(replace(SIMPLE, prediction=Step.of("cox")), by_weights) == []
-    monkeypatch.setattr(discrete_time, "MOST_CELLS", 1_900_000)
+    monkeypatch.setattr(discrete_time, "MAX_CELLS", 1_900_000)
     assert notes_on_sizes(SIMPLE, shape) == [
         "prediction/logistic_regression learns from the intervals of 15,000 of 30,000 patients"
     ]

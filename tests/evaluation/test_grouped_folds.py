@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from sklearn.model_selection import StratifiedGroupKFold
 
 from autoprog.cohort import Cohort
-from autoprog.evaluation import grouped_folds
-from autoprog.evaluation.grouped_folds import grouped_splits
-from autoprog.evaluation.strata import outcome_strata
+from autoprog.evaluation import folds as folds_module
+from autoprog.evaluation.folds import grouped_splits, outcome_strata
 from tests.cohorts import event_cohort, labelled_visits, mixed_cohort
 
 COHORTS: dict[str, Callable[[], Cohort]] = {
@@ -94,8 +93,8 @@ def test_as_few_groups_as_folds_are_one_each(n_groups: int) -> None:
 
 def test_a_hundred_thousand_groups_are_dealt_by_their_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
     kinds = []
-    deal = grouped_folds._dealt
-    monkeypatch.setattr(grouped_folds, "_dealt", lambda p, *more: (kinds.append(len(p)), deal(p, *more))[1])
+    deal = folds_module._dealt
+    monkeypatch.setattr(folds_module, "_dealt", lambda p, *more: (kinds.append(len(p)), deal(p, *more))[1])
     rng = np.random.default_rng(0)
     groups, y = rng.integers(100_000, size=500_000), (rng.random(500_000) < 0.1).astype(np.int8)
     held_out = [test for _, test in grouped_splits(y, groups, 5, 0)]

@@ -54,7 +54,7 @@ def data() -> tuple[np.ndarray, np.ndarray]:
 @pytest.fixture
 def keeps_quick_stages(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whether a stage is worth keeping must not depend on the machine, nor on what this process has fitted before."""
-    monkeypatch.setattr(prefixes, "_LEAST_S", 0.0)
+    monkeypatch.setattr(prefixes, "_MIN_S", 0.0)
     monkeypatch.setattr(prefixes, "_last_s", {})
 
 
@@ -197,7 +197,7 @@ def test_a_kind_of_stage_that_was_quick_is_not_looked_for_again(
     tmp_path: Path, data: tuple[np.ndarray, np.ndarray], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(prefixes, "_last_s", {})
-    monkeypatch.setattr(prefixes, "_LEAST_S", 10.0)
+    monkeypatch.setattr(prefixes, "_MIN_S", 10.0)
     memory = PrefixMemory(tmp_path)
     for shift in (0.0, 1.0, 2.0):
         Pipeline([("quick", Quick(shift)), ("learner", LogisticRegression())], memory=memory).fit(*data)

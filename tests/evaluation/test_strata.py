@@ -9,7 +9,7 @@ import pytest
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation import Plan, make_folds
-from autoprog.evaluation.strata import outcome_strata, stratified_sample
+from autoprog.evaluation.folds import outcome_strata, stratified_sample
 from autoprog.search import SearchSettings, plan_search
 from autoprog.space import event_times, time_grid
 from tests.cohorts import cleveland_cohort

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from autoprog.interpreter.association import STRENGTH, Evidence, log_prior, posterior, raises_odds
+from autoprog.interpreter.mining import STRENGTH, Evidence, log_prior, posterior, raises_odds
 from autoprog.interpreter.rules import MAX_LENGTH
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoprog.interpreter.bits import pack, sizes, unpack
+from autoprog.interpreter.mining import pack, sizes, unpack
 
 
 @pytest.mark.parametrize("n", [1, 7, 8, 63, 64, 65, 200])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autoprog.interpreter.clusters import Clusters
-from autoprog.interpreter.held_out import p_values
+from autoprog.interpreter.selection import p_values
 from tests.interpreter.groups import alike, serial
 
 

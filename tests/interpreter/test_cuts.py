@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from autoprog.interpreter.cuts import cuts_near, readable_cut
+from autoprog.interpreter.conditions import cuts_near, readable_cut
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

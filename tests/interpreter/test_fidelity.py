@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score
 
 from autoprog.interpreter import Clusters, Condition, EventRate, Rule, Stratum, StratumProbability
-from autoprog.interpreter.fidelity import compute_fidelity, strata_by_rules
+from autoprog.interpreter.interpreter import compute_fidelity, strata_by_rules
 
 STRATA = (Stratum("high", 0.6, 1.0, 0.3), Stratum("medium", 0.3, 0.6, 0.4), Stratum("low", 0.0, 0.3, 0.3))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from autoprog.interpreter.held_out import SHARE, adjusted, hold_out, p_values
+from autoprog.interpreter.selection import SHARE, adjusted, hold_out, p_values
 
 
 @pytest.mark.parametrize("n", [8, 303, 1000])

@@ -16,9 +16,9 @@ from sklearn.preprocessing import StandardScaler
 
 from autoprog.cohort import Binary, Cohort, Feature
 from autoprog.interpreter import EventRate, RuleSet, explain, make_strata, matching, stratum_indices
-from autoprog.interpreter.association import posterior
-from autoprog.interpreter.held_out import FALSE_DISCOVERY_RATE, hold_out
+from autoprog.interpreter.mining import posterior
 from autoprog.interpreter.rules import MAX_LENGTH, MAX_RULES
+from autoprog.interpreter.selection import FALSE_DISCOVERY_RATE, hold_out
 from tests.cohorts import cleveland_cohort, labelled_visits
 from tests.interpreter.groups import alike, cohort_of
 

@@ -7,8 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from autoprog.interpreter.association import Evidence, log_prior, raises_odds
-from autoprog.interpreter.bits import pack
+from autoprog.interpreter.mining import Evidence, log_prior, pack, raises_odds
 from autoprog.interpreter.selection import MIN_ODDS_RATIO, Target, select_rules
 
 MIN_COUNT = 8

@@ -9,9 +9,9 @@ from collections.abc import Callable
 import pytest
 
 from autoprog.errors import EngineUnavailableError, StoreUnavailableError
-from autoprog.jobs.files import read_file
 from autoprog.jobs.ports import Job, JobClaim, JobResult, Work
 from autoprog.jobs.runner import JobRunner
+from autoprog.jobs.work import read_file
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.job_store import DatabaseJobStore

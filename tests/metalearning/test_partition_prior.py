@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from autoprog.metalearning.partition_prior import CONCENTRATIONS, SUBSPACES, compact, grid_means, grid_posterior
+from autoprog.metalearning.prior import CONCENTRATIONS, SUBSPACES, compact, grid_means, grid_posterior
 from autoprog.optimizer.decomposition import draw_labels, log_prior
 
 

@@ -11,8 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 from autoprog.evaluation import Evaluation, History, Status, make_metric
-from autoprog.metalearning import CohortStatistics, calibration, learn_statistics, meta_features
-from autoprog.metalearning.partition_prior import learn_partition_prior
+from autoprog.metalearning import CohortStatistics, learn_statistics, meta_features, search_statistics
+from autoprog.metalearning.prior import learn_partition_prior
 from autoprog.optimizer import OptimizerOptions
 from autoprog.optimizer import observations as observations_module
 from autoprog.optimizer import surrogate as surrogate_module
@@ -170,7 +170,7 @@ def test_one_observation_tells_nothing_of_m_and_gamma() -> None:
 
 def test_a_long_history_teaches_the_same_whatever_the_order_of_its_algorithms(monkeypatch: pytest.MonkeyPatch) -> None:
     """All prediction algorithms are alike; a pool has them one after another, and the chains see a part of it."""
-    monkeypatch.setattr(observations_module, "MOST_OBSERVATIONS", 48)
+    monkeypatch.setattr(observations_module, "MAX_OBSERVATIONS", 48)
     rng = np.random.default_rng(4)
     drawn = sorted(dict.fromkeys(draw(SPACE, 160, rng)), key=lambda c: c.prediction.algorithm)
     luck = rng.normal(0.75, 0.02, len(drawn))
@@ -184,8 +184,8 @@ def test_a_very_long_history_is_judged_by_a_part_of_it_and_by_its_best(monkeypat
     """Dense algebra of 10,000 evaluations would take hours; the best pipelines are known all the same."""
     history = history_with_effects(150)
     whole = learnt(history)
-    monkeypatch.setattr(observations_module, "MOST_OBSERVATIONS", 30)
-    monkeypatch.setattr(calibration, "MOST_JUDGED", 40)
+    monkeypatch.setattr(observations_module, "MAX_OBSERVATIONS", 30)
+    monkeypatch.setattr(search_statistics, "MAX_JUDGED", 40)
     sizes, plain = [], surrogate_module.cholesky
 
     def cholesky(covariance: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -194,7 +194,7 @@ def test_a_very_long_history_is_judged_by_a_part_of_it_and_by_its_best(monkeypat
 
     monkeypatch.setattr(surrogate_module, "cholesky", cholesky)
     part = learnt(history)
-    tops = calibration.MAX_BEST + len(EFFECTS)
+    tops = search_statistics.MAX_BEST + len(EFFECTS)
     assert 40 < max(sizes) <= 40 + tops < len(history)
     assert [(g.algorithm, g.n) for g in part.algorithms] == [(g.algorithm, g.n) for g in whole.algorithms]
     assert part.n_evaluations == whole.n_evaluations

@@ -5,12 +5,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from autoprog.optimizer.acquisition import PipelineBounds
-from autoprog.optimizer.batch import select_batch
-from autoprog.optimizer.candidates import Pool, draw_pools
-from autoprog.optimizer.covariance import KernelParameters
+from autoprog.optimizer.acquisition import PipelineBounds, select_batch
 from autoprog.optimizer.encoding import Encoding, Points
+from autoprog.optimizer.kernel import KernelParameters
 from autoprog.optimizer.main_effects import term_names
+from autoprog.optimizer.neighbourhood import Pool, draw_pools
 from autoprog.optimizer.prior_mean import PriorMean
 from autoprog.optimizer.surrogate import Surrogate
 from autoprog.space import STAGES, Configuration

@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 import torch
 
-from autoprog.optimizer.covariance import (
+from autoprog.optimizer.encoding import Encoding
+from autoprog.optimizer.kernel import (
     CORRELATIONS,
+    GatedAdditiveKernel,
     KernelParameters,
     coordinates,
     indicator_weight,
     squared_distances,
+    to_tensor,
 )
-from autoprog.optimizer.encoding import Encoding
-from autoprog.optimizer.kernel import GatedAdditiveKernel, to_tensor
 from autoprog.optimizer.surrogate import Surrogate
 from autoprog.space import STAGES, Configuration, Step
 from tests.optimizer.toys import draw, toy_space

@@ -5,7 +5,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from autoprog.optimizer.expected_improvement import log_expected_improvement, log_h
+from autoprog.optimizer.improvement import log_expected_improvement, log_h
 
 
 @pytest.mark.parametrize(("mean", "sd"), [(0.2, 0.3), (-1.0, 0.5), (2.0, 0.1), (-2.0, 0.6)])

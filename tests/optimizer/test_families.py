@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from autoprog.optimizer.families import family_labels
+from autoprog.optimizer.main_effects import family_labels
 from tests.space.test_algorithms import BUILT_IN
 
 

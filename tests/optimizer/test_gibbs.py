@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from autoprog.optimizer.covariance import KernelParameters
 from autoprog.optimizer.decomposition import Decomposition, DecompositionPrior, log_prior
 from autoprog.optimizer.encoding import Encoding, Points
 from autoprog.optimizer.gibbs import GibbsChain, LabelLikelihood
+from autoprog.optimizer.kernel import KernelParameters
 from autoprog.optimizer.surrogate import Surrogate
 from tests.optimizer.toys import draw, toy_space
 

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from autoprog.evaluation import METRICS, EvaluatedPath, Evaluation, History, Setting, Status
+from autoprog.optimizer.initial import Start
 from autoprog.optimizer.observations import MAX_OBSERVATIONS, observe, with_paths
-from autoprog.optimizer.start import Start
 from autoprog.space import Configuration, Space, Step
 from tests.optimizer.toys import draw, history_of, toy_space
 

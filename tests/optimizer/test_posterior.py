@@ -8,8 +8,8 @@ import numpy as np
 
 from autoprog.evaluation import METRICS, History, Status
 from autoprog.optimizer import OptimizerOptions, Posterior, make_optimizer
-from autoprog.optimizer.covariance import KernelParameters
 from autoprog.optimizer.encoding import Encoding
+from autoprog.optimizer.kernel import KernelParameters
 from autoprog.optimizer.observations import observe
 from autoprog.optimizer.surrogate import Surrogate
 from tests.optimizer.toys import SHAPE, draw, history_of, toy_space

@@ -9,10 +9,9 @@ from scipy.stats import norm
 from sklearn.gaussian_process import GaussianProcessRegressor
 from sklearn.gaussian_process.kernels import PairwiseKernel
 
-from autoprog.optimizer.covariance import KernelParameters
 from autoprog.optimizer.encoding import Encoding, Points
 from autoprog.optimizer.fitting import NOISE_FLOOR, MarginalLikelihood, fit_parameters
-from autoprog.optimizer.kernel import GatedAdditiveKernel
+from autoprog.optimizer.kernel import GatedAdditiveKernel, KernelParameters
 from autoprog.optimizer.surrogate import Surrogate, cholesky
 from tests.optimizer.toys import draw, toy_space
 

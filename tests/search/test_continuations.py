@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from autoprog.search import plans
+from autoprog.search import planning
 from autoprog.search.clock import MAX_REFITS, MORE_REFITS, Clock
 from autoprog.search.settings import SearchSettings
 from autoprog.storage.database import Database
@@ -99,7 +99,7 @@ def test_without_evaluations_the_time_is_for_the_intervals(bench: ContinuedBench
 def test_a_large_cohort_is_explored_further(bench: ContinuedBench, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is best then is evaluated on all patients, but for what was already."""
     for name, value in {"_EXPLORED_WHOLE": 200, "_EXPLORED_TRAINING": 100, "_EXPLORED_MINORITY": 20}.items():
-        monkeypatch.setattr(plans, name, value)
+        monkeypatch.setattr(planning, name, value)
     search_id = bench.queue(**budget(10), opening=False)
     bench.runner(InlineDispatcher()).run_one()
     n = len(bench.evaluations(search_id))

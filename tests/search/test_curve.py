@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from autoprog.search.curve import HEIGHT, WIDTH, draw
+from autoprog.search.report import HEIGHT, WIDTH, draw
 from autoprog.validation import decision_curve
 
 Y = np.array([1, 0, 1, 0, 0, 1, 0, 0, 0, 1])

@@ -10,8 +10,8 @@ import pytest
 
 from api.searches.schemas import EnsembleDocument
 from autoprog.search.clock import MAX_REFITS
-from autoprog.search.explored import build_plan
 from autoprog.search.intervals import affordable_refits, complete_refits
+from autoprog.search.planning import build_plan
 from autoprog.search.tasks import refit_on_resample
 from autoprog.space import Configuration, Step
 from autoprog.storage.database import Database

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from autoprog.search import explored, plans
+from autoprog.search import planning
 from autoprog.search.clock import Clock
 from autoprog.search.ports import CohortRef, SearchState
 from autoprog.search.settings import SearchSettings
@@ -33,9 +33,9 @@ EVERYBODY, EXPLORED = 303, 150
 
 @pytest.fixture(autouse=True)
 def _cleveland_is_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plans, "_EXPLORED_WHOLE", 200)
-    monkeypatch.setattr(plans, "_EXPLORED_TRAINING", EXPLORED * 2 // 3)
-    monkeypatch.setattr(plans, "_EXPLORED_MINORITY", 20)
+    monkeypatch.setattr(planning, "_EXPLORED_WHOLE", 200)
+    monkeypatch.setattr(planning, "_EXPLORED_TRAINING", EXPLORED * 2 // 3)
+    monkeypatch.setattr(planning, "_EXPLORED_MINORITY", 20)
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def test_the_limit_on_a_sample_waits_for_the_simple_pipeline(bench: Bench, monke
 
 def test_what_all_patients_would_not_bear_is_not_explored(monkeypatch: pytest.MonkeyPatch) -> None:
     """The sample has 2,000 cells, everybody 4,040."""
-    monkeypatch.setattr(explored, "make_optimizer", lambda space, shape, *_: (space, shape))
+    monkeypatch.setattr(planning, "make_optimizer", lambda space, shape, *_: (space, shape))
     settings = SearchSettings(folds=3, repeats=1, space={"imputation": ["median", "miss_forest"]})
     state = SearchState("one", CohortRef("", ""), settings)
     imputers = list_algorithms("imputation")
@@ -102,7 +102,7 @@ def test_what_all_patients_would_not_bear_is_not_explored(monkeypatch: pytest.Mo
         monkeypatch.setattr(
             "autoprog.space.space.list_algorithms", lambda s, n_causes=1: patch.get(s) or list_algorithms(s, n_causes)
         )
-        space, shape = cast("tuple[Space, TableShape]", explored.build_optimizer(state, cleveland_cohort()))
+        space, shape = cast("tuple[Space, TableShape]", planning.build_optimizer(state, cleveland_cohort()))
         assert shape.n_patients == 100
         return [a.name for a in space.stages[0]]
 

@@ -66,7 +66,7 @@ def test_a_runner_that_is_asked_to_end_gives_up_learning(
         runner.stop()
         return learn(*arguments)
 
-    monkeypatch.setattr(runner_module, "statistics_of", stopped)
+    monkeypatch.setattr(runner_module, "collect_statistics", stopped)
     assert runner.run_one()
     assert taught_by(database, search_id) == []
 

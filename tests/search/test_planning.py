@@ -8,8 +8,8 @@ import pytest
 from autoprog.cohort import Binary, Cohort, Feature
 from autoprog.errors import InvalidInputError
 from autoprog.evaluation import cross_validate, make_folds
-from autoprog.search import SearchSettings, plan_search, plans
-from autoprog.search.plans import explored_patients, plan_for, space_for
+from autoprog.search import SearchSettings, plan_search, planning
+from autoprog.search.planning import explored_patients, plan_for, space_for
 from autoprog.space import Configuration, Space, Step
 from tests.cohorts import cleveland_cohort, event_cohort, labelled_visits, mixed_cohort
 
@@ -175,16 +175,16 @@ def test_event_times_are_explored_by_the_rows_that_classifiers_learn_from(monkey
     at_risk = np.minimum(np.searchsorted(plan.times, cohort.time) + 1, len(plan.times)).mean()
     assert 3 < at_risk < len(plan.times)
     assert explored_patients(cohort, plan) is None
-    monkeypatch.setattr(plans, "_EXPLORED_WHOLE", int(cohort.n_patients * at_risk) - 5)
-    monkeypatch.setattr(plans, "_EXPLORED_TRAINING", 3200)
-    monkeypatch.setattr(plans, "_EXPLORED_MINORITY", 20)
+    monkeypatch.setattr(planning, "_EXPLORED_WHOLE", int(cohort.n_patients * at_risk) - 5)
+    monkeypatch.setattr(planning, "_EXPLORED_TRAINING", 3200)
+    monkeypatch.setattr(planning, "_EXPLORED_MINORITY", 20)
     assert explored_patients(cohort, plan) == pytest.approx(4000 / at_risk, abs=2)
-    monkeypatch.setattr(plans, "_EXPLORED_MINORITY", 100)
+    monkeypatch.setattr(planning, "_EXPLORED_MINORITY", 100)
     assert explored_patients(cohort, plan) == pytest.approx(100 / cohort.event_rate, abs=1)
-    monkeypatch.setattr(plans, "_EXPLORED_MOST", 4500)
+    monkeypatch.setattr(planning, "_EXPLORED_MOST", 4500)
     assert explored_patients(cohort, plan) == pytest.approx(4500 / at_risk, abs=2)
     # By horizons there is a row for each of three.
     weighted = replace(plan, reduction="ipcw")
     assert explored_patients(cohort, weighted) is None
-    monkeypatch.setattr(plans, "_EXPLORED_WHOLE", 3 * cohort.n_patients - 1)
+    monkeypatch.setattr(planning, "_EXPLORED_WHOLE", 3 * cohort.n_patients - 1)
     assert explored_patients(cohort, weighted) == pytest.approx(4000 / 3, abs=1)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from autoprog.search.plots import BARS, SIDE, draw_calibration, draw_instability
+from autoprog.search.report import BARS, SIDE, draw_calibration, draw_instability
 from autoprog.validation import calibration_curve, compute_instability, frequency_curves, risk_distribution
 
 

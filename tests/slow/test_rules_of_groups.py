@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autoprog.interpreter import explain, make_strata, matching
-from autoprog.interpreter.held_out import FALSE_DISCOVERY_RATE
+from autoprog.interpreter.selection import FALSE_DISCOVERY_RATE
 from tests.interpreter.groups import alike, cohort_of, serial
 
 COHORTS = 200

@@ -12,7 +12,7 @@ from sqlalchemy.orm import Session
 from autoprog.cohort import Binary, Feature
 from autoprog.evaluation import Evaluation, Status
 from autoprog.optimizer import Proposal
-from autoprog.search.result import SearchResult
+from autoprog.search.ports import SearchResult
 from autoprog.search.settings import SearchSettings
 from autoprog.space import Configuration, Step
 from autoprog.storage.database import Database

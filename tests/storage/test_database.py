@@ -18,8 +18,7 @@ from autoprog.errors import StoreUnavailableError
 from autoprog.evaluation import Status
 from autoprog.metalearning import meta_features
 from autoprog.storage import connections
-from autoprog.storage.database import Database, database_now, insert_if_absent
-from autoprog.storage.ids import is_id, new_id
+from autoprog.storage.database import Database, database_now, insert_if_absent, is_id, new_id
 from autoprog.storage.repositories import CohortStatisticsRepository, DiagnosisModelRepository
 from autoprog.storage.serialization import evaluation_from_row, evaluation_to_row
 from autoprog.storage.tables import (

@@ -6,8 +6,7 @@ import json
 import pytest
 
 from autoprog.errors import InvalidInputError
-from autoprog.storage.database import Database
-from autoprog.storage.ids import new_id
+from autoprog.storage.database import Database, new_id
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository
 from autoprog.storage.tables import CohortRow
 from tests.storage.support import add_cohort, add_owner, queue_searches

@@ -15,7 +15,7 @@ from autoprog.survival import (
     calibration_curve,
     calibration_groups,
 )
-from autoprog.survival.pseudo_regression import cloglog, inverse_cloglog
+from autoprog.survival.pseudo_values import cloglog, inverse_cloglog
 from tests.survival.naive import simulated
 from tests.survival.reference import COHORTS, cohort_of
 

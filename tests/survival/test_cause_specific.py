@@ -18,7 +18,7 @@ from tests.survival.reference import COMPETING, cohort_of, of_cohort
 
 @pytest.mark.parametrize("name", COMPETING)
 def test_it_is_the_bounded_form_of_r(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("autoprog.survival.cause_specific._CELLS", 1000)  # several chunks of patients
+    monkeypatch.setattr("autoprog.survival.proportional_hazards._CELLS", 1000)  # several chunks of patients
     cohort = cohort_of(name)
     models = [fit_cox(cohort.X, cohort.time, cohort.event == cause, ties="breslow") for cause in (1, 2)]
     eta = np.column_stack([model.log_hazard_ratio(cohort.X) for model in models])

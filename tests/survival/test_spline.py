@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from autoprog.survival.spline import spline_columns, spline_knots
+from autoprog.survival.calibration_curve import spline_columns, spline_knots
 
 
 def test_linear_beyond_the_knots_and_cubic_between() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from autoprog.cohort import Feature
-from autoprog.validation.leverage import Leverage
+from autoprog.validation.patient_intervals import Leverage
 from tests.cohorts import mixed_cohort
 
 NUMBERS = tuple(Feature(f"x{j}", "numeric") for j in range(4))

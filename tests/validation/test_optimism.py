@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from autoprog.evaluation import METRICS
 from autoprog.validation import Patients, corrected_score, cross_fitted, estimate_score, shrunk_recalibration
-from autoprog.validation import selection as selection_module
+from autoprog.validation import optimism as optimism_module
 from autoprog.validation.optimism import MIN_RESAMPLES, Weighing, _counts
 
 N, T = 100, 10
@@ -45,7 +45,7 @@ def of_the_best(seed: int, y: np.ndarray, p: np.ndarray, name: str = "auc_roc") 
 
 @pytest.mark.parametrize("name", METRICS)
 def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection_module, "RESAMPLES", 30)
+    monkeypatch.setattr(optimism_module, "RESAMPLES", 30)
     metric, sign = METRICS[name], METRICS[name].gain(1.0)
     rng = np.random.default_rng(3)
     y = (rng.random(80) < 0.4).astype(np.int8)
@@ -93,7 +93,7 @@ def test_without_a_choice_there_is_no_correction_and_the_interval_is_the_bootstr
 
 def test_choosing_the_best_of_worthless_risks_is_worth_the_expected_maximum(monkeypatch: pytest.MonkeyPatch) -> None:
     """Independent areas of worthless risks are nearly normal: the best of T exceeds one half by sd E max."""
-    monkeypatch.setattr(selection_module, "RESAMPLES", 30)
+    monkeypatch.setattr(optimism_module, "RESAMPLES", 30)
     sd = np.sqrt((N + 1) / (12 * (N / 2) ** 2))
     expected_maximum, _ = quad(lambda x: x * T * norm.pdf(x) * norm.cdf(x) ** (T - 1), -8, 8)
     scores = np.array([of_the_best(seed, *worthless(seed)) for seed in range(120)])
@@ -106,7 +106,7 @@ def test_choosing_the_best_of_worthless_risks_is_worth_the_expected_maximum(monk
 
 
 def test_the_brier_score_of_worthless_risks_is_not_better_than_the_event_rates(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection_module, "RESAMPLES", 20)
+    monkeypatch.setattr(optimism_module, "RESAMPLES", 20)
     scores = np.array([of_the_best(seed, *worthless(seed), name="brier") for seed in range(40)])
     corrected = scores[:, 1]
     assert corrected.mean() > 0.25 - 3 * corrected.std() / 40**0.5
@@ -132,7 +132,7 @@ def test_rows_of_a_group_are_drawn_together() -> None:
 
 def test_copies_of_a_patient_do_not_hide_what_choosing_was_worth(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every patient three times: without groups a copy that is left out has been seen."""
-    monkeypatch.setattr(selection_module, "RESAMPLES", 60)
+    monkeypatch.setattr(optimism_module, "RESAMPLES", 60)
     aware, unaware = [], []
     for seed in range(25):
         y, p = worthless(seed, n=40)
@@ -159,8 +159,8 @@ def test_two_patients_with_the_outcome_are_enough(grouped: bool) -> None:
 
 
 def test_many_patients_are_resampled_less_often_and_the_method_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(selection_module, "_MANY", 1000)
-    monkeypatch.setattr(selection_module, "RESAMPLES_OF_MANY", 7)
+    monkeypatch.setattr(optimism_module, "_MANY", 1000)
+    monkeypatch.setattr(optimism_module, "RESAMPLES_OF_MANY", 7)
     y, p = worthless(0)
     score = corrected_score(
         METRICS["auc_roc"],

@@ -10,7 +10,7 @@ from scipy.stats import t as student
 
 from autoprog.evaluation import METRICS, make_metric
 from autoprog.validation import estimate_score
-from autoprog.validation.estimate import LEVEL, make_estimate, n_rarer
+from autoprog.validation.score import LEVEL, make_estimate, n_rarer
 
 
 def _simulated(seed: int, n: int = 300, decimals: int | None = None) -> tuple[np.ndarray, np.ndarray]:

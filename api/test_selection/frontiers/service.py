@@ -26,7 +26,7 @@ from autoprog.cohort import Cohort, classified, encode_patients, from_parquet
 from autoprog.csmd import DiagnosticTest, check_tests, missing_tests
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.search import SearchSettings
-from autoprog.search.plans import plan_for
+from autoprog.search.planning import plan_for
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.repositories import (
     CohortRepository,

@@ -6,7 +6,10 @@ from autoprog.diagnosis.discretization.bandit import (
     ExponentialWeights,
     Hedge,
     bandit_from_json,
+    bandit_scores,
+    drawn,
     make_bandit,
+    probabilities,
 )
 from autoprog.diagnosis.discretization.cuts import Cut, CutCase, CutFeature, CutLearner, CutOptions, Updates
 from autoprog.diagnosis.discretization.gains import (
@@ -16,12 +19,17 @@ from autoprog.diagnosis.discretization.gains import (
     exponential_gain,
     realised_gain,
 )
-from autoprog.diagnosis.discretization.learner import Choice, Gain, Question, ThresholdLearner
+from autoprog.diagnosis.discretization.learner import (
+    Choice,
+    Gain,
+    Question,
+    Runs,
+    ThresholdLearner,
+    candidate_thresholds,
+    simulate,
+)
 from autoprog.diagnosis.discretization.options import FORMS, BanditOptions, Form
 from autoprog.diagnosis.discretization.posterior import ThetaPosterior
-from autoprog.diagnosis.discretization.replay import Runs, simulate
-from autoprog.diagnosis.discretization.thresholds import candidate_thresholds
-from autoprog.diagnosis.discretization.weights import bandit_scores, drawn, probabilities
 
 __all__ = [
     "FORMS",

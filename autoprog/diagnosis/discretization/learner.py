@@ -9,6 +9,14 @@ At every step each available feature draws a threshold from its own bandit, and 
 selection the feature with the largest D is asked for, and its bandit alone learns D; without, all are asked for and all
 learn. The exhaustive learner has no bandits: it takes the best of all thresholds of all features.
 
+Many simulated runs of a bandit at once, to compare forms and rates.
+
+    m         mean gain of every arm                                   (K,)
+    R, T      runs, rounds
+    regret    sum_t max_k m_k - m_{B_t}                                (R,)
+
+Symbols of the bandit as in `autoprog.diagnosis.discretization.bandit`.
+
 References
 ----------
 Learning Feature Discretizations (algorithm 1, by default with losses in place of the printed gains).
@@ -23,7 +31,15 @@ from typing import Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.diagnosis.discretization.bandit import Exp3, Hedge, bandit_from_json, make_bandit
+from autoprog.diagnosis.discretization.bandit import (
+    Exp3,
+    Hedge,
+    bandit_from_json,
+    bandit_scores,
+    drawn,
+    make_bandit,
+    probabilities,
+)
 from autoprog.diagnosis.discretization.gains import expected_information
 from autoprog.diagnosis.discretization.options import BanditOptions
 from autoprog.diagnosis.discretization.posterior import ThetaPosterior
@@ -158,3 +174,74 @@ class ThresholdLearner:
         learner.posteriors = posteriors
         learner.bandits = {int(i): bandit_from_json(f["bandit"]) for i, f in document["features"].items()}
         return learner
+
+
+def candidate_thresholds(x: NDArray[np.floating], K: int) -> NDArray[np.float64]:
+    """Interior quantiles of a feature, at k / (K + 1).
+
+    Parameters
+    ----------
+    x : ndarray, shape = (n,)
+        Observed values; NaN is left out.
+    K : int
+        Maximum number of thresholds, at least 1.
+
+    Returns
+    -------
+    ndarray, shape = (at most K,)
+        Ascending; fewer than K where quantiles divide the values alike or equal the largest value. If all equal it, the
+        next smaller value. Empty for a feature that is constant or never observed: skip it.
+
+    Raises
+    ------
+    InvalidInputError
+        If K is below 1 or a value is infinite.
+    """
+    faults: list[Fault] = []
+    if K < 1:
+        faults.append(Fault("/thresholds", f"at least one threshold is needed, not {K}"))
+    if np.isinf(x).any():
+        faults.append(Fault("/values", f"{int(np.isinf(x).sum())} values are infinite"))
+    if faults:
+        raise InvalidInputError(faults)
+    seen = np.asarray(x[~np.isnan(x)], dtype=np.float64)
+    if not seen.size:
+        return np.empty(0)
+    quantiles = np.quantile(seen, np.arange(1, K + 1) / (K + 1))
+    # No value exceeds the largest, and two quantiles between the same two values are one question.
+    quantiles = quantiles[quantiles < seen.max()]
+    _, first = np.unique(np.searchsorted(np.sort(seen), quantiles, side="right"), return_index=True)
+    distinct: NDArray[np.float64] = quantiles[first]
+    return distinct if distinct.size else np.unique(seen[seen < seen.max()])[-1:]
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Result of simulated runs."""
+
+    regret: NDArray[np.float64]  # pseudo-regret at the end, shape (R,)
+    probabilities: NDArray[np.float64]  # of the next draw at the end, without the mixing, shape (R, K)
+
+    def stuck(self, m: NDArray[np.float64]) -> int:
+        """Number of runs that end by drawing a suboptimal arm at least nine times in ten."""
+        wrong = np.delete(self.probabilities, int(np.argmax(m)), axis=1)
+        return int((wrong.max(axis=1) >= 0.9).sum())
+
+
+def simulate(m: NDArray[np.float64], options: BanditOptions, rounds: int, runs: int, rng: np.random.Generator) -> Runs:
+    """Run a bandit R times for T rounds against independent Bernoulli gains of means m (K,), in [0, 1]."""
+    K = len(m)
+    S = np.zeros((runs, K))
+    played = np.zeros((runs, K), dtype=np.int64)
+    each = np.arange(runs)
+    for n in range(rounds):
+        eta = options.rate_at(K, n)
+        P = probabilities(S, eta, options.mixing_at(K, eta))
+        B = drawn(P, rng.random(runs))
+        if options.form == "hedge":
+            S += rng.random((runs, K)) < m
+        else:
+            D = (rng.random(runs) < m[B]).astype(np.float64)
+            S = bandit_scores(options.form, S, B, D, P[each, B])
+        played[each, B] += 1
+    return Runs(played @ (m.max() - m), probabilities(S, options.rate_at(K, rounds), 0.0))

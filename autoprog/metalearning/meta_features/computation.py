@@ -10,11 +10,14 @@ from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Cohort, Feature
 from autoprog.metalearning.meta_features.clinical import group_shares, time_features
-from autoprog.metalearning.meta_features.correlation import correlation_features
-from autoprog.metalearning.meta_features.information import information_features
+from autoprog.metalearning.meta_features.information import (
+    correlation_features,
+    information_features,
+    missingness_features,
+    moment_features,
+    size_features,
+)
 from autoprog.metalearning.meta_features.landmarks import landmark_features
-from autoprog.metalearning.meta_features.missingness import missingness_features
-from autoprog.metalearning.meta_features.moments import moment_features
 from autoprog.metalearning.meta_features.outcome import (
     OF_INTEREST,
     ObservedTimes,
@@ -22,7 +25,6 @@ from autoprog.metalearning.meta_features.outcome import (
     outcome_features,
 )
 from autoprog.metalearning.meta_features.recognition import clinical_groups
-from autoprog.metalearning.meta_features.sizes import size_features
 from autoprog.metalearning.meta_features.vector import MetaFeatures
 from autoprog.space.design_matrix import n_columns
 

@@ -33,7 +33,7 @@ from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Feature
-from autoprog.metalearning.meta_features.correlation import evenly_spaced
+from autoprog.metalearning.meta_features.information import evenly_spaced
 from autoprog.space.design_matrix import DesignMatrix
 
 MAX_PATIENTS = 1_000

@@ -12,22 +12,26 @@ from autoprog.storage.repositories.diagnosis import (
     DiagnosisSessionRepository,
 )
 from autoprog.storage.repositories.evaluations import EvaluationRepository, Tally
-from autoprog.storage.repositories.feature_streams import FeatureSelectionRepository, FeatureStreamRepository
-from autoprog.storage.repositories.frontiers import FrontierRepository
+from autoprog.storage.repositories.feature_streams import (
+    FeatureSelectionRepository,
+    FeatureStreamRepository,
+    ThresholdLearnerRepository,
+)
 from autoprog.storage.repositories.idempotency import IdempotencyRepository, StoredAnswer
-from autoprog.storage.repositories.jobs import JobRepository
+from autoprog.storage.repositories.jobs import JobRepository, QueueRepository
 from autoprog.storage.repositories.keys import KeyRepository
-from autoprog.storage.repositories.models import ModelRepository
-from autoprog.storage.repositories.queues import QueueRepository
+from autoprog.storage.repositories.models import ModelRepository, ValidationRepository
 from autoprog.storage.repositories.searches import SearchRepository
-from autoprog.storage.repositories.test_selection import SelectionProblemRepository, SelectionReplayRepository
+from autoprog.storage.repositories.test_selection import (
+    FrontierRepository,
+    SelectionProblemRepository,
+    SelectionReplayRepository,
+)
 from autoprog.storage.repositories.test_selection_rounds import (
     ArmTally,
     SelectionFeedbackRepository,
     SelectionRoundRepository,
 )
-from autoprog.storage.repositories.threshold_learners import ThresholdLearnerRepository
-from autoprog.storage.repositories.validations import ValidationRepository
 
 __all__ = [
     "ArmTally",

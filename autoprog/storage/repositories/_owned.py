@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Generic
 
-from sqlalchemy import select
+from sqlalchemy import ColumnElement, delete, exists, select
 from sqlalchemy.orm import Session
 from sqlalchemy.orm.interfaces import ORMOption
 
 from autoprog.errors import NotFoundError
-from autoprog.storage.ids import is_id
+from autoprog.storage import test_selection_tables  # noqa: F401  (registers its tables as resources)
+from autoprog.storage.database import is_id
 from autoprog.storage.pages import DEFAULT_LIMIT, Page, Row, page_by_creation
+from autoprog.storage.tables import IdempotencyKeyRow, OwnedRow
 
 
 def get_owned(
@@ -75,3 +77,12 @@ class PartRepository(OwnedRepository[Row]):
 
 def _not_found(table: type[Row]) -> NotFoundError:
     return NotFoundError(f"there is no {table.__tablename__.replace('_', ' ')} with this id")
+
+
+def erase(session: Session, table: type[OwnedRow], condition: ColumnElement[bool]) -> None:
+    """Delete the rows that meet a condition, all dependent rows, and every stored answer about any of them."""
+    owners = set(session.scalars(delete(table).where(condition).returning(table.owner_id)))
+    resources = [mapper.class_ for mapper in OwnedRow.registry.mappers if issubclass(mapper.class_, OwnedRow)]
+    gone = [~exists().where(resource.id == IdempotencyKeyRow.subject_id) for resource in resources]
+    about = IdempotencyKeyRow.subject_id.is_not(None)
+    session.execute(delete(IdempotencyKeyRow).where(IdempotencyKeyRow.owner_id.in_(owners), about, *gone))

@@ -7,10 +7,8 @@ from typing import Any, TypeVar
 
 from sqlalchemy.orm import undefer
 
-from autoprog.storage.database import database_now
-from autoprog.storage.ids import new_id
-from autoprog.storage.repositories._erasing import erase
-from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.database import database_now, new_id
+from autoprog.storage.repositories._owned import OwnedRepository, erase, get_owned
 from autoprog.storage.test_selection_tables import StatefulRow
 
 Stateful = TypeVar("Stateful", bound=StatefulRow)

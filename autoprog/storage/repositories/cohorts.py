@@ -9,16 +9,13 @@ from sqlalchemy import select
 
 from autoprog.errors import ConflictError
 from autoprog.jobs import JobKind
-from autoprog.storage.database import database_now
+from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
-from autoprog.storage.ids import new_id
-from autoprog.storage.repositories._erasing import erase
-from autoprog.storage.repositories._owned import OwnedRepository, get_owned
+from autoprog.storage.repositories._owned import OwnedRepository, erase, get_owned
 from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository
 from autoprog.storage.repositories.diagnosis import list_files
-from autoprog.storage.repositories.frontiers import delete_frontier_jobs
 from autoprog.storage.repositories.jobs import JobRepository
-from autoprog.storage.repositories.test_selection import delete_problem
+from autoprog.storage.repositories.test_selection import delete_frontier_jobs, delete_problem
 from autoprog.storage.tables import (
     CohortRow,
     DiagnosisModelRow,

@@ -9,11 +9,9 @@ from sqlalchemy import select, update
 from sqlalchemy.orm import Session, undefer
 
 from autoprog.errors import ConflictError, NotFoundError
-from autoprog.storage.database import database_now
+from autoprog.storage.database import database_now, is_id, new_id
 from autoprog.storage.files import StoredFile
-from autoprog.storage.ids import is_id, new_id
-from autoprog.storage.repositories._erasing import erase
-from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, get_owned
+from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, erase, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, DiagnosisLearnerRow, DiagnosisModelRow, DiagnosisSessionRow
 

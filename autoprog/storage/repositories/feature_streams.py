@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from autoprog.storage.database import database_now
-from autoprog.storage.ids import new_id
-from autoprog.storage.repositories._erasing import erase
-from autoprog.storage.repositories._owned import PartRepository
+from autoprog.storage.database import database_now, new_id
+from autoprog.storage.repositories._owned import PartRepository, erase
 from autoprog.storage.repositories._stateful import StatefulRepository
-from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureStreamRow
+from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureStreamRow, ThresholdLearnerRow
 
 
 class FeatureStreamRepository(StatefulRepository[FeatureStreamRow]):
@@ -48,3 +46,9 @@ class FeatureSelectionRepository(PartRepository[FeatureSelectionRow]):
         """Delete a stream's selection; what was learnt from it stays. Raises NotFoundError."""
         row = self.of(owner_id, stream_id, selection_id)
         erase(self._session, FeatureSelectionRow, FeatureSelectionRow.id == row.id)
+
+
+class ThresholdLearnerRepository(StatefulRepository[ThresholdLearnerRow]):
+    """Learners of all owners."""
+
+    _table = ThresholdLearnerRow

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import func, select
+from sqlalchemy.orm import Session
 
 from autoprog.jobs import JobKind
-from autoprog.storage.database import database_now
+from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
-from autoprog.storage.ids import new_id
-from autoprog.storage.repositories._erasing import erase
-from autoprog.storage.repositories._owned import OwnedRepository
-from autoprog.storage.tables import JobRow, JobStatus
+from autoprog.storage.repositories._owned import OwnedRepository, erase
+from autoprog.storage.tables import JobRow, JobStatus, SearchRow, SearchStatus
 
 
 class JobRepository(OwnedRepository[JobRow]):
@@ -59,3 +58,16 @@ class JobRepository(OwnedRepository[JobRow]):
     def delete_all(self, subject_id: str) -> None:
         """Delete all jobs of a locked resource; a runner notices by its lease."""
         erase(self._session, JobRow, JobRow.subject_id == subject_id)
+
+
+class QueueRepository:
+    """Waiting searches and jobs of all owners, in the transaction `session`."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def waiting(self, owner_id: str) -> int:
+        """Count an owner's queued searches and jobs."""
+        searches = select(func.count()).where(SearchRow.owner_id == owner_id, SearchRow.status == SearchStatus.QUEUED)
+        jobs = select(func.count()).where(JobRow.owner_id == owner_id, JobRow.status == JobStatus.QUEUED)
+        return self._session.scalars(searches).one() + self._session.scalars(jobs).one()

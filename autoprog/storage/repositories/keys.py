@@ -12,8 +12,7 @@ from sqlalchemy import or_, select, update
 from sqlalchemy.orm import Session
 
 from autoprog.errors import NotFoundError
-from autoprog.storage.database import database_now, insert_if_absent
-from autoprog.storage.ids import is_id, new_id
+from autoprog.storage.database import database_now, insert_if_absent, is_id, new_id
 from autoprog.storage.tables import ApiKeyRow, OwnerRow
 
 _PREFIX = "ap"

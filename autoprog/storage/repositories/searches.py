@@ -9,12 +9,10 @@ from sqlalchemy import ColumnElement, insert, literal, select
 
 from autoprog.errors import ConflictError
 from autoprog.evaluation import Status
-from autoprog.storage.database import database_now
+from autoprog.storage.database import database_now, new_id
 from autoprog.storage.events import append_event, finished_payload
-from autoprog.storage.ids import new_id
-from autoprog.storage.repositories._erasing import erase
-from autoprog.storage.repositories._owned import OwnedRepository, get_owned
-from autoprog.storage.repositories.frontiers import delete_frontier_jobs
+from autoprog.storage.repositories._owned import OwnedRepository, erase, get_owned
+from autoprog.storage.repositories.test_selection import delete_frontier_jobs
 from autoprog.storage.tables import (
     CohortRow,
     EvaluationRow,

@@ -14,10 +14,8 @@ from sqlalchemy import func, select
 from sqlalchemy.orm import Session
 
 from autoprog.errors import ConflictError
-from autoprog.storage.database import database_now
-from autoprog.storage.ids import new_id
-from autoprog.storage.repositories._erasing import erase
-from autoprog.storage.repositories._owned import PartRepository, get_owned
+from autoprog.storage.database import database_now, new_id
+from autoprog.storage.repositories._owned import PartRepository, erase, get_owned
 from autoprog.storage.test_selection_tables import (
     SelectionFeedbackRow,
     SelectionProblemRow,

@@ -26,9 +26,9 @@ from autoprog.survival import (
     net_benefit_of_all,
     scaled_brier,
 )
-from autoprog.validation.estimate import LEVEL, Estimate, make_estimate, n_rarer
 from autoprog.validation.event_times.influence import horizon_influences, net_benefit_influences
 from autoprog.validation.influence import standard_error
+from autoprog.validation.score import LEVEL, Estimate, make_estimate, n_rarer
 
 _HUNDREDTHS = 99
 _GROUPS, _MIN_OF_A_GROUP = 10, 20

@@ -12,11 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.evaluation import Metric, ScoringContext, measured_name
-from autoprog.validation.estimate import LEVEL, make_estimate, n_rarer
 from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.recalibration import fit_event_recalibration
 from autoprog.validation.optimism import Stop, Weighing, less_optimism, never, until
-from autoprog.validation.score import INTERVAL, NOT_CHOSEN, ScoreEstimate
+from autoprog.validation.score import INTERVAL, LEVEL, NOT_CHOSEN, ScoreEstimate, make_estimate, n_rarer
 
 RESAMPLES = 500
 # The correction scores every pipeline, and two averages, in every resample.

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort
 from autoprog.evaluation import ScoringContext, get_outcomes
 from autoprog.survival import HorizonError, NoEventError, NoPairError
-from autoprog.validation.estimate import Estimate
 from autoprog.validation.event_times.performance import n_rarer_at, performance_at
+from autoprog.validation.score import Estimate
 from autoprog.validation.subgroups import MIN_COUNTED, MIN_GROUPS, MIN_OF_EACH, Subgroup, split_by_feature
 
 

@@ -11,13 +11,17 @@ from sksurv.nonparametric import kaplan_meier_estimator
 
 from autoprog.cohort import Feature
 from autoprog.metalearning.meta_features import ObservedTimes, days_per_unit
-from autoprog.metalearning.meta_features.correlation import correlation_features, evenly_spaced
-from autoprog.metalearning.meta_features.information import compute_entropy, information_features
+from autoprog.metalearning.meta_features.information import (
+    compute_entropy,
+    correlation_features,
+    evenly_spaced,
+    information_features,
+    missingness_features,
+    moment_features,
+    size_features,
+)
 from autoprog.metalearning.meta_features.landmarks import landmark_features
-from autoprog.metalearning.meta_features.missingness import missingness_features
-from autoprog.metalearning.meta_features.moments import moment_features
 from autoprog.metalearning.meta_features.outcome import outcome_features
-from autoprog.metalearning.meta_features.sizes import size_features
 
 NAN = np.nan
 

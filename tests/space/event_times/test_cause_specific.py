@@ -118,7 +118,7 @@ def test_many_patients_and_many_steps_are_taken_in_parts(monkeypatch: pytest.Mon
     whole = learner.cumulative_incidence(data.X, t)
     monkeypatch.setattr(cause_specific, "_CELLS_AT_ONCE", 2000)
     np.testing.assert_allclose(learner.cumulative_incidence(data.X, t), whole, rtol=0, atol=1e-14)
-    monkeypatch.setattr(cause_specific, "_MOST_STEPS", 40)
+    monkeypatch.setattr(cause_specific, "_MAX_STEPS", 40)
     # The hazards are the same at the steps that are left; how they interleave between two is not.
     np.testing.assert_allclose(learner.cumulative_incidence(data.X, t), whole, rtol=0, atol=2e-3)
 

@@ -116,7 +116,7 @@ def test_without_the_event_of_interest_there_is_nothing_to_learn() -> None:
 
 
 def test_of_very_many_patients_as_many_are_pooled_as_the_table_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(discrete_time, "MOST_CELLS", 2000)
+    monkeypatch.setattr(discrete_time, "MAX_CELLS", 2000)
     seen: list[tuple[int, int]] = []
 
     class Spy(LogisticRegression):

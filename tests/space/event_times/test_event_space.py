@@ -145,7 +145,7 @@ def test_a_classifier_is_shown_the_table_that_the_reduction_makes() -> None:
 def test_of_very_many_patients_those_are_counted_whose_intervals_fit(monkeypatch: pytest.MonkeyPatch) -> None:
     shape = shape_of(real_event_cohort("mgus2"))
     whole = shape.of_classifier()
-    monkeypatch.setattr(discrete_time, "MOST_CELLS", whole.n_patients * whole.n_columns // 2)
+    monkeypatch.setattr(discrete_time, "MAX_CELLS", whole.n_patients * whole.n_columns // 2)
     part = shape.of_classifier()
     assert shape.n_pooled == pytest.approx(shape.n_patients / 2, abs=1)
     assert part.n_patients == pytest.approx(whole.n_patients / 2, rel=0.01)

@@ -4,9 +4,8 @@ import pytest
 
 from autoprog.errors import NotFoundError
 from autoprog.evaluation import Status
-from autoprog.storage.database import Database
+from autoprog.storage.database import Database, new_id
 from autoprog.storage.files import Files
-from autoprog.storage.ids import new_id
 from autoprog.storage.repositories import EvaluationRepository, Tally
 from autoprog.storage.repositories.evaluations import EvaluationOrder
 from autoprog.storage.store import DatabaseStore

@@ -5,8 +5,7 @@ import hashlib
 import pytest
 
 from autoprog.errors import NotFoundError
-from autoprog.storage.database import Database
-from autoprog.storage.ids import new_id
+from autoprog.storage.database import Database, new_id
 from autoprog.storage.repositories import KeyRepository
 from autoprog.storage.tables import ApiKeyRow
 

@@ -4,9 +4,8 @@ import pytest
 from sqlalchemy import func, select
 
 from autoprog.errors import ConflictError, NotFoundError
-from autoprog.storage.database import Database
+from autoprog.storage.database import Database, new_id
 from autoprog.storage.files import Files
-from autoprog.storage.ids import new_id
 from autoprog.storage.repositories import ModelRepository, SearchRepository
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.tables import EvaluationRow, ProposalRow, SearchEventRow, SearchRow

@@ -14,10 +14,10 @@ from autoprog.survival import (
     net_benefit,
     scaled_brier,
 )
-from autoprog.validation.estimate import make_estimate
 from autoprog.validation.event_times.influence import horizon_influences, net_benefit_influences
 from autoprog.validation.event_times.performance import n_rarer_at, performance_at
 from autoprog.validation.influence import standard_error
+from autoprog.validation.score import make_estimate
 
 H = 1.0
 OF_ALL = {"auc": cumulative_dynamic_auc, "brier": brier_score, "brier_skill": scaled_brier}

@@ -70,7 +70,7 @@ def test_risks_as_they_are_stored_are_compared_as_they_are(name: str) -> None:
 def test_of_many_patients_a_random_part_is_compared(name: str, causes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """A quarter of the pairs: the mean over the parts that may be drawn is the score of all."""
     y, F, follow_up = patients(3, causes, None, n=400)
-    monkeypatch.setattr(pairs_module, "MOST_PAIRS", 10_000)
+    monkeypatch.setattr(pairs_module, "MAX_PAIRS", 10_000)
     once = np.ones((400, 1), np.float32)
     found = [resampled_event_scores(name, y, F[:1], follow_up, np.random.default_rng(s))(once)[0, 0] for s in range(60)]
     error = np.std(found, ddof=1) / 60**0.5
