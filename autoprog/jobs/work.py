@@ -1,4 +1,4 @@
-"""The table of jobs: the function and the limits of each kind."""
+"""Kinds of jobs: trees of diagnosis, training, replays and frontiers of test selection, each with its limits."""
 
 from __future__ import annotations
 

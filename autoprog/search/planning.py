@@ -1,4 +1,4 @@
-"""Check of a search's settings against its cohort."""
+"""Plans of a search: its settings checked against the cohort, folds that can be used, the sample that is explored."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The store that a search needs; `autoprog.storage` implements it, and the search knows nothing else of it."""
+"""The store that a search needs, and the result that it writes; `autoprog.storage` implements it."""
 
 from __future__ import annotations
 

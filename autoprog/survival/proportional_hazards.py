@@ -1,4 +1,4 @@
-"""Proportional hazards: a fitted model and its fit by Newton's method.
+"""Proportional hazards, fitted by Newton's method: Cox, cause-specific, and Fine and Gray.
 
     X       columns                                                                         (n, d)  any
     c, s    weighted mean and standard deviation of each column                             (d,)    X's

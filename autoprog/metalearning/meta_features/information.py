@@ -1,4 +1,4 @@
-"""Information of single features on the outcome, in bins.
+"""Meta-features of the columns: sizes, missing values, moments, correlations, information on the outcome in bins.
 
 ======  ===============================================================================  ======  ========
 symbol  meaning                                                                          shape   unit
