@@ -37,7 +37,9 @@ class Principal:
 _USE_NOTED = timedelta(hours=1)
 """Resolution of a key's time of last use; every update costs a write."""
 
-_bearer = HTTPBearer(auto_error=False, description="made by `autoprog keys create`; a local server needs none")
+_bearer = HTTPBearer(
+    auto_error=False, description="A key made by `autoprog keys create`. A local server needs none until a key is made."
+)
 
 
 def authenticate(

@@ -13,9 +13,9 @@ from autoprog.errors import Fault
 
 
 class FaultCollector(BaseModel):
-    """A body validated as far as possible: unknown and dispensable keys become faults.
+    """A request body that is validated as far as possible: unknown keys and faulty optional keys become faults.
 
-    Services that take such a body start with its `faults` and do nothing if there are any.
+    A service that takes such a body starts with its `faults` and does nothing if there are any.
     """
 
     model_config = ConfigDict(extra="forbid")

@@ -39,19 +39,19 @@ _VENDORED = {"swagger-ui-bundle.js": _SCRIPT, "swagger-ui.css": _STYLE}
 
 @router.get("/docs")
 def get_page() -> HTMLResponse:
-    """Send the page; its addresses are relative because a proxy may serve it below a prefix."""
+    """Return the page. Its addresses are relative because a proxy may serve it below a prefix."""
     return HTMLResponse(_PAGE, headers={"Content-Security-Policy": _POLICY})
 
 
 @router.get("/docs/start.js")
 def get_start() -> Response:
-    """Send the script that starts Swagger UI; the page itself may hold no script."""
+    """Return the script that starts Swagger UI. The page itself may contain no script."""
     return Response(_START, media_type=_SCRIPT)
 
 
 @router.get("/docs/{name}")
 def get_vendored(name: str) -> Response:
-    """Send a file of Swagger UI."""
+    """Return a file of Swagger UI."""
     if name not in _VENDORED:
         raise NotFoundError("there is no such file")
     # fastapi_offline is installed for its copy of swagger-ui-dist; its code stays unused.

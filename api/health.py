@@ -32,28 +32,28 @@ class NotReadyError(AutoprogError):
 
 
 class Liveness(BaseModel):
-    """The process answers."""
+    """The process is running."""
 
     status: Literal["alive"] = "alive"
 
 
 class Readiness(BaseModel):
-    """What was checked."""
+    """The parts that were checked."""
 
     status: Literal["ready"] = "ready"
-    database: Literal[True] = Field(default=True, description="reachable and migrated")
-    engine: Literal[True] | None = Field(description="reachable; null where searches run in other processes")
+    database: Literal[True] = Field(default=True, description="Whether the database is reachable and migrated.")
+    engine: Literal[True] | None = Field(
+        description="Whether the engine is reachable. Null if searches run in other processes."
+    )
 
 
-@router.get("/livez", operation_id="get_liveness", summary="Tell that the process lives")
+@router.get("/livez", operation_id="get_liveness", summary="Check liveness")
 async def get_liveness() -> Liveness:
-    """Answer as long as the process runs, without asking other parts or waiting for a thread."""
+    """Respond as long as the process runs, without using other parts or waiting for a thread."""
     return Liveness()
 
 
-@router.get(
-    "/readyz", operation_id="get_readiness", summary="Tell whether requests can be served", responses=problems(503)
-)
+@router.get("/readyz", operation_id="get_readiness", summary="Check readiness", responses=problems(503))
 async def get_readiness(context: ContextDependency) -> Readiness:
     """Check the database, the free space and the engine."""
     if complaints := await asyncio.get_running_loop().run_in_executor(_CHECKS, _complaints, context):

@@ -111,8 +111,9 @@ def _response(stored: StoredAnswer, headers: Mapping[str, str] | None = None) ->
 
 _KEY = r"^[\x21-\x7e]{1,255}$"
 _DESCRIPTION = (
-    "a new text for each request; sent again with the same body, the first answer comes again, for 24 hours. Not kept "
-    "are failures of the server (5xx), a full queue (429), and what is refused before it is read (401, 403, 413, 415)"
+    "New text for each request. A repeated request with the same key and body gets the first response again, for 24 "
+    "hours. Responses are not kept for failures of the server (5xx), a full queue (429), and requests refused before "
+    "they are read (401, 403, 413, 415)."
 )
 
 

@@ -20,9 +20,9 @@ def _header(description: str, kind: str, *, required: bool = True) -> dict[str, 
     return {"description": description, "required": required, "schema": {"type": kind}}
 
 
-_LOCATION = {"Location": _header("path of the resource", "string")}
-_RETRY_AFTER = {"Retry-After": _header("in so many seconds it is worth asking again", "integer")}
-_REPLAYED = {"Idempotency-Replayed": _header("`true` where it is the first answer again", "string", required=False)}
+_LOCATION = {"Location": _header("Path of the resource.", "string")}
+_RETRY_AFTER = {"Retry-After": _header("Seconds to wait before the next request.", "integer")}
+_REPLAYED = {"Idempotency-Replayed": _header("`true` if the first response is sent again.", "string", required=False)}
 _HEADERS = {"201": _LOCATION, "202": _LOCATION | _RETRY_AFTER, "429": _RETRY_AFTER, "503": _RETRY_AFTER}
 
 Responses = dict[int | str, dict[str, Any]]
@@ -48,7 +48,11 @@ def json_body(schema: dict[str, Any]) -> Content:
 def multipart_body(required: Models, optional: Models | None = None) -> Content:
     """Return the `requestBody.content` of a multipart body with a file and JSON parts, given by name."""
     documents = required | (optional or {})
-    file = {"type": "string", "format": "binary", "description": "CSV, gzipped CSV or Parquet, told by content"}
+    file = {
+        "type": "string",
+        "format": "binary",
+        "description": "CSV, gzipped CSV or Parquet, recognised by its content.",
+    }
     schema = {
         "type": "object",
         "required": ["file", *required],

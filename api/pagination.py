@@ -15,7 +15,7 @@ class ListDocument(BaseModel, Generic[Item]):
     """One page of a collection."""
 
     items: list[Item]
-    next_cursor: str | None = Field(description="what to send as `cursor` for the next page; null on the last one")
+    next_cursor: str | None = Field(description="Value to send as `cursor` for the next page. Null on the last page.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +27,8 @@ class PageRequest:
 
 
 def page_request(
-    limit: Annotated[int, Query(ge=1, le=200, description="items a page")] = 50,
-    cursor: Annotated[str | None, Query(max_length=500, description="`next_cursor` of the page before")] = None,
+    limit: Annotated[int, Query(ge=1, le=200, description="Number of items per page.")] = 50,
+    cursor: Annotated[str | None, Query(max_length=500, description="`next_cursor` of the previous page.")] = None,
 ) -> PageRequest:
     """Read the query parameters of a list."""
     return PageRequest(limit, cursor)

@@ -82,21 +82,21 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
 
 
 class FaultDocument(BaseModel):
-    """One fault of the request."""
+    """One fault of a request."""
 
-    pointer: str = Field(description="JSON pointer (RFC 6901) to the place", examples=["/spec/outcome/column"])
+    pointer: str = Field(description="JSON pointer (RFC 6901) to the fault.", examples=["/spec/outcome/column"])
     detail: str
 
 
 class Problem(BaseModel):
-    """A failure (RFC 9457)."""
+    """A failed request (RFC 9457)."""
 
-    type: str = Field(description="stable address of the problem type", examples=["/problems/not-found"])
+    type: str = Field(description="Stable address of the problem type.", examples=["/problems/not-found"])
     title: str
     status: int
     detail: str | None = None
-    instance: str | None = Field(None, description="path of the request")
-    errors: list[FaultDocument] | None = Field(None, description="all faults at once, with status 422")
+    instance: str | None = Field(None, description="Path of the request.")
+    errors: list[FaultDocument] | None = Field(None, description="All faults, for status 422.")
 
 
 def problem(

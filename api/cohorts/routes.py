@@ -33,7 +33,7 @@ async def _upload(request: Request, context: ContextDependency, once: Collecting
 @router.post(
     "",
     operation_id="create_cohort",
-    summary="Read a file of patients and keep it as a cohort",
+    summary="Create a cohort",
     status_code=201,
     response_model=CohortDocument,
     responses=problems(400, 409, 413, 415, 422),
@@ -46,7 +46,7 @@ def create_cohort(
     _turn: Turn,
     once: CollectingOnceDependency,
 ) -> Response:
-    """Take `file` and `spec`; one response names every fault of both."""
+    """Upload a file of patients as `file` and its description as `spec`. One response lists all faults of both."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_cohort(context, session, principal.owner_id, upload)
@@ -63,29 +63,29 @@ def list_cohorts(session: ReadSession, principal: Reader, page: PageParameters) 
     return ListDocument[CohortDocument](items=items, next_cursor=found.next_cursor)
 
 
-@router.get("/{cohort_id}", operation_id="get_cohort", summary="Show a cohort", responses=problems(404))
+@router.get("/{cohort_id}", operation_id="get_cohort", summary="Get a cohort", responses=problems(404))
 def get_cohort(cohort_id: str, session: ReadSession, principal: Reader) -> CohortDocument:
-    """Show what was read from the file."""
+    """Return what was read from the file."""
     return service.cohort_document(CohortRepository(session).get(principal.owner_id, cohort_id))
 
 
 @router.get(
     "/{cohort_id}/meta-features",
     operation_id="get_cohort_meta_features",
-    summary="Say what a cohort is like in 55 numbers",
+    summary="Get a cohort's meta-features",
     responses=problems(404),
 )
 def get_meta_features(
     cohort_id: str, context: ContextDependency, principal: Reader, _turn: Turn
 ) -> MetaFeaturesDocument:
-    """Compute them from the stored cohort: 40 statistical and 15 clinical ones."""
+    """Compute 40 statistical and 15 clinical meta-features from the stored cohort."""
     return service.meta_features_document(context, principal.owner_id, cohort_id)
 
 
 @router.get(
     "/{cohort_id}/outlook",
     operation_id="get_cohort_outlook",
-    summary="Say what machine learning may gain over the simple model",
+    summary="Get a cohort's outlook",
     responses=problems(404, 422),
 )
 def get_outlook(
@@ -95,17 +95,23 @@ def get_outlook(
     _turn: Turn,
     metric: Annotated[
         MetricName | None,
-        Query(description="of the search, net_benefit at its default thresholds; by default that of the mode"),
+        Query(
+            description="Metric of the search, `net_benefit` at its default thresholds. The default is that of the "
+            "cohort's mode."
+        ),
     ] = None,
 ) -> OutlookDocument:
-    """Estimate it from similar cohorts that were searched before: your own, and those that other owners share."""
+    """Estimate the gain of machine learning over the simple model.
+
+    The estimate uses similar cohorts that were searched before: your own, open ones, and those that other owners share.
+    """
     return service.outlook_document(context, principal.owner_id, cohort_id, metric)
 
 
 @router.delete(
     "/{cohort_id}",
     operation_id="delete_cohort",
-    summary="Delete a cohort and its searches",
+    summary="Delete a cohort",
     status_code=204,
     responses=problems(404, 409, 422),
 )
@@ -113,9 +119,11 @@ def delete_cohort(
     cohort_id: str,
     context: ContextDependency,
     principal: Writer,
-    models: Annotated[Literal["keep", "delete"], Query(description="what becomes of its models")] = "keep",
+    models: Annotated[
+        Literal["keep", "delete"], Query(description="Whether models trained on the cohort are kept or deleted.")
+    ] = "keep",
 ) -> None:
-    """Erase the patients and everything learnt from single ones.
+    """Delete the cohort, its searches, and everything learnt from individual patients.
 
     Refused while a search on the cohort runs, or while a stored test-selection problem waits for its classifiers.
     """

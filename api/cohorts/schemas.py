@@ -14,7 +14,7 @@ _FROM_ATTRIBUTES = ConfigDict(from_attributes=True)
 
 
 class FeatureDocument(BaseModel):
-    """A column that models learn from."""
+    """A feature that models learn from."""
 
     model_config = _FROM_ATTRIBUTES
 
@@ -22,38 +22,38 @@ class FeatureDocument(BaseModel):
     kind: FeatureKind
     unit: str | None
     meta_group: str | None
-    levels: list[str] = Field(description="the values of a feature that is not numeric, in the order of their codes")
+    levels: list[str] = Field(description="Values of a feature that is not numeric, in the order of their codes.")
     missing_fraction: float
     minimum: float | None
     maximum: float | None
 
 
 class BinaryOutcomeDocument(BaseModel):
-    """An outcome that a patient has or does not have."""
+    """A binary outcome."""
 
     column: str
-    positive: str = Field(description="the value of a patient who has the outcome")
+    positive: str = Field(description="Value of patients who have the outcome.")
     negative: str
 
 
 class _EventDocument(BaseModel):
     time: str
     event: str
-    event_of_interest: str = Field(description="the value of `event` that is predicted")
-    competing: list[str] = Field(description="the values of `event` after which it cannot come")
+    event_of_interest: str = Field(description="Value of `event` that is predicted.")
+    competing: list[str] = Field(description="Values of `event` after which the event of interest cannot occur.")
     censored: str
 
 
 class TimeToEventDocument(_EventDocument):
     """An event that patients are followed up for."""
 
-    horizons: list[float] = Field(description="times at which risks are asked for, ascending")
+    horizons: list[float] = Field(description="Times at which risks are predicted, ascending.")
 
 
 class _VisitsDocument(BaseModel):
     patient: str
     visit_time: str
-    horizon: float = Field(description="how far ahead of a visit is looked")
+    horizon: float = Field(description="Time from a visit up to which the outcome is predicted.")
 
     @model_validator(mode="before")
     @classmethod
@@ -65,7 +65,7 @@ class _VisitsDocument(BaseModel):
 
 
 class VisitLabelDocument(_VisitsDocument, BinaryOutcomeDocument):
-    """A label that each visit of a patient has."""
+    """A label for each visit of a patient."""
 
 
 class VisitEventDocument(_VisitsDocument, _EventDocument):
@@ -77,53 +77,60 @@ OutcomeDocument: TypeAlias = BinaryOutcomeDocument | TimeToEventDocument | Visit
 
 
 class FollowUpDocument(BaseModel):
-    """How long patients were followed; each patient counts once, from the first visit."""
+    """Length of follow-up. Each patient counts once, from the first visit."""
 
     model_config = _FROM_ATTRIBUTES
 
-    events: dict[str, int] = Field(description="value of the event's column: patients with it, that of interest first")
+    events: dict[str, int] = Field(
+        description="Number of patients with each value of the event column, the event of interest first."
+    )
     n_censored: int
     person_time: float
-    median: float | None = Field(description="by the reverse Kaplan-Meier estimate; null where it is not reached")
+    median: float | None = Field(
+        description="Median follow-up by the reverse Kaplan-Meier estimate. Null if it is not reached."
+    )
 
 
 class SampleSizeDocument(BaseModel):
-    """Whether there are enough patients for a model of all features."""
+    """Whether the cohort is large enough for a model of all features."""
 
     model_config = _FROM_ATTRIBUTES
 
     n_parameters: int | None = Field(
         None,
-        description="columns of the design matrix, of visits those of their windows; null, as the next minima are, for "
-        "cohorts that were read before it was told",
+        description="Columns of the design matrix; for visits, of their windows. Null, like `flexible_minimum` and "
+        "`validation_minimum`, in cohorts that were read before this field existed.",
     )
-    riley_minimum: int = Field(description="patients that a regression needs (Riley et al. 2020, BMJ 368:m441)")
+    riley_minimum: int = Field(
+        description="Minimum number of patients for a regression (Riley et al. 2020, BMJ 368:m441)."
+    )
     flexible_minimum: int | None = Field(
         None,
-        description="patients below which forests, boosting and networks are bound to be unstable, which may need more "
-        "(van der Ploeg et al. 2014, BMC Med Res Methodol 14:137)",
+        description="Number of patients below which forests, boosting and networks are unstable; they may need more "
+        "(van der Ploeg et al. 2014, BMC Med Res Methodol 14:137).",
     )
     validation_minimum: int | None = Field(
         None,
-        description="patients of another place or time that a validation needs (Riley et al. 2024, BMJ 384:e074821)",
+        description="Minimum number of patients from another place or time for a validation (Riley et al. 2024, BMJ "
+        "384:e074821).",
     )
     events_per_predictor: float
     verdict: Verdict
 
 
 class CohortBody(BaseModel):
-    """What was read from a cohort's file."""
+    """The content of a cohort's file."""
 
     name: str
     mode: Mode
-    n_patients: int = Field(description="patients with a known outcome")
-    n_rows: int = Field(description="rows of the file; in mode `temporal` a row is a visit")
-    n_dropped: int = Field(description="rows without an outcome")
+    n_patients: int = Field(description="Number of patients with a known outcome.")
+    n_rows: int = Field(description="Number of rows in the file. In mode `temporal` a row is a visit.")
+    n_dropped: int = Field(description="Number of rows without an outcome.")
     features: list[FeatureDocument]
     outcome: OutcomeDocument
-    event_rate: float = Field(description="share of the rows kept that end with the event of interest")
-    follow_up: FollowUpDocument | None = Field(None, description="null for an outcome without a time")
-    sha256: str = Field(description="digest of the stored cohort")
+    event_rate: float = Field(description="Share of the rows kept that end with the event of interest.")
+    follow_up: FollowUpDocument | None = Field(None, description="Null for outcomes without event times.")
+    sha256: str = Field(description="SHA-256 digest of the stored cohort.")
     sample_size: SampleSizeDocument
     warnings: list[str]
 
@@ -144,51 +151,57 @@ class MetaFeatureDocument(BaseModel):
 
 
 class FeatureGroupDocument(BaseModel):
-    """The clinical group that a feature is counted in."""
+    """A feature and its clinical group."""
 
     name: str
-    meta_group: ClinicalGroup | None = Field(description="null where nothing tells")
+    meta_group: ClinicalGroup | None = Field(description="Clinical group of the feature. Null if it is unknown.")
     evidence: Literal["meta_group", "name", "code", "values", "unit"] | None = Field(
-        description="what told it; `meta_group` is what the cohort's spec says"
+        description="Source of the group. `meta_group` is the cohort's spec."
     )
 
 
 class MetaFeaturesDocument(BaseModel):
-    """The meta-features of a cohort, by which similar cohorts are found; docs/methods.md describes each."""
+    """The meta-features of a cohort, which are used to find similar cohorts. docs/methods.md describes each."""
 
-    items: list[MetaFeatureDocument] = Field(description="40 statistical ones, then 15 clinical ones")
-    features: list[FeatureGroupDocument] = Field(description="in the order of the cohort's; meta_group overrides")
+    items: list[MetaFeatureDocument] = Field(description="40 statistical meta-features, then 15 clinical ones.")
+    features: list[FeatureGroupDocument] = Field(
+        description="Features in the cohort's order. `meta_group` in the spec overrides the inferred group."
+    )
     warnings: list[str]
 
 
 class ExpectationDocument(BaseModel):
-    """What to expect of the algorithm that would be picked."""
+    """Expected result of the algorithm that would be picked."""
 
     model_config = _FROM_ATTRIBUTES
 
     algorithm: str
-    gain: float = Field(description="over the simple model, in units of the metric; more is better in every metric")
+    gain: float = Field(
+        description="Expected gain over the simple model, in units of the metric. More is better for every metric."
+    )
     lower: float
     upper: float
-    probability: float = Field(description="that the gain is above 0")
+    probability: float = Field(description="Probability that the gain is above 0.")
 
 
 class NearCohortDocument(BaseModel):
-    """An earlier cohort that an outlook is based on."""
+    """An earlier cohort behind an outlook."""
 
-    cohort_id: str | None = Field(description="null for a cohort that another owner shares, and for an open one")
-    open_cohort: str | None = Field(description="name of an open cohort that the server came with")
-    distance: float = Field(description="of the meta-features; 0 where they are the same")
+    cohort_id: str | None = Field(description="Null for a cohort shared by another owner and for an open cohort.")
+    open_cohort: str | None = Field(description="Name of an open cohort that is shipped with the server.")
+    distance: float = Field(description="Distance of the meta-features, at least 0. 0 means that they are the same.")
     weight: float
-    gain: float | None = Field(description="of the algorithm that the others would have picked for it")
+    gain: float | None = Field(
+        description="Gain, on this cohort, of the algorithm that the other cohorts would have picked."
+    )
 
 
 class OutlookDocument(BaseModel):
     """Expected gain of machine learning over the simple model, estimated from earlier cohorts before training."""
 
     metric: str
-    level: float = Field(description="of the interval")
-    expectation: ExpectationDocument | None = Field(description="null where fewer than five cohorts are similar")
+    level: float = Field(description="Level of the interval.")
+    expectation: ExpectationDocument | None = Field(description="Null if fewer than five cohorts are similar.")
     n_similar: int
-    n_comparable: int = Field(description="earlier cohorts of the same mode and metric")
+    n_comparable: int = Field(description="Number of earlier cohorts of the same mode and metric.")
     nearest: list[NearCohortDocument]

@@ -33,13 +33,13 @@ router = APIRouter(
 @router.post(
     "",
     operation_id="create_feature_stream",
-    summary="Begin to learn which few features to look at",
+    summary="Create a feature stream",
     status_code=201,
     response_model=StreamDocument,
     responses=problems(409, 413, 415, 422),
 )
 def create_stream(request: StreamRequest, principal: Writer, once: CollectingOnceDependency) -> Response:
-    """Take the names of the features, how many can be looked at in a patient, and the algorithm that learns."""
+    """Send the features' names, the number of features to measure per patient, and the learning algorithm."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_stream(session, principal.owner_id, request.beside(once.faults))
@@ -56,9 +56,9 @@ def list_streams(session: ReadSession, principal: Reader, page: PageParameters) 
     return ListDocument[StreamDocument](items=items, next_cursor=found.next_cursor)
 
 
-@router.get("/{stream_id}", operation_id="get_feature_stream", summary="Show a stream", responses=problems(404))
+@router.get("/{stream_id}", operation_id="get_feature_stream", summary="Get a stream", responses=problems(404))
 def get_stream(stream_id: str, session: ReadSession, principal: Reader) -> StreamDocument:
-    """Show the features that it now prefers, and how good its predictions have been."""
+    """Return the currently preferred features and the accuracy of the predictions so far."""
     return service.stream_document(FeatureStreamRepository(session).get(principal.owner_id, stream_id))
 
 
@@ -70,20 +70,20 @@ def get_stream(stream_id: str, session: ReadSession, principal: Reader) -> Strea
     responses=problems(404),
 )
 def delete_stream(stream_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete it with its selections."""
+    """Delete the stream and its selections."""
     FeatureStreamRepository(session).delete(principal.owner_id, stream_id)
 
 
 @router.post(
     "/{stream_id}/selections",
     operation_id="select_features",
-    summary="Choose the features to look at in the next patient",
+    summary="Select features",
     status_code=201,
     response_model=SelectionDocument,
     responses=problems(404, 409, 422),
 )
 def create_selection(stream_id: str, principal: Writer, once: OnceDependency) -> Response:
-    """Choose by what was learnt so far; observations of earlier selections may still be missing."""
+    """Select the features to measure in the next patient. Earlier selections may still lack their observation."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.select_features(session, principal.owner_id, stream_id)
@@ -103,7 +103,7 @@ def create_selection(stream_id: str, principal: Writer, once: OnceDependency) ->
 def list_selections(
     stream_id: str, session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[SelectionDocument]:
-    """List the selections and their observations."""
+    """List the selections with their observations."""
     selections = FeatureSelectionRepository(session)
     found = selections.load_page(principal.owner_id, stream_id, limit=page.limit, cursor=page.cursor)
     items = service.selection_documents(session, principal.owner_id, stream_id, found.items)
@@ -113,11 +113,11 @@ def list_selections(
 @router.get(
     "/{stream_id}/selections/{selection_id}",
     operation_id="get_feature_selection",
-    summary="Show a selection",
+    summary="Get a selection",
     responses=problems(404),
 )
 def get_selection(stream_id: str, selection_id: str, session: ReadSession, principal: Reader) -> SelectionDocument:
-    """Show the features to look at, and the patient's observation."""
+    """Return the features to measure, and the patient's observation."""
     row = FeatureSelectionRepository(session).of(principal.owner_id, stream_id, selection_id)
     (document,) = service.selection_documents(session, principal.owner_id, stream_id, [row])
     return document
@@ -131,21 +131,24 @@ def get_selection(stream_id: str, selection_id: str, session: ReadSession, princ
     responses=problems(404),
 )
 def delete_selection(stream_id: str, selection_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete it; what was learnt from it stays."""
+    """Delete the selection. What was learnt from it stays."""
     FeatureSelectionRepository(session).delete(principal.owner_id, stream_id, selection_id)
 
 
 @router.post(
     "/{stream_id}/observations",
     operation_id="observe_patient",
-    summary="Predict a patient from the selected features, then learn the label",
+    summary="Send an observation",
     response_model=ObservationDocument,
     responses=problems(404, 409, 413, 415, 422),
 )
 def observe_patient(
     stream_id: str, request: ObservationRequest, principal: Writer, _turn: Turn, once: CollectingOnceDependency
 ) -> Response:
-    """Take observations one after another, late ones too; a repeated one gets the same response and is learnt once."""
+    """Predict the label from the selected features, then learn from it.
+
+    Observations may come late. A repeated one gets the same response and is learnt once.
+    """
 
     def work(session: Session) -> StoredAnswer:
         observed = service.observe_patient(session, principal.owner_id, stream_id, request.beside(once.faults))

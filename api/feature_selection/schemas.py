@@ -68,7 +68,7 @@ _OF_COSTS: JsonDict = {
 
 
 class StreamRequest(FaultCollector):
-    """Features of which a few can be looked at in each patient; one response names every fault."""
+    """Features of which a few are measured per patient. One response lists all faults."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE, _OF_COSTS]})
 
@@ -76,57 +76,63 @@ class StreamRequest(FaultCollector):
     features: Annotated[Any, WithJsonSchema({"type": "array", "items": _NAME, "minItems": 1, "maxItems": MAX_FEATURES})]
     subset_size: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 1})] = Field(
         None,
-        description="features to look at in a patient, by default a tenth of all; with groups, subsets, a budget or a "
-        "trade-off the most, by default no limit",
+        description="Number of features to measure per patient. The default is a tenth of all. With groups, subsets, "
+        "a budget or a trade-off it is a maximum, without limit by default.",
     )
     algorithm: Annotated[Any, WithJsonSchema({"enum": _ALGORITHMS, "default": "thompson"})] = Field(
-        "thompson", description="who chooses the features; `random` and `all` are yardsticks"
+        "thompson", description="Algorithm that selects the features. `random` and `all` are baselines."
     )
     classifier: Annotated[Any, WithJsonSchema({"enum": ["mlp", "perceptron"], "default": "mlp"})] = Field(
-        "mlp", description="who predicts under thompson, random and all; the other two are linear"
+        "mlp", description="Classifier for `thompson`, `random` and `all`. The other two algorithms use a linear one."
     )
     step: Annotated[Any, WithJsonSchema(_STEP | {"default": 0.2})] = 0.2
     epsilon: Annotated[Any, WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1, "default": 0.2})] = 0.2
     cap: Annotated[Any, WithJsonSchema(_STEP | {"default": 0.1})] = Field(
-        0.1, description="largest norm of the weights of ofs"
+        0.1, description="Largest norm of the weights, for `ofs`."
     )
     truncate: Annotated[Any, WithJsonSchema({"type": "boolean", "default": True})] = Field(
-        default=True, description="whether epsilon_greedy keeps its largest weights only, as published"
+        default=True, description="Whether `epsilon_greedy` keeps only its largest weights, as published."
     )
     prior: Annotated[Any, WithJsonSchema({"type": "array", "items": _POSITIVE, "minItems": 2, "maxItems": 2})] = Field(
         [1.0, 1.0],
-        description="of every feature's mean reward under thompson: of a Beta law, or mean and standard deviation",
+        description="Prior of each feature's mean reward, for `thompson`: two parameters of a Beta distribution, or "
+        "mean and standard deviation of a normal one.",
     )
     likelihood: Annotated[Any, WithJsonSchema({"enum": ["bernoulli", "gaussian"], "default": "bernoulli"})] = Field(
-        "bernoulli", description="of rewards under thompson; with gaussian an observation may come with any reward"
+        "bernoulli",
+        description="Likelihood of the rewards, for `thompson`. With `gaussian`, an observation may have any reward.",
     )
     noise: Annotated[Any, WithJsonSchema(_STEP | {"default": 0.5})] = Field(
-        0.5, description="standard deviation of a reward about its mean, under gaussian"
+        0.5, description="Standard deviation of a reward about its mean, for `gaussian`."
     )
     groups: Annotated[Any, WithJsonSchema({"type": "array", "items": _GROUP})] = Field(
-        None, description="features that are measured together, and what that costs; others are alone and free"
+        None,
+        description="Features that are measured together, and their cost. Features in no group are measured alone, at "
+        "no cost.",
     )
     subsets: Annotated[Any, WithJsonSchema({"type": "array", "items": {"type": "array", "items": _NAME}})] = Field(
-        None, description="the subsets that may be looked at, each a union of groups; by default all"
+        None, description="Allowed subsets, each a union of groups. The default is all."
     )
     budget: Annotated[Any, WithJsonSchema(_NOT_NEGATIVE)] = Field(
-        None, description="what the groups of a patient may cost together"
+        None, description="Maximum total cost of the groups measured per patient."
     )
     trade_off: Annotated[Any, WithJsonSchema(_NOT_NEGATIVE)] = Field(
-        None, description="reward that a unit of cost is worth; by default 0: costs count against the budget alone"
+        None, description="Reward that a unit of cost is worth. At 0, the default, costs count only against the budget."
     )
     standardisation: MomentsRequest | None = Field(
-        None, description="by default moments are learnt from the values that are seen"
+        None, description="Known means and standard deviations. By default they are learnt from the observed values."
     )
     seed: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 0, "default": 0})] = 0
 
 
 class PerformanceDocument(BaseModel):
-    """How good the predictions have been, and how good a constant would have been."""
+    """Performance of the predictions, compared with a constant prediction."""
 
-    online_mistake_rate: float | None = Field(description="mistakes a patient so far")
-    balanced_error: float | None = Field(description="mean of the errors among positives and negatives")
-    majority_rate: float | None = Field(description="mistakes a patient of the more frequent label")
+    online_mistake_rate: float | None = Field(description="Mistakes per patient so far, in [0, 1].")
+    balanced_error: float | None = Field(description="Mean of the error rates among positives and negatives.")
+    majority_rate: float | None = Field(
+        description="Mistakes per patient, in [0, 1], if the more frequent label were always predicted."
+    )
 
 
 class GroupDocument(BaseModel):
@@ -138,7 +144,7 @@ class GroupDocument(BaseModel):
 
 
 class FamilyDocument(BaseModel):
-    """The subsets that may be looked at."""
+    """The subsets that may be measured."""
 
     groups: list[GroupDocument]
     subsets: list[list[str]] | None
@@ -162,12 +168,12 @@ class StreamDocument(PerformanceDocument):
     prior: tuple[float, float]
     likelihood: Literal["bernoulli", "gaussian"] = "bernoulli"
     noise: float = 0.5
-    family: FamilyDocument | None = Field(None, description="what restricts the subsets beside their size")
+    family: FamilyDocument | None = Field(None, description="Restrictions on the subsets besides their size.")
     seed: int
     standardisation: Literal["running", "given"]
     n_selections: int
     n_observations: int
-    best_features: list[str] = Field(description="those that are thought best")
+    best_features: list[str] = Field(description="Features that are currently considered best.")
     created_at: datetime
     changed_at: datetime
 
@@ -183,12 +189,12 @@ class ObservationRequest(FaultCollector):
     values: Annotated[
         Any,
         WithJsonSchema({"type": "object", "additionalProperties": {"anyOf": [{"type": "number"}, {"type": "null"}]}}),
-    ] = Field(description="of every selected feature; null where it could not be had")
+    ] = Field(description="Value of every selected feature. Null if it was not available.")
     label: Annotated[Any, WithJsonSchema({"enum": [0, 1]})]
     reward: Annotated[Any, WithJsonSchema({"type": "number"})] = Field(
         None,
-        description="what looking at these was worth, learnt by thompson; by default 1 where the prediction is right, "
-        "otherwise 0. In [0, 1], or any number under the likelihood gaussian",
+        description="Value of measuring these features, learnt by `thompson`. The default is 1 if the prediction is "
+        "right, otherwise 0. The range is [0, 1], or any number with the likelihood `gaussian`.",
     )
 
 
@@ -200,14 +206,14 @@ class ObservationDocument(PerformanceDocument):
 
 
 class SelectionDocument(BaseModel):
-    """The features to look at in one patient."""
+    """The features to measure in one patient."""
 
     id: str
     stream_id: str
     number: int
     features: list[str]
-    order: list[str] = Field(description="the groups to measure, and features that are in none")
-    cost: float = Field(description="of them together")
-    observation: ObservationDocument | None = Field(description="null until the patient was observed")
+    order: list[str] = Field(description="Groups to measure, and features that are in no group.")
+    cost: float = Field(description="Total cost of the groups.")
+    observation: ObservationDocument | None = Field(description="Null until the patient is observed.")
     created_at: datetime
     observed_at: datetime | None

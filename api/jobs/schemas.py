@@ -12,11 +12,13 @@ from autoprog.storage.tables import JobStatus
 
 
 class JobDocument(BaseModel):
-    """Work that takes longer than a request; the resource that it is about shows its result."""
+    """A task that takes longer than a request. The resource that it belongs to shows its result."""
 
     id: str
     kind: JobKind
-    subject_id: str = Field(description="the resource that the job is about; deleting that ends and deletes the job")
+    subject_id: str = Field(
+        description="Resource that the job belongs to. Deleting the resource ends and deletes the job."
+    )
     status: JobStatus
     error: Problem | None
     created_at: datetime

@@ -37,16 +37,16 @@ def list_models(session: ReadSession, principal: Reader, page: PageParameters) -
     return ListDocument[ModelDocument](items=items, next_cursor=found.next_cursor)
 
 
-@router.get("/{model_id}", operation_id="get_model", summary="Show a model", responses=problems(404))
+@router.get("/{model_id}", operation_id="get_model", summary="Get a model", responses=problems(404))
 def get_model(model_id: str, session: ReadSession, principal: Reader) -> ModelDocument:
-    """Show what the model was trained on."""
+    """Return what the model was trained on."""
     return service.model_document(ModelRepository(session).get(principal.owner_id, model_id))
 
 
 @router.post(
     "/{model_id}/predictions",
     operation_id="predict_with_model",
-    summary="Predict the risk of patients",
+    summary="Predict risks",
     responses=problems(404, 413, 415, 422),
 )
 def predict_with_model(
@@ -62,7 +62,7 @@ def predict_with_model(
     "/{model_id}", operation_id="delete_model", summary="Delete a model", status_code=204, responses=problems(404)
 )
 def delete_model(model_id: str, context: ContextDependency, principal: Writer) -> None:
-    """Delete a model; its search stays, without a model."""
+    """Delete the model. Its search stays, without a model."""
     with context.database.session() as session:
         freed = ModelRepository(session).delete(principal.owner_id, model_id)
     remove_unreferenced(context.database, context.files, [freed])
@@ -71,7 +71,7 @@ def delete_model(model_id: str, context: ContextDependency, principal: Writer) -
 @router.post(
     "/{model_id}/recalibrations",
     operation_id="recalibrate_model",
-    summary="Bring a model to another cohort, as a new version",
+    summary="Recalibrate a model",
     status_code=201,
     response_model=ModelDocument,
     responses=problems(404, 409, 413, 415, 422),
@@ -84,7 +84,10 @@ def recalibrate_model(
     _turn: Turn,
     once: OnceDependency,
 ) -> Response:
-    """Match the cohort's event rate, and the spread of its risks; the old model stays, as the parent."""
+    """Update the model to another cohort's event rate, and to the spread of its risks.
+
+    The result is a new version. The old model stays, as its parent.
+    """
 
     def work(session: Session) -> StoredAnswer:
         row = service.recalibrate(context, session, principal.owner_id, model_id, request)
@@ -96,7 +99,7 @@ def recalibrate_model(
 @router.post(
     "/{model_id}/validations",
     operation_id="validate_model",
-    summary="Measure a model in another cohort",
+    summary="Validate a model externally",
     status_code=201,
     response_model=ValidationDocument,
     responses=problems(404, 409, 413, 415, 422),
@@ -109,7 +112,7 @@ def validate_model(
     _turn: Turn,
     once: OnceDependency,
 ) -> Response:
-    """Return the full performance report there, and how far its patients resemble the model's own."""
+    """Return the full performance in another cohort, and how far its patients resemble the model's own."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.validate(context, session, principal.owner_id, model_id, request)
@@ -121,13 +124,13 @@ def validate_model(
 @router.get(
     "/{model_id}/validations",
     operation_id="list_validations",
-    summary="List a model's validations, oldest first",
+    summary="List a model's validations",
     responses=problems(404, 422),
 )
 def list_validations(
     model_id: str, session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[ValidationDocument]:
-    """List the model's performance in other cohorts."""
+    """List the model's performance in other cohorts, oldest first."""
     found = ValidationRepository(session).load_page(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
     items = [service.validation_document(row) for row in found.items]
     return ListDocument[ValidationDocument](items=items, next_cursor=found.next_cursor)
@@ -136,11 +139,11 @@ def list_validations(
 @router.get(
     "/{model_id}/validations/{validation_id}",
     operation_id="get_validation",
-    summary="Show a validation",
+    summary="Get a validation",
     responses=problems(404),
 )
 def get_validation(model_id: str, validation_id: str, session: ReadSession, principal: Reader) -> ValidationDocument:
-    """Show the performance that was measured."""
+    """Return the measured performance."""
     row = ValidationRepository(session).of(principal.owner_id, model_id, validation_id)
     return service.validation_document(row)
 
@@ -153,5 +156,5 @@ def get_validation(model_id: str, validation_id: str, session: ReadSession, prin
     responses=problems(404),
 )
 def delete_validation(model_id: str, validation_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete what was measured; the model stays."""
+    """Delete the validation. The model stays."""
     ValidationRepository(session).delete(principal.owner_id, model_id, validation_id)

@@ -28,13 +28,15 @@ class ModelDocument(BaseModel):
     """A fitted model."""
 
     id: str
-    search_id: str | None = Field(description="null once the search is deleted")
-    cohort_id: str | None = Field(description="null once the cohort is deleted")
+    search_id: str | None = Field(description="Null once the search is deleted.")
+    cohort_id: str | None = Field(description="Null once the cohort is deleted.")
     version: int
     parent_id: str | None
     features: list[FeatureDocument]
     outcome: OutcomeDocument
-    horizons: list[float] = Field(description="empty for a binary outcome")
+    horizons: list[float] = Field(
+        description="Times at which risks are predicted, ascending. Empty for a binary outcome."
+    )
     sha256: str
     created_at: datetime
 
@@ -48,11 +50,11 @@ _PATIENTS = {
 
 
 class PredictionRequest(FaultCollector):
-    """Patients to predict for."""
+    """Patients whose risk is predicted."""
 
     # The model checks all cells at once; a stricter type here would report only its own faults.
     patients: Annotated[Any, WithJsonSchema(_PATIENTS)] = Field(
-        description="every feature of the model by name: number, text, boolean, or null when it is not known",
+        description="Every feature of the model by name: a number, text, a boolean, or null if unknown.",
         examples=[[{"age": 63, "sex": "1", "chol": None}]],
     )
 
@@ -62,37 +64,47 @@ class HorizonPrediction(BaseModel):
 
     horizon: float
     risk: float
-    interval: tuple[float, float] | None = Field(description="around the risk; null where the model has none")
+    interval: tuple[float, float] | None = Field(description="Interval around the risk. Null if the model has none.")
     stratum: str
-    causes: dict[str, float] = Field(description="risk of each cause by its value in the file; they sum to at most 1")
+    causes: dict[str, float] = Field(
+        description="Risk of each cause, by its value in the file. The risks sum to at most 1."
+    )
 
 
 class WideningValueDocument(BaseModel):
-    """The missing value that widens an interval more than any other."""
+    """The missing value that widens an interval most."""
 
     feature: str
-    variance_share: float = Field(description="share of the variance of the log odds that knowing it would take away")
+    variance_share: float = Field(
+        description="Share of the variance of the log odds that knowing the value would remove, in [0, 1]."
+    )
 
 
 class PatientPrediction(BaseModel):
     """The prediction for one patient."""
 
-    risk: float | None = Field(description="null where there are several horizons, as interval and stratum are")
-    horizons: list[HorizonPrediction] = Field(description="ascending; empty for an outcome without a time")
+    risk: float | None = Field(
+        description="Risk of the outcome, in [0, 1]. Null, like `interval` and `stratum`, if there are several "
+        "horizons."
+    )
+    horizons: list[HorizonPrediction] = Field(
+        description="Predictions by horizon, ascending. Empty for outcomes without event times."
+    )
     interval: tuple[float, float] | None = Field(
-        description="lower and upper end, around the risk; null where the model has none. Of a patient with missing "
-        "values it holds what they may be, and the risk is the mean over that"
+        description="Lower and upper end of the interval around the risk. Null if the model has none. For a patient "
+        "with missing values the interval covers their possible values, and the risk is the mean over them."
     )
     widened_most_by: WideningValueDocument | None = Field(
-        description="at the last horizon; null where nothing is missing, or the model has no intervals"
+        description="Missing value that widens the interval at the last horizon most. Null if nothing is missing or "
+        "the model has no intervals."
     )
     stratum: str | None
-    rules: list[int] = Field(description="places of the matching rules in the search's list")
-    warnings: list[str] = Field(description="what is unusual in this patient")
+    rules: list[int] = Field(description="Indices of the matching rules in the search's list.")
+    warnings: list[str] = Field(description="Unusual values of this patient.")
 
 
 class PredictionDocument(BaseModel):
-    """Predictions in the order of the patients."""
+    """Predictions, in the order of the patients."""
 
     items: list[PatientPrediction]
     interval: IntervalDocument
@@ -100,7 +112,7 @@ class PredictionDocument(BaseModel):
 
 
 class _OnCohort(BaseModel):
-    """A request to use a model with a cohort of the same owner."""
+    """A request that applies a model to a cohort of the same owner."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -108,31 +120,38 @@ class _OnCohort(BaseModel):
 
 
 class RecalibrationRequest(_OnCohort):
-    """The cohort with known outcomes to update a model to."""
+    """A cohort with known outcomes to which a model is updated."""
 
     # Spelt out, because `autoprog.model` would load the learning libraries into a process that only serves.
     method: Literal["intercept", "intercept_and_slope"] = Field(
         "intercept_and_slope",
-        description="meet the event rate alone, which few patients suffice for, or the spread too",
+        description="Whether to match the event rate alone, for which few patients suffice, or the spread of the "
+        "risks too.",
     )
 
 
 class ValidationRequest(_OnCohort):
-    """The cohort with known outcomes to measure a model on."""
+    """A cohort with known outcomes on which a model is validated."""
 
-    thresholds: Thresholds = Field(THRESHOLDS, description="range of risks that the net benefit is a mean over")
-    subgroups: list[Text] | None = Field(None, description="features to measure by; default: sex and age")
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of the bootstrap")
+    thresholds: Thresholds = Field(
+        THRESHOLDS, description="Range of thresholds over which the net benefit is averaged."
+    )
+    subgroups: list[Text] | None = Field(
+        None, description="Features that define subgroups. The default is sex and age."
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="Seed of the bootstrap.")
 
 
 class FeatureShiftDocument(BaseModel):
-    """A feature in the patients that the model was fitted on, and in these."""
+    """The distribution of a feature in the training patients and in these patients."""
 
     feature: str
-    training_range: tuple[float, float] | None = Field(description="null, as `range` is, of what is no number")
+    training_range: tuple[float, float] | None = Field(
+        description="Smallest and largest training value. Null, like `range`, for features that are not numeric."
+    )
     range: tuple[float, float] | None
-    outside: float = Field(description="share of the observed values outside the training range")
-    training_missing: float = Field(description="share of patients without a value")
+    outside: float = Field(description="Share of the observed values outside the training range.")
+    training_missing: float = Field(description="Share of training patients without a value.")
     missing: float
 
 
@@ -141,27 +160,34 @@ class ValidationDocument(BaseModel):
 
     id: str
     model_id: str
-    cohort_id: str | None = Field(description="null once the cohort is deleted")
+    cohort_id: str | None = Field(description="Null once the cohort is deleted.")
     created_at: datetime
     n_patients: int
-    n_rows: int | None = Field(None, description="visits, where the model is of visits; null before it was told")
-    n_events: int = Field(description="seen; of event times until the last horizon")
-    expected_events: float = Field(description="sum of the risks; of event times until the last horizon")
-    scores: dict[str, ScoreDocument] = Field(description="by metric, each in its own direction")
+    n_rows: int | None = Field(
+        None, description="Number of visits, for a model of visits. Null in validations from before this field existed."
+    )
+    n_events: int = Field(description="Number of observed events; for event times, until the last horizon.")
+    expected_events: float = Field(description="Sum of the risks; for event times, until the last horizon.")
+    scores: dict[str, ScoreDocument] = Field(description="Score by metric, in the metric's own direction.")
     performance: PerformanceDocument | None = Field(
-        None, description="null, as the next three are, for event times, which have `overall` and `horizons`"
+        None, description="Null, like the next three, for event times, which have `overall` and `horizons` instead."
     )
     net_benefit: NetBenefitDocument | None = None
     calibration_curve: CalibrationCurveDocument | None = Field(
-        None, description="null too where the risks separate the outcomes, and in validations before it was told"
+        None,
+        description="Null also if the risks separate the outcomes, and in validations from before this field existed.",
     )
     risk_distribution: RiskDistributionDocument | None = None
     calibration: CalibrationDocument
-    overall: OverallDocument | None = Field(None, description="null for an outcome without a time")
+    overall: OverallDocument | None = Field(None, description="Null for outcomes without event times.")
     d_calibration: DCalibrationDocument | None = Field(
-        None, description="null for an outcome without a time and with competing causes"
+        None, description="Null for outcomes without event times and with competing causes."
     )
-    horizons: list[HorizonDocument] = Field([], description="ascending; empty for an outcome without a time")
+    horizons: list[HorizonDocument] = Field(
+        [], description="Performance by horizon, ascending. Empty for outcomes without event times."
+    )
     subgroups: list[SubgroupDocument]
     features: list[FeatureShiftDocument]
-    warnings: list[str] = Field(description="where these patients are unlike those that the model was fitted on")
+    warnings: list[str] = Field(
+        description="Differences between these patients and those that the model was fitted on."
+    )

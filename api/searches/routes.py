@@ -53,7 +53,7 @@ async def _body(request: Request, context: ContextDependency, once: CollectingOn
 @router.post(
     "",
     operation_id="start_search",
-    summary="Start a search, on a cohort or on a file that becomes one",
+    summary="Start a search",
     status_code=202,
     response_model=SearchDocument,
     responses=problems(400, 404, 409, 413, 415, 422, 429),
@@ -66,7 +66,10 @@ def start_search(
     _turn: Turn,
     once: CollectingOnceDependency,
 ) -> Response:
-    """Queue it; follow it at its `Location` or by its events."""
+    """Queue a search on a stored cohort, or on an uploaded file, which becomes a cohort.
+
+    Follow the search at its `Location` or by its events.
+    """
 
     def work(session: Session) -> StoredAnswer:
         row = service.start_search(context, session, principal.owner_id, body)
@@ -84,11 +87,9 @@ def list_searches(session: ReadSession, principal: Reader, page: PageParameters)
     return ListDocument[SearchDocument](items=items, next_cursor=found.next_cursor)
 
 
-@router.get(
-    "/{search_id}", operation_id="get_search", summary="Show how far a search has come", responses=problems(404)
-)
+@router.get("/{search_id}", operation_id="get_search", summary="Get a search's progress", responses=problems(404))
 def get_search(search_id: str, session: ReadSession, principal: Reader) -> SearchDocument:
-    """Show status, progress, settings and warnings."""
+    """Return the status, progress, settings and warnings."""
     row = SearchRepository(session).get(principal.owner_id, search_id)
     return service.search_documents(session, [row])[0]
 
@@ -101,7 +102,7 @@ def get_search(search_id: str, session: ReadSession, principal: Reader) -> Searc
     responses=problems(404, 409),
 )
 def delete_search(search_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete it with its evaluations; its model stays. Refused while it is running."""
+    """Delete the search and its evaluations. Its model stays. A running search cannot be deleted."""
     SearchRepository(session).delete(principal.owner_id, search_id)
 
 
@@ -113,7 +114,7 @@ def delete_search(search_id: str, session: WriteSession, principal: Writer) -> N
     responses=problems(404, 409),
 )
 def cancel_search(search_id: str, session: WriteSession, principal: Writer, response: Response) -> SearchDocument:
-    """Request its end; the evaluations stay, and a model is built from them if possible."""
+    """Ask the search to stop. Its evaluations stay, and a model is built from them if possible."""
     row = SearchRepository(session).request_cancel(principal.owner_id, search_id)
     response.headers.update({"Location": f"/v1/searches/{row.id}", "Retry-After": _RETRY_AFTER})
     return service.search_documents(session, [row])[0]
@@ -122,7 +123,7 @@ def cancel_search(search_id: str, session: WriteSession, principal: Writer, resp
 @router.post(
     "/{search_id}/continuations",
     operation_id="continue_search",
-    summary="Go on from where a search has ended, as a new search",
+    summary="Continue a search",
     status_code=202,
     response_model=SearchDocument,
     responses=problems(404, 409, 413, 415, 422, 429),
@@ -130,7 +131,10 @@ def cancel_search(search_id: str, session: WriteSession, principal: Writer, resp
 def continue_search(
     search_id: str, request: ContinuationRequest, context: ContextDependency, principal: Writer, once: OnceDependency
 ) -> Response:
-    """Queue it with all its evaluations; the search and its model stay as they are."""
+    """Queue a new search that starts with all evaluations of an ended one.
+
+    The ended search and its model stay unchanged.
+    """
 
     def work(session: Session) -> StoredAnswer:
         row = service.continue_search(context, session, principal.owner_id, search_id, request)
@@ -148,7 +152,7 @@ def _visible_search(search_id: str, context: ContextDependency, principal: Reade
 @router.get(
     "/{search_id}/events",
     operation_id="follow_search",
-    summary="Follow a search as server-sent events",
+    summary="Follow a search's events",
     response_class=EventSourceResponse,
     responses=problems(404, 422),
 )
@@ -156,9 +160,11 @@ async def follow(
     search_id: Annotated[str, Depends(_visible_search)],
     context: ContextDependency,
     principal: Reader,
-    last_event_id: Annotated[int, Header(ge=0, lt=2**31, description="where to go on after a break")] = 0,
+    last_event_id: Annotated[
+        int, Header(ge=0, lt=2**31, description="Number of the last event received. Later events follow.")
+    ] = 0,
 ) -> AsyncIterator[ServerSentEvent]:
-    """Send `evaluation` and `phase` as they happen, and `finished` at the end."""
+    """Stream server-sent events: `evaluation` and `phase` as they happen, and `finished` at the end."""
     async for event in follow_search(context, principal, search_id, last_event_id):
         yield event
 
@@ -166,7 +172,7 @@ async def follow(
 @router.get(
     "/{search_id}/evaluations",
     operation_id="list_evaluations",
-    summary="List what was evaluated",
+    summary="List a search's evaluations",
     responses=problems(404, 422),
 )
 def list_evaluations(
@@ -174,9 +180,9 @@ def list_evaluations(
     session: ReadSession,
     principal: Reader,
     page: PageParameters,
-    sort: Annotated[EvaluationOrder, Query(description="by number, or the best first")] = "created",
+    sort: Annotated[EvaluationOrder, Query(description="Order: by number, or by score, the best first.")] = "created",
 ) -> ListDocument[EvaluationDocument]:
-    """List the evaluated configurations."""
+    """List the evaluated configurations with their scores and statuses."""
     evaluations = EvaluationRepository(session)
     found = evaluations.page(principal.owner_id, search_id, sort=sort, limit=page.limit, cursor=page.cursor)
     items = [service.evaluation_document(row) for row in found.items]
@@ -186,11 +192,11 @@ def list_evaluations(
 @router.get(
     "/{search_id}/ensemble",
     operation_id="get_ensemble",
-    summary="Show what the model consists of and how good it is",
+    summary="Get a search's ensemble",
     responses=problems(404, 409),
 )
 def get_ensemble(search_id: str, session: ReadSession, principal: Reader) -> EnsembleDocument:
-    """Show the members with their weights, the score with its interval, the baseline and the calibration."""
+    """Return the members with their weights, the score with its interval, the baseline and the calibration."""
     document = service.load_result(SearchRepository(session).get(principal.owner_id, search_id), "ensemble")
     return EnsembleDocument.model_validate(document)
 
@@ -198,11 +204,11 @@ def get_ensemble(search_id: str, session: ReadSession, principal: Reader) -> Ens
 @router.get(
     "/{search_id}/rules",
     operation_id="get_rules",
-    summary="Show the risk strata and the rules that describe them",
+    summary="Get a search's rules",
     responses=problems(404, 409),
 )
 def get_rules(search_id: str, session: ReadSession, principal: Reader) -> RulesDocument:
-    """Show which patients the model places in which stratum, in words that can be checked."""
+    """Return the risk strata, and rules that describe which patients the model places in each."""
     document = service.load_result(SearchRepository(session).get(principal.owner_id, search_id), "rules")
     return RulesDocument.model_validate(document)
 
@@ -210,11 +216,11 @@ def get_rules(search_id: str, session: ReadSession, principal: Reader) -> RulesD
 @router.get(
     "/{search_id}/decomposition",
     operation_id="get_decomposition",
-    summary="Show which algorithms the search found alike",
+    summary="Get a search's decomposition",
     responses=problems(404, 409),
 )
 def get_decomposition(search_id: str, session: ReadSession, principal: Reader) -> DecompositionDocument:
-    """Show the most probable decomposition of the pipeline space."""
+    """Return the most probable decomposition of the pipeline space into groups of similar algorithms."""
     document = service.load_result(SearchRepository(session).get(principal.owner_id, search_id), "decomposition")
     return DecompositionDocument.model_validate(document)
 
@@ -222,12 +228,12 @@ def get_decomposition(search_id: str, session: ReadSession, principal: Reader) -
 @router.get(
     "/{search_id}/report",
     operation_id="get_report",
-    summary="Show the whole result as one page",
+    summary="Get a search's report",
     response_class=HTMLResponse,
     responses=problems(404, 409),
 )
 def get_report(search_id: str, session: ReadSession, principal: Reader, _turn: Turn) -> HTMLResponse:
-    """Send one self-contained HTML page."""
+    """Return the whole result as one self-contained HTML page."""
     page = search_report(session, principal.owner_id, search_id)
     return HTMLResponse(page, headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"})
 
@@ -235,13 +241,13 @@ def get_report(search_id: str, session: ReadSession, principal: Reader, _turn: T
 @router.post(
     "/{search_id}/predictions",
     operation_id="predict_with_search",
-    summary="Predict the risk of patients with the search's model",
+    summary="Predict with a search's model",
     responses=problems(404, 409, 413, 415, 422),
 )
 def predict_with_search(
     search_id: str, request: PredictionRequest, principal: Predictor, _turn: Turn, context: ContextDependency
 ) -> PredictionDocument:
-    """Return the same as the model's own `predictions`."""
+    """Return the same response as `predictions` of the model itself."""
     with context.database.session(read_only=True) as session:
         search = SearchRepository(session).get(principal.owner_id, search_id)
         if search.model_id is None:

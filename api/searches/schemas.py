@@ -28,7 +28,7 @@ PhaseName = Literal["meta_features", "search", "ensemble", "validation", "rules"
 
 
 class SearchRequest(SearchSettings):
-    """A search to start: a cohort, and settings that are all optional."""
+    """A search to start: a cohort and optional settings."""
 
     cohort_id: Annotated[str, Field(max_length=64)]
 
@@ -42,23 +42,23 @@ class ContinuationRequest(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    time_s: Annotated[float, Field(ge=1, le=7 * 86_400, description="seconds to the new model")]
+    time_s: Annotated[float, Field(ge=1, le=7 * 86_400, description="Time until the new model, in seconds.")]
     evaluations: Annotated[
         int,
         Field(
             ge=0,
             le=10_000,
-            description="further configurations, at most; 0 to deliver what was evaluated again: the time is then for "
-            "the intervals of patients' risks",
+            description="Maximum number of further configurations. 0 builds a model from the existing evaluations "
+            "again; the time is then used for the intervals of patients' risks.",
         ),
     ] = 100
 
 
 class EvaluationCounts(BaseModel):
-    """How much of the evaluation budget is spent."""
+    """Number of evaluations made, and their budget."""
 
     succeeded: int
-    failed: int = Field(description="without a score; `account` tells why")
+    failed: int = Field(description="Number of evaluations without a score. `account` counts them by reason.")
     budget: int
 
 
@@ -66,20 +66,24 @@ class Progress(BaseModel):
     """Progress of a search."""
 
     evaluations: EvaluationCounts
-    elapsed_s: float = Field(description="seconds of the budget that are spent: those in which it was worked on")
-    eta_s: float | None = Field(description="seconds until the budget is spent; null unless running")
-    best_score: float | None = Field(description="in the metric's own direction")
+    elapsed_s: float = Field(description="Time spent on the search, in seconds of its budget.")
+    eta_s: float | None = Field(
+        description="Time until the budget is spent, in seconds. Null unless the search is running."
+    )
+    best_score: float | None = Field(description="Best score so far, in the metric's own direction.")
 
 
 class FailureCounts(BaseModel):
-    """Evaluations without a score, by reason."""
+    """Number of evaluations without a score, by reason."""
 
     timeout: int
     memory: int
     crashed: int
     invalid: int
     raced_out: int
-    cancelled: int = Field(description="undecided when the time budget was spent or the search was cancelled")
+    cancelled: int = Field(
+        description="Evaluations that were undecided when the time budget was spent or the search was cancelled."
+    )
 
 
 class StepDocument(BaseModel):
@@ -93,12 +97,16 @@ ConfigurationDocument = dict[StageName, StepDocument]
 
 
 class StartDocument(BaseModel):
-    """What earlier cohorts contributed to the start of a search."""
+    """Contribution of earlier cohorts to the start of a search."""
 
-    n_cohorts: int = Field(description="earlier cohorts of the same mode and metric")
-    trust: float = Field(description="how much of the prior is theirs, by their likeness; the rest is the default's")
+    n_cohorts: int = Field(description="Number of earlier cohorts of the same mode and metric.")
+    trust: float = Field(
+        description="Weight of the earlier cohorts in the prior, in [0, 1), by their similarity. The default prior "
+        "has the rest."
+    )
     portfolio: list[ConfigurationDocument] = Field(
-        description="to be evaluated after the simple pipeline; of a search that has ended, what of it was"
+        description="Configurations to evaluate after the simple pipeline; in a search that has ended, those that "
+        "were evaluated."
     )
 
 
@@ -109,14 +117,16 @@ class SearchDocument(BaseModel):
     cohort_id: str
     model_id: str | None
     continues: str | None = Field(
-        description="identifier of the search that this one continues; null if there is none, or it was deleted"
+        description="Identifier of the search that this one continues. Null if there is none or it was deleted."
     )
     status: SearchStatus
     phase: PhaseName | None
     progress: Progress
     account: FailureCounts
     settings: SearchSettings
-    start: StartDocument | None = Field(description="null before it began, and where it was not to learn from others")
+    start: StartDocument | None = Field(
+        description="Null before the search begins, and if it does not learn from earlier cohorts."
+    )
     warnings: list[str]
     error: Problem | None
     created_at: datetime
@@ -125,18 +135,18 @@ class SearchDocument(BaseModel):
 
 
 class SettingDocument(BaseModel):
-    """One value of a hyperparameter along a path."""
+    """One value of a hyperparameter on a path."""
 
     value: float
-    score: float = Field(description="mean over folds, in the metric's own direction")
+    score: float = Field(description="Mean over the folds, in the metric's own direction.")
 
 
 class PathDocument(BaseModel):
     """Scores of several values of one hyperparameter, from the same fits."""
 
-    hyperparameter: str = Field(description="of the prediction algorithm, as `trees`")
-    bound: float = Field(description="the largest value that was asked for; the configuration has the chosen one")
-    settings: list[SettingDocument] = Field(description="ascending")
+    hyperparameter: str = Field(description="Hyperparameter of the prediction algorithm, such as `trees`.")
+    bound: float = Field(description="Largest requested value. The configuration has the chosen one.")
+    settings: list[SettingDocument] = Field(description="Values and scores, ascending by value.")
 
 
 class EvaluationDocument(BaseModel):
@@ -145,19 +155,23 @@ class EvaluationDocument(BaseModel):
     id: str
     configuration: ConfigurationDocument
     status: Status
-    score: float | None = Field(description="mean over folds, in the metric's own direction")
-    fold_scores: list[float] = Field(description="of one that was raced out, those before it was")
-    duration_s: float = Field(description="of its folds together")
-    reason: str | None = Field(
-        description="why there is no score; or what to know of one: a learner's warnings, columns left out of a fold, "
-        "patients that a fit did not use"
+    score: float | None = Field(description="Mean over the folds, in the metric's own direction.")
+    fold_scores: list[float] = Field(
+        description="Scores by fold. A configuration that was raced out has those of its completed folds."
     )
-    n_patients: int | None = Field(description="that it was evaluated on; a large cohort is explored on a sample")
+    duration_s: float = Field(description="Wall-clock time of all folds together, in seconds.")
+    reason: str | None = Field(
+        description="Reason for a missing score. If there is a score, notes on the fits: a learner's warnings, "
+        "columns left out of a fold, or patients not used."
+    )
+    n_patients: int | None = Field(description="Number of patients used. A large cohort is explored on a sample.")
     path: PathDocument | None = Field(
-        description="scores of other values of one hyperparameter by the same fits; null where there is no such one"
+        description="Scores of other values of one hyperparameter from the same fits. Null if there is no such "
+        "hyperparameter."
     )
     out_of_bag: bool = Field(
-        description="whether risks are by the trees of one forest that have not seen the patient; else by folds"
+        description="Whether each patient's risk is out of bag, from the trees of one forest that did not use the "
+        "patient. If not, it is out of fold."
     )
 
 
@@ -170,32 +184,32 @@ class Member(BaseModel):
 
 
 class Baseline(BaseModel):
-    """The simple pipeline, on the same folds."""
+    """The simple pipeline, evaluated on the same folds."""
 
     configuration: ConfigurationDocument
     score: ScoreDocument
     performance: PerformanceDocument | None = Field(
-        None, description="null for event times, and in searches that ended before it was told"
+        None, description="Null for event times, and in searches that ended before this field existed."
     )
-    overall: OverallDocument | None = Field(None, description="null for an outcome without a time")
+    overall: OverallDocument | None = Field(None, description="Null for outcomes without event times.")
 
 
 class CalibrationCurveDocument(BaseModel):
     """Observed frequency of the outcome by risk, smoothed."""
 
-    risks: list[float] = Field(description="ascending, a number a risk in the other lists too")
-    observed: list[float] = Field(description="ideal is the risk itself")
-    lower: list[float] = Field(description="pointwise interval")
+    risks: list[float] = Field(description="Risks, ascending. The other lists have one number per risk.")
+    observed: list[float] = Field(description="Observed frequency. The risk itself is ideal.")
+    lower: list[float] = Field(description="Lower end of the pointwise interval.")
     upper: list[float]
-    level: float = Field(description="of the interval")
-    method: str = Field(description="how the curve was smoothed")
+    level: float = Field(description="Level of the interval.")
+    method: str = Field(description="Method of smoothing.")
 
 
 class RiskDistributionDocument(BaseModel):
     """Number of patients by risk."""
 
     edges: list[float]
-    with_outcome: list[int] = Field(description="patients between one edge and the next")
+    with_outcome: list[int] = Field(description="Number of patients with the outcome between one edge and the next.")
     without_outcome: list[int]
 
 
@@ -203,65 +217,74 @@ class IntervalDocument(BaseModel):
     """Level and method of the intervals of patients' risks."""
 
     level: float
-    method: str = Field(description="how they were estimated, or why there are none")
+    method: str = Field(description="Method of estimation, or the reason why there are no intervals.")
 
 
 class SubgroupDocument(BaseModel):
-    """Performance in a subgroup of the patients: out of fold, recalibrated by other patients.
+    """Performance in a subgroup of the patients: out of fold, recalibrated on other patients.
 
-    For event times, until the last horizon: cumulative cases against dynamic controls, Brier score with weights of
-    inverse probability of censoring, mean risk over the Aalen-Johansen estimate.
+    For event times, the measures are until the last horizon: AUC of cumulative cases against dynamic controls, Brier
+    score weighted by the inverse probability of censoring, and mean risk over the Aalen-Johansen estimate.
     """
 
     feature: str
     label: str
-    n: int | None = Field(description="patients; null, as `events` is, where there are fewer than 10")
+    n: int | None = Field(description="Number of patients. Null, like `events`, below 10.")
     events: int | None
     auc_roc: Interval | None = Field(
-        description="null, as the other measures are, below 10 patients with or without the outcome; of event times "
-        "there is `auc` in its place"
+        description="AUC-ROC. Null, like the other measures, below 10 patients with or without the outcome. For event "
+        "times see `auc`."
     )
-    auc: Interval | None = Field(None, description="cumulative cases against dynamic controls; of event times alone")
+    auc: Interval | None = Field(
+        None, description="AUC of cumulative cases against dynamic controls, for event times only."
+    )
     brier: Interval | None
-    expected_observed: Interval | None = Field(description="expected over observed events; 1 is ideal")
+    expected_observed: Interval | None = Field(description="Expected over observed events. 1 is ideal.")
 
 
 class EnsembleDocument(BaseModel):
     """The members and the performance of the delivered model."""
 
-    members: list[Member] = Field(description="weights sum to 1, largest first")
-    rule: EnsembleName = Field("model_averaging", description="by which members and weights were chosen")
-    scale: Scale = Field("risk", description="whether the members' risks are averaged, or their log odds")
+    members: list[Member] = Field(description="Members, the largest weight first. The weights sum to 1.")
+    rule: EnsembleName = Field("model_averaging", description="Rule that chose the members and their weights.")
+    scale: Scale = Field("risk", description="Scale on which the members are averaged: risks or log odds.")
     score: ScoreDocument
-    baseline: Baseline | None = Field(description="null where the simple pipeline could not be evaluated")
+    baseline: Baseline | None = Field(description="Null if the simple pipeline could not be evaluated.")
     calibration: CalibrationDocument
-    overall: OverallDocument | None = Field(None, description="null for an outcome without a time")
+    overall: OverallDocument | None = Field(None, description="Null for outcomes without event times.")
     d_calibration: DCalibrationDocument | None = Field(
-        None, description="null for an outcome without a time and with competing causes"
+        None, description="Null for outcomes without event times and with competing causes."
     )
-    horizons: list[HorizonDocument] = Field([], description="ascending; empty for an outcome without a time")
+    horizons: list[HorizonDocument] = Field(
+        [], description="Performance by horizon, ascending. Empty for outcomes without event times."
+    )
     performance: PerformanceDocument | None = Field(
-        None, description="null, as the next ones are, for event times and in searches that ended before it was told"
+        None,
+        description="Null, like the next ones, for event times and in searches that ended before this field existed.",
     )
     gain_over_baseline: dict[str, Interval] | None = Field(
         None,
-        description="`auc_roc`, `brier` and `net_benefit` of the ensemble less the simple pipeline's, on the "
-        "same patients, so that the interval is that of the difference; null for event times, which tell it by horizon",
+        description="Paired difference in `auc_roc`, `brier` and `net_benefit`, ensemble minus simple pipeline, on "
+        "the same patients. The interval is that of the difference. Null for event times, for which each horizon has "
+        "its own.",
     )
     net_benefit: NetBenefitDocument | None = None
     calibration_curve: CalibrationCurveDocument | None = Field(
-        None, description="null where the risks separate the outcomes, and in searches that ended before it was told"
+        None,
+        description="Null if the risks separate the outcomes, and in searches that ended before this field existed.",
     )
     risk_distribution: RiskDistributionDocument | None = Field(
-        None, description="null in searches that ended before it was told"
+        None, description="Null in searches that ended before this field existed."
     )
     interval: IntervalDocument | None = Field(
-        None, description="of the intervals of patients' risks; null in searches that ended before it was told"
+        None,
+        description="Level and method of the intervals of patients' risks. Null in searches that ended before this "
+        "field existed.",
     )
     instability: InstabilityDocument | None = Field(
-        None, description="null where there are no intervals, and of event times, where each horizon has its own"
+        None, description="Null if there are no intervals, and for event times, for which each horizon has its own."
     )
-    subgroups: list[SubgroupDocument] = Field([], description="by the features that the setting `subgroups` names")
+    subgroups: list[SubgroupDocument] = Field([], description="Performance by the features in the setting `subgroups`.")
 
 
 class StratumDocument(BaseModel):
@@ -270,12 +293,12 @@ class StratumDocument(BaseModel):
     name: str
     lower: float
     upper: float
-    fraction: float = Field(description="share of the cohort's patients, or visits, in it")
-    horizon: float | None = Field(None, description="null for an outcome without a time")
+    fraction: float = Field(description="Share of the cohort's patients, or visits, in the band.")
+    horizon: float | None = Field(None, description="Null for outcomes without event times.")
 
 
 class ConditionDocument(BaseModel):
-    """A statement about one feature."""
+    """A condition on one feature."""
 
     feature: str
     operator: Literal[">=", "<", "="]
@@ -291,35 +314,40 @@ class Probability(BaseModel):
 
 
 class EventRate(BaseModel):
-    """Share of matching patients, or visits, that had the outcome, by the horizon where there is one."""
+    """Share of matching patients, or visits, that had the outcome, by the horizon if there is one."""
 
-    estimate: float | None = Field(description="null where none was followed to the horizon and some were lost before")
+    estimate: float | None = Field(
+        description="Event rate, in [0, 1]. Null if nobody was followed to the horizon and some were lost before."
+    )
     lower: float | None
     upper: float | None
-    n: int = Field(description="matching patients, however many visits of theirs match")
+    n: int = Field(description="Number of matching patients, however many of their visits match.")
 
 
 class HeldOutDocument(BaseModel):
-    """A rule among patients who were not used to find it."""
+    """Test of a rule on patients who were not used to find it."""
 
-    n: int = Field(description="matching patients, however many visits of theirs match")
-    in_stratum: int = Field(description="those of them in the stratum by the model, of visits at a matching one")
-    p_value: float = Field(
-        description="Fisher's exact test, one-sided, against the base rate; visits of a patient, and patients of a "
-        "group, count as the fewer independent ones that they are worth"
+    n: int = Field(description="Number of matching patients, however many of their visits match.")
+    in_stratum: int = Field(
+        description="Number of matching patients whom the model places in the stratum; for visits, those with a "
+        "matching visit in it."
     )
-    adjusted_p_value: float = Field(description="smallest false-discovery rate at which the rule is kept")
+    p_value: float = Field(
+        description="Fisher's exact test, one-sided, against the base rate. Visits of a patient, and patients of a "
+        "group, count by their smaller effective number."
+    )
+    adjusted_p_value: float = Field(description="Smallest false-discovery rate at which the rule is kept.")
 
 
 class PriorDocument(BaseModel):
     """A clinician's prior for a rule."""
 
     probability: float
-    strength: float = Field(description="in patients")
+    strength: float = Field(description="Weight of the prior, in patients.")
 
 
 class RuleDocument(BaseModel):
-    """Patients who satisfy all conditions tend to be placed in the stratum."""
+    """A rule: patients who satisfy all conditions tend to be placed in the stratum."""
 
     conditions: list[ConditionDocument]
     horizon: float | None
@@ -330,24 +358,26 @@ class RuleDocument(BaseModel):
     confidence: float
     lift: float
     held_out: HeldOutDocument | None = Field(
-        None, description="null where fewer than 5 of the patients held out match, and in rules that were never checked"
+        None, description="Null if fewer than 5 of the held-out patients match, and for rules that were never tested."
     )
-    prior: PriorDocument | None = Field(None, description="of a rule that a clinician brought; null for one mined")
+    prior: PriorDocument | None = Field(None, description="Prior of a clinician's rule. Null for a mined rule.")
 
 
 class FidelityDocument(BaseModel):
-    """How well the rules alone reproduce the model's strata, among patients who were not used to find them."""
+    """Agreement of the rules alone with the model's strata, on patients who were not used to find the rules."""
 
-    kappa: float = Field(description="Cohen's kappa of the strata by rules and by the model: 1 is agreement, 0 chance")
+    kappa: float = Field(
+        description="Cohen's kappa of the strata by rules and by the model. 1 is agreement, 0 is chance."
+    )
     lower: float
     upper: float
-    agreement: float = Field(description="share of patients, or of their visits, whom rules and model place alike")
-    n: int = Field(description="patients held out")
-    default: str = Field(description="stratum of those whom no rule matches")
+    agreement: float = Field(description="Share of patients, or of their visits, that rules and model place alike.")
+    n: int = Field(description="Number of held-out patients.")
+    default: str = Field(description="Stratum of patients whom no rule matches.")
 
 
 class HorizonRulesDocument(BaseModel):
-    """How to read the rules of one horizon."""
+    """The note on the rules of one horizon, and their fidelity."""
 
     horizon: float
     note: str
@@ -362,23 +392,25 @@ class RulesDocument(BaseModel):
     note: str
     fidelity: FidelityDocument | None = Field(
         None,
-        description="null where there is one stratum, for event times, which have one a horizon, and in searches that "
-        "ended before it was told",
+        description="Null if there is only one stratum, for event times, for which each horizon has its own, and in "
+        "searches that ended before this field existed.",
     )
-    horizons: list[HorizonRulesDocument] = Field([], description="ascending; empty for an outcome without a time")
+    horizons: list[HorizonRulesDocument] = Field(
+        [], description="Notes by horizon, ascending. Empty for outcomes without event times."
+    )
 
 
 class Subspace(BaseModel):
-    """Algorithms that the surrogate treats as alike."""
+    """Algorithms that the surrogate treats as similar."""
 
     algorithms: list[str]
 
 
 class CoMembership(BaseModel):
-    """How often two algorithms shared a subspace over the sampled decompositions."""
+    """How often two algorithms shared a subspace in the sampled decompositions."""
 
     algorithms: list[str]
-    frequencies: list[list[float]] = Field(description="a row and a column an algorithm")
+    frequencies: list[list[float]] = Field(description="Square matrix with one row and one column per algorithm.")
 
 
 class DecompositionDocument(BaseModel):

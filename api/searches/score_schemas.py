@@ -14,7 +14,7 @@ class Interval(BaseModel):
 
 
 class Bounds(BaseModel):
-    """The interval, of level 0.95, of an estimate that is given elsewhere."""
+    """Interval, of level 0.95, of an estimate that is given elsewhere."""
 
     lower: float
     upper: float
@@ -33,68 +33,70 @@ class ScoreDocument(Interval):
     level: float
     method: str
     resamples: int | None = Field(
-        None, description="of the patients that the interval, and a correction, rest on; null where they rest on none"
+        None,
+        description="Number of bootstrap resamples behind the interval and the correction. Null if there are none.",
     )
 
 
 class PartialBoundsDocument(BaseModel):
     """Pointwise intervals of level 0.95 along a curve with gaps."""
 
-    lower: list[float | None] = Field(description="null where the curve has no value")
+    lower: list[float | None] = Field(description="Lower end of the interval. Null where the curve has no value.")
     upper: list[float | None]
 
 
 class NetBenefitDocument(BaseModel):
-    """Decision curves: net benefit of treating where a risk reaches a threshold, in true positives per patient."""
+    """Decision curves: net benefit of treating patients at or above a risk threshold, in true positives per patient."""
 
-    thresholds: list[float] = Field(description="ascending, a number a threshold in the other lists too")
+    thresholds: list[float] = Field(description="Thresholds, ascending. The other lists have one number per threshold.")
     model: list[float | None] = Field(
-        description="null, here and below, where none of those to be treated is followed to the horizon"
+        description="Net benefit of the model. Null, also in the lists below, where none of those to be treated is "
+        "followed to the horizon."
     )
-    baseline: list[float | None] | None = Field(description="the simple pipeline's")
+    baseline: list[float | None] | None = Field(description="Net benefit of the simple pipeline.")
     model_interval: PartialBoundsDocument | None = Field(
-        None, description="null, as the next two, in searches of event times that ended before it was told"
+        None, description="Null, like the next two, in searches of event times that ended before this field existed."
     )
     baseline_interval: PartialBoundsDocument | None = None
     gain_interval: PartialBoundsDocument | None = Field(
-        None, description="of the model's net benefit less the simple pipeline's, paired"
+        None, description="Interval of the paired difference in net benefit, model minus simple pipeline."
     )
     treat_all: list[float | None]
-    treat_none: list[float] = Field(description="0 throughout")
-    range: tuple[float, float] = Field(description="the setting `thresholds`")
+    treat_none: list[float] = Field(description="Net benefit of treating nobody, 0 at every threshold.")
+    range: tuple[float, float] = Field(description="Range of thresholds, from the setting `thresholds`.")
 
 
 class PerformanceDocument(BaseModel):
-    """All performance measures of a set of risks: out of fold, recalibrated by other patients."""
+    """All performance measures of a set of risks: out of fold, recalibrated on other patients."""
 
     auc_roc: float
-    auc_prc: float = Field(description="average precision")
+    auc_prc: float = Field(description="Average precision.")
     brier: float
-    brier_skill: float = Field(description="1 - Brier / Brier of the event rate; 0 is no better than the event rate")
+    brier_skill: float = Field(description="1 - Brier / Brier of the event rate. 0 is no better than the event rate.")
     log_loss: float
-    slope: float | None = Field(description="calibration slope, 1 is ideal; null where it has no finite estimate")
-    intercept: float = Field(description="calibration intercept, 0 is ideal")
-    expected_observed: float = Field(description="expected over observed events, 1 is ideal")
+    slope: float | None = Field(description="Calibration slope. 1 is ideal. Null if it has no finite estimate.")
+    intercept: float = Field(description="Calibration intercept. 0 is ideal.")
+    expected_observed: float = Field(description="Expected over observed events. 1 is ideal.")
     ici: float | None = Field(
-        description="integrated calibration index: mean distance of the risks from a smooth calibration curve; above 0 "
-        "by chance too, so compare models on the same patients; null where the risks separate the outcomes"
+        description="Integrated calibration index: mean distance of the risks from a smooth calibration curve. It is "
+        "above 0 by chance too, so compare models on the same patients. Null if the risks separate the outcomes."
     )
-    e50: float | None = Field(description="median of that distance")
-    e90: float | None = Field(description="90th percentile of that distance")
-    net_benefit: float = Field(description="mean over `thresholds`, in true positives a patient")
+    e50: float | None = Field(description="Median of that distance.")
+    e90: float | None = Field(description="90th percentile of that distance.")
+    net_benefit: float = Field(description="Mean net benefit over `thresholds`, in true positives per patient.")
     thresholds: tuple[float, float]
-    smoothing: str | None = Field(description="how the calibration curve was smoothed")
+    smoothing: str | None = Field(description="Method of smoothing the calibration curve.")
     intervals: dict[str, Bounds] | None = Field(
         None,
-        description="of every measure that has a value, of level 0.95, by patients or by groups; null in searches "
-        "that ended before they were told",
+        description="Intervals, of level 0.95, of all measures with a value, by patients or by groups. Null in "
+        "searches that ended before this field existed.",
     )
 
 
 class RawCalibrationDocument(BaseModel):
-    """Calibration of the out-of-fold risks before they are recalibrated."""
+    """Calibration of the out-of-fold risks before recalibration."""
 
-    slope: Interval | None = Field(description="1 is ideal; null where it has no finite estimate")
+    slope: Interval | None = Field(description="Calibration slope. 1 is ideal. Null if it has no finite estimate.")
     intercept: Interval
     expected_observed: float
     expected_observed_interval: Bounds
@@ -102,35 +104,39 @@ class RawCalibrationDocument(BaseModel):
 
 
 class CalibrationDocument(BaseModel):
-    """Whether the risks agree with the observed outcomes; for event times, until the last horizon."""
+    """Agreement of the risks with the observed outcomes; for event times, until the last horizon."""
 
     raw: RawCalibrationDocument | None = Field(
-        None, description="before recalibration; null for event times, and in searches that ended before it was told"
+        None,
+        description="Calibration before recalibration. Null for event times, and in searches that ended before this "
+        "field existed.",
     )
     slope: Interval | None = Field(
-        description="of the delivered model among other patients; 1 is ideal; below 1, risks are too extreme, "
-        "above 1 too moderate"
+        description="Calibration slope of the delivered model on other patients. 1 is ideal; below 1, risks are too "
+        "extreme, above 1 too moderate."
     )
-    intercept: Interval = Field(description="0 is ideal; above 0, risks are too low on the whole")
-    expected_observed: float = Field(description="expected over observed events; 1 is ideal")
+    intercept: Interval = Field(description="Calibration intercept. 0 is ideal; above 0, risks are too low overall.")
+    expected_observed: float = Field(description="Expected over observed events. 1 is ideal.")
     expected_observed_interval: Bounds | None = Field(
-        None, description="null in searches that ended before it was told"
+        None, description="Null in searches that ended before this field existed."
     )
-    level: float = Field(description="of the intervals")
+    level: float = Field(description="Level of the intervals.")
 
 
 class InstabilityDocument(BaseModel):
-    """Instability: how far the risks move when the ensemble is refitted to bootstrap samples.
+    """Instability: how much the risks change when the ensemble is refitted to bootstrap samples.
 
-    The refits keep the members and their weights. They repeat neither the search nor the choice of the ensemble.
+    The refits keep the members and their weights. They do not repeat the search or the choice of the ensemble.
     """
 
     n_refits: int
     mape: float = Field(
-        description="mean absolute prediction error: mean distance of the refits' risks from the model's, of patients "
-        "that a refit has not seen; 0 is ideal"
+        description="Mean absolute prediction error: mean distance of the refits' risks from the model's, for "
+        "patients that a refit did not use. 0 is ideal."
     )
-    mape_90: float = Field(description="its 90th percentile over patients")
-    points: list[tuple[float, float]] = Field(description="the model's risk and a refit's, of some patients and refits")
-    risks: list[float] = Field(description="at which the curves are told")
-    curves: list[list[float]] = Field(description="smooth calibration curve of each of the first refits")
+    mape_90: float = Field(description="90th percentile of that error over patients.")
+    points: list[tuple[float, float]] = Field(
+        description="Pairs of the model's risk and a refit's risk, for some patients and refits."
+    )
+    risks: list[float] = Field(description="Risks at which the curves are given.")
+    curves: list[list[float]] = Field(description="Smooth calibration curve of each of the first refits.")

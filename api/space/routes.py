@@ -13,7 +13,7 @@ from autoprog.space import Space
 router = APIRouter(prefix="/v1/space", tags=["space"], responses=problems(401, 403, 429, 503, 507))
 
 
-@router.get("", operation_id="get_space", summary="Show every algorithm and its hyperparameters")
+@router.get("", operation_id="get_space", summary="List the algorithms")
 def get_space(_: Reader) -> SpaceDocument:
-    """Show the algorithms that a search can choose from, including plug-ins, and what each accepts and costs."""
+    """Return the algorithms that a search can choose from, including plug-ins, and what each accepts and costs."""
     return space_document(Space.full())

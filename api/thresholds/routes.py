@@ -22,20 +22,23 @@ from api.thresholds.schemas import (
 from autoprog.storage.repositories import StoredAnswer, ThresholdLearnerRepository
 
 router = APIRouter(
-    prefix="/v1/threshold-learners", tags=["thresholds"], responses=problems(401, 403), route_class=JsonRoute
+    prefix="/v1/threshold-learners",
+    tags=["thresholds"],
+    responses=problems(401, 403, 429, 503, 507),
+    route_class=JsonRoute,
 )
 
 
 @router.post(
     "",
     operation_id="create_threshold_learner",
-    summary="Begin to learn where to cut measurements",
+    summary="Create a threshold learner",
     status_code=201,
     response_model=ThresholdLearnerDocument,
     responses=problems(409, 413, 415, 422),
 )
 def create_learner(request: ThresholdLearnerRequest, principal: Writer, once: CollectingOnceDependency) -> Response:
-    """Take the measurements, the candidate thresholds of each, and the names of the outcomes."""
+    """Send the measurements, the candidate thresholds of each, and the names of the outcomes."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_learner(session, principal.owner_id, request.beside(once.faults))
@@ -48,7 +51,7 @@ def create_learner(request: ThresholdLearnerRequest, principal: Writer, once: Co
 def list_learners(
     session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[ThresholdLearnerSummary]:
-    """List the learners of the key's owner; a learner's own address shows its thresholds."""
+    """List the learners of the key's owner. Get a single learner for its thresholds."""
     found = ThresholdLearnerRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = [service.learner_summary(row) for row in found.items]
     return ListDocument[ThresholdLearnerSummary](items=items, next_cursor=found.next_cursor)
@@ -57,11 +60,11 @@ def list_learners(
 @router.get(
     "/{learner_id}",
     operation_id="get_threshold_learner",
-    summary="Show where to cut, and how sure that is",
+    summary="Get a learner's thresholds",
     responses=problems(404),
 )
 def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> ThresholdLearnerDocument:
-    """Show each measurement's likeliest best threshold, an interval for it, and the information that it gives."""
+    """Return each measurement's most probable best threshold, its interval, and the information that it gives."""
     return service.learner_document(ThresholdLearnerRepository(session).get(principal.owner_id, learner_id))
 
 
@@ -73,21 +76,21 @@ def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> Thr
     responses=problems(404),
 )
 def delete_learner(learner_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete it with everything that it has learnt."""
+    """Delete the learner and everything that it has learnt."""
     ThresholdLearnerRepository(session).delete(principal.owner_id, learner_id)
 
 
 @router.post(
     "/{learner_id}/cases",
     operation_id="teach_threshold_learner",
-    summary="Learn from values whose outcome is known",
+    summary="Learn from labelled cases",
     response_model=CutCasesDocument,
     responses=problems(404, 409, 413, 415, 422),
 )
 def study_cases(
     learner_id: str, request: CutCasesRequest, principal: Writer, once: CollectingOnceDependency
 ) -> Response:
-    """Query one measurement of each case, predict its label by that threshold, then learn from it."""
+    """Query one measurement of each case, predict its label by that threshold, then learn from the true label."""
 
     def work(session: Session) -> StoredAnswer:
         studied = service.study_cases(session, principal.owner_id, learner_id, request.beside(once.faults))

@@ -32,9 +32,17 @@ _FEATURE: dict[str, Any] = {
     "additionalProperties": False,
     "properties": {
         "name": _NAME,
-        "thresholds": {**_NUMBERS, "description": "candidates, ascending"},
-        "sample": {**_NUMBERS, "description": "in place of candidates: values whose quantiles they are"},
-        "n_thresholds": {"type": "integer", "minimum": 1, "default": 9, "description": "of the sample"},
+        "thresholds": {**_NUMBERS, "description": "Candidate thresholds, ascending."},
+        "sample": {
+            **_NUMBERS,
+            "description": "Values whose quantiles become the candidates. Send either this or `thresholds`.",
+        },
+        "n_thresholds": {
+            "type": "integer",
+            "minimum": 1,
+            "default": 9,
+            "description": "Number of candidates to take from the sample.",
+        },
     },
 }
 _CASE: dict[str, Any] = {
@@ -55,42 +63,46 @@ _EXAMPLE_CASE: JsonDict = {"values": {"glucose": 148, "bmi": None}, "label": "di
 
 
 class ThresholdLearnerRequest(FaultCollector):
-    """Measurements to cut, each with candidate thresholds or a sample from which they are taken."""
+    """Measurements, each with candidate thresholds or with a sample from which they are taken."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_EXAMPLE]})
 
     name: Annotated[Any, WithJsonSchema(_NAME)] = "thresholds"
     features: Annotated[Any, WithJsonSchema({"type": "array", "items": _FEATURE, "minItems": 1})]
     labels: Annotated[Any, WithJsonSchema({"type": "array", "items": _NAME, "minItems": 2})] = Field(
-        description="the outcomes"
+        description="Names of the outcomes."
     )
     updates: Annotated[Any, WithJsonSchema({"enum": ["shared", "queried"], "default": "shared"})] = Field(
-        "shared", description="whether a case updates all features that were measured, or the queried one alone"
+        "shared", description="Whether a case updates all measured features, or only the queried one."
     )
     choice: Annotated[Any, WithJsonSchema({"enum": ["bandit", "exhaustive"], "default": "bandit"})] = Field(
-        "bandit", description="whether a bandit draws the threshold of a feature, or all are evaluated"
+        "bandit", description="Whether a bandit draws the threshold of a feature, or all thresholds are evaluated."
     )
     form: Annotated[Any, WithJsonSchema({"enum": ["loss", "gain", "mixed", "hedge"], "default": "loss"})] = Field(
-        "loss", description="of the bandits; `gain` is as published"
+        "loss", description="Form of the bandits. `gain` is as published."
     )
     rate: Annotated[Any, WithJsonSchema(_POSITIVE)] = Field(
-        None, description="of learning; by default it falls with the queries, or follows from their number"
+        None,
+        description="Learning rate. By default it falls with the number of queries or, if `queries` is given, follows "
+        "from it.",
     )
     queries: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 1})] = Field(
-        None, description="number of queries to come of each feature, where it is known"
+        None, description="Number of future queries of each feature, if known."
     )
-    mixing: Annotated[Any, WithJsonSchema(_SHARE)] = Field(None, description="share of draws that are uniform")
+    mixing: Annotated[Any, WithJsonSchema(_SHARE)] = Field(
+        None, description="Share of draws that are uniform, in [0, 1]."
+    )
     floor: Annotated[Any, WithJsonSchema(_SHARE)] = Field(
-        None, description="the least mixing; by default 1e-6, and none of the form gain, as published"
+        None, description="Minimum of `mixing`, in [0, 1]. The default is 1e-6, or 0 for the form `gain`, as published."
     )
     prior: Annotated[Any, WithJsonSchema({"type": "array", "items": _POSITIVE, "minItems": 2, "maxItems": 2})] = Field(
-        [1.0, 1.0], description="Beta prior of the share of each label above a threshold"
+        [1.0, 1.0], description="Beta prior of each label's share of cases above a threshold."
     )
     seed: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 0, "default": 0})] = 0
 
 
 class CutCasesRequest(FaultCollector):
-    """Values with known outcomes, learnt from one after another."""
+    """Labelled cases to learn from, in order."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"cases": [_EXAMPLE_CASE]}]})
 
@@ -105,7 +117,7 @@ class CandidatesDocument(BaseModel):
 
 
 class QuestionDocument(BaseModel):
-    """The measurement to query, and the threshold that is most informative by the draws of this case."""
+    """The measurement to query, and its threshold that is most informative in this case's draws."""
 
     feature: str
     threshold: float
@@ -127,33 +139,33 @@ class ThresholdLearnerSummary(BaseModel):
     floor: float | None
     prior: tuple[float, float]
     seed: int
-    counts: dict[str, int] = Field(description="cases of each label so far")
+    counts: dict[str, int] = Field(description="Number of cases of each label so far.")
     n_cases: int
     created_at: datetime
     changed_at: datetime
 
 
 class CandidateDocument(BaseModel):
-    """A candidate threshold and how likely it is the best."""
+    """A candidate threshold, with the probability that it is the best."""
 
     threshold: float
-    best: float = Field(description="probability that no other candidate tells more of the outcome")
-    drawn: float = Field(description="how often the bandit would draw it for the next case")
+    best: float = Field(description="Probability that no other candidate gives more information on the outcome.")
+    drawn: float = Field(description="Probability that the bandit draws it for the next case.")
 
 
 class CutDocument(BaseModel):
-    """The best threshold of a measurement, and how certain it is."""
+    """The best threshold of a measurement, with its uncertainty."""
 
     feature: str
-    threshold: float = Field(description="the candidate that is most likely to tell most")
-    probability: float = Field(description="that it does")
-    lower: float = Field(description="the best candidate lies between the two with a probability of 95 %")
+    threshold: float = Field(description="Candidate that is most probably the most informative.")
+    probability: float = Field(description="Probability that it is the most informative.")
+    lower: float = Field(description="Lower end of a 95 % interval of the best candidate.")
     upper: float
-    information: float = Field(description="what the cut tells of the outcome, in bits")
+    information: float = Field(description="Information of the threshold on the outcome, in bits.")
     information_lower: float
     information_upper: float
-    above: dict[str, float] = Field(description="label -> share of its cases above the threshold")
-    n_cases: int = Field(description="that it rests on")
+    above: dict[str, float] = Field(description="Share of each label's cases above the threshold.")
+    n_cases: int = Field(description="Number of cases behind the estimate.")
     candidates: list[CandidateDocument]
 
 
@@ -162,14 +174,15 @@ class ThresholdLearnerDocument(ThresholdLearnerSummary):
 
     cuts: list[CutDocument]
     next_question: QuestionDocument = Field(
-        description="of the next case, if all features can be measured; under `queried` no other value is read"
+        description="Next question, if all features can be measured. With `updates` set to `queried`, no other value "
+        "is read."
     )
 
 
 class StudiedCutDocument(BaseModel):
     """The prediction for a case, made before its label was read."""
 
-    feature: str | None = Field(description="which was queried; null where nothing was measured")
+    feature: str | None = Field(description="Queried feature. Null if nothing was measured.")
     threshold: float | None
     above: bool | None
     predicted: str
@@ -181,5 +194,7 @@ class CutCasesDocument(BaseModel):
     """The result for each case."""
 
     items: list[StudiedCutDocument]
-    accuracy: float = Field(description="share of cases whose label was predicted by one cut, before it was read")
-    n_cases: int = Field(description="that the learner has seen by now")
+    accuracy: float = Field(
+        description="Share of cases whose label was predicted correctly by one threshold before it was read."
+    )
+    n_cases: int = Field(description="Number of cases that the learner has seen, including these.")

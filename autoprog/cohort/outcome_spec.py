@@ -14,13 +14,13 @@ MAX_HORIZONS = 50
 
 _Interest = Annotated[
     CellValue | None,
-    Field(description="the value of `event` that is predicted; may be left out where the column holds 0 and 1 alone"),
+    Field(description="Value of `event` that is predicted. Optional if the column contains only 0 and 1."),
 ]
 _Competing = Annotated[
     tuple[CellValue, ...],
-    Field(max_length=20, description="the values of `event` after which the event of interest cannot come"),
+    Field(max_length=20, description="Values of `event` after which the event of interest cannot occur."),
 ]
-_Censored = Annotated[CellValue, Field(description="the value of `event` without an event while followed")]
+_Censored = Annotated[CellValue, Field(description="Value of `event` for patients without an event during follow-up.")]
 
 
 class BinaryOutcomeSpec(BaseModel):
@@ -29,7 +29,7 @@ class BinaryOutcomeSpec(BaseModel):
     model_config = FROZEN
 
     column: ColumnName
-    positive: Annotated[CellValue, Field(description="the value of a patient who has the outcome")]
+    positive: Annotated[CellValue, Field(description="Value of patients who have the outcome.")]
 
 
 class EventSpec(BaseModel):
@@ -37,8 +37,8 @@ class EventSpec(BaseModel):
 
     model_config = FROZEN
 
-    time: Annotated[ColumnName, Field(description="column of the time to the event or the end of follow-up")]
-    event: Annotated[ColumnName, Field(description="column that says how the follow-up ended")]
+    time: Annotated[ColumnName, Field(description="Column of the time to the event or the end of follow-up.")]
+    event: Annotated[ColumnName, Field(description="Column of the event codes at the end of follow-up.")]
     event_of_interest: _Interest = None
     competing: _Competing = ()
     censored: _Censored = "0"
@@ -64,7 +64,7 @@ class TimeToEventSpec(EventSpec):
         Field(
             min_length=1,
             max_length=MAX_HORIZONS,
-            description="times at which risks are asked for, ascending; by default the quartiles of the event times",
+            description="Times at which risks are predicted, ascending. The default is the quartiles of the event times.",
         ),
     ] = None
 
@@ -83,7 +83,7 @@ class VisitEventSpec(EventSpec):
 
     patient: ColumnName
     visit_time: ColumnName
-    horizon: Annotated[Duration, Field(description="how far ahead of a visit is looked")]
+    horizon: Annotated[Duration, Field(description="Time from a visit up to which the outcome is predicted.")]
 
     @model_validator(mode="after")
     def _columns_differ(self) -> VisitEventSpec:
@@ -96,7 +96,7 @@ class VisitLabelSpec(BinaryOutcomeSpec):
 
     patient: ColumnName
     visit_time: ColumnName
-    horizon: Annotated[Duration, Field(description="how far ahead of a visit the label looks")]
+    horizon: Annotated[Duration, Field(description="Time from a visit up to which the label refers.")]
 
     @model_validator(mode="after")
     def _columns_differ(self) -> VisitLabelSpec:

@@ -25,7 +25,7 @@ from autoprog.strict_json import load_strictly
 
 
 class FeatureSpec(BaseModel):
-    """The client's knowledge of one column; omitted fields are inferred."""
+    """The client's knowledge of one column. Omitted fields are inferred."""
 
     model_config = FROZEN
 
@@ -34,7 +34,7 @@ class FeatureSpec(BaseModel):
     meta_group: ShortText | None = None
     levels: Annotated[
         tuple[CellValue, ...] | None,
-        Field(min_length=2, max_length=1000, description="for an ordinal feature: its values, lowest first"),
+        Field(min_length=2, max_length=1000, description="Values of an ordinal feature, lowest first."),
     ] = None
 
     @model_validator(mode="after")
@@ -60,22 +60,23 @@ class CohortSpec(BaseModel):
     outcome: OutcomeSpec
     features: Annotated[
         dict[ColumnName, FeatureSpec],
-        Field(max_length=MAX_COLUMNS, description="overrides of what is inferred; columns not named stay features"),
+        Field(max_length=MAX_COLUMNS, description="Overrides of what is inferred. Columns not named stay features."),
     ] = Field(default_factory=dict)
-    ignore: Annotated[tuple[ColumnName, ...], Field(max_length=MAX_COLUMNS, description="columns to leave out")] = ()
+    ignore: Annotated[tuple[ColumnName, ...], Field(max_length=MAX_COLUMNS, description="Columns to leave out.")] = ()
     groups: Annotated[
         ColumnName | None,
-        Field(description="column of what must not be split over folds: a hospital, a family"),
+        Field(description="Column of groups that must not be split over folds, such as hospitals or families."),
     ] = None
     na_values: Annotated[
         tuple[CellValue, ...],
-        Field(max_length=100, description="cells that mean missing, beside the usual ones (NA, ?, ., -, null, ...)"),
+        Field(max_length=100, description="Cells that mean missing, besides the usual ones (NA, ?, ., -, null, ...)."),
     ] = ()
     share_statistics: Annotated[
         bool,
         Field(
-            description="let other owners learn from searches on this cohort, without its name or identifier; these "
-            "searches learn from shared and open cohorts alone, lest they pass on what others have taught"
+            description="Whether other owners may learn from searches on this cohort, without its name or identifier. "
+            "These searches learn only from shared and open cohorts, so that they do not pass on what others have "
+            "taught."
         ),
     ] = False
 

@@ -71,13 +71,20 @@ MAX_EVALUATION_S = 60.0
 
 
 class Budget(BaseModel):
-    """Limits of a search; it stops at the first one reached. The clock starts when the search is first started."""
+    """Limits of a search, which ends at the first one reached. The clock starts when the search is first started."""
 
     model_config = _FROZEN
 
-    evaluations: Annotated[int, Field(ge=1, le=MAX_EVALUATIONS, description="configurations, failed ones too")] = 100
+    evaluations: Annotated[
+        int, Field(ge=1, le=MAX_EVALUATIONS, description="Maximum number of configurations, including failed ones.")
+    ] = 100
     time_s: Annotated[
-        float, Field(ge=1, le=7 * 86_400, description="seconds to the delivered model, with what delivering it takes")
+        float,
+        Field(
+            ge=1,
+            le=7 * 86_400,
+            description="Time until the model is delivered, in seconds, including the time to deliver it.",
+        ),
     ] = 600.0
 
 
@@ -92,74 +99,97 @@ class EvaluationLimits(BaseModel):
             Field(
                 ge=1,
                 le=86_400,
-                description="processor seconds of all folds together; of a refit on all patients too",
+                description="Processor seconds of all folds together, and of a refit to all patients.",
             ),
         ]
         | None
     ) = Field(
         None,
-        description="default: 60 s, or a quarter of the time budget where that is more; while configurations are "
-        "looked for a tenth of the time budget, from 1 to 60 s, and of the opening a quarter",
+        description="Limit of one evaluation. The default is 60 s or a quarter of the time budget, whichever is "
+        "longer. During exploration it is a tenth of the time budget, from 1 to 60 s, and for the opening a quarter.",
     )
     memory_mb: Annotated[
-        int, Field(ge=64, le=1_048_576, description="MiB that a fit may allocate beyond the loaded libraries")
+        int,
+        Field(ge=64, le=1_048_576, description="Memory that a fit may allocate beyond the loaded libraries, in MiB."),
     ] = 4096
 
 
 class OptimizerSettings(BaseModel):
-    """Optimizer preset and the choices that the method leaves open; null leaves a choice to the preset."""
+    """Optimizer preset and the choices that the method leaves open. Null leaves a choice to the preset."""
 
     model_config = _FROZEN
 
     preset: Preset = "default"
-    subspaces: Annotated[int, Field(ge=2, le=41, description="M, the most subspaces of a decomposition")] | None = None
-    concentration: Annotated[float, Field(gt=0, le=1000, description="gamma, symmetric Dirichlet parameter")] | None = (
-        None
-    )
+    subspaces: (
+        Annotated[int, Field(ge=2, le=41, description="M, the maximum number of subspaces in a decomposition.")] | None
+    ) = None
+    concentration: (
+        Annotated[float, Field(gt=0, le=1000, description="gamma, the symmetric Dirichlet parameter.")] | None
+    ) = None
     similarity: (
-        Annotated[float, Field(gt=0, lt=1, description="rho, correlation of two algorithms of one subspace")] | None
+        Annotated[float, Field(gt=0, lt=1, description="rho, the correlation of two algorithms in one subspace.")]
+        | None
     ) = None
     acquisition: Acquisition | None = Field(
-        None, description="expected improvement of the score, or the upper confidence bounds of its components"
+        None,
+        description="Expected improvement of the score (`log_ei`), or upper confidence bounds of its components "
+        "(`ucb`).",
     )
     beta: (
-        Annotated[float, Field(ge=0, le=1000, description="exploration weight of the upper confidence bound")] | None
+        Annotated[float, Field(ge=0, le=1000, description="Exploration weight of the upper confidence bound.")] | None
     ) = None
     family_strength: (
-        Annotated[float, Field(ge=0, le=100, description="log odds that an algorithm stays with its family")] | None
+        Annotated[float, Field(ge=0, le=100, description="Log odds that an algorithm stays with its family.")] | None
     ) = None
     decompositions: Decompositions | None = Field(
         None,
-        description="what is averaged over: Gibbs samples, draws from the prior, or such draws by their likelihood",
+        description="Decompositions to average over: Gibbs samples (`learnt`), draws from the prior (`random`), or "
+        "such draws weighted by likelihood (`weighted`).",
     )
     averaged: (
-        Annotated[int, Field(ge=1, le=50, description="decompositions that expected improvement is averaged over")]
+        Annotated[
+            int, Field(ge=1, le=50, description="Number of decompositions over which expected improvement is averaged.")
+        ]
         | None
     ) = None
-    effects: bool | None = Field(None, description="whether every algorithm has an effect of its own")
-    cost_aware: bool | None = Field(None, description="whether a young search prefers what is predicted to be quick")
+    effects: bool | None = Field(None, description="Whether every algorithm has an effect of its own.")
+    cost_aware: bool | None = Field(
+        None, description="Whether a search prefers pipelines with a short predicted time in its early phase."
+    )
     local_after: (
-        Annotated[int, Field(ge=1, le=10_000, description="evaluations after which only the best are changed")] | None
+        Annotated[
+            int,
+            Field(ge=1, le=10_000, description="Number of evaluations after which only the best pipelines are varied."),
+        ]
+        | None
     ) = None
-    outputs: Outputs | None = Field(None, description="scores cut off below, as they are, or their ranks")
+    outputs: Outputs | None = Field(
+        None, description="Scores as the surrogate sees them: clipped below, unclipped, or as ranks."
+    )
     aim: Aim | None = Field(
-        None, description="whether a proposal is to be better alone, or worth more beside the pipelines before it"
+        None,
+        description="Whether a proposal should be better by itself (`pipeline`), or worth more beside the earlier "
+        "pipelines (`ensemble`).",
     )
     stop: Stop | None = Field(
-        None, description="end where expected improvement, or regret, is below the standard error of a score"
+        None,
+        description="Whether to end the search once the expected improvement, or the regret, is below the standard "
+        "error of a score.",
     )
 
     ascent: bool | None = Field(
-        None, description="whether bounds of components are maximised by ascent from their best candidates"
+        None, description="Whether a gradient ascent refines the best candidate of each component's bound."
     )
     full_batches: bool | None = Field(
-        None, description="whether a batch of bounds is filled up where subspaces give too few prediction algorithms"
+        None, description="Whether a `ucb` batch is filled up if its subspaces give too few prediction algorithms."
     )
     counts: Counts | None = Field(
-        None, description="whether algorithms of all stages draw another to their subspace, or of its own alone"
+        None,
+        description="Which algorithms draw another to their subspace: those of all stages (`shared`), or of its own "
+        "stage (`stage`).",
     )
     gated: bool | None = Field(
-        None, description="whether a subspace says something of pipelines that use none of its algorithms: false if so"
+        None, description="Whether a subspace concerns only pipelines that use one of its algorithms."
     )
 
     def options(self, start: Start | None = None) -> OptimizerOptions:
@@ -169,7 +199,7 @@ class OptimizerSettings(BaseModel):
 
 
 class Strata(BaseModel):
-    """Risk strata: at or above `high` is high, at or above `medium` is medium, below is low."""
+    """Thresholds of the risk strata: high at or above `high`, medium at or above `medium`, otherwise low."""
 
     model_config = _FROZEN
 
@@ -183,8 +213,8 @@ class ConditionSettings(BaseModel):
     model_config = _FROZEN
 
     feature: Text
-    operator: Operator = Field(description="= for binary and categorical features, >= and < for the others")
-    value: bool | float | Text = Field(description="a number in the feature's unit, or a level")
+    operator: Operator = Field(description="`=` for binary and categorical features, `>=` and `<` for the others.")
+    value: bool | float | Text = Field(description="A number in the feature's unit, or a level.")
 
 
 class PriorRuleSettings(BaseModel):
@@ -194,10 +224,10 @@ class PriorRuleSettings(BaseModel):
 
     conditions: Annotated[list[ConditionSettings], Field(min_length=1, max_length=4)]
     stratum: Literal["high", "medium", "low"]
-    probability: Annotated[float, Field(gt=0, lt=1, description="of a matching patient to be in the stratum")]
-    strength: Annotated[
-        float, Field(gt=0, le=100_000, description="how many patients' observations the expectation weighs")
-    ] = 10.0
+    probability: Annotated[
+        float, Field(gt=0, lt=1, description="Probability that a matching patient is in the stratum.")
+    ]
+    strength: Annotated[float, Field(gt=0, le=100_000, description="Weight of the expectation, in patients.")] = 10.0
 
     def stated(self) -> PriorRule:
         """Convert to the interpreter's rule."""
@@ -237,75 +267,82 @@ class SearchSettings(BaseModel):
 
     metric: MetricName = Field(
         "auc_roc",
-        description="what is optimised, as the mean over the folds: of an outcome without a time one of the first "
-        "five; of a time to an event one of the last four, where uno_c is the default, and time_dependent_auc in mode "
-        "temporal",
+        description="Metric to optimise, as the mean over the folds. The first five are for outcomes without event "
+        "times. The last four are for event times; their default is uno_c, or time_dependent_auc in mode temporal.",
     )
     thresholds: Thresholds = Field(
         THRESHOLDS,
-        description="lowest and highest risk at which a patient might be treated: what net_benefit is the mean over, "
-        "as the metric and in the report",
+        description="Lowest and highest risk at which a patient might be treated. The net benefit is the mean over "
+        "this range, as the metric and in the report.",
     )
     folds: Annotated[int, Field(ge=2, le=50)] | None = Field(
-        None, description="of the cross-validation; default 5, of more than 50,000 rows 2, lowered for small classes"
+        None,
+        description="Number of folds of the cross-validation. The default is 5, or 2 above 50,000 rows; it is lowered "
+        "for small classes.",
     )
     repeats: Annotated[int, Field(ge=1, le=20)] | None = Field(
-        None, description="how often folds are made; default 1, below 500 patients 2"
+        None, description="Number of times that folds are made. The default is 1, or 2 below 500 patients."
     )
     racing: bool = Field(
         default=True,
-        description="from the second fold on, stop a configuration whose chance to beat the best one is below 5 %",
+        description="Whether to stop a configuration, from the second fold on, if its probability of beating the best "
+        "one is below 5 %.",
     )
     missing_indicators: bool = Field(
-        default=False, description="give every feature with missing cells a column that says where they are"
+        default=False, description="Whether to add a column for each feature with missing cells that marks them."
     )
     batch_size: Annotated[int, Field(ge=1, le=64)] = Field(
         4,
-        description="configurations proposed at once, while the batch before is evaluated",
+        description="Number of configurations proposed at once, while the previous batch is evaluated.",
     )
     warm_start: bool = Field(
         default=True,
-        description="begin with what earlier cohorts have taught, the owner's own and those that are shared, when the "
-        "search starts",
+        description="Whether to start from earlier cohorts: open and shared ones and, unless this cohort is shared, "
+        "the owner's own.",
     )
-    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="of folds, pipelines and proposals")
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="Seed of folds, pipelines and proposals.")
     budget: Budget = Budget()
     limits: EvaluationLimits = EvaluationLimits()
     space: NamedAlgorithms = Field(
         default_factory=dict,
-        description="names of the algorithms to keep, stage by stage, as `GET /v1/space` shows them; or `table_1` for "
-        "those of the source's Table 1; default: all",
+        description="Names of the algorithms to use, by stage, as in `GET /v1/space`; or `table_1` for those of the "
+        "source's Table 1. The default is all.",
     )
     opening: bool = Field(
         default=True,
-        description="begin with a list of strong and diverse pipelines for the cohort's size, before the optimizer "
-        "proposes",
+        description="Whether to first evaluate a list of strong and diverse pipelines for the cohort's size, before "
+        "the optimizer proposes.",
     )
     reduction: Reduction = Field(
         "discrete_time",
-        description="how classifiers serve a time to an event: by the hazards of intervals, from which whole curves "
-        "follow, or by the event until each horizon, with patients weighted by the inverse of the probability of not "
-        "being censored",
+        description="How classifiers learn from event times: by the hazards of intervals, which give whole curves "
+        "(`discrete_time`), or by the event until each horizon, with patients weighted by the inverse probability of "
+        "censoring (`ipcw`).",
     )
     window: Window | Annotated[list[Window], Field(min_length=1, max_length=10)] = Field(
         3,
-        description="of a cohort of visits: how many of a patient's last visits a prediction looks back on, the "
-        "present one included; of several numbers the best is searched for with the rest of the pipeline",
+        description="For a cohort of visits: number of last visits that a prediction uses, including the present one. "
+        "Of several numbers, the search chooses the best with the rest of the pipeline.",
     )
     optimizer: OptimizerSettings = OptimizerSettings()
     ensemble: EnsembleName = Field(
         "blend",
-        description="how the model is made of what was evaluated: by log scores (`pseudo_bma`), as the likeliest "
-        "average (`linear_pool`), by either as patients with the rarer outcome are few or many (`blend`), by "
-        "probability to be the best (`model_averaging`, the source's), by greedy selection with bagging, by a stacked "
-        "logistic combination, or the best configuration alone",
+        description="How the model is made from the evaluations: weights by log scores (`pseudo_bma`), the most "
+        "likely average (`linear_pool`), a mixture of both that depends on the number of patients with the rarer "
+        "outcome (`blend`), weights by the probability of being the best (`model_averaging`, the source's), greedy "
+        "selection with bagging (`greedy`), a stacked logistic combination (`stacking`), or the best configuration "
+        "alone (`best`).",
     )
     subgroups: list[Text] | None = Field(
         None,
-        description="features by whose values the model is measured too; default: sex and age, where there are any",
+        description="Features by whose values the model is also measured. The default is sex and age, if present.",
     )
-    strata: Strata | None = Field(None, description="default: the upper and middle thirds of the out-of-fold risks")
+    strata: Strata | None = Field(
+        None,
+        description="Thresholds of the risk strata. The default is the upper and middle thirds of the out-of-fold "
+        "risks.",
+    )
     prior_rules: Annotated[list[PriorRuleSettings], Field(max_length=30)] = Field(
         [],
-        description="what is known of who is at risk; they move as the patients say and are shown in any case",
+        description="Prior knowledge of who is at risk. The data update these rules, and they are always shown.",
     )

@@ -35,13 +35,13 @@ router = APIRouter(
 @router.post(
     "",
     operation_id="create_diagnosis_learner",
-    summary="Begin to learn which disease shows which finding",
+    summary="Create a diagnosis learner",
     status_code=201,
     response_model=LearnerDocument,
     responses=problems(409, 413, 415, 422),
 )
 def create_learner(request: LearnerRequest, principal: Writer, once: OnceDependency) -> Response:
-    """Take the findings, each with its candidate thresholds, and the labels."""
+    """Send the findings, each with its candidate thresholds, and the labels."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_learner(session, principal.owner_id, request)
@@ -58,9 +58,9 @@ def list_learners(session: ReadSession, principal: Reader, page: PageParameters)
     return ListDocument[LearnerDocument](items=items, next_cursor=found.next_cursor)
 
 
-@router.get("/{learner_id}", operation_id="get_diagnosis_learner", summary="Show a learner", responses=problems(404))
+@router.get("/{learner_id}", operation_id="get_diagnosis_learner", summary="Get a learner", responses=problems(404))
 def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> LearnerDocument:
-    """Show how many cases of each label the learner has seen, and the thresholds that it now prefers."""
+    """Return the number of cases per label and the currently preferred thresholds."""
     return service.learner_document(DiagnosisLearnerRepository(session).get(principal.owner_id, learner_id))
 
 
@@ -72,7 +72,7 @@ def get_learner(learner_id: str, session: ReadSession, principal: Reader) -> Lea
     responses=problems(404),
 )
 def delete_learner(learner_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete it; models made from it stay."""
+    """Delete the learner. Models made from it stay."""
     DiagnosisLearnerRepository(session).delete(principal.owner_id, learner_id)
 
 
@@ -91,7 +91,7 @@ def study_cases(
     _turn: Turn,
     once: OnceDependency,
 ) -> Response:
-    """For each case, ask for the most informative findings, predict the label, then learn from it."""
+    """For each case, ask for the most informative findings, predict the label, then learn from the true label."""
 
     def work(session: Session) -> StoredAnswer:
         return answer(200, service.study_cases(context, session, principal.owner_id, learner_id, request))
@@ -102,7 +102,7 @@ def study_cases(
 @router.post(
     "/{learner_id}/models",
     operation_id="create_learnt_diagnosis_model",
-    summary="Make a diagnosis model of what was learnt",
+    summary="Create a learnt model",
     status_code=201,
     response_model=DiagnosisModelDocument,
     responses=problems(404, 409, 413, 415, 422),
@@ -115,7 +115,7 @@ def create_model(
     _turn: Turn,
     once: OnceDependency,
 ) -> Response:
-    """Store it as a separate model: its sessions weigh answers by the error rates that were learnt."""
+    """Create a separate diagnosis model. Its sessions weigh answers by the learnt error rates."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_learnt_model(context, session, principal.owner_id, learner_id, request)

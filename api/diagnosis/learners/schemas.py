@@ -22,16 +22,16 @@ class _Strict(BaseModel):
 
 
 class FindingDocument(_Strict):
-    """Something that can be asked for."""
+    """A finding that can be asked for."""
 
     name: Name
     thresholds: list[FiniteFloat] = Field(
-        [0.5], min_length=1, description="where it may be cut, ascending; left out for a finding that is 0 or 1"
+        [0.5], min_length=1, description="Candidate thresholds, ascending. Omit them for a finding that is 0 or 1."
     )
 
 
 class LearnerRequest(_Strict):
-    """What is to be learnt: P(finding | label)."""
+    """Findings and labels whose P(finding | label) is learnt."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -53,29 +53,29 @@ class LearnerRequest(_Strict):
 
 
 class CaseRequest(_Strict):
-    """A patient whose label is known."""
+    """A patient with a known label."""
 
     # Any text is taken: a text that is no name is no finding either, and checking millions of names is slow.
     values: dict[str, FiniteFloat | None] = Field(
-        description="findings by name, as they were measured; null or left out where there is none"
+        description="Measured findings by name. Null or omitted if there is no value."
     )
     label: Name
 
 
 class CasesRequest(_Strict):
-    """Labelled cases, learnt from one after another."""
+    """Labelled cases to learn from, in order."""
 
     cases: list[CaseRequest] = Field(min_length=1, max_length=MAX_CASES)
     certainty: Annotated[float, Field(gt=0, le=1)] = Field(
-        1.0, description="ask of a case until a label is so probable"
+        1.0, description="Probability of a label, in (0, 1], at which no further findings of a case are asked for."
     )
-    most: Annotated[int, Field(ge=1)] | None = Field(None, description="findings asked for of a case, at most")
+    most: Annotated[int, Field(ge=1)] | None = Field(None, description="Maximum number of findings asked for per case.")
 
 
 class StudiedDocument(BaseModel):
-    """A case, as gone through before its label was revealed."""
+    """A case as it was questioned, before its label was revealed."""
 
-    asked: list[str] = Field(description="findings in the order in which they were asked for")
+    asked: list[str] = Field(description="Findings in the order in which they were asked for.")
     predicted: str
     certainty: float
     correct: bool
@@ -85,20 +85,20 @@ class CasesDocument(BaseModel):
     """The result for each case."""
 
     items: list[StudiedDocument]
-    accuracy: float = Field(description="share of cases whose label was predicted before it was told")
+    accuracy: float = Field(description="Share of cases whose label was predicted correctly before it was revealed.")
     mean_asked: float
-    n_cases: int = Field(description="that the learner has seen by now")
+    n_cases: int = Field(description="Number of cases that the learner has seen, including these.")
 
 
 class LearnerDocument(BaseModel):
-    """What labelled cases have taught."""
+    """A learner and what it has learnt."""
 
     id: str
     name: str
     findings: list[FindingDocument]
     labels: list[str]
-    counts: list[int] = Field(description="cases of each label so far")
-    preferred: dict[str, float] = Field(description="the threshold of each finding that has told most so far")
+    counts: list[int] = Field(description="Number of cases of each label, in the order of `labels`.")
+    preferred: dict[str, float] = Field(description="Most informative threshold of each finding so far.")
     n_cases: int
     seed: int
     created_at: datetime
@@ -106,4 +106,4 @@ class LearnerDocument(BaseModel):
 
 
 class LearntModelRequest(ModelChoices):
-    """A diagnosis model from a learner: each label is an object, each finding at its preferred threshold a query."""
+    """A diagnosis model from a learner. Each label is an object; each finding at its preferred threshold is a query."""

@@ -48,7 +48,7 @@ async def _body(request: Request, context: ContextDependency, once: CollectingOn
 @router.post(
     "",
     operation_id="create_diagnosis_model",
-    summary="Make a model of which object answers what",
+    summary="Create a diagnosis model",
     status_code=201,
     response_model=DiagnosisModelDocument,
     responses=problems(400, 404, 409, 413, 415, 422),
@@ -61,7 +61,7 @@ def create_model(
     _turn: Turn,
     once: CollectingOnceDependency,
 ) -> Response:
-    """Take the responses within JSON, up to 10^6 of them, as a file, or from a cohort; all faults are named at once."""
+    """Send the responses as JSON (up to 10^6), as a file, or from a cohort. One response lists all faults."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_model(context, session, principal.owner_id, body)
@@ -79,9 +79,9 @@ def list_models(session: ReadSession, principal: Reader, page: PageParameters) -
     return ListDocument[DiagnosisModelDocument](items=items, next_cursor=found.next_cursor)
 
 
-@router.get("/{model_id}", operation_id="get_diagnosis_model", summary="Show a model", responses=problems(404))
+@router.get("/{model_id}", operation_id="get_diagnosis_model", summary="Get a model", responses=problems(404))
 def get_model(model_id: str, session: ReadSession, principal: Reader) -> DiagnosisModelDocument:
-    """Show sizes, objects that no question tells apart, costs, and whether the tree is built."""
+    """Return sizes, objects that no question can tell apart, costs, and the tree's status."""
     row = DiagnosisModelRepository(session).get(principal.owner_id, model_id)
     return service.model_documents(session, [row])[0]
 
@@ -94,7 +94,7 @@ def get_model(model_id: str, session: ReadSession, principal: Reader) -> Diagnos
     responses=problems(404),
 )
 def delete_model(model_id: str, context: ContextDependency, principal: Writer) -> None:
-    """Delete it with its tree and its sessions; a tree that is being built is abandoned."""
+    """Delete the model with its tree and sessions. A running build of its tree is abandoned."""
     with context.database.session() as session:
         freed = DiagnosisModelRepository(session).delete(principal.owner_id, model_id)
     remove_unreferenced(context.database, context.files, freed)
@@ -103,16 +103,16 @@ def delete_model(model_id: str, context: ContextDependency, principal: Writer) -
 @router.post(
     "/{model_id}/tree",
     operation_id="build_diagnosis_tree",
-    summary="Build the tree of a model",
+    summary="Build a model's tree",
     status_code=202,
     response_model=DiagnosisModelDocument,
     responses=problems(404, 409, 422, 429)
-    | {200: {"model": DiagnosisModelDocument, "description": "it is built already"}},
+    | {200: {"model": DiagnosisModelDocument, "description": "The tree is already built."}},
 )
 def build_tree(
     model_id: str, context: ContextDependency, principal: Writer, _turn: Turn, once: OnceDependency
 ) -> Response:
-    """Queue the job, for models of more than 10^7 responses; the model's `tree.status` reports its progress."""
+    """Queue the build, for models of more than 10^7 responses. The model's `tree.status` reports its progress."""
 
     def work(session: Session) -> StoredAnswer:
         row = trees.request_tree(context, session, principal.owner_id, model_id)
@@ -126,7 +126,9 @@ def build_tree(
 
 def _format(
     accept: Annotated[str, Header(include_in_schema=False)] = "",
-    how: Annotated[Format | None, Query(alias="format", description="in place of the header Accept")] = None,
+    how: Annotated[
+        Format | None, Query(alias="format", description="Output format. It overrides the `Accept` header.")
+    ] = None,
 ) -> Format:
     """Return the requested format, or the first media type that the client accepts and the server has."""
     if how is not None:
@@ -145,7 +147,7 @@ def _format(
 @router.get(
     "/{model_id}/tree",
     operation_id="get_diagnosis_tree",
-    summary="Show the tree of a model, or draw it",
+    summary="Get a model's tree",
     response_model=TreeDocument,
     responses=problems(404, 409, 422) | _PICTURES,
 )
@@ -155,10 +157,15 @@ def get_tree(
     principal: Reader,
     _turn: Turn,
     wanted: Annotated[Format, Depends(_format)],
-    node: Annotated[int, Query(ge=0, description="root of the part to show")] = 0,
-    depth: Annotated[int | None, Query(ge=0, description="levels below it; by default as many as fit")] = None,
+    node: Annotated[int, Query(ge=0, description="Root of the part to return.")] = 0,
+    depth: Annotated[
+        int | None, Query(ge=0, description="Number of levels below the root. The default is as many as fit.")
+    ] = None,
 ) -> TreeDocument | Response:
-    """Show nodes by number: questions with their two children, and leaves with what they identify."""
+    """Return the tree, or a drawing of it as SVG or text.
+
+    Nodes are in the order of their numbers: questions with two children, and leaves with the identified group.
+    """
     row, tree = trees.load_tree(context, principal.owner_id, model_id)
     if wanted == "json":
         return trees.tree_document(row, tree, node, depth)
@@ -176,7 +183,7 @@ def get_tree(
 @router.get(
     "/{model_id}/optimum",
     operation_id="get_optimal_diagnosis_tree",
-    summary="Show the best tree of a small model",
+    summary="Get the optimal tree",
     responses=problems(404, 409, 413, 422),
 )
 def get_optimum(
@@ -184,7 +191,10 @@ def get_optimum(
     context: ContextDependency,
     principal: Reader,
     _turn: Turn,
-    objective: Annotated[Objective | None, Query(description="by default that of the model's base")] = None,
+    objective: Annotated[
+        Objective | None,
+        Query(description="Cost to minimise. The default follows from the model's `exponential_cost_base`."),
+    ] = None,
 ) -> OptimumDocument:
-    """Search all trees of a model with few distinct objects; compare the cost with that of the grown tree."""
+    """Search all trees of a model with few distinct objects. Compare the best cost with that of the model's tree."""
     return trees.optimum_document(context, principal.owner_id, model_id, objective)

@@ -32,14 +32,15 @@ class _Strict(BaseModel):
 
 
 class DiagnosisObject(_Strict):
-    """A possible diagnosis: a disease, or a patient seen before."""
+    """A possible diagnosis: a disease, or an earlier patient."""
 
     name: Name
     group: Annotated[Any, WithJsonSchema(_NAME)] = Field(
-        None, description="the response that it calls for; absent on all objects: each is its own group"
+        None,
+        description="Group of objects that need the same response. If no object has a group, each is its own group.",
     )
     prior: Annotated[Any, WithJsonSchema(_POSITIVE)] = Field(
-        None, description="probability or count; absent on all objects: all are equally likely"
+        None, description="Probability or count. If no object has a prior, all are equally likely."
     )
 
 
@@ -49,34 +50,39 @@ class DiagnosisQuery(_Strict):
     name: Name
     cost: Annotated[Any, WithJsonSchema(_POSITIVE | {"default": 1})] = None
     false_positive_rate: Annotated[Any, WithJsonSchema(_RATE | {"default": 0})] = Field(
-        None, description="probability of the answer yes where the response is 0"
+        None, description="Probability of the answer yes if the response is 0."
     )
     false_negative_rate: Annotated[Any, WithJsonSchema(_RATE | {"default": 0})] = Field(
-        None, description="probability of the answer no where the response is 1"
+        None, description="Probability of the answer no if the response is 1."
     )
 
 
 class ModelChoices(_Strict):
-    """How the next question is chosen."""
+    """Options for choosing the next question."""
 
-    name: Annotated[Any, WithJsonSchema(_NAME)] = Field(description="as it is to be called", examples=["jaundice"])
-    algorithm: Algorithm = Field(None, description="by default from groups and base")
+    name: Annotated[Any, WithJsonSchema(_NAME)] = Field(description="Name of the model.", examples=["jaundice"])
+    algorithm: Algorithm = Field(
+        None, description="Rule that chooses the next question. The default follows from the groups and the base."
+    )
     exponential_cost_base: Annotated[Any, WithJsonSchema(_BASE)] = Field(
-        1, description='lambda: 1 counts questions, more shuns long sessions, "inf" looks at the longest alone'
+        1,
+        description='lambda, at least 1: 1 minimises the expected cost, larger values avoid long sessions, "inf" '
+        "minimises the longest session.",
     )
     stop: Annotated[Any, WithJsonSchema({"enum": ["object", "group"]})] = Field(
-        None, description="what is to be identified; by default what the algorithm is for"
+        None, description="Target to identify. The default follows from the algorithm."
     )
     ties: Annotated[Any, WithJsonSchema({"enum": ["first", "random"], "default": "first"})] = "first"
     seed: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 0, "default": 0})] = 0
     max_objects: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 1, "default": 1})] = Field(
         1,
-        description="how many objects may be there at once, each with its prior as probability",
+        description="Maximum number of objects present at once. If it is above 1, each prior is a probability.",
     )
     max_errors: Annotated[Any, WithJsonSchema({"type": ["integer", "null"], "minimum": 0, "default": None})] = Field(
         None,
-        description="so many answers may be wrong at most, and stay wrong when asked again; gives queries with error "
-        "rates a tree and an exponential cost. Null: any number may be wrong, and there is no tree",
+        description="Maximum number of wrong answers; a wrong answer stays wrong if the question is repeated. With "
+        "it, a model with error rates has a tree and an exponential cost. Null: any number of answers may be wrong, "
+        "and there is no tree.",
     )
 
 
@@ -95,7 +101,7 @@ _EXAMPLE: JsonDict = {
 
 
 class DiagnosisModelRequest(ModelChoices):
-    """A model whose responses are in the request: at most 10^6 cells."""
+    """A model whose responses are part of the request: at most 10^6."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [_EXAMPLE]})
 
@@ -104,7 +110,10 @@ class DiagnosisModelRequest(ModelChoices):
     responses: Annotated[
         Any,
         WithJsonSchema({"type": "array", "items": {"type": "array", "items": {"enum": [0, 1, None]}}}),
-    ] = Field(description="a row an object, a column a query; null, where the query has an error rate, is not known")
+    ] = Field(
+        description="One row per object and one column per query. Null is an unknown response, allowed only for a "
+        "query with an error rate."
+    )
 
 
 class CohortModelRequest(ModelChoices):
@@ -116,25 +125,35 @@ class CohortModelRequest(ModelChoices):
     )
 
     cohort_id: Annotated[str, Field(max_length=64)]
-    group: str | None = Field(None, description="feature whose level is to be identified; by default the outcome")
-    findings: list[str] | None = Field(None, description="features that can be asked for; by default all")
+    group: str | None = Field(None, description="Feature whose level is identified. The default is the outcome.")
+    findings: list[str] | None = Field(None, description="Features that can be asked for. The default is all.")
     thresholds: dict[str, list[FiniteFloat]] = Field(
-        default_factory=dict, description="where numeric findings are cut; of those left out it is learnt"
+        default_factory=dict, description="Thresholds of numeric findings. Those of omitted findings are learnt."
     )
-    false_positive_rate: FiniteFloat = Field(0, description="of every query")
-    false_negative_rate: FiniteFloat = Field(0, description="of every query; missing cells need one of the two")
+    false_positive_rate: FiniteFloat = Field(0, description="False-positive rate of every query.")
+    false_negative_rate: FiniteFloat = Field(
+        0, description="False-negative rate of every query. With missing cells, one of the two rates must be above 0."
+    )
 
 
 class DiagnosisModelSpec(ModelChoices):
-    """The part `spec` of an upload: everything but the responses."""
+    """The part `spec` of an upload: everything except the responses."""
 
-    objects: list[DiagnosisObject] | None = Field(None, description="in the file's order, where the file names none")
-    queries: list[DiagnosisQuery] | None = Field(
-        None, description="columns that are queries, in order; by default all that have no other role"
+    objects: list[DiagnosisObject] | None = Field(
+        None, description="Objects in the file's order, if the file does not name them."
     )
-    object_column: str | None = Field(None, description="column of the objects' names; by default `object` if there")
-    group_column: str | None = Field(None, description="column of their groups; by default `group` if there")
-    prior_column: str | None = Field(None, description="column of their priors or counts; by default `prior` if there")
+    queries: list[DiagnosisQuery] | None = Field(
+        None, description="Query columns, in order. The default is all columns without another role."
+    )
+    object_column: str | None = Field(
+        None, description="Column of the objects' names. The default is `object`, if there is such a column."
+    )
+    group_column: str | None = Field(
+        None, description="Column of the objects' groups. The default is `group`, if there is such a column."
+    )
+    prior_column: str | None = Field(
+        None, description="Column of the objects' priors or counts. The default is `prior`, if there is such a column."
+    )
 
 
 CHOICES_OF_COHORT = CohortModelRequest.model_fields.keys() - ModelChoices.model_fields.keys()
@@ -145,15 +164,15 @@ ROLES_OF_UPLOAD = DiagnosisModelSpec.model_fields.keys() - ModelChoices.model_fi
 
 
 class TreeState(BaseModel):
-    """Whether the tree is built."""
+    """Status and size of a model's tree."""
 
     status: Literal["none"] | JobStatus
-    job_id: str | None = Field(description="the job that builds it; null where it was built with the model")
+    job_id: str | None = Field(description="Job that builds the tree. Null if it was built with the model.")
     error: Problem | None
     n_nodes: int | None
     n_leaves: int | None
-    depth: int | None = Field(description="most questions asked")
-    n_ambiguous: int | None = Field(description="leaves whose objects no question tells apart")
+    depth: int | None = Field(description="Largest number of questions asked.")
+    n_ambiguous: int | None = Field(description="Number of leaves whose objects no question can tell apart.")
 
 
 class DiagnosisModelDocument(BaseModel):
@@ -170,18 +189,28 @@ class DiagnosisModelDocument(BaseModel):
     stop: Literal["object", "group"]
     ties: Literal["first", "random"]
     seed: int
-    max_objects: int = Field(1, description="how many objects may be there at once")
-    max_errors: int | None = Field(None, description="how many answers may be wrong; null: as many as error rates say")
-    noisy: bool = Field(description="whether answers may be wrong: sessions weigh them, and there is no tree")
-    unidentifiable: list[list[str]] = Field(description="objects that no question tells apart, though they should be")
-    n_unidentifiable: int = Field(description="how many such sets there are; of many the first are listed")
-    entropy_bound: float | None = Field(description="no tree's expected cost is less; null where there is no tree")
-    exponential_bound: float | None = Field(description="no tree's exponential cost is less")
-    expected_cost: float | None = Field(description="of the tree, null until that is built")
-    exponential_cost: float | None = Field(description="log_lambda of the mean of lambda^cost")
+    max_objects: int = Field(1, description="Maximum number of objects present at once.")
+    max_errors: int | None = Field(
+        None, description="Maximum number of wrong answers. Null: the error rates set no limit."
+    )
+    noisy: bool = Field(description="Whether answers may be wrong. If so, sessions weigh them and there is no tree.")
+    unidentifiable: list[list[str]] = Field(
+        description="Sets of objects that no question can tell apart although they should be identified."
+    )
+    n_unidentifiable: int = Field(description="Number of such sets. If there are many, only the first are listed.")
+    entropy_bound: float | None = Field(
+        description="Lower bound of the expected cost of any tree. Null if there is no tree."
+    )
+    exponential_bound: float | None = Field(description="Lower bound of the exponential cost of any tree.")
+    expected_cost: float | None = Field(description="Expected cost of the tree. Null until the tree is built.")
+    exponential_cost: float | None = Field(
+        description="Exponential cost of the tree: log_lambda of the mean of lambda^cost."
+    )
     worst_case: float | None
     tree: TreeState
-    thresholds: dict[str, list[float]] = Field(description="numeric findings of a cohort: yes means above")
+    thresholds: dict[str, list[float]] = Field(
+        description="Thresholds of a cohort's numeric findings. The answer is yes above the threshold."
+    )
     warnings: list[str]
     sha256: str
     created_at: datetime
@@ -189,47 +218,51 @@ class DiagnosisModelDocument(BaseModel):
 
 class _TreeNode(BaseModel):
     node: int
-    depth: int = Field(description="questions before it")
+    depth: int = Field(description="Number of questions asked before this node.")
     probability: float
 
 
 class TreeQuestion(_TreeNode):
-    """A node that asks a question."""
+    """A node with a question."""
 
     query: str
-    no: int = Field(description="the node that follows the answer no")
+    no: int = Field(description="Number of the node that follows the answer no.")
     yes: int
 
 
 class TreeLeaf(_TreeNode):
-    """A node that asks nothing more."""
+    """A node without a question."""
 
-    objects: list[str] = Field(description="what agrees with all answers")
-    group: str | None = Field(description="what is identified; null where the leaf is ambiguous")
-    groups: dict[str, float] = Field(description="the probability of all that is left")
+    objects: list[str] = Field(description="Objects that agree with all answers.")
+    group: str | None = Field(description="Identified group. Null if the leaf is ambiguous.")
+    groups: dict[str, float] = Field(description="Probability of each remaining group.")
 
 
 class TreeDocument(BaseModel):
-    """A tree, or the part of it below one node."""
+    """A tree, or the part below one node."""
 
     model_id: str
-    node: int = Field(description="root of this part; 0 is the root of all")
-    depth: int = Field(description="levels below it that are shown")
-    complete: bool = Field(description="whether nothing lies below what is shown")
-    n_nodes: int = Field(description="of the whole tree, as the costs are")
+    node: int = Field(description="Root of this part. 0 is the root of the whole tree.")
+    depth: int = Field(description="Number of levels shown below the root of this part.")
+    complete: bool = Field(description="Whether nothing lies below the shown nodes.")
+    n_nodes: int = Field(description="Number of nodes of the whole tree. The costs are of the whole tree too.")
     expected_cost: float
     exponential_cost: float
     worst_case: float
     nodes: list[TreeQuestion | TreeLeaf] = Field(
-        description="by number, the root first; children are found by their numbers"
+        description="Nodes in the order of their numbers, the root first. Questions refer to their children by number."
     )
 
 
 class OptimumDocument(BaseModel):
-    """The best tree of a small model, and the cost of the one that was grown."""
+    """The optimal tree of a small model, and the cost of the model's own tree."""
 
     model_id: str
-    objective: Literal["expected", "exponential", "worst_case"] = Field(description="the cost that no tree is below")
+    objective: Literal["expected", "exponential", "worst_case"] = Field(
+        description="Cost that is minimal for this tree."
+    )
     cost: float
-    grown_cost: float | None = Field(description="the same cost of the model's own tree; null until that is built")
+    grown_cost: float | None = Field(
+        description="The same cost of the model's own tree. Null until that tree is built."
+    )
     nodes: list[TreeQuestion | TreeLeaf]

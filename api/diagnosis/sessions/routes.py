@@ -31,7 +31,7 @@ router = APIRouter(
 )
 
 Most = Annotated[
-    int, Query(ge=0, le=MAX_REMAINING, alias="remaining", description="how many of the candidates to list at most")
+    int, Query(ge=0, le=MAX_REMAINING, alias="remaining", description="Maximum number of candidates to list.")
 ]
 
 
@@ -52,7 +52,7 @@ def open_session(
     request: Annotated[SessionRequest | None, Body()] = None,
     most: Most = 1000,
 ) -> Response:
-    """Ask the first question; no tree is needed."""
+    """Return the first question. The model needs no tree."""
     asked = request or SessionRequest()
 
     def work(session: Session) -> StoredAnswer:
@@ -66,13 +66,13 @@ def open_session(
 @router.get(
     "/models/{model_id}/sessions",
     operation_id="list_diagnosis_sessions",
-    summary="List the sessions on a model, oldest first",
+    summary="List a model's sessions",
     responses=problems(404, 422),
 )
 def list_sessions(
     model_id: str, session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[SessionSummary]:
-    """List their answers and status; a session's own address shows the rest."""
+    """List the sessions, oldest first, with answers and status. Get a single session for the rest."""
     sessions = DiagnosisSessionRepository(session)
     found = sessions.load_page(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
     items = [service.session_summary(row) for row in found.items]
@@ -82,13 +82,13 @@ def list_sessions(
 @router.get(
     "/sessions/{session_id}",
     operation_id="get_diagnosis_session",
-    summary="Show where a session stands",
+    summary="Get a session's state",
     responses=problems(404, 422),
 )
 def get_session(
     session_id: str, context: ContextDependency, principal: Reader, _turn: Turn, most: Most = 1000
 ) -> SessionDocument:
-    """Show the next question, the remaining candidates, and the answers so far."""
+    """Return the next question, the remaining candidates, and the answers so far."""
     row, _, stands = service.resume_session(context, principal.owner_id, session_id)
     return service.session_document(row, stands, most)
 
@@ -101,14 +101,14 @@ def get_session(
     responses=problems(404),
 )
 def delete_session(session_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete it with its answers."""
+    """Delete the session and its answers."""
     DiagnosisSessionRepository(session).delete(principal.owner_id, session_id)
 
 
 @router.post(
     "/sessions/{session_id}/answers",
     operation_id="answer_diagnosis_query",
-    summary="Answer the question, and get the next one",
+    summary="Answer a question",
     response_model=SessionDocument,
     responses=problems(404, 409, 413, 415, 422),
 )
@@ -121,7 +121,7 @@ def give_answer(
     once: OnceDependency,
     most: Most = 1000,
 ) -> Response:
-    """Take an answer: true, false, or null if it is not available. Of two answers at once the second is refused."""
+    """Send true, false, or null if the answer is not available. Of two simultaneous answers the second is refused."""
 
     def work(session: Session) -> StoredAnswer:
         row, stands = service.give_answer(context, session, principal.owner_id, session_id, request)
@@ -133,33 +133,33 @@ def give_answer(
 @router.get(
     "/sessions/{session_id}/batch",
     operation_id="batch_diagnosis_queries",
-    summary="Show questions to ask at once",
+    summary="Get several questions at once",
     responses=problems(404, 409, 422),
 )
 def get_batch(
     session_id: str,
     context: ContextDependency,
     principal: Reader,
-    size: Annotated[int, Query(ge=1, le=MAX_BATCH, description="how many at most")] = 3,
+    size: Annotated[int, Query(ge=1, le=MAX_BATCH, description="Maximum number of questions.")] = 3,
 ) -> BatchDocument:
-    """Show the next question and those that add most to it; answer each as volunteered, in any order."""
+    """Return the next question and those that add most information. Send each answer as volunteered, in any order."""
     return service.batch_document(context, principal.owner_id, session_id, size)
 
 
 @router.delete(
     "/sessions/{session_id}/answers/{number}",
     operation_id="undo_diagnosis_answer",
-    summary="Take the last answer back",
+    summary="Undo the last answer",
     status_code=204,
     responses=problems(404, 409, 422),
 )
 def undo_answer(
     session_id: str,
-    number: Annotated[int, Path(description="of the last answer; any other is refused")],
+    number: Annotated[int, Path(description="Number of the last answer. Any other number is refused.")],
     context: ContextDependency,
     session: WriteSession,
     principal: Writer,
     _turn: Turn,
 ) -> None:
-    """Undo it; the session asks that question again."""
+    """Remove the last answer. The session asks that question again."""
     service.undo_answer(context, session, principal.owner_id, session_id, number)

@@ -23,40 +23,45 @@ class AnswerRequest(BaseModel):
         json_schema_extra={"examples": [{"query": "fever", "answer": True}, {"query": "ERCP", "answer": None}]},
     )
 
-    query: Name = Field(description="of the query that was asked")
+    query: Name = Field(description="Name of the query that is answered.")
     answer: StrictBool | None = Field(
-        description="null where it is not available: the query is not asked again in this session"
+        description="Null if the answer is not available. The session then does not ask this query again."
     )
     volunteered: bool = Field(
-        default=False, description="given without being asked for; such an answer may contradict the others"
+        default=False,
+        description="Whether the query was answered without being asked. Such an answer may contradict the others.",
     )
 
 
 class SessionRequest(BaseModel):
-    """How a session is opened; every key may be left out."""
+    """Options of a new session. All keys are optional."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"certainty": 0.95}]})
 
     certainty: Annotated[Any, WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "maximum": 1})] = Field(
-        None, description="stop at this probability; by default 1, or 0.95 where answers may be wrong"
+        None,
+        description="Probability, in (0, 1], at which the session stops. The default is 1, or 0.95 if answers may be "
+        "wrong.",
     )
     known: list[AnswerRequest] = Field(
-        default_factory=list, max_length=10_000, description="what is known before the first question"
+        default_factory=list, max_length=10_000, description="Answers known before the first question."
     )
 
 
 class NextQueryDocument(BaseModel):
-    """The question to ask."""
+    """The next question."""
 
     name: str
-    gain: float = Field(description="information that the answer is expected to give, in bits")
+    gain: float = Field(description="Expected information of the answer, in bits.")
 
 
 class BatchDocument(BaseModel):
     """Questions to ask together, before any of them is answered."""
 
-    queries: list[NextQueryDocument] = Field(description="the next query first; each gain is added to those before it")
-    gain: float = Field(description="information that all answers together are expected to give, in bits")
+    queries: list[NextQueryDocument] = Field(
+        description="Queries, the session's next one first. Each gain is in addition to those before it."
+    )
+    gain: float = Field(description="Expected information of all answers together, in bits.")
 
 
 class ObjectCandidate(BaseModel):
@@ -74,25 +79,25 @@ class GroupCandidate(BaseModel):
 
 
 class AnswerDocument(BaseModel):
-    """An answer that was given."""
+    """A given answer."""
 
-    number: int = Field(description="from 1; the last one can be taken back")
+    number: int = Field(description="Number of the answer, from 1. Only the last answer can be undone.")
     query: str
     answer: bool | None
     volunteered: bool
 
 
 class NearestDocument(BaseModel):
-    """An object that disagrees with few of the answers."""
+    """An object that contradicts few of the answers."""
 
     object: str
-    disagrees: list[int] = Field(description="numbers of the answers that it cannot have given")
+    disagrees: list[int] = Field(description="Numbers of the answers that contradict the object.")
 
 
 class ContradictionDocument(BaseModel):
-    """Answers that no object can have given."""
+    """Answers that no object could have given."""
 
-    conflicting: list[int] = Field(description="numbers of answers of which one at least must be wrong")
+    conflicting: list[int] = Field(description="Numbers of answers of which at least one must be wrong.")
     nearest: list[NearestDocument]
 
 
@@ -100,10 +105,10 @@ class ResultDocument(BaseModel):
     """The result of a session."""
 
     status: Literal["identified", "ambiguous", "contradictory"]
-    object: str | None = Field(description="the object that was identified, where objects are")
-    group: str | None = Field(description="the group that was identified, where groups are")
+    object: str | None = Field(description="Identified object, if the session identifies objects.")
+    group: str | None = Field(description="Identified group, if the session identifies groups.")
     probability: float | None
-    objects: list[str] = Field(description="objects that agree with the answers; the first 1,000")
+    objects: list[str] = Field(description="Objects that agree with the answers, at most the first 1,000.")
 
 
 class SessionSummary(BaseModel):
@@ -122,8 +127,10 @@ class SessionSummary(BaseModel):
 class SessionDocument(SessionSummary):
     """The state of a session."""
 
-    next_query: NextQueryDocument | None = Field(description="null when the session is done")
-    remaining: list[ObjectCandidate] | list[GroupCandidate] = Field(description="the most probable first")
-    n_remaining: int = Field(description="how many there are, listed or not")
-    result: ResultDocument | None = Field(description="null until the session is done")
+    next_query: NextQueryDocument | None = Field(description="Null once the session is done.")
+    remaining: list[ObjectCandidate] | list[GroupCandidate] = Field(
+        description="Remaining candidates, the most probable first."
+    )
+    n_remaining: int = Field(description="Number of remaining candidates, listed or not.")
+    result: ResultDocument | None = Field(description="Null until the session is done.")
     contradiction: ContradictionDocument | None

@@ -32,7 +32,7 @@ router = APIRouter(
 @router.post(
     "",
     operation_id="create_test_frontier",
-    summary="Trace performance against the cost of tests",
+    summary="Create a test frontier",
     status_code=202,
     response_model=FrontierDocument,
     responses=problems(404, 409, 413, 415, 422, 429),
@@ -40,7 +40,7 @@ router = APIRouter(
 def create_frontier(
     search_id: str, request: FrontierRequest, context: ContextDependency, principal: Writer, once: OnceDependency
 ) -> Response:
-    """Queue it: the search's best pipeline is cross-validated anew on groups of tests; with up to ten tests, on all."""
+    """Queue a cross-validation of the search's best pipeline on groups of tests, on all of them for up to ten tests."""
 
     def work(session: Session) -> StoredAnswer:
         document = service.create_frontier(context, session, principal.owner_id, search_id, request)
@@ -53,22 +53,22 @@ def create_frontier(
 @router.get(
     "",
     operation_id="list_test_frontiers",
-    summary="List the frontiers of a search, oldest first",
+    summary="List a search's frontiers",
     responses=problems(404, 422),
 )
 def list_frontiers(
     search_id: str, session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[FrontierDocument]:
-    """List them without their results."""
+    """List the frontiers, oldest first, without their results."""
     frontiers = FrontierRepository(session)
     found = frontiers.load_page(principal.owner_id, search_id, limit=page.limit, cursor=page.cursor)
     items = [service.frontier_document(row, frontiers.load_job(row.id), whole=False) for row in found.items]
     return ListDocument[FrontierDocument](items=items, next_cursor=found.next_cursor)
 
 
-@router.get("/{frontier_id}", operation_id="get_test_frontier", summary="Show a frontier", responses=problems(404))
+@router.get("/{frontier_id}", operation_id="get_test_frontier", summary="Get a frontier", responses=problems(404))
 def get_frontier(search_id: str, frontier_id: str, session: ReadSession, principal: Reader) -> FrontierDocument:
-    """Show its progress and, once it is finished, all groups that were evaluated."""
+    """Return the progress and, once the job is finished, all evaluated groups."""
     frontiers = FrontierRepository(session)
     row = frontiers.of(principal.owner_id, search_id, frontier_id)
     return service.frontier_document(row, frontiers.load_job(row.id))
@@ -82,14 +82,14 @@ def get_frontier(search_id: str, frontier_id: str, session: ReadSession, princip
     responses=problems(404),
 )
 def delete_frontier(search_id: str, frontier_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete it; one that is being traced is abandoned."""
+    """Delete the frontier. A running job is abandoned."""
     FrontierRepository(session).delete(principal.owner_id, search_id, frontier_id)
 
 
 @router.post(
     "/{frontier_id}/missing-tests",
     operation_id="rank_missing_tests",
-    summary="For one patient: which missing test would change the risk most for its cost?",
+    summary="Rank a patient's missing tests",
     responses=problems(404, 409, 413, 415, 422),
 )
 def rank_missing_tests(
@@ -100,5 +100,8 @@ def rank_missing_tests(
     principal: Predictor,
     _turn: Turn,
 ) -> MissingTestsDocument:
-    """Ask the search's model, with the results of similar patients in place of the missing ones."""
+    """Rank the tests by expected change of the risk per cost.
+
+    The risk is that of the search's model. Results of similar patients stand for the missing ones.
+    """
     return service.rank_missing_tests(context, principal.owner_id, search_id, frontier_id, request)

@@ -18,7 +18,7 @@ _TESTS: list[JsonValue] = [
 
 
 class FrontierRequest(BaseModel):
-    """Groups of features of the search's cohort, each with a price."""
+    """Groups of features of the search's cohort, each with a cost."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"tests": _TESTS}]})
 
@@ -31,27 +31,29 @@ class FrontierPointDocument(BaseModel):
     tests: list[str]
     cost: float
     score: float | None = Field(
-        description="mean over the folds of the search; null where the pipeline could not be fitted"
+        description="Mean over the folds of the search. Null if the pipeline could not be fitted."
     )
     fold_scores: list[float | None]
-    difference: float | None = Field(description="mean gain over all tests together, fold by fold")
+    difference: float | None = Field(description="Mean gain over all tests together, fold by fold.")
     standard_error: float | None
-    on_frontier: bool = Field(description="no cheaper group scores as well")
+    on_frontier: bool = Field(
+        description="Whether no group of at most this cost scores better, and no cheaper one as well."
+    )
     reason: str | None
 
 
 class FrontierResult(BaseModel):
-    """Performance against cost."""
+    """Performance by cost."""
 
     metric: str
-    points: list[FrontierPointDocument] = Field(description="in order of cost")
-    without_tests: float | None = Field(description="score of the event rate, given to everybody")
+    points: list[FrontierPointDocument] = Field(description="Groups of tests, ascending by cost.")
+    without_tests: float | None = Field(description="Score of predicting the event rate for everyone.")
     searched: Literal["all", "greedy"]
     note: str
 
 
 class FrontierDocument(BaseModel):
-    """A frontier, with its result once it is finished."""
+    """A frontier. It has a result once the job is finished."""
 
     id: str
     search_id: str
@@ -59,13 +61,15 @@ class FrontierDocument(BaseModel):
     job_id: str
     error: Problem | None
     tests: list[DiagnosticTestDocument]
-    configuration: dict[str, Any] = Field(description="the search's best pipeline, which is fitted to every group anew")
-    result: FrontierResult | None = Field(description="null until it has succeeded, and in lists")
+    configuration: dict[str, Any] = Field(
+        description="The search's best pipeline, which is fitted to every group anew."
+    )
+    result: FrontierResult | None = Field(description="Null until the job has succeeded, and in lists.")
     created_at: datetime
 
 
 class MissingTestsRequest(BaseModel):
-    """A patient of whom some features are known."""
+    """A patient with some known features."""
 
     model_config = ConfigDict(
         extra="forbid", json_schema_extra={"examples": [{"patient": {"age": 63, "sex": 1, "cp": "1", "thalach": None}}]}
@@ -79,24 +83,24 @@ class MissingTestsRequest(BaseModel):
                 "additionalProperties": {"anyOf": [{"type": t} for t in ("number", "string", "boolean", "null")]},
             }
         ),
-    ] = Field(description="features that are known; what is left out, or null, is not")
+    ] = Field(description="Known features. Omitted or null features are unknown.")
 
 
 class MissingTestDocument(BaseModel):
-    """How much a missing test might change the risk."""
+    """Expected effect of a missing test on the risk."""
 
     test: str
     cost: float
-    expected_change: float = Field(description="expected absolute change of the risk")
+    expected_change: float = Field(description="Expected absolute change of the risk, in [0, 1].")
     change_per_cost: Number
-    lower: float = Field(description="eight in ten of the results lie between the two")
+    lower: float = Field(description="10th percentile of the risk after the test. `upper` is the 90th.")
     upper: float
-    donors: int = Field(description="patients like this one that the expectation rests on")
+    donors: int = Field(description="Number of similar patients behind the expectation.")
 
 
 class MissingTestsDocument(BaseModel):
-    """Tests that were not, or not completely, done; the one with the largest change per cost first."""
+    """Tests that were not done, or only in part, the largest change per cost first."""
 
     model_id: str
-    risk: float = Field(description="of the search's model, without them")
+    risk: float = Field(description="Risk by the search's model, without these tests.")
     items: list[MissingTestDocument]

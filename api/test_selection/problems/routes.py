@@ -33,16 +33,21 @@ router = APIRouter(
 @router.post(
     "",
     operation_id="create_test_selection_problem",
-    summary="Make a problem: which tests are worth their cost?",
+    summary="Create a test-selection problem",
     status_code=201,
     response_model=ProblemDocument,
     responses=problems(404, 409, 413, 415, 422, 429)
-    | {202: {"model": ProblemDocument, "description": "its classifiers are being trained: `status` tells how far"}},
+    | {
+        202: {
+            "model": ProblemDocument,
+            "description": "The classifiers are being trained. `status` tells when they are ready.",
+        }
+    },
 )
 def create_problem(
     request: ProblemRequest, context: ContextDependency, principal: Writer, _turn: Turn, once: CollectingOnceDependency
 ) -> Response:
-    """Take tests with costs; with a cohort, train a classifier for every arm, so that rounds take measurements."""
+    """Send tests with their costs. With a cohort, a classifier is trained per arm, and rounds take measurements."""
 
     def work(session: Session) -> StoredAnswer:
         row = service.create_problem(context, session, principal.owner_id, request.beside(once.faults))
@@ -59,7 +64,7 @@ def create_problem(
     "", operation_id="list_test_selection_problems", summary="List problems, oldest first", responses=problems(422)
 )
 def list_problems(session: ReadSession, principal: Reader, page: PageParameters) -> ListDocument[ProblemSummary]:
-    """List the problems of the key's owner; a problem's own address shows its arms."""
+    """List the problems of the key's owner. Get a single problem for its arms."""
     found = SelectionProblemRepository(session).page(principal.owner_id, limit=page.limit, cursor=page.cursor)
     items = service.problem_summaries(session, found.items)
     return ListDocument[ProblemSummary](items=items, next_cursor=found.next_cursor)
@@ -68,13 +73,13 @@ def list_problems(session: ReadSession, principal: Reader, page: PageParameters)
 @router.get(
     "/{problem_id}",
     operation_id="get_test_selection_problem",
-    summary="Show a problem and what its feedback tells",
+    summary="Get a problem",
     responses=problems(404),
 )
 def get_problem(
     problem_id: str, session: ReadSession, context: ContextDependency, principal: Reader
 ) -> ProblemDocument:
-    """Show how often each arm was chosen, how often arms disagree, and the evidence for weak dominance."""
+    """Return how often each arm was chosen, how often arms disagree, and the evidence for weak dominance."""
     row = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
     return service.problem_document(context, session, row)
 
@@ -82,13 +87,13 @@ def get_problem(
 @router.get(
     "/{problem_id}/disagreements",
     operation_id="list_test_selection_disagreements",
-    summary="List how often any two arms disagree",
+    summary="List disagreements between arms",
     responses=problems(404, 422),
 )
 def list_disagreements(
     problem_id: str, session: ReadSession, context: ContextDependency, principal: Reader, page: PageParameters
 ) -> ListDocument[DisagreementDocument]:
-    """List all pairs of arms; ten tests as subsets have half a million pairs."""
+    """List how often the arms of each pair disagree. Ten tests as subsets have half a million pairs."""
     row = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
     live = context.live_problems.current(session, row)
     found = service.page_of_disagreements(live, page.limit, page.cursor)
@@ -103,7 +108,7 @@ def list_disagreements(
     responses=problems(404),
 )
 def delete_problem(problem_id: str, context: ContextDependency, principal: Writer) -> None:
-    """Delete it with its rounds, replays and classifiers; a running training is abandoned."""
+    """Delete the problem with its rounds, replays and classifiers. A running training is abandoned."""
     with context.database.session() as session:
         freed = SelectionProblemRepository(session).delete(principal.owner_id, problem_id)
     remove_unreferenced(context.database, context.files, freed)

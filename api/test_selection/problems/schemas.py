@@ -32,9 +32,11 @@ class DiagnosticTestRequest(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     name: Annotated[Any, WithJsonSchema(_NAME)]
-    cost: Annotated[Any, WithJsonSchema(_COST)] = Field(description="in money, time or harm")
+    cost: Annotated[Any, WithJsonSchema(_COST)] = Field(
+        description="Cost of the test, at least 0, in money, time or harm."
+    )
     features: Annotated[Any, WithJsonSchema({"type": "array", "items": _NAME})] = Field(
-        None, description="features of the cohort that it measures; with `cohort_id` only"
+        None, description="Features of the cohort that the test measures. Only with `cohort_id`."
     )
 
 
@@ -58,37 +60,38 @@ _TRAINED: JsonDict = {
 
 
 class ProblemRequest(FaultCollector):
-    """Tests to choose among; with `cohort_id` a classifier is trained for each arm, and rounds take measurements."""
+    """Tests to choose from. With `cohort_id`, a classifier is trained for each arm, and rounds take measurements."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CASCADE, _TRAINED]})
 
     name: Annotated[Any, WithJsonSchema(_NAME)]
     structure: Annotated[Any, WithJsonSchema({"enum": ["cascade", "subset"]})] = Field(
-        description="tests in the order given, as far as needed; or in any combination, of at most 10"
+        description="`cascade`: tests in the given order, as many as needed. `subset`: tests in any combination, at "
+        "most 10."
     )
     algorithm: Annotated[Any, WithJsonSchema({"enum": ["ts", "kl_ucb", "ucb1"], "default": "ts"})] = "ts"
     a: Annotated[Any, WithJsonSchema({"type": "number", "minimum": 0})] = Field(
-        None, description="of kl_ucb: weight of log log t in the index; by default 0"
+        None, description="Weight of log log t in the index, for `kl_ucb`. The default is 0."
     )
     alpha: Annotated[Any, WithJsonSchema({"type": "number", "exclusiveMinimum": 0.5})] = Field(
-        None, description="of ucb1: width of the index; by default 0.51"
+        None, description="Width of the index, for `ucb1`. The default is 0.51."
     )
     tests: list[DiagnosticTestRequest]
     trade_off: Annotated[Any, WithJsonSchema(_TRADE_OFF)] = Field(
-        1.0, description="lambda: errors that a unit of cost is worth, one for all arms or one an arm"
+        1.0, description="lambda: errors that a unit of cost is worth; one number for all arms, or one per arm."
     )
     seed: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 0, "default": 0})] = 0
     cohort_id: Annotated[str, Field(max_length=64)] | None = None
     configuration: Annotated[Any, WithJsonSchema({"type": "object", "additionalProperties": _STEP})] = Field(
         None,
-        description="stages of every arm's pipeline, as `GET /v1/space` names them; what is left out is median "
-        "imputation and a logistic regression, and hyperparameters their defaults",
+        description="Stages of every arm's pipeline, as `GET /v1/space` names them. The default is median imputation "
+        "and a logistic regression, with default hyperparameters.",
     )
     folds: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 2})] = Field(
-        None, description="of the out-of-sample predictions; by default 10"
+        None, description="Number of folds of the out-of-sample predictions. The default is 10."
     )
     threshold: Annotated[Any, WithJsonSchema({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})] = Field(
-        None, description="risk from which on the prediction is 1; by default 0.5"
+        None, description="Risk from which the prediction is 1. The default is 0.5."
     )
 
 
@@ -101,24 +104,24 @@ class DiagnosticTestDocument(BaseModel):
 
 
 class ArmDocument(BaseModel):
-    """An arm, that is a group of tests, with its cost and its rounds."""
+    """An arm (a group of tests), with its cost and rounds."""
 
     id: str
     tests: list[str]
-    cost: float = Field(description="of its tests together, in their unit")
-    scaled_cost: float = Field(description="times the trade-off: in errors")
-    chosen: int = Field(description="rounds in which it was chosen")
-    feedback: int = Field(description="those of them whose feedback has come")
+    cost: float = Field(description="Total cost of its tests, in their unit.")
+    scaled_cost: float = Field(description="Cost times the trade-off, in errors.")
+    chosen: int = Field(description="Number of rounds in which the arm was chosen.")
+    feedback: int = Field(description="Number of these rounds with feedback.")
 
 
 class DisagreementDocument(BaseModel):
-    """How often two arms differ; estimated without the truth."""
+    """How often two arms disagree, estimated without the truth."""
 
     first: str
     second: str
     observations: int
     estimate: float | None
-    lower: float = Field(description="of an interval that holds at 95 % whenever one looks")
+    lower: float = Field(description="Lower end of a 95 % interval that holds at all times at once.")
     upper: float
 
 
@@ -126,12 +129,12 @@ class WeakDominanceDocument(BaseModel):
     """Evidence for weak dominance of the arm that the estimates choose."""
 
     arm: str
-    is_fallback: bool = Field(description="whether it is the last arm because no arm is in both selection sets")
-    margin: float | None = Field(description="estimate of xi, if the arm is the best one")
+    is_fallback: bool = Field(description="Whether it is the last arm because no arm is in both selection sets.")
+    margin: float | None = Field(description="Estimate of xi, if the arm is the best one.")
     lower: float | None
     upper: float | None
     verdict: Literal["supported", "refuted", "open", "unknown", "vacuous"] = Field(
-        description="unknown where other arms cost the same: no round can tell which of them is the best"
+        description="`unknown` means that other arms cost the same: no round can tell which of them is the best."
     )
     says: str
 
@@ -151,7 +154,7 @@ class CostDocument(BaseModel):
     """Cost of the tests in the rounds measured so far."""
 
     total: float
-    mean_per_patient: float | None = Field(description="over closed rounds")
+    mean_per_patient: float | None = Field(description="Mean over the closed rounds.")
 
 
 class TrainingDocument(BaseModel):
@@ -159,7 +162,7 @@ class TrainingDocument(BaseModel):
 
     n_patients: int
     features: list[str]
-    errors: dict[str, float] = Field(description="arm id -> share of wrong out-of-sample predictions")
+    errors: dict[str, float] = Field(description="Share of wrong out-of-sample predictions, by arm id.")
     notes: list[str]
 
 
@@ -170,21 +173,21 @@ class ProblemSummary(BaseModel):
     name: str
     structure: Literal["cascade", "subset"]
     algorithm: Literal["ts", "kl_ucb", "ucb1"]
-    a: float | None = Field(description="of kl_ucb: weight of log log t")
-    alpha: float | None = Field(description="of ucb1: width of the index")
+    a: float | None = Field(description="Weight of log log t, for `kl_ucb`.")
+    alpha: float | None = Field(description="Width of the index, for `ucb1`.")
     tests: list[DiagnosticTestDocument]
     trade_off: float | list[float]
     ties: Literal["more_tests", "fewer_tests"] = Field(
-        description="which of two subsets of equal cost comes first; fewer tests only of old problems"
+        description="Which of two subsets of equal cost comes first. `fewer_tests` occurs only in old problems."
     )
     seed: int
     cohort_id: str | None
-    takes: Literal["predictions", "measurements"] = Field(description="what feedback consists of")
+    takes: Literal["predictions", "measurements"] = Field(description="Content of feedback.")
     status: Literal["ready", "training", "failed"]
-    job_id: str | None = Field(description="the job that trains the classifiers")
+    job_id: str | None = Field(description="Job that trains the classifiers.")
     error: Problem | None
-    n_rounds: int = Field(description="opened so far: the number of the last one")
-    n_feedback: int = Field(description="closed so far")
+    n_rounds: int = Field(description="Number of rounds opened so far, which is the number of the last one.")
+    n_feedback: int = Field(description="Number of rounds closed so far.")
     created_at: datetime
 
 
@@ -197,7 +200,7 @@ class ProblemDocument(ProblemSummary):
     training: TrainingDocument | None
     arms: list[ArmDocument]
     disagreements: list[DisagreementDocument] = Field(
-        description="of the first 1,000 pairs of arms; `.../disagreements` lists all"
+        description="Disagreements of the first 1,000 pairs of arms. `.../disagreements` lists all."
     )
     n_pairs: int
     weak_dominance: WeakDominanceDocument

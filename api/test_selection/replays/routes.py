@@ -18,7 +18,9 @@ from autoprog.storage.repositories import SelectionReplayRepository, StoredAnswe
 from autoprog.storage.stored_files import remove_unreferenced
 
 _PATH = "/v1/test-selection/problems/{problem_id}/replays"
-_QUEUED: Responses = {202: {"model": ReplayDocument, "description": "it takes a job: its address tells how far it is"}}
+_QUEUED: Responses = {
+    202: {"model": ReplayDocument, "description": "The replay is queued as a job. `Location` shows its progress."}
+}
 
 router = APIRouter(
     prefix=_PATH, tags=["test selection"], responses=problems(401, 403, 429, 503, 507), route_class=JsonRoute
@@ -28,7 +30,7 @@ router = APIRouter(
 @router.post(
     "",
     operation_id="replay_test_selection",
-    summary="Run the problem's policy over a table of predictions",
+    summary="Replay the policy",
     response_model=ReplayResult,
     responses=problems(404, 409, 413, 415, 422, 429) | _QUEUED,
 )
@@ -40,7 +42,10 @@ def create_replay(
     _turn: Turn,
     once: CollectingOnceDependency,
 ) -> Response:
-    """Run the policy from the start, in a job if it takes longer than half a second; the problem does not change."""
+    """Run the problem's policy over a table of predictions, from the start. The problem does not change.
+
+    A replay that takes longer than half a second is queued as a job.
+    """
 
     def work(session: Session) -> StoredAnswer:
         asked = service.asked_replay(context, principal.owner_id, problem_id, request.beside(once.faults))
@@ -56,22 +61,22 @@ def create_replay(
 @router.get(
     "",
     operation_id="list_test_selection_replays",
-    summary="List replays that took a job, oldest first",
+    summary="List queued replays, oldest first",
     responses=problems(404, 422),
 )
 def list_replays(
     problem_id: str, session: ReadSession, principal: Reader, page: PageParameters
 ) -> ListDocument[ReplayDocument]:
-    """List them without their results."""
+    """List the replays that were queued as jobs, without their results."""
     replays = SelectionReplayRepository(session)
     found = replays.load_page(principal.owner_id, problem_id, limit=page.limit, cursor=page.cursor)
     items = [service.replay_document(row, replays.load_job(row.id), whole=False) for row in found.items]
     return ListDocument[ReplayDocument](items=items, next_cursor=found.next_cursor)
 
 
-@router.get("/{replay_id}", operation_id="get_test_selection_replay", summary="Show a replay", responses=problems(404))
+@router.get("/{replay_id}", operation_id="get_test_selection_replay", summary="Get a replay", responses=problems(404))
 def get_replay(problem_id: str, replay_id: str, session: ReadSession, principal: Reader) -> ReplayDocument:
-    """Show its progress, and its result once it is finished."""
+    """Return the progress and, once the job is finished, the result."""
     replays = SelectionReplayRepository(session)
     row = replays.of(principal.owner_id, problem_id, replay_id)
     return service.replay_document(row, replays.load_job(row.id))
@@ -85,7 +90,7 @@ def get_replay(problem_id: str, replay_id: str, session: ReadSession, principal:
     responses=problems(404),
 )
 def delete_replay(problem_id: str, replay_id: str, context: ContextDependency, principal: Writer) -> None:
-    """Delete it; one that is running is abandoned."""
+    """Delete the replay. A running job is abandoned."""
     with context.database.session() as session:
         freed = SelectionReplayRepository(session).delete(principal.owner_id, problem_id, replay_id)
     remove_unreferenced(context.database, context.files, [freed])

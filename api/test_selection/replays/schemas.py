@@ -35,14 +35,17 @@ class ReplayRequest(FaultCollector):
 
     predictions: Annotated[Any, WithJsonSchema({"type": "array", "items": _BITS})] = Field(
         None,
-        description="a row a patient, a column an arm; of patients that the classifiers were not fitted to. Left out: "
-        "the out-of-sample predictions of the problem's own classifiers, and the truth of their cohort",
+        description="One row per patient and one column per arm, for patients on whom the classifiers were not "
+        "fitted. The default is the out-of-sample predictions of the problem's own classifiers, with the truth of "
+        "their cohort.",
     )
     truth: Annotated[Any, WithJsonSchema(_BITS)] = Field(
-        None, description="a value a patient; gives regret and weak dominance. The policy never sees it"
+        None,
+        description="One value per patient, from which regret and weak dominance are computed. The policy never sees "
+        "it.",
     )
     rounds: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 1, "maximum": MAX_ROUNDS})] = Field(
-        None, description="by default one a row"
+        None, description="Number of rounds. The default is one per row."
     )
     repetitions: Annotated[Any, WithJsonSchema({"type": "integer", "minimum": 1, "default": 1})] = 1
     order: Annotated[Any, WithJsonSchema({"enum": ["as_given", "resampled"], "default": "as_given"})] = "as_given"
@@ -63,22 +66,24 @@ class InstanceDocument(BaseModel):
 
     holds: bool
     xi: float | Literal["inf"]
-    optimal: str = Field(description="the best arm")
+    optimal: str = Field(description="Id of the best arm.")
 
 
 class ReplayResult(BaseModel):
-    """What the policy did."""
+    """The result of a replay."""
 
-    arms: list[str] | None = Field(description="the arm of every round, of a single repetition")
-    shares: dict[str, float] = Field(description="arm id -> how often it was played")
-    regret: RegretDocument | None = Field(description="where the truth is known")
-    errors: dict[str, float] | None = Field(description="arm id -> share of rows in which it is wrong")
-    disagreement: list[list[float]] = Field(description="of every two arms, over the table")
+    arms: list[str] | None = Field(description="Arm of every round. Null with more than one repetition.")
+    shares: dict[str, float] = Field(description="Share of the rounds in which an arm was played, by arm id.")
+    regret: RegretDocument | None = Field(description="Null if the truth is unknown.")
+    errors: dict[str, float] | None = Field(
+        description="Share of rows in which an arm is wrong, by arm id. Null if the truth is unknown."
+    )
+    disagreement: list[list[float]] = Field(description="Share of rows in which two arms disagree, as a square matrix.")
     weak_dominance: InstanceDocument | None
 
 
 class ReplayDocument(BaseModel):
-    """A replay that is run as a job."""
+    """A replay that was queued as a job."""
 
     id: str
     problem_id: str
@@ -90,5 +95,5 @@ class ReplayDocument(BaseModel):
     order: Literal["as_given", "resampled"]
     seed: int
     n_rows: int
-    result: ReplayResult | None = Field(description="null until it has succeeded, and in lists")
+    result: ReplayResult | None = Field(description="Null until the job has succeeded, and in lists.")
     created_at: datetime

@@ -29,13 +29,13 @@ router = APIRouter(
 @router.post(
     "",
     operation_id="open_test_selection_round",
-    summary="Open a round: which tests for the next patient?",
+    summary="Open a round",
     status_code=201,
     response_model=RoundDocument,
     responses=problems(404, 409, 422),
 )
 def open_round(problem_id: str, context: ContextDependency, principal: Writer, once: OnceDependency) -> Response:
-    """Choose an arm by what is known now; feedback of earlier rounds may still be missing."""
+    """Choose the tests for the next patient. Earlier rounds may still lack their feedback."""
 
     def work(session: Session) -> StoredAnswer:
         document = service.open_round(context, session, principal.owner_id, problem_id)
@@ -47,7 +47,7 @@ def open_round(problem_id: str, context: ContextDependency, principal: Writer, o
 @router.get(
     "",
     operation_id="list_test_selection_rounds",
-    summary="List rounds, as they were opened",
+    summary="List rounds, oldest first",
     responses=problems(404, 422),
 )
 def list_rounds(
@@ -61,11 +61,11 @@ def list_rounds(
     return ListDocument[RoundDocument](items=items, next_cursor=found.next_cursor)
 
 
-@router.get("/{round_id}", operation_id="get_test_selection_round", summary="Show a round", responses=problems(404))
+@router.get("/{round_id}", operation_id="get_test_selection_round", summary="Get a round", responses=problems(404))
 def get_round(
     problem_id: str, round_id: str, session: ReadSession, context: ContextDependency, principal: Reader
 ) -> RoundDocument:
-    """Show the next test to order, the measurements, and the prediction once the round is closed."""
+    """Return the next test to order, the measurements and, once the round is closed, the prediction."""
     problem = SelectionProblemRepository(session).get(principal.owner_id, problem_id)
     row = SelectionRoundRepository(session).of(principal.owner_id, problem_id, round_id)
     return service.round_document(context.live_problems.arms(problem), row)
@@ -74,19 +74,19 @@ def get_round(
 @router.delete(
     "/{round_id}",
     operation_id="delete_test_selection_round",
-    summary="Give up a round without feedback",
+    summary="Delete an open round",
     status_code=204,
     responses=problems(404, 409),
 )
 def delete_round(problem_id: str, round_id: str, session: WriteSession, principal: Writer) -> None:
-    """Delete an open round; its number is not used again. A closed round was counted, and is refused."""
+    """Delete a round without feedback. Its number is not used again. A closed round cannot be deleted."""
     SelectionRoundRepository(session).delete(principal.owner_id, problem_id, round_id)
 
 
 @router.post(
     "/{round_id}/feedback",
     operation_id="give_test_selection_feedback",
-    summary="Tell what a round has shown, and get the prediction to act on",
+    summary="Send a round's feedback",
     response_model=RoundDocument,
     responses=problems(404, 409, 413, 415, 422),
 )
@@ -98,7 +98,10 @@ def give_feedback(
     principal: Writer,
     once: OnceDependency,
 ) -> Response:
-    """Take feedback in any order, late or repeated; a repeated one gets the same response and is counted once."""
+    """Return the prediction to act on, once the round is closed.
+
+    Feedback may come in any order or late. A repeated one gets the same response and is counted once.
+    """
 
     def work(session: Session) -> StoredAnswer:
         document = service.give_feedback(context, session, principal.owner_id, problem_id, round_id, request)

@@ -15,7 +15,7 @@ _MEASUREMENTS = {
 
 
 class FeedbackRequest(BaseModel):
-    """A round's feedback: predictions, or measurements if the problem has its own classifiers."""
+    """The feedback of a round: predictions, or measurements if the problem has its own classifiers."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -25,12 +25,12 @@ class FeedbackRequest(BaseModel):
     )
 
     predictions: Annotated[Any, WithJsonSchema(_PREDICTIONS)] = Field(
-        None, description="arm id -> 0 or 1, for every arm whose tests are among those that were done"
+        None, description="Prediction 0 or 1 by arm id, for every arm whose tests are all among those done."
     )
     measurements: Annotated[Any, WithJsonSchema(_MEASUREMENTS)] = Field(
         None,
-        description="features as they come, one test or many at a time; null where a test did not give one. The round "
-        "is closed once all features of its arm have come",
+        description="Measured features, from one test or several at a time. Null if a test gave no value. The round "
+        "is closed once all features of its arm are known.",
     )
 
 
@@ -43,23 +43,25 @@ class NextTestDocument(BaseModel):
 
 
 class RoundDocument(BaseModel):
-    """One patient: the tests to order, and the prediction to act on."""
+    """A round for one patient: the tests to order, and the prediction to act on."""
 
     id: str
     problem_id: str
-    number: int = Field(description="as opened, from 1")
+    number: int = Field(description="Number of the round, in the order of opening, from 1.")
     arm: str
-    tests: list[str] = Field(description="of the arm")
-    cost: float = Field(description="of the arm's tests together")
+    tests: list[str] = Field(description="Tests of the arm.")
+    cost: float = Field(description="Total cost of the arm's tests.")
     status: Literal["open", "closed"]
-    prediction: Literal[0, 1] | None = Field(description="of the arm: what to act on; null while the round is open")
-    predictions: dict[str, int] | None = Field(description="of every arm that became known")
-    risks: dict[str, float] | None = Field(description="of the same arms, where the problem has classifiers")
-    next_test: NextTestDocument | None = Field(description="where measurements are sent: what to order next")
+    prediction: Literal[0, 1] | None = Field(
+        description="Prediction of the arm, to act on. Null while the round is open."
+    )
+    predictions: dict[str, int] | None = Field(description="Prediction of every known arm.")
+    risks: dict[str, float] | None = Field(description="Risk by the same arms, if the problem has classifiers.")
+    next_test: NextTestDocument | None = Field(description="Next test to order, if the problem takes measurements.")
     tests_done: list[str]
-    cost_spent: float = Field(description="of the tests that were done, the one that is under way among them")
+    cost_spent: float = Field(description="Cost of the tests done, including one in progress.")
     cost_to_come: float
     measurements: dict[str, Any] | None
-    warnings: list[str] = Field(description="what is unusual about the measurements")
+    warnings: list[str] = Field(description="Unusual measurements.")
     created_at: datetime
     closed_at: datetime | None
