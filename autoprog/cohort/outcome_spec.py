@@ -64,7 +64,7 @@ class TimeToEventSpec(EventSpec):
         Field(
             min_length=1,
             max_length=MAX_HORIZONS,
-            description="Times at which risks are predicted, ascending. The default is the quartiles of the event times.",
+            description="Times at which risks are predicted, ascending. Default: quartiles of the event times.",
         ),
     ] = None
 
