@@ -43,8 +43,10 @@ class AalenJohansen:
 
     Attributes
     ----------
-    survival : StepFunction, survival free of any event
-    incidences, standard_errors : tuple of StepFunction, cumulative incidence of each cause from cause 1, and its error
+    survival : StepFunction
+        Survival free of any event.
+    incidences, standard_errors : tuple of StepFunction
+        Cumulative incidence of each cause from cause 1, and its error.
     """
 
     survival: StepFunction
@@ -66,8 +68,10 @@ class AalenJohansen:
         ----------
         horizons : array-like, shape = (H,)
             Times; beyond the follow-up the last value holds, which `check_horizons` refuses.
-        cause : int, code of the event
-        level : float, confidence level of the intervals
+        cause : int
+            Code of the event.
+        level : float
+            Confidence level of the intervals.
 
         Returns
         -------

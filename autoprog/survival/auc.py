@@ -47,7 +47,8 @@ def cumulative_dynamic_auc(
     risk : array-like, shape = (n, H) or (n,), risk by each horizon, or one marker for all; turn a survival round
     horizons : array-like, shape = (H,)
     G : StepFunction, optional, censoring survival; learnt from these patients by default
-    cause : int, code of the event
+    cause : int
+        Code of the event.
     controls : {"all", "event_free"}
         Those without the event by the horizon, a competing event included, or those without any event by it.
 

@@ -52,7 +52,8 @@ def brier_score(
     risk : array-like, shape = (n, H) or (n,), risk of the cause by each horizon, or one for all; not a survival
     horizons : array-like, shape = (H,)
     G : StepFunction, optional, censoring survival; learnt from these patients by default
-    cause : int, code of the event
+    cause : int
+        Code of the event.
 
     Returns
     -------

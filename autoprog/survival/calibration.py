@@ -59,7 +59,8 @@ class Calibration:
     ----------
     expected_observed : Interval
         Expected over observed incidence; 1 is ideal, above 1 the risks are too high overall.
-    observed : Interval, observed incidence
+    observed : Interval
+        Observed incidence.
     slope : Interval or None
         1 is ideal; below 1 the risks are too extreme, above 1 too moderate. None if it has no finite estimate: all
         risks are equal, or they separate those with the event from those without.
@@ -91,8 +92,10 @@ def calibration_at(
     risk : array-like, shape = (n,)
         Risk of the cause by the horizon, in [0, 1], of patients whom the model was not fitted on.
     horizon : float within the follow-up
-    cause : int, code of the event
-    level : float, confidence level of the intervals
+    cause : int
+        Code of the event.
+    level : float
+        Confidence level of the intervals.
     groups : ndarray of int, shape = (n,), or None
         Codes, from 0, of patients who belong together: the visits of one patient, the patients of one hospital.
 
@@ -172,9 +175,11 @@ class DCalibration:
 
     Attributes
     ----------
-    statistic : float, X^2, 0 or more; lower is better
+    statistic : float
+        X^2, 0 or more; lower is better.
     p_value : float in [0, 1], probability of a larger X^2 if the model is right; small speaks against it
-    proportions : ndarray, shape = (B,), shares of the patients by bin; 1/B each is ideal
+    proportions : ndarray, shape = (B,)
+        Shares of the patients by bin; 1/B each is ideal.
     """
 
     statistic: float
@@ -190,7 +195,8 @@ def d_calibration(survival_at_time: ArrayLike, event: ArrayLike, bins: int = 10)
     survival_at_time : array-like, shape = (n,)
         Survival free of any event that the model predicts for each patient at the patient's own time.
     event : array-like, shape = (n,), 0 for censored; every other code is the event
-    bins : int, at least 2
+    bins : int
+        At least 2.
 
     Returns
     -------

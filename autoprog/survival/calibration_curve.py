@@ -89,10 +89,14 @@ class CalibrationCurve:
     Attributes
     ----------
     ici : float in [0, 1], integrated calibration index, the mean distance over patients; smaller is better
-    e50, e90 : float, median and 90th percentile of the distance
-    risk : ndarray, shape = (k,), risks of the curve, ascending, from the patients' 1st to 99th percentile
-    observed, lower, upper : ndarray, shape = (k,), the curve and its pointwise interval
-    knots : int, number of knots; 1 if all risks are equal, 2 if they differ too little for more than a line
+    e50, e90 : float
+        Median and 90th percentile of the distance.
+    risk : ndarray, shape = (k,)
+        Risks of the curve, ascending, from the patients' 1st to 99th percentile.
+    observed, lower, upper : ndarray, shape = (k,)
+        The curve and its pointwise interval.
+    knots : int
+        Number of knots; 1 if all risks are equal, 2 if they differ too little for more than a line.
     distances : tuple of three Interval, `ici`, `e50` and `e90` with their intervals
     """
 
@@ -113,11 +117,14 @@ class CalibrationGroups:
 
     Attributes
     ----------
-    n : ndarray of int, shape = (k,), numbers of patients
-    risk : ndarray, shape = (k,), mean risk
+    n : ndarray of int, shape = (k,)
+        Numbers of patients.
+    risk : ndarray, shape = (k,)
+        Mean risk.
     observed : ndarray, shape = (k,)
         Aalen-Johansen estimate; nan if no patient of the group was followed to the horizon and not all had an event.
-    lower, upper : ndarray, shape = (k,), its interval; nan where the estimate is 0, 1 or nan
+    lower, upper : ndarray, shape = (k,)
+        Its interval; nan where the estimate is 0, 1 or nan.
     """
 
     n: NDArray[np.int64]
@@ -199,8 +206,10 @@ def calibration_groups(
     ----------
     time, event, risk, horizon, cause
         As for `calibration_at`.
-    groups : int, largest number of groups; fewer are possible, as patients with equal risks stay together
-    level : float, confidence level of the intervals
+    groups : int
+        Largest number of groups; fewer are possible, as patients with equal risks stay together.
+    level : float
+        Confidence level of the intervals.
 
     Returns
     -------

@@ -28,8 +28,10 @@ def sandwich(
 
     Parameters
     ----------
-    bread : ndarray, shape = (k, k), inverse of the derivative of the equations
-    scores : ndarray, shape = (n, k), contribution of each patient
+    bread : ndarray, shape = (k, k)
+        Inverse of the derivative of the equations.
+    scores : ndarray, shape = (n, k)
+        Contribution of each patient.
     groups : ndarray of int, shape = (n,), or None
         Codes, from 0, of at least 2 groups of patients who belong together: one patient's visits, one hospital's.
 

@@ -148,8 +148,10 @@ class Concordance:
     Attributes
     ----------
     index : float in [0, 1]
-    standard_error : float, of the index
-    concordant, discordant, tied_risk : float, weight of the pairs; their number where a pair weighs 1
+    standard_error : float
+        Of the index.
+    concordant, discordant, tied_risk : float
+        Weight of the pairs; their number where a pair weighs 1.
     """
 
     index: float
@@ -166,7 +168,8 @@ def harrell_c(time: ArrayLike, event: ArrayLike, risk: ArrayLike, tau: float = n
     ----------
     time, event : array-like, shape = (n,), times and codes; 0 is censored, every other code is the event
     risk : array-like, shape = (n,), higher where the event is expected earlier; turn a predicted survival round
-    tau : float, later first events are left out
+    tau : float
+        Later first events are left out.
 
     Returns
     -------

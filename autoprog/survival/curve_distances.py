@@ -31,12 +31,17 @@ def curve_distances(
 
     Parameters
     ----------
-    p : ndarray, shape = (n,), risks
-    x : ndarray, shape = (n,), link of the risks: Z beta of a curve on which all lie
-    Z : ndarray, shape = (n, k), design matrix of the curve
+    p : ndarray, shape = (n,)
+        Risks.
+    x : ndarray, shape = (n,)
+        Link of the risks: Z beta of a curve on which all lie.
+    Z : ndarray, shape = (n, k)
+        Design matrix of the curve.
     law : pair of ndarray, shapes = (k,) and (k, k), coefficients and covariance of the normal beta*
-    inverse_link : callable (ndarray) -> ndarray, from Z beta to risks
-    level : float, confidence level of the intervals
+    inverse_link : callable (ndarray) -> ndarray
+        From Z beta to risks.
+    level : float
+        Confidence level of the intervals.
 
     Returns
     -------

@@ -17,7 +17,8 @@ class Estimates:
 
     Attributes
     ----------
-    estimate, standard_error : ndarray, shape = (H,), in [0, 1], and 0 or more
+    estimate, standard_error : ndarray, shape = (H,)
+        In [0, 1], and 0 or more.
     lower, upper : ndarray, shape = (H,)
         Pointwise interval in [0, 1]; nan where the estimate is 0 or 1, as its transformation has no value there.
     """

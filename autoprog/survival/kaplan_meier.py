@@ -34,8 +34,10 @@ class KaplanMeier:
 
     Attributes
     ----------
-    survival : StepFunction, survival free of any event, from 1 downwards
-    standard_error : StepFunction, of the survival; 0 once that is 0
+    survival : StepFunction
+        Survival free of any event, from 1 downwards.
+    standard_error : StepFunction
+        Of the survival; 0 once that is 0.
     """
 
     survival: StepFunction

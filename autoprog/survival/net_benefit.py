@@ -38,7 +38,8 @@ def net_benefit(
     risk : array-like, shape = (n,), risk of the cause by the horizon, in [0, 1]
     horizon : float within the follow-up
     thresholds : array-like, shape = (m,), in (0, 1)
-    cause : int, code of the event
+    cause : int
+        Code of the event.
 
     Returns
     -------

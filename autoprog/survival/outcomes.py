@@ -73,7 +73,8 @@ def largest_horizon(time: ArrayLike, event: ArrayLike, followed: int = 1) -> flo
     Parameters
     ----------
     time, event : array-like, shape = (n,), times and codes, 0 for censored
-    followed : int, 1 or more, smallest number of patients with the horizon or a later time
+    followed : int
+        1 or more, smallest number of patients with the horizon or a later time.
 
     Returns
     -------
@@ -109,7 +110,8 @@ def check_horizons(
     ----------
     time, event : array-like, shape = (n,), times and codes, 0 for censored
     horizons : array-like, shape = (H,)
-    cause : int, code of the event
+    cause : int
+        Code of the event.
     followed : int, 1 or more, smallest number of patients with a time at or after each horizon
         One is enough for an estimate; for cross-validation use the number of folds.
 

@@ -83,13 +83,20 @@ class ProportionalHazards:
 
     Attributes
     ----------
-    coefficients : ndarray, shape = (d,), log hazard ratio beta per unit of each column
-    centre : ndarray, shape = (d,), weighted mean c of each column
-    standard_error : ndarray, shape = (d,), of the coefficients, from the inverse information
-    robust_standard_error : ndarray, shape = (d,), from the sandwich; valid even if the model is wrong
-    cumulative_hazard : StepFunction, H0, of a patient with columns c
-    log_likelihood_null, log_likelihood : float, without the penalty, at beta = 0 and at the estimate
-    steps : int, number of Newton steps
+    coefficients : ndarray, shape = (d,)
+        Log hazard ratio beta per unit of each column.
+    centre : ndarray, shape = (d,)
+        Weighted mean c of each column.
+    standard_error : ndarray, shape = (d,)
+        Of the coefficients, from the inverse information.
+    robust_standard_error : ndarray, shape = (d,)
+        From the sandwich; valid even if the model is wrong.
+    cumulative_hazard : StepFunction
+        H0, of a patient with columns c.
+    log_likelihood_null, log_likelihood : float
+        Without the penalty, at beta = 0 and at the estimate.
+    steps : int
+        Number of Newton steps.
     """
 
     coefficients: _Floats
@@ -294,7 +301,8 @@ def fit_fine_gray(
     ----------
     X : array-like, shape = (n, d), columns, none constant and none a combination of the others
     time, event : array-like, shape = (n,), times and codes, 0 for censored
-    cause : int, code of the event of interest; all others compete
+    cause : int
+        Code of the event of interest; all others compete.
     ties, ridge
         As for `fit_cox`; the penalty is against the summed log pseudo likelihood.
     weights : ndarray, shape = (n,), optional, case weights, 0 or more; the censoring is learnt with them too

@@ -59,7 +59,8 @@ def pseudo_values(time: ArrayLike, event: ArrayLike, horizons: ArrayLike, cause:
     ----------
     time, event : array-like, shape = (n,), times and codes, 0 for censored, of at least two patients
     horizons : array-like, shape = (H,), times within the follow-up
-    cause : int, code of the event
+    cause : int
+        Code of the event.
 
     Returns
     -------

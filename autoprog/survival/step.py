@@ -24,8 +24,10 @@ class StepFunction:
 
     Attributes
     ----------
-    times, values : ndarray, shape = (m,), ascending, distinct times of the jumps, and the value from each of them on
-    before : float, value before the first time
+    times, values : ndarray, shape = (m,)
+        Ascending, distinct times of the jumps, and the value from each of them on.
+    before : float
+        Value before the first time.
     """
 
     times: NDArray[np.float64]
