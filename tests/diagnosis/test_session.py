@@ -7,7 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pandas as pd
 import pytest
-from tools.many_diseases import FILE, many_diseases
 
 from autoprog.diagnosis import (
     Answer,
@@ -22,6 +21,7 @@ from autoprog.diagnosis import (
 )
 from autoprog.errors import ConflictError, InvalidInputError
 from tests.diagnosis.models import h, random_model, to_matrix
+from tools.many_diseases import FILE, many_diseases
 
 
 def _told(sessions: Sessions, patient: int) -> Session:
