@@ -79,9 +79,9 @@ def learn_statistics(
         None if the simple pipeline has no score, or fewer than five pipelines have one.
     """
     # Imported late: torch takes a second and 200 MB, and a process that only reads statistics does not need it.
-    from autoprog.optimizer._base import one_thread  # noqa: PLC0415  see above
     from autoprog.optimizer.encoding import Encoding  # noqa: PLC0415  see above
     from autoprog.optimizer.observations import observe  # noqa: PLC0415  see above
+    from autoprog.optimizer.threads import one_thread  # noqa: PLC0415  see above
 
     observations = observe(history, most=len(history))
     if observations is None or len(history.succeeded) < MIN_SUCCEEDED:

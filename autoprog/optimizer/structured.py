@@ -16,7 +16,7 @@ import numpy as np
 
 from autoprog.errors import SearchFailedError
 from autoprog.evaluation import History
-from autoprog.optimizer._base import Proposal, one_thread
+from autoprog.optimizer._base import Proposal
 from autoprog.optimizer.acquisition import PipelineBounds, n_active_sets, select_batch
 from autoprog.optimizer.decomposition import Decomposition
 from autoprog.optimizer.encoding import Encoding
@@ -29,6 +29,7 @@ from autoprog.optimizer.options import OptimizerOptions
 from autoprog.optimizer.posterior import Posterior
 from autoprog.optimizer.stopping import has_found
 from autoprog.optimizer.surrogate_state import SurrogateState
+from autoprog.optimizer.threads import one_thread
 from autoprog.space import STAGES, Configuration, Space, Step, TableShape
 
 # Evaluations before the surrogate takes over, without earlier cohorts.

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from autoprog.optimizer._base import one_thread
+from autoprog.optimizer.threads import one_thread
 
 
 @pytest.fixture(autouse=True)
