@@ -1,6 +1,6 @@
 """Engine of evaluations: Dask.distributed dispatches calls; a child process of the worker runs each and can be killed.
 
-`DaskEngine` implements the port `autoprog.search.ports.Dispatcher`, with workers in this process or on a cluster;
+`DaskEngine` implements the port `autoprog.work.Dispatcher`, with workers in this process or on a cluster;
 `worker_main` is a cluster's worker.
 """
 

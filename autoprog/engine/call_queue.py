@@ -32,7 +32,7 @@ class _Pending(NamedTuple):
 
 
 class DaskCallQueue:
-    """Calls on their way; see `autoprog.search.ports.CallQueue`. For use by one thread."""
+    """Calls on their way; see `autoprog.work.CallQueue`. For use by one thread."""
 
     # `connect` may raise OSError; without scheduler or worker the queue waits `patience_s`; it asks `stop` every 50 ms.
     def __init__(self, connect: Callable[[], Client], patience_s: float, stop: Callable[[], bool]) -> None:

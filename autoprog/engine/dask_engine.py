@@ -145,7 +145,7 @@ class DaskEngine:
 
     @contextmanager
     def open(self, stop: Callable[[], bool]) -> Iterator[DaskCallQueue]:
-        """Open a queue of calls; see `autoprog.search.ports.Dispatcher`.
+        """Open a queue of calls; see `autoprog.work.Dispatcher`.
 
         Parameters
         ----------
