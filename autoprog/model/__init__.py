@@ -2,8 +2,7 @@
 
 from autoprog.model.external_validation import external_validation
 from autoprog.model.members import Member, ModelMetadata
-from autoprog.model.model import PrognosticModel
-from autoprog.model.predictions import HorizonRisk, PatientRisk
+from autoprog.model.model import HorizonRisk, PatientRisk, PrognosticModel
 from autoprog.model.serialization import allowed_types, dump_estimator, load_estimator
 from autoprog.model.updating import MIN_EVENTS, RecalibrationMethod, update_model
 

@@ -13,8 +13,7 @@ from autoprog.cohort.follow_up import horizon_fault
 from autoprog.endpoints import CauseRisks, Endpoint, make_endpoint
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.evaluation import THRESHOLDS, get_outcomes
-from autoprog.model.answer import Table, build_prediction
-from autoprog.model.model import PrognosticModel
+from autoprog.model.model import PrognosticModel, Table, build_prediction
 from autoprog.space import time_grid
 
 _POINTER = "/cohort_id"

@@ -1,25 +1,72 @@
-"""The prognostic model: a weighted ensemble of fitted pipelines, its risk strata and its rules."""
+"""The prognostic model: a weighted ensemble of fitted pipelines, its risk strata, its rules and its file.
+
+Missing values are drawn many times given the known ones; risk and interval are those of all draws together. A model of
+an earlier version leaves missing values to its members' imputations.
+"""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, NamedTuple, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.cohort import Feature, Outcome, TimeToEvent, Visits, WindowSchema
-from autoprog.ensemble import Scale
-from autoprog.interpreter import RuleSet
-from autoprog.model.answer import ClipBounds, Table, build_prediction, compute_clip_bounds
-from autoprog.model.file import BEFORE_INTERVALS, read_model, write_model
+from autoprog.cohort import (
+    Feature,
+    Outcome,
+    TimeToEvent,
+    Visits,
+    WindowSchema,
+    encode_patients,
+    encode_visits,
+    outcome_from_json,
+)
+from autoprog.ensemble import Scale, average
+from autoprog.errors import ArtifactError
+from autoprog.evaluation import compute_logit, predict_risks
+from autoprog.interpreter import RuleSet, matching, rule_sets_from, rules_document, stratum_indices
+from autoprog.model.archive import pack, unpack
+from autoprog.model.manifest import (
+    FORMAT,
+    MANIFEST,
+    member_name,
+    read_distribution,
+    read_features,
+    read_intervals,
+    read_manifest,
+    read_members,
+    read_windows,
+)
 from autoprog.model.members import Member, ModelMetadata
-from autoprog.model.predictions import PatientRisk, predictions
-from autoprog.validation import IDENTITY, INTERVAL_LEVEL, FeatureDistribution, PatientIntervals, Recalibration
+from autoprog.validation import (
+    IDENTITY,
+    INTERVAL_LEVEL,
+    FeatureDistribution,
+    PatientIntervals,
+    Recalibration,
+    mixture_bounds,
+    shares_of_variance,
+    with_competing,
+)
 
-_WEIGHT_TOLERANCE = 1e-9
+_REACH = 10.0
+
+Table = NDArray[np.float64] | Mapping[int, NDArray[np.float64]]
+"""Input of a model; for visits, one table per window length."""
+
+ClipBounds = tuple[NDArray[np.float64], NDArray[np.float64]]
+
+N_DRAWS = 32
+"""Draws of a patient's missing values."""
+
+_ROWS_AT_ONCE = 200_000
+
+BEFORE_INTERVALS = "none was estimated when this model was made"
+"""Interval method of models whose formats had no intervals."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,3 +279,410 @@ class PrognosticModel:
             If the file is damaged, incomplete, too large, of a newer format, or holds a type that is not allowed.
         """
         return read_model(cls, content)
+
+
+@dataclass(frozen=True, eq=False)
+class EnsemblePrediction:
+    """Risks of some patients by a model's members."""
+
+    # The patients, (n, n_features), clipped, with missing values as NaN; for visits, the longest window.
+    X: NDArray[np.float64]
+    # Recalibrated weighted mean, averaged over draws of missing values, (n,) or (n, n_horizons).
+    risks: NDArray[np.float64]
+    # Risks of every cause, (n, n_causes, n_horizons); None if the outcome has no time.
+    causes: NDArray[np.float64] | None = None
+    # Ends of the intervals, (n, 2) or (n, n_horizons, 2); None if not requested, or the model has none.
+    bounds: NDArray[np.float64] | None = None
+    # Share of the variance of the log odds at the last horizon that knowing a missing value would remove, in [0, 1],
+    # (n, n_features); 0 for a known value; None as `bounds`.
+    widening: NDArray[np.float64] | None = None
+
+
+def build_prediction(
+    model: PrognosticModel, X: Table, times: Sequence[float] | None = None, *, bounds: bool = False
+) -> EnsemblePrediction:
+    """Predict risks until the given times or, by default, the horizons; intervals are for the horizons alone."""
+    tables = X if isinstance(X, Mapping) else {0: X}
+    tables = {w: np.clip(x, *model.clip_bounds) for w, x in tables.items()}
+    longest = tables[max(tables)]
+    bounds = bounds and bool(model.intervals)
+    gaps = np.isnan(longest).any(axis=1)
+    if model.distribution is None or not gaps.any():
+        return _answer_as_they_are(model, tables, longest, times, bounds=bounds)
+    parts = []
+    if not gaps.all():
+        whole = {w: x[~gaps] for w, x in tables.items()}
+        parts.append((np.flatnonzero(~gaps), _answer_as_they_are(model, whole, longest[~gaps], times, bounds=bounds)))
+    rows = np.flatnonzero(gaps)
+    for chunk in np.array_split(rows, -(-len(rows) * N_DRAWS // _ROWS_AT_ONCE)):
+        some = {w: x[chunk] for w, x in tables.items()}
+        parts.append((chunk, _answer_over_draws(model, some, longest[chunk], times, bounds=bounds)))
+    return _in_order(parts, longest)
+
+
+class _Told(NamedTuple):
+    """Predictions for patients as they are; `centre` and `spread` are of the log odds, if requested."""
+
+    risks: NDArray[np.float64]
+    causes: NDArray[np.float64] | None
+    centre: NDArray[np.float64] | None
+    spread: NDArray[np.float64] | None
+
+
+def _told(
+    model: PrognosticModel, tables: Mapping[int, NDArray[np.float64]], times: Sequence[float] | None, *, spread: bool
+) -> _Told:
+    longest = tables[max(tables)]
+    rows = [tables.get(m.window or 0, longest) for m in model.members]
+    if not model.horizons:
+        # XGBoost answers in float32.
+        p = np.array(
+            [predict_risks(m.estimator, x) for m, x in zip(model.members, rows, strict=True)], dtype=np.float64
+        )
+        averaged = np.clip(average(model.weights, p, model.scale), 0.0, 1.0)
+        causes, risks = None, model.recalibration.apply(averaged)
+    else:
+        t = np.array(model.horizons if times is None else times)
+        F = np.array([m.estimator.cumulative_incidence(x, t) for m, x in zip(model.members, rows, strict=True)])
+        p = F[:, :, 0]
+        averaged = np.clip(average(model.weights, p, model.scale), 0.0, 1.0)
+        risks = model.recalibration.apply(averaged)
+        causes = with_competing(average(model.weights, F, "risk"), risks, model.competing)
+    if not spread:
+        return _Told(risks, causes, None, None)
+    arguments = (model.weights, averaged, model.recalibration)
+    if not model.horizons:
+        found = model.intervals[0].spread(longest, p, *arguments)
+    else:
+        found = np.column_stack(
+            [
+                each.spread(longest, p[:, :, k], model.weights, averaged[:, k], model.recalibration)
+                for k, each in enumerate(model.intervals)
+            ]
+        )
+    # The centre is the risk itself: only the spread uses the clipped average.
+    return _Told(risks, causes, compute_logit(risks), found)
+
+
+def _answer_as_they_are(
+    model: PrognosticModel,
+    tables: Mapping[int, NDArray[np.float64]],
+    longest: NDArray[np.float64],
+    times: Sequence[float] | None,
+    *,
+    bounds: bool,
+) -> EnsemblePrediction:
+    """Predict with missing values left to the members' imputations."""
+    told = _told(model, tables, times, spread=bounds)
+    if told.centre is None or told.spread is None:
+        return EnsemblePrediction(longest, told.risks, told.causes)
+    ends = mixture_bounds(told.centre[None], told.spread[None])
+    return EnsemblePrediction(longest, told.risks, told.causes, _around(ends, told.risks), np.zeros_like(longest))
+
+
+def _answer_over_draws(
+    model: PrognosticModel,
+    tables: Mapping[int, NDArray[np.float64]],
+    longest: NDArray[np.float64],
+    times: Sequence[float] | None,
+    *,
+    bounds: bool,
+) -> EnsemblePrediction:
+    """Average over draws of the missing values; a shorter window lacks what its visits do not show."""
+    assert model.distribution is not None  # noqa: S101  called only for a model with a distribution
+    drawn = model.distribution.completed(longest, N_DRAWS)
+    unknown = np.isnan(longest)
+    flat = {w: np.where(unknown & np.isnan(x), drawn, x).reshape(-1, longest.shape[1]) for w, x in tables.items()}
+    told = _told(model, flat, times, spread=bounds)
+    risks, causes, centre, spread = (
+        None if each is None else each.reshape(N_DRAWS, len(longest), *each.shape[1:]) for each in told
+    )
+    assert risks is not None  # noqa: S101  always set
+    mean = risks.mean(axis=0)
+    of_causes = None if causes is None else causes.mean(axis=0)
+    if centre is None or spread is None:
+        return EnsemblePrediction(longest, mean, of_causes)
+    last = (centre, spread) if centre.ndim == 2 else (centre[:, :, -1], spread[:, :, -1])
+    shares = np.where(unknown, shares_of_variance(drawn, *last), 0.0)
+    return EnsemblePrediction(longest, mean, of_causes, _around(mixture_bounds(centre, spread), mean), shares)
+
+
+def _around(ends: NDArray[np.float64], risks: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Widen intervals to hold the risk: a mean over skewed draws may lie beyond nine in ten of them."""
+    return np.stack([np.minimum(ends[..., 0], risks), np.maximum(ends[..., 1], risks)], axis=-1)
+
+
+def _in_order(
+    parts: Sequence[tuple[NDArray[np.intp], EnsemblePrediction]], longest: NDArray[np.float64]
+) -> EnsemblePrediction:
+    """Combine predictions for parts of the patients."""
+
+    def whole(name: str) -> NDArray[np.float64] | None:
+        found = [(rows, getattr(answer, name)) for rows, answer in parts]
+        if any(part is None for _, part in found):
+            return None
+        told = np.empty((len(longest), *found[0][1].shape[1:]))
+        for rows, part in found:
+            told[rows] = part
+        return told
+
+    risks = whole("risks")
+    assert risks is not None  # noqa: S101  always set
+    return EnsemblePrediction(longest, risks, whole("causes"), whole("bounds"), whole("widening"))
+
+
+def compute_clip_bounds(features: Sequence[Feature]) -> ClipBounds:
+    """Bounds for clipping: the training range extended by ten times its width; infinite if a feature is no number."""
+    lower = np.full(len(features), -np.inf)
+    upper = np.full(len(features), np.inf)
+    for j, feature in enumerate(features):
+        if feature.minimum is not None and feature.maximum is not None:
+            reach = _REACH * (feature.maximum - feature.minimum)
+            lower[j], upper[j] = feature.minimum - reach, feature.maximum + reach
+    return lower, upper
+
+
+Model = TypeVar("Model", bound="PrognosticModel")
+
+
+def write_model(model: PrognosticModel) -> bytes:
+    """Write a model; the same bytes for the same model."""
+    manifest = {
+        "format": FORMAT,
+        "features": [asdict(feature) for feature in model.features],
+        "outcome": asdict(model.outcome),
+        "weights": [member.weight for member in model.members],
+        "windows": None if model.windows is None else asdict(model.windows),
+        "member_windows": [member.window for member in model.members],
+        "rules": rules_document(model.rule_sets, model.horizons),
+        "metadata": asdict(model.metadata),
+        "recalibration": model.recalibration.to_json(),
+        "competing": [each.to_json() for each in model.competing],
+        "distribution": None if model.distribution is None else model.distribution.to_json(),
+        "scale": model.scale,
+        "intervals": [each.to_json() for each in model.intervals],
+        "interval_method": model.interval_method,
+    }
+    files = {MANIFEST: json.dumps(manifest, indent=1, allow_nan=False).encode()}
+    files |= {member_name(index): member.artifact for index, member in enumerate(model.members)}
+    return pack(files, compress=False)
+
+
+def read_model(kind: type[Model], content: bytes) -> Model:
+    """Read a model of this class; raises ArtifactError if the file holds none."""
+    files = unpack(content)
+    manifest = read_manifest(files)
+    try:
+        model = kind(
+            read_features(manifest["features"]),
+            outcome_from_json(manifest["outcome"]),
+            read_members(manifest, files),
+            rule_sets_from(manifest["rules"]),
+            ModelMetadata(**manifest["metadata"]),
+            Recalibration(**manifest["recalibration"]),
+            # Earlier formats lack the following.
+            manifest.get("scale", "risk"),
+            read_intervals(manifest),
+            manifest.get("interval_method", BEFORE_INTERVALS),
+            read_windows(manifest),
+            tuple(Recalibration(**each) for each in manifest.get("competing", ())),
+            read_distribution(manifest),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArtifactError(f"the model's file is incomplete or damaged: {error}") from error
+    answers = "cumulative_incidence" if model.horizons else "predict_proba"
+    if not all(hasattr(member.estimator, answers) for member in model.members):
+        raise ArtifactError("a member of the model's file is no fitted pipeline for its outcome")
+    return model
+
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class HorizonRisk:
+    """Risk of one patient until a horizon.
+
+    Attributes
+    ----------
+    horizon : float
+        In the unit of the cohort's times.
+    risk : float
+        Probability of the event of interest until then, in [0, 1].
+    stratum : str
+        Name of the risk stratum at this horizon.
+    causes : mapping of str to float
+        Probability of each cause until then, by its value in the file, the event of interest first; sums to at most 1.
+    interval : tuple of (float, float) or None
+        In [0, 1], around the risk; None if the model has none.
+    """
+
+    horizon: float
+    risk: float
+    stratum: str
+    causes: Mapping[str, float]
+    interval: Bounds | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON document for the API."""
+        return {
+            "horizon": self.horizon,
+            "risk": self.risk,
+            "interval": None if self.interval is None else list(self.interval),
+            "stratum": self.stratum,
+            "causes": dict(self.causes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WideningValue:
+    """The missing value that widens an interval most."""
+
+    feature: str  # name of the missing feature
+    variance_share: float  # share of the log odds' variance that knowing it would remove, in [0, 1]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON document for the API."""
+        return {"feature": self.feature, "variance_share": self.variance_share}
+
+
+@dataclass(frozen=True, slots=True)
+class PatientRisk:
+    """Prediction for one patient.
+
+    Attributes
+    ----------
+    risk, stratum : float or None, str or None
+        Probability of the outcome, in [0, 1], and name of its risk stratum; None if there are several horizons.
+    rules : tuple of int
+        Indices of the model's rules that apply to the patient.
+    warnings : tuple of str
+        Unusual values of the patient.
+    interval : tuple of (float, float) or None
+        In [0, 1], around the risk; None if the model has none.
+    horizons : tuple of HorizonRisk
+        Ascending; empty if the outcome has no time.
+    widened_most_by : WideningValue or None
+        At the last horizon; None if nothing is missing, or the model has no intervals.
+    """
+
+    risk: float | None
+    stratum: str | None
+    rules: tuple[int, ...]
+    warnings: tuple[str, ...]
+    interval: Bounds | None = None
+    horizons: tuple[HorizonRisk, ...] = ()
+    widened_most_by: WideningValue | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON document for the API."""
+        return {
+            "risk": self.risk,
+            "horizons": [horizon.to_json() for horizon in self.horizons],
+            "interval": None if self.interval is None else list(self.interval),
+            "widened_most_by": None if self.widened_most_by is None else self.widened_most_by.to_json(),
+            "stratum": self.stratum,
+            "rules": list(self.rules),
+            "warnings": list(self.warnings),
+        }
+
+
+def predictions(model: PrognosticModel, patients: Sequence[Mapping[str, object]]) -> list[PatientRisk]:
+    """Predict for patients, see `PrognosticModel.predict`; raises InvalidInputError with all faults of all of them."""
+    X, warnings = _encoded(model, patients)
+    answer = build_prediction(model, X, bounds=True)
+    bounds = answer.bounds
+    rules, widest = _matching(model, answer.X), _widening(model, answer)
+    if not model.horizons:
+        names = _strata(model, 0, answer.risks)
+        intervals = [None] * len(rules) if bounds is None else [_ends(each) for each in bounds]
+        rows = zip(answer.risks.tolist(), names, rules, warnings, intervals, strict=True)
+        return [PatientRisk(*row, widened_most_by=value) for row, value in zip(rows, widest, strict=True)]
+    strata = [_strata(model, k, answer.risks[:, k]) for k in range(len(model.horizons))]
+    return [
+        _at_one_horizon(_at_horizons(model, i, answer, strata, bounds), rules[i], warnings[i], widest[i])
+        for i in range(len(rules))
+    ]
+
+
+def _encoded(
+    model: PrognosticModel, patients: Sequence[Mapping[str, object]]
+) -> tuple[Table, tuple[tuple[str, ...], ...]]:
+    if model.windows is None or not isinstance(model.outcome, Visits):
+        encoded = encode_patients(model.features, patients)
+        return encoded.X, encoded.warnings
+    lengths = sorted({member.window or 1 for member in model.members})
+    tables = {w: encode_visits(model.windows, model.outcome.visit_time, patients, w) for w in lengths}
+    return {w: table.X for w, table in tables.items()}, tables[lengths[-1]].warnings
+
+
+def _matching(model: PrognosticModel, X: NDArray[np.float64]) -> list[tuple[int, ...]]:
+    """Indices of the rules that each patient satisfies, horizon by horizon."""
+    rules = [rule for rule_set in model.rule_sets for rule in rule_set.rules]
+    matches = [matching(rule, model.features, X) for rule in rules]
+    return [tuple(k for k, matched in enumerate(matches) if matched[i]) for i in range(len(X))]
+
+
+def _widening(model: PrognosticModel, answer: EnsemblePrediction) -> list[WideningValue | None]:
+    """Missing value of each patient that widens the interval most; for visits, the feature behind it."""
+    if answer.widening is None:
+        return [None] * len(answer.X)
+    of_visits = () if model.windows is None else model.windows.features
+    names = [_source(feature.name, [f.name for f in of_visits]) for feature in model.features]
+    places = answer.widening.argmax(axis=1)
+    shares = answer.widening[np.arange(len(places)), places]
+    return [
+        WideningValue(names[place], float(share)) if share > 0 else None
+        for place, share in zip(places, shares, strict=True)
+    ]
+
+
+def _source(column: str, names: Sequence[str]) -> str:
+    return next((name for name in names if column.startswith(f"{name} (")), column)
+
+
+def _strata(model: PrognosticModel, k: int, risks: NDArray[np.float64]) -> list[str]:
+    strata = model.rule_sets[k].strata
+    return [strata[place].name for place in stratum_indices(strata, risks)]
+
+
+def _at_horizons(
+    model: PrognosticModel,
+    i: int,
+    answer: EnsemblePrediction,
+    strata: Sequence[Sequence[str]],
+    bounds: NDArray[np.float64] | None,
+) -> tuple[HorizonRisk, ...]:
+    event, F = model.time_to_event, answer.causes
+    assert event is not None  # noqa: S101  called only for models with horizons
+    assert F is not None  # noqa: S101  as above
+    return tuple(
+        HorizonRisk(
+            horizon=horizon,
+            risk=float(answer.risks[i, k]),
+            stratum=strata[k][i],
+            causes=dict(zip(event.causes, F[i, :, k].tolist(), strict=True)),
+            interval=None if bounds is None else _ends(bounds[i, k]),
+        )
+        for k, horizon in enumerate(event.horizons)
+    )
+
+
+def _at_one_horizon(
+    horizons: tuple[HorizonRisk, ...],
+    rules: tuple[int, ...],
+    warnings: tuple[str, ...],
+    widest: WideningValue | None,
+) -> PatientRisk:
+    """Assemble a patient's risks; the risk of a single horizon is also the overall risk."""
+    if len(horizons) > 1:
+        return PatientRisk(None, None, rules, warnings, horizons=horizons, widened_most_by=widest)
+    (only,) = horizons
+    return PatientRisk(only.risk, only.stratum, rules, warnings, only.interval, horizons, widest)
+
+
+def _ends(interval: NDArray[np.float64]) -> tuple[float, float]:
+    return float(interval[0]), float(interval[1])
+
+
+_WEIGHT_TOLERANCE = 1e-9
