@@ -16,8 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from autoprog.cohort import Cohort, from_parquet
-from autoprog.engine.child import _use_one_thread
-from autoprog.engine.memory import MIB, data_limit
+from autoprog.engine.child import MIB, _use_one_thread, data_limit
 from autoprog.errors import InvalidInputError
 from autoprog.evaluation import Plan, evaluate_fold
 from autoprog.search.settings import MAX_EVALUATION_S, EvaluationLimits

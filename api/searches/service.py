@@ -31,8 +31,8 @@ from autoprog.evaluation import EvaluatedPath
 from autoprog.search import SearchSettings, plan_search
 from autoprog.search.settings import MAX_EVALUATIONS
 from autoprog.storage.database import database_now
+from autoprog.storage.leases import spent_s
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository, Tally
-from autoprog.storage.spending import spent_s
 from autoprog.storage.tables import EvaluationRow, SearchRow, SearchStatus
 
 FINISHED = frozenset({SearchStatus.SUCCEEDED, SearchStatus.FAILED, SearchStatus.CANCELLED})

@@ -2,6 +2,7 @@
 
 from autoprog.cohort.alignment import align
 from autoprog.cohort.canonical import canonical_text
+from autoprog.cohort.checks import classified
 from autoprog.cohort.cohort import Cohort, Mode
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
 from autoprog.cohort.inference import cleveland
@@ -10,7 +11,6 @@ from autoprog.cohort.outcome_spec import BinaryOutcomeSpec, TimeToEventSpec, Vis
 from autoprog.cohort.parquet import from_parquet, to_parquet
 from autoprog.cohort.patients import EncodedPatients, encode_patients, read_patients, read_visits
 from autoprog.cohort.reading import CohortReadResult, file_faults, read_cohort
-from autoprog.cohort.requirements import classified
 from autoprog.cohort.sample_size import SampleSize, Verdict, riley_minimum, riley_minimum_of_times, sample_size
 from autoprog.cohort.schema import Feature, FeatureKind
 from autoprog.cohort.spec import CohortSpec, FeatureSpec, judge_spec, parse_spec

@@ -14,7 +14,9 @@ from autoprog.cohort.cells import MOSTLY_NUMERIC, Cells
 from autoprog.cohort.cohort import Cohort
 from autoprog.cohort.inference import count_values
 from autoprog.cohort.messages import count_text, listed
+from autoprog.cohort.outcome import Binary
 from autoprog.cohort.schema import Feature
+from autoprog.errors import Fault, InvalidInputError
 
 GIVEAWAY_AUC = 0.99
 """Area under the ROC curve above which a single column is suspected of giving the outcome away."""
@@ -160,3 +162,31 @@ def _separation(feature: Feature | None, x: NDArray[np.float64], y: NDArray[np.i
     others_below = np.cumsum(others) - others
     auc = float(events @ (others_below + others / 2)) / (n_events * (len(y) - n_events))
     return max(auc, 1 - auc)
+
+
+def classified(cohort: Cohort, use: str, place: str = "/cohort_id") -> Binary:
+    """Return a cohort's outcome for a use that requires a binary one.
+
+    Parameters
+    ----------
+    cohort : Cohort
+        A cohort of any mode.
+    use : str
+        The use of the cohort, as the subject of a sentence.
+    place : str
+        JSON pointer to where the client named the cohort.
+
+    Returns
+    -------
+    Binary
+        The outcome of a cohort of mode `classification`.
+
+    Raises
+    ------
+    InvalidInputError
+        If the cohort has another mode.
+    """
+    if isinstance(cohort.outcome, Binary):
+        return cohort.outcome
+    detail = f"{use} takes a cohort of mode classification; this one is of mode {cohort.mode}"
+    raise InvalidInputError([Fault(place, detail)])

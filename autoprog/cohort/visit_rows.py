@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import read_cells
-from autoprog.cohort.event_column import UNKNOWN
-from autoprog.cohort.event_times import EventTimes, few_events_fault, read_event_times, uncensored_warning
+from autoprog.cohort.event_times import UNKNOWN, EventTimes, few_events_fault, read_event_times, uncensored_warning
 from autoprog.cohort.follow_up import horizon_fault
 from autoprog.cohort.inference import number_faults, observed_values, sort_levels
 from autoprog.cohort.messages import column_pointer, count_text, rows_text

@@ -21,7 +21,7 @@ from autoprog.csmd.problem import SIMPLE, feature_faults, read_features, restric
 from autoprog.errors import ArtifactError, Fault, InvalidInputError
 from autoprog.evaluation import CrossValidation, Plan, cross_validate, fit_pipeline
 from autoprog.model import dump_estimator, load_estimator
-from autoprog.model.archive import pack, unpack
+from autoprog.model.serialization import pack, unpack
 from autoprog.space import Configuration
 
 FOLDS = 10

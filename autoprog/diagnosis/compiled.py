@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.diagnosis.choice import relative_costs, tie_keys
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.responses import Responses
-from autoprog.diagnosis.scores import NEAR_ONE, counts_objects
+from autoprog.diagnosis.scores import NEAR_ONE, counts_objects, relative_costs, tie_keys
 
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]

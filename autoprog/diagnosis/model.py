@@ -11,8 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.diagnosis.grouped_sums import sums_by_code
-from autoprog.diagnosis.responses import Responses
+from autoprog.diagnosis.responses import Responses, sums_by_code
 
 Algorithm = Literal["gbs", "ggbs", "lambda_gbs", "group_lambda_gbs"]
 Stop = Literal["object", "group"]

@@ -49,8 +49,8 @@ from autoprog.diagnosis.building import (
     checked_weights,
 )
 from autoprog.diagnosis.entropy import Bounds, distinguishable, entropy_bounds
-from autoprog.diagnosis.grouped_sums import sums_by_code
 from autoprog.diagnosis.model import mixed_classes
+from autoprog.diagnosis.responses import sums_by_code
 from autoprog.diagnosis.scores import NEAR_ONE, TIE
 from autoprog.errors import Fault, InvalidInputError
 

@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
-from autoprog.diagnosis.choice import tie_keys
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.responses import Responses
+from autoprog.diagnosis.scores import tie_keys
 from autoprog.diagnosis.splitting import Splitter, make_splitter
 
 _Ints = NDArray[np.int64]

@@ -28,8 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from autoprog.diagnosis.grouped_sums import sums_by_code
-from autoprog.diagnosis.responses import Responses, bits_at
+from autoprog.diagnosis.responses import Responses, bits_at, sums_by_code
 
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]

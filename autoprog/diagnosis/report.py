@@ -6,8 +6,7 @@ import math
 from dataclasses import dataclass
 
 from autoprog.diagnosis.costs import expected_cost, expected_queries, exponential_cost, worst_case_cost
-from autoprog.diagnosis.entropy import Bounds, cost_bounds
-from autoprog.diagnosis.identities import expected_cost_identity, exponential_cost_identity
+from autoprog.diagnosis.entropy import Bounds, cost_bounds, expected_cost_identity, exponential_cost_identity
 from autoprog.diagnosis.tree import Tree
 
 

@@ -112,3 +112,8 @@ def bits_at(
     queries = np.asarray(queries)
     byte = rows[:, queries >> 3][objects] if queries.ndim == 0 else rows[objects, queries >> 3]
     return np.asarray(byte >> (7 - (queries & 7)).astype(np.uint8) & 1, dtype=bool)
+
+
+def sums_by_code(codes: NDArray[np.int64], weights: NDArray[np.float64], size: int = 0) -> NDArray[np.float64]:
+    """Sum the weights of each code (from 0); the result has length max(size, 1 + largest code)."""
+    return np.asarray(np.bincount(codes, weights, minlength=size), dtype=np.float64)

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.messages import near_names
 from autoprog.diagnosis.batch import MAX_BATCH, Batch, choose_batch
-from autoprog.diagnosis.grouped_sums import sums_by_code
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.next_query import Elimination, NextQuery
 from autoprog.diagnosis.noise import Inference, likelihood, log_posterior
+from autoprog.diagnosis.responses import sums_by_code
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 
 NEAREST = 10

@@ -13,12 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.diagnosis import nodes
-from autoprog.diagnosis.choice import Chooser
 from autoprog.diagnosis.compiled import CompiledSplitter, compiled_run_sums, library, serves
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.nodes import RowNodes
 from autoprog.diagnosis.responses import Responses
-from autoprog.diagnosis.scores import counts_objects
+from autoprog.diagnosis.scores import Chooser, counts_objects
 
 _Ints = NDArray[np.int64]
 _Floats = NDArray[np.float64]

@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.diagnosis.grouped_sums import sums_by_code
 from autoprog.diagnosis.model import DiagnosisModel
+from autoprog.diagnosis.responses import sums_by_code
 from autoprog.diagnosis.splitting import Splitter, make_splitter
 from autoprog.errors import ConflictError
 

@@ -1,4 +1,10 @@
-"""A worker's child process: its preparation, and one call after another under a memory limit."""
+"""A worker's child process: its preparation, and one call after another under a memory limit.
+
+The memory that a process holds, and a limit on what it may add: on Linux, `RLIMIT_DATA`.
+
+It counts private writable memory, touched or not, but no libraries or read-only maps of a cohort's file. Shared memory
+escapes it, so resident memory is watched from outside too; elsewhere the watch is the only limit.
+"""
 
 from __future__ import annotations
 
@@ -7,23 +13,67 @@ import importlib
 import os
 import pickle
 import re
+import resource
 import signal
 import sys
 import time
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
 
 import numpy as np
+import psutil
 from scipy.linalg.blas import dgemm
 from threadpoolctl import threadpool_limits
 
-from autoprog.engine.memory import MIB, data_limit, resident_bytes
 from autoprog.evaluation import without_values
 from autoprog.search.tasks import prepare
 from autoprog.work import CallOutcome, CallStatus
+
+MIB = 1 << 20
+
+
+def resident_bytes(pid: int) -> int | None:
+    """Return the bytes that a process holds, without pages of mapped files; None if there is no such process."""
+    if sys.platform != "linux":
+        try:
+            return int(psutil.Process(pid).memory_info().rss)
+        except psutil.NoSuchProcess:
+            return None
+    fields = _status(pid)
+    return None if fields is None else fields.get("RssAnon", 0) + fields.get("RssShmem", 0)
+
+
+@contextmanager
+def data_limit(budget: int) -> Iterator[None]:
+    """Limit this process to `budget` bytes more than it holds now, while the block runs."""
+    fields = _status(os.getpid()) if sys.platform == "linux" else None
+    if fields is None:
+        yield
+        return
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = fields["VmData"] + budget
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _status(pid: int) -> dict[str, int] | None:
+    """Return the sizes in /proc/PID/status, in bytes."""
+    try:
+        text = Path(f"/proc/{pid}/status").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    lines = (line.split() for line in text.splitlines() if line.endswith(" kB"))
+    return {name.rstrip(":"): int(kib) * 1024 for name, kib, _ in lines}
+
 
 EXIT_OUT_OF_MEMORY = 86
 """Exit code of a child that ran out of memory: its heap cannot be trusted with another call."""

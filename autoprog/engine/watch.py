@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import psutil
 
-from autoprog.engine.child import EXIT_OUT_OF_MEMORY
-from autoprog.engine.memory import MIB, resident_bytes
+from autoprog.engine.child import EXIT_OUT_OF_MEMORY, MIB, resident_bytes
 from autoprog.work import CallLimits, CallOutcome, CallStatus
 
 

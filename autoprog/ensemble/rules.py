@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.ensemble.ensemble import Ensemble, Scale, WeighedPipeline
-from autoprog.ensemble.greedy import greedy_weights
-from autoprog.ensemble.linear_pool import likeliest, pooled_weights, stacked_weights
 from autoprog.ensemble.model_averaging import RevisedWeights, best_probabilities, thinned
 from autoprog.ensemble.pseudo_bma import PseudoBma, count_rarer, probabilities_of_outcome, temperature
+from autoprog.ensemble.weights import greedy_weights, likeliest, pooled_weights, stacked_weights
 from autoprog.evaluation import History, ScoringContext, compute_logit
 from autoprog.optimizer import Posterior
 from autoprog.survival import ipcw_weights
@@ -180,7 +179,7 @@ class PseudoBmaWeights:
 
 
 class LinearPool:
-    """The average with the highest likelihood; see `autoprog.ensemble.linear_pool`."""
+    """The average with the highest likelihood; see `autoprog.ensemble.weights`."""
 
     name: EnsembleName = "linear_pool"
     asks_for_posterior = False
@@ -226,7 +225,7 @@ class Blend:
 
 
 class Greedy:
-    """Greedy selection with bagging by Caruana et al.; see `autoprog.ensemble.greedy`."""
+    """Greedy selection with bagging by Caruana et al.; see `autoprog.ensemble.weights`."""
 
     name: EnsembleName = "greedy"
     asks_for_posterior = False
@@ -252,7 +251,7 @@ class Greedy:
 
 
 class Stacking:
-    """Logistic combination of log odds; see `autoprog.ensemble.linear_pool`."""
+    """Logistic combination of log odds; see `autoprog.ensemble.weights`."""
 
     name: EnsembleName = "stacking"
     asks_for_posterior = False

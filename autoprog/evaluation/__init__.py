@@ -11,7 +11,7 @@ from autoprog.evaluation.cross_validation import (
     evaluate_fold,
     evaluate_out_of_bag,
 )
-from autoprog.evaluation.evaluation import Evaluation, History, Status
+from autoprog.evaluation.evaluation import MIN_FOLDS, Evaluation, History, Race, Status, residual_variance
 from autoprog.evaluation.event_metrics import (
     EVENT_METRICS,
     Direction,
@@ -37,7 +37,6 @@ from autoprog.evaluation.metrics import (
 from autoprog.evaluation.notes import summarise, without_values
 from autoprog.evaluation.plan import Plan
 from autoprog.evaluation.prefixes import PrefixMemory
-from autoprog.evaluation.racing import MIN_FOLDS, Race, residual_variance
 
 __all__ = [
     "EPSILON",

@@ -12,7 +12,6 @@ from autoprog.metalearning.meta_features import (
     meta_features,
 )
 from autoprog.metalearning.outlook import Expectation, NearCohort, Outlook, outlook
-from autoprog.metalearning.portfolio import greedy_portfolio
 from autoprog.metalearning.prior import CalibratedPrior, calibrated_prior, comparable_statistics
 from autoprog.metalearning.search_statistics import learn_statistics
 from autoprog.metalearning.shipped import (
@@ -23,7 +22,7 @@ from autoprog.metalearning.shipped import (
     write_open_cohorts,
 )
 from autoprog.metalearning.similarity import Similarity, similarity
-from autoprog.metalearning.warm_start import reference_pipelines, warm_start
+from autoprog.metalearning.warm_start import greedy_portfolio, reference_pipelines, warm_start
 
 __all__ = [
     "META_FEATURES",

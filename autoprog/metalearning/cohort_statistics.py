@@ -1,14 +1,23 @@
-"""The statistics that one finished search leaves to later ones: numbers about pipelines, none about a patient."""
+"""The statistics that a finished search leaves to later ones: numbers about pipelines, none about a patient."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
 
 from autoprog.cohort import Mode
-from autoprog.metalearning.meta_features.vector import MetaFeatures
+from autoprog.evaluation import History
+from autoprog.metalearning.meta_features.computation import MetaFeatures
 from autoprog.space import Configuration
+
+if TYPE_CHECKING:
+    from autoprog.optimizer.observations import Observations
+    from autoprog.optimizer.surrogate_state import SurrogateState
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +138,106 @@ class CohortStatistics:
                 ),
             }
         )
+
+
+MAX_BEST = 10
+"""Keep the 10 best configurations overall and the best of each of 10 prediction algorithms."""
+
+
+class Gains(NamedTuple):
+    """Gains over the simple pipeline; the fields are those of `CohortStatistics`."""
+
+    scale: float
+    offsets: Mapping[str, float]
+    algorithms: tuple[AlgorithmGain, ...]
+    best: tuple[TriedConfiguration, ...]
+    elsewhere: Mapping[str, float]
+
+
+def gains_over(
+    simple: Configuration,
+    belief: SurrogateState,
+    history: History,
+    references: Mapping[str, Configuration],
+    check: Callable[[], None],
+) -> Gains:
+    """Compute the gains over the simple pipeline, which was observed, from a surrogate state with effects."""
+    counts = Counter(e.configuration.prediction.algorithm for e in history.succeeded)
+    scale = _compute_unit(belief.observations)
+    algorithms, best = _gains(belief, scale, simple, counts)
+    check()
+    elsewhere = _gains_elsewhere(belief, scale, simple, references)
+    check()
+    return Gains(scale, _offsets(belief, scale, simple), algorithms, best, elsewhere)
+
+
+def _compute_unit(observations: Observations) -> float:
+    """Units of the score in 1 of y; 1 if all gains are equal."""
+    gains = observations.gains[observations.succeeded]
+    best, middle = int(np.argmax(gains)), int(np.argsort(gains, kind="stable")[len(gains) // 2])
+    y = observations.y[observations.succeeded]
+    # Neither lies below the clip, so y is linear between them.
+    return float((gains[best] - gains[middle]) / (y[best] - y[middle])) if y[best] > y[middle] else 1.0
+
+
+def _gains(
+    belief: SurrogateState, scale: float, simple: Configuration, counts: Mapping[str, int]
+) -> tuple[tuple[AlgorithmGain, ...], tuple[TriedConfiguration, ...]]:
+    """Compute each prediction algorithm's gain, and collect the best pipelines."""
+    succeeded = belief.observations.succeeded
+    configurations = [e.configuration for e, s in zip(belief.observations.evaluations, succeeded, strict=True) if s]
+    mean, sd = _posterior_gains(belief, configurations, simple)
+    names = np.array([c.prediction.algorithm for c in configurations])
+    algorithms, best = [], []
+    for name in sorted(set(names.tolist())):
+        rows = np.flatnonzero(names == name)
+        top = int(rows[np.argmax(mean[rows])])
+        algorithms.append(AlgorithmGain(name, scale * float(mean[top]), scale * float(sd[top]), counts[name]))
+        best.append(TriedConfiguration(configurations[top], scale * float(mean[top])))
+    of_algorithms = sorted(best, key=lambda tried: -tried.gain)[:MAX_BEST]
+    of_all = [TriedConfiguration(configurations[i], scale * float(mean[i])) for i in np.argsort(-mean)[:MAX_BEST]]
+    kept = dict.fromkeys([*of_algorithms, *of_all])
+    return tuple(algorithms), tuple(sorted(kept, key=lambda tried: -tried.gain))
+
+
+def _gains_elsewhere(
+    belief: SurrogateState, scale: float, simple: Configuration, references: Mapping[str, Configuration]
+) -> dict[str, float]:
+    """Posterior gain of each reference pipeline, by key."""
+    if not references:
+        return {}
+    points = belief.encoding.encode([*references.values(), simple])
+    mean = np.mean([belief.surrogate(labels).marginal(points)[0] for labels in belief.samples], axis=0)
+    return dict(zip(references, (scale * (mean[:-1] - mean[-1])).tolist(), strict=True))
+
+
+def _posterior_gains(
+    belief: SurrogateState, configurations: Sequence[Configuration], simple: Configuration
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Mean and sd of true standardised gains less the simple pipeline's, over the sampled decompositions."""
+    points = belief.encoding.encode([*configurations, simple])
+    means, variances = [], []
+    for labels in belief.samples:
+        mean, covariance = belief.surrogate(labels).joint(points)
+        variance = np.diag(covariance)
+        means.append(mean[:-1] - mean[-1])
+        variances.append((variance + variance[-1] - 2.0 * covariance[-1])[:-1])
+    spread = np.maximum(np.mean(variances, axis=0), 0.0) + np.var(means, axis=0)
+    return np.mean(means, axis=0), np.sqrt(spread)
+
+
+def _offsets(belief: SurrogateState, scale: float, simple: Configuration) -> dict[str, float]:
+    """Main effects of hyperparameters, and of observed algorithms less the simple pipeline's in their stage."""
+    from autoprog.optimizer.main_effects import main_effects, term_names  # noqa: PLC0415  see `search_statistics.py`
+
+    succeeded = belief.observations.succeeded
+    found = main_effects(belief.encoding, belief.points[succeeded], belief.y[succeeded])
+    effects = dict(zip(term_names(belief.encoding), found.tolist(), strict=True))
+    observed = np.flatnonzero(belief.points[succeeded].used.any(axis=0)).tolist()
+    offsets = {}
+    for algorithm in (belief.encoding.algorithms[i] for i in observed):
+        of_simple = effects[f"{algorithm.stage}/{simple.step(algorithm.stage).algorithm}"]
+        offsets[algorithm.key] = scale * (effects[algorithm.key] - of_simple)
+        axes = [f"{algorithm.key}/{h.name}" for h in algorithm.hyperparameters]
+        offsets |= {term: scale * effects[term] for axis in axes for term in (axis, f"{axis}^2")}
+    return offsets

@@ -35,7 +35,7 @@ from scipy.special import stdtr, stdtrit
 
 from autoprog.cohort import Mode
 from autoprog.metalearning.cohort_statistics import CohortStatistics
-from autoprog.metalearning.meta_features.vector import MetaFeatures
+from autoprog.metalearning.meta_features.computation import MetaFeatures
 from autoprog.metalearning.prior import independent_statistics
 from autoprog.metalearning.similarity import similarity, similarity_weights
 

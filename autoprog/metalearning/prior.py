@@ -55,7 +55,7 @@ from scipy.special import gammaln, logsumexp
 
 from autoprog.cohort import Mode
 from autoprog.metalearning.cohort_statistics import CohortStatistics
-from autoprog.metalearning.meta_features.vector import MetaFeatures
+from autoprog.metalearning.meta_features.computation import MetaFeatures
 from autoprog.metalearning.similarity import Similarity, WeightForm, similarity
 from autoprog.optimizer.decomposition import DecompositionPrior
 from autoprog.optimizer.options import OptimizerOptions

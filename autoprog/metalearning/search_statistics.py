@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 
 from autoprog.cohort import Mode
 from autoprog.evaluation import History
-from autoprog.metalearning.cohort_statistics import CohortStatistics
-from autoprog.metalearning.gains import MAX_BEST, gains_over
-from autoprog.metalearning.meta_features.vector import MetaFeatures
+from autoprog.metalearning.cohort_statistics import MAX_BEST, CohortStatistics, gains_over
+from autoprog.metalearning.meta_features.computation import MetaFeatures
 from autoprog.metalearning.prior import learn_partition_prior
 from autoprog.optimizer.options import OptimizerOptions
 from autoprog.space import Configuration, Space

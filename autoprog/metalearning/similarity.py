@@ -33,7 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.metalearning.meta_features.catalogue import META_FEATURES
-from autoprog.metalearning.meta_features.vector import MetaFeatures
+from autoprog.metalearning.meta_features.computation import MetaFeatures
 
 WeightForm = Literal["softmin", "printed"]
 

@@ -29,7 +29,6 @@ from autoprog.ensemble import Scale, average
 from autoprog.errors import ArtifactError
 from autoprog.evaluation import compute_logit, predict_risks
 from autoprog.interpreter import RuleSet, matching, rule_sets_from, rules_document, stratum_indices
-from autoprog.model.archive import pack, unpack
 from autoprog.model.manifest import (
     FORMAT,
     MANIFEST,
@@ -42,6 +41,7 @@ from autoprog.model.manifest import (
     read_windows,
 )
 from autoprog.model.members import Member, ModelMetadata
+from autoprog.model.serialization import pack, unpack
 from autoprog.validation import (
     IDENTITY,
     INTERVAL_LEVEL,

@@ -23,7 +23,7 @@ from autoprog.cohort import Cohort
 from autoprog.endpoints import Endpoint
 from autoprog.errors import Fault
 from autoprog.interpreter import ObservedOutcome, PriorRule, RuleSet, explain
-from autoprog.model.external_cohort import ExternalCohort, check_outcome, horizon_faults, other_patients
+from autoprog.model.external_validation import ExternalCohort, check_outcome, horizon_faults, other_patients
 from autoprog.model.model import PrognosticModel
 from autoprog.validation import IDENTITY, Recalibration, recalibration_covariance
 

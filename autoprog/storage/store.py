@@ -23,7 +23,7 @@ from autoprog.space import Configuration
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.events import append_event, evaluation_payload, finished_payload
 from autoprog.storage.files import Files
-from autoprog.storage.leases import end_lease, give_back, lock_held, read_held, take_next
+from autoprog.storage.leases import begin, count, end_lease, give_back, lock_held, read_held, spent_s, take_next
 from autoprog.storage.repositories import CohortStatisticsRepository, ModelRepository
 from autoprog.storage.repositories.cohort_statistics import shares
 from autoprog.storage.serialization import (
@@ -32,7 +32,6 @@ from autoprog.storage.serialization import (
     proposal_from_json,
     proposal_to_json,
 )
-from autoprog.storage.spending import begin, count, spent_s
 from autoprog.storage.stored_files import store_file
 from autoprog.storage.tables import CohortRow, EvaluationRow, ProposalRow, SearchRow, SearchStatus
 

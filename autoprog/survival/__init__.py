@@ -9,10 +9,10 @@ from autoprog.survival.calibration_curve import (
     CalibrationGroups,
     calibration_curve,
     calibration_groups,
+    curve_distances,
     spline_columns,
     spline_knots,
 )
-from autoprog.survival.censoring import censoring_survival, ipcw_weights
 from autoprog.survival.clusters import sandwich, summed_by_group
 from autoprog.survival.concordance import (
     Concordance,
@@ -22,19 +22,20 @@ from autoprog.survival.concordance import (
     uno_c,
     wolbers_c,
 )
-from autoprog.survival.curve_distances import curve_distances
-from autoprog.survival.errors import (
+from autoprog.survival.estimates import Estimates, Interval
+from autoprog.survival.kaplan_meier import KaplanMeier, censoring_survival, ipcw_weights, kaplan_meier
+from autoprog.survival.net_benefit import net_benefit, net_benefit_of_all
+from autoprog.survival.outcomes import (
     ConvergenceError,
     HorizonError,
     NoEventError,
     NoPairError,
     OutcomeError,
     SurvivalError,
+    check_horizons,
+    check_outcomes,
+    largest_horizon,
 )
-from autoprog.survival.estimates import Estimates, Interval
-from autoprog.survival.kaplan_meier import KaplanMeier, kaplan_meier
-from autoprog.survival.net_benefit import net_benefit, net_benefit_of_all
-from autoprog.survival.outcomes import check_horizons, check_outcomes, largest_horizon
 from autoprog.survival.proportional_hazards import (
     ProportionalHazards,
     bounded_incidence,

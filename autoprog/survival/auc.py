@@ -20,10 +20,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from autoprog.survival.censoring import InverseCensoring
-from autoprog.survival.errors import NoPairError
-from autoprog.survival.outcomes import check_outcomes
-from autoprog.survival.risks import risk_columns
+from autoprog.survival.kaplan_meier import InverseCensoring
+from autoprog.survival.outcomes import NoPairError, check_outcomes, risk_columns
 from autoprog.survival.step import StepFunction
 
 _Floats = NDArray[np.float64]

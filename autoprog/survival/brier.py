@@ -27,10 +27,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from autoprog.survival.aalen_johansen import aalen_johansen
-from autoprog.survival.censoring import InverseCensoring
-from autoprog.survival.errors import HorizonError
-from autoprog.survival.outcomes import check_outcomes
-from autoprog.survival.risks import check_probabilities, risk_columns
+from autoprog.survival.kaplan_meier import InverseCensoring
+from autoprog.survival.outcomes import HorizonError, check_outcomes, check_probabilities, risk_columns
 from autoprog.survival.step import StepFunction
 
 _Floats = NDArray[np.float64]

@@ -42,11 +42,17 @@ from scipy.special import chdtrc, stdtrit
 
 from autoprog.survival.aalen_johansen import aalen_johansen
 from autoprog.survival.clusters import summed_by_group
-from autoprog.survival.errors import OutcomeError
 from autoprog.survival.estimates import Interval, normal_quantile
-from autoprog.survival.outcomes import Events, Times, check_horizons, check_outcomes
+from autoprog.survival.outcomes import (
+    Events,
+    OutcomeError,
+    Times,
+    check_horizons,
+    check_outcomes,
+    check_probabilities,
+    risk_columns,
+)
 from autoprog.survival.pseudo_values import cloglog, fit_cloglog, inverse_cloglog, pseudo_values
-from autoprog.survival.risks import check_probabilities, risk_columns
 
 _Floats = NDArray[np.float64]
 

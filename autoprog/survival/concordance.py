@@ -51,9 +51,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from autoprog.survival.censoring import InverseCensoring
-from autoprog.survival.errors import HorizonError, NoPairError, OutcomeError
-from autoprog.survival.outcomes import Events, Times, check_outcomes
+from autoprog.survival.kaplan_meier import InverseCensoring
+from autoprog.survival.outcomes import Events, HorizonError, NoPairError, OutcomeError, Times, check_outcomes
 from autoprog.survival.step import StepFunction
 
 _Integers = NDArray[np.intp]

@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from autoprog.survival.aalen_johansen import aalen_johansen, incidence_at
 from autoprog.survival.calibration import checked_risks
-from autoprog.survival.errors import OutcomeError
-from autoprog.survival.outcomes import check_horizons, check_outcomes
+from autoprog.survival.outcomes import OutcomeError, check_horizons, check_outcomes
 from autoprog.survival.partial_likelihood import Timeline
 
 _Floats = NDArray[np.float64]

@@ -14,7 +14,42 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from autoprog.survival.errors import HorizonError, NoEventError, OutcomeError
+from autoprog.errors import AutoprogError
+
+
+class SurvivalError(AutoprogError, ValueError):
+    """Times, event codes or horizons cannot be used."""
+
+    code = "invalid-input"
+
+
+class OutcomeError(SurvivalError):
+    """Times, event codes or other inputs are invalid: negative, missing, of different lengths, an unknown code."""
+
+
+class NoEventError(SurvivalError):
+    """Nobody had the event, or nobody by a horizon, so there is nothing to estimate."""
+
+
+class NoPairError(SurvivalError):
+    """No two patients can be compared, so a rank measure has no value."""
+
+
+class HorizonError(SurvivalError):
+    """A horizon lies where nothing is known; the attribute `largest` is the largest horizon that can be used."""
+
+    def __init__(self, message: str, largest: float) -> None:
+        super().__init__(message)
+        self.largest = largest
+
+
+class ConvergenceError(AutoprogError, ArithmeticError):
+    """A regression has no finite or no unique estimate; `column` is the index of the column it fails by, or None."""
+
+    def __init__(self, message: str, column: int | None = None) -> None:
+        super().__init__(message)
+        self.column = column
+
 
 Times = NDArray[np.float64]
 Events = NDArray[np.int64]
@@ -158,3 +193,27 @@ def check_events(time: Times, event: Events, horizon: float, cause: int) -> None
             f"{of_cause.min():g}, and {int(((event == 0) & (time <= horizon)).sum()):,} patients were censored before"
         )
         raise NoEventError(msg)
+
+
+def risk_columns(risk: ArrayLike, n: int, n_horizons: int) -> NDArray[np.float64]:
+    """Bring risks (n, H) or (n,) into one row per horizon, (H, n); OutcomeError for another shape or a missing risk."""
+    r = np.asarray(risk, dtype=np.float64)
+    columns = np.broadcast_to(r, (n_horizons, n)) if r.shape == (n,) else r.T
+    if columns.shape != (n_horizons, n):
+        msg = f"risks of {n:,} patients at {n_horizons} horizons are needed: got shape {r.shape}"
+        raise OutcomeError(msg)
+    missing = int(np.isnan(r).sum())
+    if missing:
+        msg = f"{missing:,} of {r.size:,} risks are missing"
+        raise OutcomeError(msg)
+    return columns
+
+
+def check_probabilities(risk: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the risks, none missing; OutcomeError if one is below 0 or above 1."""
+    outside = int(((risk < 0) | (risk > 1)).sum())
+    if outside:
+        reach = f"from {risk.min():g} to {risk.max():g}"
+        msg = f"risks must lie in [0, 1]: {outside:,} of {risk.size:,} do not, they reach {reach}"
+        raise OutcomeError(msg)
+    return risk

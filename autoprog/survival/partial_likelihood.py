@@ -54,8 +54,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.survival.errors import OutcomeError
-from autoprog.survival.outcomes import Events, Times
+from autoprog.survival.outcomes import Events, OutcomeError, Times
 from autoprog.survival.step import StepFunction
 
 _Floats = NDArray[np.float64]

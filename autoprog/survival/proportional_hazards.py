@@ -60,9 +60,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve
 
-from autoprog.survival.censoring import censoring_survival
-from autoprog.survival.errors import ConvergenceError, OutcomeError
-from autoprog.survival.outcomes import Times, check_events, check_outcomes
+from autoprog.survival.kaplan_meier import censoring_survival
+from autoprog.survival.outcomes import ConvergenceError, OutcomeError, Times, check_events, check_outcomes
 from autoprog.survival.partial_likelihood import PartialLikelihood, Subdistribution, Ties, check_weights
 from autoprog.survival.step import StepFunction
 

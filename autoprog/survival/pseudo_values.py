@@ -45,8 +45,7 @@ from scipy.optimize import least_squares
 
 from autoprog.survival.aalen_johansen import estimate
 from autoprog.survival.clusters import sandwich
-from autoprog.survival.errors import OutcomeError
-from autoprog.survival.outcomes import check_outcomes
+from autoprog.survival.outcomes import OutcomeError, check_outcomes
 from autoprog.survival.partial_likelihood import RiskSets, Timeline
 
 _Floats = NDArray[np.float64]

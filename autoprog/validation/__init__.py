@@ -1,6 +1,14 @@
 """Validation of a model: scores with intervals, calibration, and the net benefit of decisions."""
 
-from autoprog.validation.calibration import Calibration, Coefficient, compute_calibration
+from autoprog.validation.calibration import (
+    Calibration,
+    CalibrationCurve,
+    Coefficient,
+    SmoothCalibration,
+    calibration_curve,
+    compute_calibration,
+    smooth_calibration,
+)
 from autoprog.validation.event_times import (
     CausesOfPatients,
     FollowedPatients,
@@ -62,12 +70,6 @@ from autoprog.validation.recalibration import (
 )
 from autoprog.validation.resampled import bootstrap_rows
 from autoprog.validation.score import Estimate, ScoreEstimate, estimate_score
-from autoprog.validation.smooth_calibration import (
-    CalibrationCurve,
-    SmoothCalibration,
-    calibration_curve,
-    smooth_calibration,
-)
 from autoprog.validation.subgroups import Subgroup, measure_subgroups, usual_subgroups
 
 __all__ = [

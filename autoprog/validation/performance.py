@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.evaluation import METRICS, make_metric, net_benefit, net_benefit_of_all
-from autoprog.validation.calibration import Coefficient, compute_calibration
+from autoprog.validation.calibration import Coefficient, compute_calibration, smooth_calibration
 from autoprog.validation.influence import MEASURES, of_brier_skill, of_mean, standard_error
 from autoprog.validation.score import Estimate, estimate_score_interval, influence_on, make_estimate, n_rarer
-from autoprog.validation.smooth_calibration import smooth_calibration
 
 # A curve has a point at every hundredth, and so many points within the range of interest, however narrow.
 _HUNDREDTHS = 99

@@ -22,7 +22,7 @@ from autoprog.csmd import (
 from autoprog.csmd.problem import restricted
 from autoprog.errors import ArtifactError, InvalidInputError
 from autoprog.evaluation import Plan, cross_validate, fit_pipeline
-from autoprog.model.archive import pack, unpack
+from autoprog.model.serialization import pack, unpack
 from autoprog.space import Configuration, Step
 from tests.cohorts import cleveland_cohort, mixed_cohort
 

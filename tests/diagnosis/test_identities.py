@@ -22,8 +22,14 @@ from autoprog.diagnosis import (
     with_options,
     worst_case_cost,
 )
-from autoprog.diagnosis.entropy import entropy_order, log_diversity, renyi_entropy, shannon_entropy
-from autoprog.diagnosis.identities import expected_cost_identity, exponential_cost_identity
+from autoprog.diagnosis.entropy import (
+    entropy_order,
+    expected_cost_identity,
+    exponential_cost_identity,
+    log_diversity,
+    renyi_entropy,
+    shannon_entropy,
+)
 from tests.diagnosis.models import diversity, random_model, random_tree, scored
 
 TREES = 1200

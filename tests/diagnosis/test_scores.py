@@ -10,9 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from autoprog.diagnosis import DiagnosisModel, ModelOptions, build_model, grow_tree, with_options
-from autoprog.diagnosis.choice import Chooser
 from autoprog.diagnosis.nodes import RowNodes
-from autoprog.diagnosis.scores import make_criterion
+from autoprog.diagnosis.scores import Chooser, make_criterion
 from tests.diagnosis.models import by_target, diversity, random_model, scored
 
 ALGORITHMS: tuple[tuple[str, float], ...] = (

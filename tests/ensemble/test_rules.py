@@ -11,9 +11,8 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from autoprog.ensemble import WEIGHING_RULES, Candidates, average
-from autoprog.ensemble import greedy as greedy_module
-from autoprog.ensemble.greedy import greedy_weights, select
-from autoprog.ensemble.linear_pool import KAPPA, stacked_weights
+from autoprog.ensemble import weights as greedy_module
+from autoprog.ensemble.weights import KAPPA, greedy_weights, select, stacked_weights
 from autoprog.evaluation import METRICS, Evaluation, History, Status, compute_logit
 from autoprog.optimizer import OptimizerOptions, make_optimizer
 from tests.optimizer.toys import SHAPE, draw, toy_space

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from autoprog.ensemble.linear_pool import likeliest, pooled_weights
 from autoprog.ensemble.pseudo_bma import PseudoBma, prior_weights, probabilities_of_outcome, temperature
+from autoprog.ensemble.weights import likeliest, pooled_weights
 from autoprog.space import event_times
 
 TAU = 8.0

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from autoprog.cohort import Feature
-from autoprog.interpreter.clinical_cutoffs import TABLE, clinical_cutoffs
-from autoprog.interpreter.conditions import QUARTILES, candidate_conditions
+from autoprog.interpreter.conditions import QUARTILES, TABLE, candidate_conditions, clinical_cutoffs
 
 
 @pytest.mark.parametrize(

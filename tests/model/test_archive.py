@@ -9,8 +9,8 @@ import zipfile
 import pytest
 
 from autoprog.errors import ArtifactError
-from autoprog.model import archive
-from autoprog.model.archive import check_bounds, pack, unpack
+from autoprog.model import serialization
+from autoprog.model.serialization import check_bounds, pack, unpack
 
 FILES = {"b.json": b"{}", "a/0.skops": bytes(1000)}
 
@@ -24,7 +24,7 @@ def test_round_trip_and_fixed_bytes(compress: bool) -> None:
 
 
 def test_an_archive_that_states_too_much_is_not_unpacked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_UNPACKED_BYTES", 1 << 20)
+    monkeypatch.setattr(serialization, "MAX_UNPACKED_BYTES", 1 << 20)
     bomb = pack({"zeros": bytes((1 << 20) + 1)}, compress=True)
     assert len(bomb) < 2000
     with pytest.raises(ArtifactError, match="unpacks to 1,048,577 bytes"):
@@ -40,7 +40,7 @@ def test_an_archive_that_states_less_than_it_holds_is_damaged() -> None:
 
 
 def test_too_many_entries_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "MAX_ENTRIES", 3)
+    monkeypatch.setattr(serialization, "MAX_ENTRIES", 3)
     with pytest.raises(ArtifactError, match="4 entries"):
         check_bounds(pack({str(i): b"" for i in range(4)}, compress=False))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autoprog.cohort import WindowSchema, windowed
-from autoprog.model.external_cohort import other_patients
+from autoprog.model.external_validation import other_patients
 from tests.cohorts import labelled_visits, partly_labelled_visits
 
 

@@ -19,7 +19,7 @@ from autoprog.cohort import Cohort
 from autoprog.errors import ArtifactError, InvalidInputError
 from autoprog.interpreter import explain, make_strata, matching
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator
-from autoprog.model.archive import pack, unpack
+from autoprog.model.serialization import pack, unpack
 from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
 from autoprog.validation import FeatureDistribution, PatientIntervals, Recalibration, Refit, fit_patient_intervals
 from tests.cohorts import cleveland_cohort, mixed_cohort

@@ -13,7 +13,7 @@ from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 from autoprog.validation import smooth_calibration
-from autoprog.validation.smooth_calibration import _design, _knots
+from autoprog.validation.calibration import _design, _knots
 
 MEAN, SD = -1.0, 1.3
 

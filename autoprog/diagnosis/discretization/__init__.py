@@ -1,24 +1,25 @@
 """Learnt thresholds: where to cut a continuous measurement, by bandits over candidate thresholds."""
 
 from autoprog.diagnosis.discretization.bandit import (
+    FORMS,
     Bandit,
+    BanditOptions,
     Exp3,
     ExponentialWeights,
+    Form,
     Hedge,
     bandit_from_json,
     bandit_scores,
-    drawn,
-    make_bandit,
-    probabilities,
-)
-from autoprog.diagnosis.discretization.cuts import Cut, CutCase, CutFeature, CutLearner, CutOptions, Updates
-from autoprog.diagnosis.discretization.gains import (
     coin_entropy,
     cost_aware_gain,
+    drawn,
     expected_information,
     exponential_gain,
+    make_bandit,
+    probabilities,
     realised_gain,
 )
+from autoprog.diagnosis.discretization.cuts import Cut, CutCase, CutFeature, CutLearner, CutOptions, Updates
 from autoprog.diagnosis.discretization.learner import (
     Choice,
     Gain,
@@ -28,7 +29,6 @@ from autoprog.diagnosis.discretization.learner import (
     candidate_thresholds,
     simulate,
 )
-from autoprog.diagnosis.discretization.options import FORMS, BanditOptions, Form
 from autoprog.diagnosis.discretization.posterior import ThetaPosterior
 
 __all__ = [

@@ -36,9 +36,8 @@ from typing import Any, Literal, Self, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.diagnosis.discretization.gains import expected_information
+from autoprog.diagnosis.discretization.bandit import BanditOptions, expected_information
 from autoprog.diagnosis.discretization.learner import Choice, Question, ThresholdLearner
-from autoprog.diagnosis.discretization.options import BanditOptions
 from autoprog.errors import Fault, InvalidInputError
 
 _Floats = NDArray[np.float64]

@@ -32,16 +32,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.diagnosis.discretization.bandit import (
+    BanditOptions,
     Exp3,
     Hedge,
     bandit_from_json,
     bandit_scores,
     drawn,
+    expected_information,
     make_bandit,
     probabilities,
 )
-from autoprog.diagnosis.discretization.gains import expected_information
-from autoprog.diagnosis.discretization.options import BanditOptions
 from autoprog.diagnosis.discretization.posterior import ThetaPosterior
 from autoprog.errors import Fault, InvalidInputError
 

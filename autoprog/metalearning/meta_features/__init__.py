@@ -2,10 +2,9 @@
 
 from autoprog.metalearning.meta_features.catalogue import META_FEATURES, MetaFeature
 from autoprog.metalearning.meta_features.clinical_terms import ClinicalGroup
-from autoprog.metalearning.meta_features.computation import describe, meta_features
+from autoprog.metalearning.meta_features.computation import MetaFeatures, describe, meta_features
 from autoprog.metalearning.meta_features.outcome import ObservedTimes, days_per_unit
 from autoprog.metalearning.meta_features.recognition import Recognition, clinical_groups, describe_cohort, group_notes
-from autoprog.metalearning.meta_features.vector import MetaFeatures
 
 __all__ = [
     "META_FEATURES",

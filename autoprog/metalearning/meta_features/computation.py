@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Cohort, Feature
-from autoprog.metalearning.meta_features.clinical import group_shares, time_features
+from autoprog.metalearning.meta_features.catalogue import META_FEATURES
 from autoprog.metalearning.meta_features.information import (
     correlation_features,
     information_features,
@@ -24,9 +25,45 @@ from autoprog.metalearning.meta_features.outcome import (
     days_per_unit,
     outcome_features,
 )
-from autoprog.metalearning.meta_features.recognition import clinical_groups
-from autoprog.metalearning.meta_features.vector import MetaFeatures
+from autoprog.metalearning.meta_features.recognition import clinical_groups, group_shares, time_features
 from autoprog.space.design_matrix import n_columns
+
+_STATISTICAL = tuple(i for i, m in enumerate(META_FEATURES) if m.group == "statistical")
+
+
+@dataclass(frozen=True, slots=True)
+class MetaFeatures:
+    """The description of a cohort in 55 numbers; `values` are in the order of `META_FEATURES`."""
+
+    values: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: Mapping[str, float]) -> MetaFeatures:
+        """Build from the values of all 55 names; ValueError lists lacking or unknown names."""
+        known = [m.name for m in META_FEATURES]
+        if wrong := sorted(set(known) ^ set(values)):
+            msg = f"meta-features must be the {len(known)} of the table; lacking or unknown: {', '.join(wrong)}"
+            raise ValueError(msg)
+        return cls(tuple(values[name] for name in known))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names, in order, length 55."""
+        return tuple(m.name for m in META_FEATURES)
+
+    @property
+    def of_patients(self) -> tuple[float, ...]:
+        """The statistical values, which need no names; rounded, so equal for copies of a cohort and no others."""
+        return tuple(self.values[i] for i in _STATISTICAL)
+
+    def to_array(self) -> NDArray[np.float64]:
+        """Values, shape = (55,)."""
+        return np.array(self.values)
+
+    def to_dict(self) -> dict[str, float]:
+        """Map names to values, in order; the inverse of `of`."""
+        return dict(zip(self.names, self.values, strict=True))
+
 
 MAX_ROWS, MIN_ROWS, MAX_CELLS = 10_000, 1_000, 1_000_000
 """Sample 1,000 to 10,000 rows, aiming for 1,000,000 cells."""

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Generic
+from collections.abc import Mapping, Sequence
+from typing import Any, Generic, TypeVar
 
 from sqlalchemy import ColumnElement, delete, exists, select
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import Session, undefer
 from sqlalchemy.orm.interfaces import ORMOption
 
 from autoprog.errors import NotFoundError
 from autoprog.storage import test_selection_tables  # noqa: F401  (registers its tables as resources)
-from autoprog.storage.database import is_id
+from autoprog.storage.database import database_now, is_id, new_id
 from autoprog.storage.pages import DEFAULT_LIMIT, Page, Row, page_by_creation
 from autoprog.storage.tables import IdempotencyKeyRow, OwnedRow
+from autoprog.storage.test_selection_tables import StatefulRow
 
 
 def get_owned(
@@ -86,3 +87,41 @@ def erase(session: Session, table: type[OwnedRow], condition: ColumnElement[bool
     gone = [~exists().where(resource.id == IdempotencyKeyRow.subject_id) for resource in resources]
     about = IdempotencyKeyRow.subject_id.is_not(None)
     session.execute(delete(IdempotencyKeyRow).where(IdempotencyKeyRow.owner_id.in_(owners), about, *gone))
+
+
+Stateful = TypeVar("Stateful", bound=StatefulRow)
+
+
+class StatefulRepository(OwnedRepository[Stateful]):
+    """Base class for resources that learn."""
+
+    def add(self, owner_id: str, *, name: str, document: Mapping[str, Any], state: Mapping[str, Any]) -> Stateful:
+        """Store a new learner; `document` is shown by the API, `state` is everything learnt."""
+        now = database_now(self._session)
+        row = self._table(
+            id=new_id(),
+            owner_id=owner_id,
+            name=name,
+            document=dict(document),
+            state=dict(state),
+            created_at=now,
+            changed_at=now,
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def lock(self, owner_id: str, row_id: str) -> Stateful:
+        """Read a row with its state, locked until the transaction ends. Raises NotFoundError."""
+        whole = [undefer(self._table.state)]
+        return get_owned(self._session, self._table, owner_id, row_id, lock=True, options=whole)
+
+    def change(self, row: Stateful, *, document: Mapping[str, Any], state: Mapping[str, Any]) -> None:
+        """Update a row that `lock` returned in this transaction."""
+        row.document, row.state, row.changed_at = dict(document), dict(state), database_now(self._session)
+        self._session.flush()
+
+    def delete(self, owner_id: str, row_id: str) -> None:
+        """Delete a row. Raises NotFoundError."""
+        row = get_owned(self._session, self._table, owner_id, row_id, lock=True)
+        erase(self._session, self._table, self._table.id == row.id)

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from autoprog.storage.database import database_now, new_id
-from autoprog.storage.repositories._owned import PartRepository, erase
-from autoprog.storage.repositories._stateful import StatefulRepository
+from autoprog.storage.repositories._owned import PartRepository, StatefulRepository, erase
 from autoprog.storage.test_selection_tables import FeatureSelectionRow, FeatureStreamRow, ThresholdLearnerRow
 
 

@@ -14,6 +14,7 @@ from autoprog.validation.event_times.performance import (
     distribution_document,
     horizon_document,
     horizon_documents,
+    measure_event_subgroups,
     overall_performance,
     performance_at,
 )
@@ -24,7 +25,6 @@ from autoprog.validation.event_times.score import (
     estimate_event_score,
     n_event_resamples,
 )
-from autoprog.validation.event_times.subgroups import measure_event_subgroups
 
 __all__ = [
     "CausesOfPatients",

@@ -13,9 +13,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from autoprog.evaluation import EVENT_METRICS, ScoringContext, make_event_metric, measured_name
+from autoprog.cohort import Cohort
+from autoprog.evaluation import EVENT_METRICS, ScoringContext, get_outcomes, make_event_metric, measured_name
 from autoprog.survival import (
+    HorizonError,
     Interval,
+    NoEventError,
+    NoPairError,
     brier_score,
     calibration_at,
     calibration_curve,
@@ -29,6 +33,7 @@ from autoprog.survival import (
 from autoprog.validation.event_times.influence import horizon_influences, net_benefit_influences
 from autoprog.validation.influence import standard_error
 from autoprog.validation.score import LEVEL, Estimate, make_estimate, n_rarer
+from autoprog.validation.subgroups import MIN_COUNTED, MIN_GROUPS, MIN_OF_EACH, Subgroup, split_by_feature
 
 _HUNDREDTHS = 99
 _GROUPS, _MIN_OF_A_GROUP = 10, 20
@@ -302,3 +307,54 @@ def _for_json(value: Any) -> Any:  # noqa: ANN401  any JSON, and arrays
     if isinstance(value, list | tuple):
         return [_for_json(item) for item in value]
     return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def measure_event_subgroups(
+    cohort: Cohort, F: NDArray[np.floating], follow_up: ScoringContext, names: Sequence[str]
+) -> tuple[Subgroup, ...]:
+    """Measure risks until the last horizon in every subgroup of some features.
+
+    Parameters
+    ----------
+    cohort, F, follow_up
+        The patients, out-of-sample risks until the times of the search, shape = (n, T), and the search's context.
+    names : sequence of str
+        Features; see `measure_subgroups`.
+
+    Returns
+    -------
+    tuple of Subgroup
+        Feature by feature, with events until the horizon; measured if at least `MIN_OF_EACH` patients had one, and as
+        many were followed beyond it or had a competing event.
+    """
+    columns = {feature.name: j for j, feature in enumerate(cohort.features)}
+    y, p, horizon = get_outcomes(cohort), np.asarray(F, dtype=np.float64)[:, -1], follow_up.horizons[-1]
+    return tuple(
+        _measured(name, label, y[rows], p[rows], horizon, None if cohort.groups is None else cohort.groups[rows])
+        for name in names
+        for label, rows in split_by_feature(cohort.features[columns[name]], cohort.X[:, columns[name]])
+    )
+
+
+def _measured(
+    feature: str,
+    label: str,
+    y: NDArray[np.void],
+    p: NDArray[np.float64],
+    horizon: float,
+    groups: NDArray[np.integer] | None,
+) -> Subgroup:
+    n, events = len(y), int(((y["event"] == 1) & (y["time"] <= horizon)).sum())
+    if n < MIN_COUNTED:
+        return Subgroup(feature, label, None, None)
+    if n_rarer_at(y, horizon) < MIN_OF_EACH or n_rarer_at(y, horizon, groups) < MIN_GROUPS:
+        return Subgroup(feature, label, n, events)
+    try:
+        found = performance_at(y, p, horizon, groups)
+    except (HorizonError, NoEventError, NoPairError):  # nobody in the subgroup is followed to the horizon
+        return Subgroup(feature, label, n, events)
+    ratio, intervals = found.expected_observed, found.intervals
+    expected_observed = Estimate(ratio.estimate, ratio.lower, ratio.upper)
+    return Subgroup(
+        feature, label, n, events, auc=intervals["auc"], brier=intervals["brier"], expected_observed=expected_observed
+    )
