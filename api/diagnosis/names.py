@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from autoprog.cohort.outcome_spec import is_hidden
+from autoprog.cohort.spec_values import is_hidden
 
 MAX_NAME = 200
 """Largest number of characters in a name."""

@@ -15,13 +15,13 @@ def job_document(row: JobRow) -> JobDocument:
         kind=JobKind(row.kind),
         subject_id=row.subject_id,
         status=JobStatus(row.status),
-        error=load_error(row),
+        error=read_error(row),
         created_at=row.created_at,
         started_at=row.started_at,
         finished_at=row.finished_at,
     )
 
 
-def load_error(row: JobRow) -> Problem | None:
+def read_error(row: JobRow) -> Problem | None:
     """Return why a job failed, or None."""
     return None if row.error is None else problem(row.error["code"], row.error["detail"])

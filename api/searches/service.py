@@ -147,7 +147,7 @@ def _search_document(row: SearchRow, tally: Tally, now: datetime) -> SearchDocum
         settings=settings,
         start=None if row.start is None else StartDocument.model_validate(row.start),
         warnings=row.warnings,
-        error=_find_error(row),
+        error=_read_error(row),
         created_at=row.created_at,
         started_at=row.started_at,
         finished_at=row.finished_at,
@@ -163,7 +163,7 @@ def _eta_s(settings: SearchSettings, counts: EvaluationCounts, elapsed_s: float)
     return max(remaining_s, 0.0)
 
 
-def _find_error(row: SearchRow) -> Problem | None:
+def _read_error(row: SearchRow) -> Problem | None:
     return None if row.error is None else problem(row.error["code"], row.error["detail"])
 
 

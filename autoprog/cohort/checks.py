@@ -1,4 +1,4 @@
-"""Warnings about doubtful columns and rows of a cohort; they are never faults."""
+"""Warnings about doubtful columns and rows of a cohort, and the check that it has a binary outcome."""
 
 from __future__ import annotations
 

@@ -11,19 +11,15 @@ from autoprog.cohort.canonical import short
 from autoprog.cohort.cohort import Mode
 from autoprog.cohort.messages import HALF_A_PAIR, absent_columns, capped, pointer, strip_key_mark
 from autoprog.cohort.outcome_spec import (
-    FROZEN,
-    MAX_COLUMNS,
     BinaryOutcomeSpec,
-    CellValue,
-    ColumnName,
     OutcomeSpec,
-    ShortText,
     TimeToEventSpec,
     VisitEventSpec,
     VisitLabelSpec,
     outcome_columns,
 )
 from autoprog.cohort.schema import FeatureKind
+from autoprog.cohort.spec_values import FROZEN, MAX_COLUMNS, CellValue, ColumnName, ShortText
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.strict_json import load_strictly
 

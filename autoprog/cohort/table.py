@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import short
 from autoprog.cohort.messages import column_pointer, count_text, listed
-from autoprog.cohort.outcome_spec import HIDDEN, MAX_COLUMNS, MAX_NAME, is_hidden
+from autoprog.cohort.spec_values import HIDDEN, MAX_COLUMNS, MAX_NAME, is_hidden
 from autoprog.errors import Fault, TooLargeError, UnsupportedMediaError
 
 

@@ -196,7 +196,7 @@ def windowed(cohort: Cohort, window: int, schema: WindowSchema | None = None) ->
     if faults:
         raise InvalidInputError(faults)
     features: list[Feature] = []
-    history, visits = _History.of(cohort), list_visits(cohort)
+    history, visits = _History.of(cohort), get_visits(cohort)
     X = np.empty((cohort.n_rows, len(names)))
     for j, (feature, x) in enumerate(window_columns(schema, history.X, history.visits, window)):
         X[:, j] = x[history.rows]
@@ -232,7 +232,7 @@ def name_faults(names: Sequence[str]) -> list[Fault]:
     return [Fault(column_pointer(name), detail) for name in twice]
 
 
-def list_visits(cohort: Cohort) -> VisitTable:
+def get_visits(cohort: Cohort) -> VisitTable:
     """Visits of a cohort; raises ValueError if it has none."""
     if cohort.visits is None:
         msg = f"cohort {short(cohort.name)} has no visits: its mode is {cohort.mode!r}"
@@ -250,7 +250,7 @@ class _History:
 
     @classmethod
     def of(cls, cohort: Cohort) -> _History:
-        visits = list_visits(cohort)
+        visits = get_visits(cohort)
         earlier = visits.earlier
         if earlier is None:
             return cls(cohort.X, visits, np.arange(cohort.n_rows))

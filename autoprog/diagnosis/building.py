@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort.messages import capped, count_text, listed
-from autoprog.cohort.outcome_spec import is_hidden
+from autoprog.cohort.spec_values import is_hidden
 from autoprog.diagnosis.cells import read_cells
 from autoprog.diagnosis.model import ALGORITHMS, Algorithm, DiagnosisModel, Stop, Ties
 from autoprog.diagnosis.responses import Responses

@@ -1,4 +1,4 @@
-/* Which query is asked at every node of a level: what `autoprog.diagnosis.choice` defines, on packed rows.
+/* Which query is asked at every node of a level: what `autoprog.diagnosis.scores` defines, on packed rows.
 
 symbol    meaning
 M, N      objects, queries

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.endpoints.endpoint import Assessed, CauseRisks, Real, Risks
+from autoprog.endpoints.endpoint import Assessed, CauseRisks, Real, Risks, compared_by_rank
 from autoprog.evaluation import History, Metric, make_metric
 from autoprog.interpreter import ObservedOutcome
 from autoprog.validation import (
@@ -160,10 +160,10 @@ class BinaryEndpoint:
         document["instability"] = found[0] if found else None
 
     def ranking_warnings(self, history: History) -> list[str]:
-        best, simple = history.best(), history.evaluations[0]
-        if not history.metric.ranks_only or best is None or best.risks is None or simple.risks is None:
+        compared = compared_by_rank(history)
+        if compared is None:
             return []
-        of_best, of_simple = brier_skill(self.y, best.risks), brier_skill(self.y, simple.risks)
+        of_best, of_simple = (brier_skill(self.y, risks) for risks in compared)
         if of_best >= of_simple:
             return []
         warning = (

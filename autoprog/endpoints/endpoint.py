@@ -4,7 +4,7 @@
 symbol  meaning                                                                shape
 ======  =====================================================================  ======================
 n       patients, or visits                                                    scalar
-T, H    times of the risks, horizons among them; both 1 where there is no time  scalars
+T, H    times of the risks, and the horizons among them; 1 without a time      scalars
 P       risks: of a binary outcome, or of the event until each time            (n,) or (n, T)
 F       risks of every cause until each horizon                                (n, n_causes, H)
 ======  =====================================================================  ======================
@@ -32,6 +32,14 @@ class Assessed(NamedTuple):
 
     raw: Risks
     recalibrated: NDArray[np.float64]
+
+
+def compared_by_rank(history: History) -> tuple[Risks, Risks] | None:
+    """Risks of the best and of the simple pipeline, if the search compared ranks alone and has both; else None."""
+    best, simple = history.best(), history.evaluations[0]
+    if not history.metric.ranks_only or best is None or best.risks is None or simple.risks is None:
+        return None
+    return best.risks, simple.risks
 
 
 class CauseRisks(NamedTuple):

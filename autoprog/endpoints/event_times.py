@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort import Cohort
-from autoprog.endpoints.endpoint import Assessed, CauseRisks, Real, Risks
+from autoprog.endpoints.endpoint import Assessed, CauseRisks, Real, Risks, compared_by_rank
 from autoprog.evaluation import (
     EVENT_METRICS,
     History,
@@ -173,11 +173,11 @@ class EventEndpoint:
             each["instability"] = found[k] if found else None
 
     def ranking_warnings(self, history: History) -> list[str]:
-        best, simple = history.best(), history.evaluations[0]
-        if not history.metric.ranks_only or best is None or best.risks is None or simple.risks is None:
+        compared = compared_by_rank(history)
+        if compared is None:
             return []
         loss = make_event_metric("integrated_brier", self.context)
-        of_best, of_simple = loss.score(self.y, best.risks), loss.score(self.y, simple.risks)
+        of_best, of_simple = (loss.score(self.y, risks) for risks in compared)
         if of_best <= of_simple:
             return []
         warning = (

@@ -6,7 +6,7 @@ pipeline with different errors, even if its own score is lower.
 r        out-of-fold risks of the t pipelines with the best scores, in the first repeat             (t, n) or (t, n, T)
 g        their scores on the K folds of this repeat, and those of other repeats                     (t, J)
 pi, tau  prior weights and temperature of `pseudo_bma`                                              (t,), scalar
-e        sums of log scores, see `log_scores`                                                       (t,)
+e        sums of log scores, see `pseudo_bma`                                                       (t,)
 w        pi exp(e / tau), divided by its sum                                                        (t,)
 E        sum_j w_j r_j: the ensemble of all                                                         (n,) or (n, T)
 E_-i     that of all but pipeline i: sum_{j != i} w_j r_j / sum_{j != i} w_j                        (n,) or (n, T)

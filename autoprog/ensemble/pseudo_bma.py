@@ -1,6 +1,6 @@
 """Pseudo Bayesian model averaging: pipelines are weighed by their log scores and the uncertainty of these.
 
-    l        log score of each pipeline for each patient, see `log_scores`                              (t, n)
+    l        log score of each pipeline for each patient                              (t, n)
     c        how often each patient counts                                                              (n,)
     e        sums of the log scores in a sample like this one: normal, with mean m and covariance V     (t,)
     m        sum_i c_i l_i                                                                              (t,)

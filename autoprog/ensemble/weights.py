@@ -2,7 +2,7 @@
 
 Stacking of predictive distributions: the average of the pipelines' risks with the highest likelihood.
 
-    q        probability of each patient's outcome by each pipeline, see `log_scores`                   (t, n)
+    q        probability of each patient's outcome by each pipeline, see `pseudo_bma`                   (t, n)
     c        how often each patient counts                                                              (n,)
     w        weights, at least 0                                                                        (t,)
 

@@ -9,7 +9,7 @@ eta      weights of the cohorts by similarity                                   
 =======  ================================================================================  =======  ==========
 
 Reference pipelines did well on one of the cohorts. Most were evaluated only there; their gains on other cohorts are
-expectations of those searches' surrogates. `portfolio.py` chooses the portfolio by g and eta, with distinct prediction
+expectations of those searches' surrogates. The portfolio is chosen by g and eta, with distinct prediction
 algorithms and without the simple pipeline, which a search evaluates anyway. From a trust of t = 1/2 on it has its full
 length; below it is shorter.
 

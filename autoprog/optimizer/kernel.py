@@ -1,6 +1,4 @@
-"""The gated additive kernel of `covariance.py` in gpytorch.
-
-The gated additive covariance of two sets of pipelines.
+"""The gated additive covariance of two sets of pipelines, and its kernel in gpytorch.
 
 =======  ======================================================================================  ============  =======
 symbol   meaning                                                                                 shape         unit
@@ -162,7 +160,7 @@ def to_tensor(points: Points) -> torch.Tensor:
 
 
 class GatedAdditiveKernel(gpytorch.kernels.Kernel):  # type: ignore[misc]
-    """The kernel of `covariance.py` for one decomposition, with parameters learned on a logarithmic scale."""
+    """The kernel for one decomposition, with parameters learned on a logarithmic scale."""
 
     def __init__(
         self,

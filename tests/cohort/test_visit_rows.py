@@ -51,7 +51,7 @@ def changed(columns: Columns, **cells: Mapping[int, object]) -> Columns:
     }
 
 
-def list_visits(cohort: Cohort) -> VisitTable:
+def get_visits(cohort: Cohort) -> VisitTable:
     assert cohort.visits is not None
     return cohort.visits
 
@@ -66,9 +66,9 @@ def test_the_time_of_a_visit_is_what_is_left_of_the_follow_up() -> None:
     assert left == {(10.0, 7.0, 4.0), (30.0, 27.0, 24.0)}
     np.testing.assert_array_equal(cohort.y == 1, cohort.time <= 10)
     assert [feature.name for feature in cohort.features] == ["bili"]
-    np.testing.assert_array_equal(list_visits(cohort).time, [0, 3, 6] * 20)
+    np.testing.assert_array_equal(get_visits(cohort).time, [0, 3, 6] * 20)
     assert cohort.groups is not None
-    np.testing.assert_array_equal(cohort.groups, list_visits(cohort).patient)
+    np.testing.assert_array_equal(cohort.groups, get_visits(cohort).patient)
     np.testing.assert_array_equal(cohort.groups, np.repeat(np.arange(20), 3))
 
 
@@ -81,8 +81,8 @@ def test_rows_in_any_order_give_the_same_cohort(seed: int) -> None:
     assert first.features == second.features
     for name in ("X", "y", "time", "groups"):
         np.testing.assert_array_equal(getattr(first, name), getattr(second, name))
-    np.testing.assert_array_equal(list_visits(first).patient, list_visits(second).patient)
-    np.testing.assert_array_equal(list_visits(first).time, list_visits(second).time)
+    np.testing.assert_array_equal(get_visits(first).patient, get_visits(second).patient)
+    np.testing.assert_array_equal(get_visits(first).time, get_visits(second).time)
 
 
 def test_visits_from_the_end_of_the_follow_up_on_are_dropped_and_counted() -> None:
@@ -99,7 +99,7 @@ def test_visits_without_a_time_or_event_are_dropped_and_counted() -> None:
     found = intake(columns)
     assert (found.n_dropped, found.cohort.n_patients) == (3, 19)  # of the fifth and tenth the patient's others tell
     assert "3 of 60 visits were dropped: the time 'months' or the event 'status' is missing" in found.warnings
-    assert set(list_visits(found.cohort).patient.tolist()) == set(range(19))
+    assert set(get_visits(found.cohort).patient.tolist()) == set(range(19))
 
 
 def test_single_visits_are_told() -> None:
@@ -179,16 +179,16 @@ def test_visits_without_a_label_are_looked_back_on() -> None:
     lacking = [0, 4, 8, 9, 10, 11]
     part = read(changed(labelled(**units), septic=dict.fromkeys(lacking, "")), mode="temporal", outcome=LABEL).cohort
     kept = np.setdiff1d(np.arange(60), lacking)
-    earlier = list_visits(part).earlier
+    earlier = get_visits(part).earlier
     assert earlier is not None
     assert list(zip(earlier.patient.tolist(), earlier.time.tolist(), strict=True)) == [(0, 0.0), (1, 3.0)]
-    np.testing.assert_array_equal(list_visits(part).time, list_visits(whole).time[kept])
+    np.testing.assert_array_equal(get_visits(part).time, get_visits(whole).time[kept])
     for window in (1, 2, 3):
         expected = windowed(whole, window)
         found = windowed(part, window)
         assert [f.name for f in found.features] == [f.name for f in expected.features]
         np.testing.assert_array_equal(found.X, expected.X[kept])
-        assert list_visits(found).earlier is None
+        assert get_visits(found).earlier is None
     np.testing.assert_array_equal(part.y, whole.y[kept])
 
 
@@ -206,7 +206,7 @@ def test_a_patient_with_one_labelled_visit_and_earlier_ones_is_no_single_visit()
 def test_the_labels_of_real_visits() -> None:
     cohort = labelled_visits()
     assert (cohort.n_rows, cohort.n_patients) == (1945, 312)
-    assert (np.diff(list_visits(cohort).patient) >= 0).all()
+    assert (np.diff(get_visits(cohort).patient) >= 0).all()
 
 
 def test_columns_named_as_what_is_made_of_visits_are_faults() -> None:
@@ -233,7 +233,7 @@ def test_what_is_left_at_a_visit_is_no_hair_more_than_the_horizon() -> None:
     columns["months"] = [0.8 if t == 10 else 30.5 for t in columns["months"]]
     cohort = intake(columns, outcome={**OUTCOME, "horizon": 0.7}).cohort
     assert cohort.time is not None
-    first = list_visits(cohort).time == 0.1
+    first = get_visits(cohort).time == 0.1
     events = cohort.time[first & (cohort.y == 1)]
     assert (events <= 0.7).all()
     assert len(events) == 10

@@ -44,7 +44,7 @@ def simulated(seed: int = 0, n_patients: int = 60) -> Cohort:
     return Cohort("visits", outcome, FEATURES, X, y, groups=patient, visits=VisitTable(patient, time))
 
 
-def list_visits(cohort: Cohort) -> VisitTable:
+def get_visits(cohort: Cohort) -> VisitTable:
     assert cohort.visits is not None
     return cohort.visits
 
@@ -68,7 +68,7 @@ def by_hand(t: NDArray[np.float64], x: NDArray[np.float64], window: int) -> dict
 @pytest.mark.parametrize("window", [1, 2, 3, 5, 8, 100])
 @pytest.mark.parametrize("cohort", [simulated(), event_cohort("pbcseq")], ids=["simulated", "pbcseq"])
 def test_windows_are_what_a_loop_over_the_patients_gives(cohort: Cohort, window: int) -> None:
-    result, visits = windowed(cohort, window), list_visits(cohort)
+    result, visits = windowed(cohort, window), get_visits(cohort)
     place = {feature.name: j for j, feature in enumerate(result.features)}
     schema = WindowSchema.of(cohort)
     rows = range(cohort.n_rows) if cohort.n_rows < 500 else range(0, cohort.n_rows, 7)
@@ -157,7 +157,7 @@ def test_a_window_of_one_visit_knows_no_course() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_later_visits_and_other_patients_change_nothing(seed: int) -> None:
     cohort = simulated()
-    visits, rng = list_visits(cohort), np.random.default_rng(seed)
+    visits, rng = get_visits(cohort), np.random.default_rng(seed)
     row = int(rng.integers(cohort.n_rows))
     known = (visits.patient == visits.patient[row]) & (visits.time <= visits.time[row])
     X = cohort.X.copy()
@@ -170,7 +170,7 @@ def test_later_visits_and_other_patients_change_nothing(seed: int) -> None:
 def test_part_of_a_cohort_gives_the_same_rows() -> None:
     cohort = simulated()
     schema, whole = WindowSchema.of(cohort), windowed(cohort, 3)
-    rows = np.flatnonzero(list_visits(cohort).patient % 3 == 1)
+    rows = np.flatnonzero(get_visits(cohort).patient % 3 == 1)
     np.testing.assert_array_equal(windowed(cohort.take(rows), 3, schema).X, whole.X[rows])
 
 

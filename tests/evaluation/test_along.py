@@ -32,7 +32,7 @@ def configuration(name: str, calibration: str = "none", imputation: str = "media
     return Configuration(Step.of(imputation), Step.of("none"), step, Step.of(calibration))
 
 
-def find_path(losses: list[float], scores: list[float]) -> FoldPath:
+def make_path(losses: list[float], scores: list[float]) -> FoldPath:
     m = len(losses)
     risks = np.arange(m, dtype=np.float32)[:, None] / m * np.ones((1, 3), dtype=np.float32)
     return FoldPath(tuple(range(1, m + 1)), np.array(scores), np.array(losses), risks)
@@ -40,7 +40,7 @@ def find_path(losses: list[float], scores: list[float]) -> FoldPath:
 
 def test_folds_share_the_value_of_the_least_mean_loss_that_all_of_them_have() -> None:
     """Alone the folds would take the third and the first; the fourth, which is best, the second has not reached."""
-    paths = [find_path([0.9, 0.5, 0.3, 0.0], [0.1, 0.2, 0.3, 0.4]), find_path([0.2, 0.3, 0.9], [0.5, 0.6, 0.7])]
+    paths = [make_path([0.9, 0.5, 0.3, 0.0], [0.1, 0.2, 0.3, 0.4]), make_path([0.2, 0.3, 0.9], [0.5, 0.6, 0.7])]
     assert common_place(paths) == 1
     results = at_common_setting([FoldResult(0.0, p.risks[0], path=p) for p in paths])
     assert [r.score for r in results] == [0.2, 0.6]
@@ -64,7 +64,7 @@ def test_the_risks_are_those_of_the_setting_that_is_chosen(name: str) -> None:
     asked = SPACE.whole_path(configuration(name, imputation="none"))
     found = cross_validate(asked, cohort, plan)
     assert found.chosen in found.settings
-    axis = SPACE.find_path(asked)
+    axis = SPACE.make_path(asked)
     assert axis is not None
     chosen = asked.at("prediction", axis.name, found.chosen.value)
     for number in range(3):

@@ -23,7 +23,7 @@ from tests.survival.reference import COHORTS, COMPETING, SINGLE, cohort_of, metr
 COX = Configuration(Step.of("median"), Step.of("none"), Step.of("cox"), Step.of("none"))
 
 
-def estimate_score_interval(name: str, cohort: str) -> float:
+def score(name: str, cohort: str) -> float:
     """A measure of R's risks at the cohort's horizons, pooled over all patients."""
     c = cohort_of(cohort)
     times = tuple(c.horizons.tolist())
@@ -33,21 +33,19 @@ def estimate_score_interval(name: str, cohort: str) -> float:
 
 @pytest.mark.parametrize("cohort", COHORTS)
 def test_areas_and_brier_scores_are_rs(cohort: str) -> None:
-    assert estimate_score_interval("time_dependent_auc", cohort) == pytest.approx(
-        metric(cohort, "auc_cd").mean(), abs=1e-9
-    )
+    assert score("time_dependent_auc", cohort) == pytest.approx(metric(cohort, "auc_cd").mean(), abs=1e-9)
     first, second, third = metric(cohort, "brier")
     a, b = np.diff(cohort_of(cohort).horizons)
     expected = (a * (first + second) + b * (second + third)) / 2 / (a + b)
-    assert estimate_score_interval("integrated_brier", cohort) == pytest.approx(expected, abs=1e-9)
+    assert score("integrated_brier", cohort) == pytest.approx(expected, abs=1e-9)
 
 
 # R ranks by the linear predictor, which the risk rises with; where risks are 1 to the last digit they are tied.
 @pytest.mark.parametrize("cohort", COHORTS)
 def test_concordances_are_rs(cohort: str) -> None:
     name, uno = ("c_harrell", "c_uno_tau_le") if cohort in SINGLE else ("c_cause_specific", "c_ipcw_wolbers_tau")
-    assert estimate_score_interval("c_index", cohort) == pytest.approx(metric(cohort, name)[0], abs=1e-6)
-    assert estimate_score_interval("uno_c", cohort) == pytest.approx(metric(cohort, uno)[0], abs=1e-6)
+    assert score("c_index", cohort) == pytest.approx(metric(cohort, name)[0], abs=1e-6)
+    assert score("uno_c", cohort) == pytest.approx(metric(cohort, uno)[0], abs=1e-6)
 
 
 @pytest.mark.parametrize("name", EVENT_METRICS)

@@ -56,7 +56,7 @@ def delivered_of(chosen: Ensemble, lost: frozenset[int]) -> tuple[Ensemble, froz
     return Ensemble((replace(chosen.members[0], weight=1.0, number=0),), chosen.scale), gone
 
 
-def load_error(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int) -> tuple[float, float]:
+def measure_error(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int) -> tuple[float, float]:
     """Corrected and uncorrected score less the true one, in one cohort."""
     rng = np.random.default_rng([seed, KINDS.index(kind)])
     endpoint, metric, p = patients_of(kind, N, rng)
@@ -82,7 +82,7 @@ def load_error(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int) -
 
 def biases(kind: str, rule: EnsembleName, lost: frozenset[int], cohorts: int) -> tuple[float, float, float]:
     """Mean errors of the corrected and of the uncorrected score, and the former's standard error."""
-    errors = np.array([load_error(kind, rule, lost, seed) for seed in range(cohorts)])
+    errors = np.array([measure_error(kind, rule, lost, seed) for seed in range(cohorts)])
     corrected, uncorrected = errors.mean(axis=0)
     return float(corrected), float(uncorrected), float(errors[:, 0].std(ddof=1) / cohorts**0.5)
 

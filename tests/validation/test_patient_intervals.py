@@ -61,7 +61,7 @@ def plain(intervals: PatientIntervals) -> PatientIntervals:
     return replace(intervals, widening=1.0, lack_of_fit=0.0)
 
 
-def entropy_bounds(
+def interval_ends(
     intervals: PatientIntervals,
     X: np.ndarray,
     p: np.ndarray,
@@ -129,7 +129,7 @@ def test_the_interval_has_its_quantiles_on_the_scale_of_log_odds_around_the_risk
     recalibration = Recalibration(0.3, 1.4)
     intervals = fitted(X, p, draws(np.full(len(p), 0.2), p), covariance=np.array([[0.04, 0.01], [0.01, 0.02]]))
     spread = intervals.spread(X, p[None], np.ones(1), p, recalibration)
-    bounds = entropy_bounds(intervals, X, p[None], np.ones(1), p, recalibration)
+    bounds = interval_ends(intervals, X, p[None], np.ones(1), p, recalibration)
     centre = 0.3 + 1.4 * logit(p)
     assert INTERVAL_LEVEL == 0.9
     np.testing.assert_allclose(logit(bounds[:, 0]), centre - Z * spread, rtol=1e-6, atol=1e-6)
@@ -161,7 +161,7 @@ def test_nobody_is_surer_of_the_unusual_and_risks_of_0_and_1_are_borne() -> None
     near, odd = intervals.spread(far, same[None], np.ones(1), same, IDENTITY)
     assert odd == pytest.approx(near, rel=1e-9)
     certain = np.array([0.0, 1.0])
-    bounds = entropy_bounds(intervals, far, certain[None], np.ones(1), certain, IDENTITY)
+    bounds = interval_ends(intervals, far, certain[None], np.ones(1), certain, IDENTITY)
     assert np.isfinite(bounds).all()
     assert (bounds[:, 0] < bounds[:, 1]).all()
 
@@ -177,7 +177,7 @@ def test_storage_changes_nothing() -> None:
     intervals = fitted(X, p, draws(np.full(len(p), 0.2), p))
     loaded = PatientIntervals.from_json(json.loads(json.dumps(intervals.to_json(), allow_nan=False)))
     arguments = (X, p[None], np.ones(1), p, Recalibration(0.1, 1.2))
-    np.testing.assert_array_equal(entropy_bounds(loaded, *arguments), entropy_bounds(intervals, *arguments))
+    np.testing.assert_array_equal(interval_ends(loaded, *arguments), interval_ends(intervals, *arguments))
 
 
 def _cohort_coverage(seed: int) -> tuple[float, float]:
@@ -203,7 +203,7 @@ def _cohort_coverage(seed: int) -> tuple[float, float]:
     q = learner.fit(X, y).predict_proba(new)[:, 1]
     spread = plain(intervals).spread(new, q[None], np.ones(1), q, recalibration)
     centre = recalibration.intercept + recalibration.slope * logit(q)
-    low, high = entropy_bounds(intervals, new, q[None], np.ones(1), q, recalibration).T
+    low, high = interval_ends(intervals, new, q[None], np.ones(1), q, recalibration).T
     within = np.abs(logit(truth) - centre) <= Z * spread
     return float(within.mean()), float(((low <= truth) & (truth <= high)).mean())
 

@@ -19,7 +19,7 @@ from api.diagnosis.models.schemas import (
     ModelChoices,
     TreeState,
 )
-from api.jobs.service import load_error
+from api.jobs.service import read_error
 from api.uploads import Upload, load_json, validate_document
 from autoprog.cohort import from_parquet
 from autoprog.diagnosis import DiagnosisModel, cost_bounds, grow_tree, model_to_bytes, tree_report, tree_to_bytes
@@ -168,7 +168,7 @@ def tree_state(row: DiagnosisModelRow, job: JobRow | None) -> TreeState:
     return TreeState(
         status=status,
         job_id=None if job is None else job.id,
-        error=None if job is None else load_error(job),
+        error=None if job is None else read_error(job),
         n_nodes=tree.get("n_nodes"),
         n_leaves=tree.get("n_leaves"),
         depth=tree.get("depth"),

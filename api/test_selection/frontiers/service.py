@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from api.dependencies import Context
-from api.jobs.service import load_error
+from api.jobs.service import read_error
 from api.queue_room import require_room
 from api.searches.service import FINISHED, missing_result
 from api.test_selection.frontiers.schemas import (
@@ -83,7 +83,7 @@ def frontier_document(row: FrontierRow, job: JobRow, *, whole: bool = True) -> F
         search_id=row.search_id,
         status=JobStatus(job.status),
         job_id=job.id,
-        error=load_error(job),
+        error=read_error(job),
         tests=row.document["tests"],
         configuration=row.document["configuration"],
         result=job.result if whole else None,

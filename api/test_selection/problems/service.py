@@ -9,7 +9,7 @@ from typing import Any, Literal
 from sqlalchemy.orm import Session
 
 from api.dependencies import Context
-from api.jobs.service import load_error
+from api.jobs.service import read_error
 from api.queue_room import require_room
 from api.test_selection.live import LiveProblem
 from api.test_selection.problems.building import build_problem
@@ -105,7 +105,7 @@ def _summary(row: SelectionProblemRow, job: JobRow | None) -> dict[str, Any]:
         "cohort_id": row.cohort_id,
         "status": _status(row, job),
         "job_id": None if job is None else job.id,
-        "error": None if job is None else load_error(job),
+        "error": None if job is None else read_error(job),
         "n_rounds": row.n_rounds,
         "n_feedback": row.n_feedback,
         "created_at": row.created_at,

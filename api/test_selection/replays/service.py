@@ -10,7 +10,7 @@ import numpy as np
 from sqlalchemy.orm import Session
 
 from api.dependencies import Context
-from api.jobs.service import load_error
+from api.jobs.service import read_error
 from api.queue_room import require_room
 from api.test_selection.numbers import MAX_SEED, is_integer
 from api.test_selection.replays.schemas import (
@@ -163,7 +163,7 @@ def replay_document(row: SelectionReplayRow, job: JobRow, *, whole: bool = True)
         problem_id=row.problem_id,
         status=JobStatus(job.status),
         job_id=job.id,
-        error=load_error(job),
+        error=read_error(job),
         result=job.result if whole else None,
         created_at=row.created_at,
     )

@@ -69,7 +69,7 @@ class CohortStatisticsRepository:
         )
         self._session.merge(row)
 
-    def delete_all(self, cohort_id: str) -> None:
+    def delete_for(self, cohort_id: str) -> None:
         """Delete a cohort's statistics, and others' findings on pipelines that are known only from it."""
         of_cohort = CohortStatisticsRow.cohort_id == cohort_id
         metrics = select(CohortStatisticsRow.metric).where(of_cohort).order_by(CohortStatisticsRow.metric)

@@ -95,7 +95,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         else:
             self._refuse_training(cohort_id)
         delete_frontier_jobs(self._session, SearchRow.cohort_id == cohort_id)
-        CohortStatisticsRepository(self._session).delete_all(cohort_id)
+        CohortStatisticsRepository(self._session).delete_for(cohort_id)
         erase(self._session, CohortRow, CohortRow.id == cohort_id)
         return tuple(files)
 
@@ -103,7 +103,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         made_of_it = select(DiagnosisModelRow).where(DiagnosisModelRow.cohort_id == cohort_id).with_for_update()
         models = self._session.scalars(made_of_it).all()
         for model in models:
-            JobRepository(self._session).delete_all(model.id)
+            JobRepository(self._session).delete_for(model.id)
         ids = [model.id for model in models]
         erase(self._session, DiagnosisModelRow, DiagnosisModelRow.id.in_(ids))
         return [file for model in models for file in list_files(model)]

@@ -58,7 +58,7 @@ class DiagnosisModelRepository(OwnedRepository[DiagnosisModelRow]):
     def delete(self, owner_id: str, model_id: str) -> tuple[StoredFile, ...]:
         """Delete a model, its sessions and jobs; return its files for `remove_unreferenced`. Raises NotFoundError."""
         model = self.lock(owner_id, model_id)
-        JobRepository(self._session).delete_all(model_id)
+        JobRepository(self._session).delete_for(model_id)
         erase(self._session, DiagnosisModelRow, DiagnosisModelRow.id == model_id)
         return list_files(model)
 

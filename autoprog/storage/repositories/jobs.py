@@ -29,7 +29,7 @@ class JobRepository(OwnedRepository[JobRow]):
         parameters: Mapping[str, Any] | None = None,
         files: Mapping[str, StoredFile] | None = None,
     ) -> JobRow:
-        """Queue a job that reads `files`, by name; whoever deletes its subject calls `delete_all`."""
+        """Queue a job that reads `files`, by name; whoever deletes its subject calls `delete_for`."""
         row = JobRow(
             id=new_id(),
             owner_id=owner_id,
@@ -55,7 +55,7 @@ class JobRepository(OwnedRepository[JobRow]):
         )
         return {row.subject_id: row for row in self._session.scalars(query)}
 
-    def delete_all(self, subject_id: str) -> None:
+    def delete_for(self, subject_id: str) -> None:
         """Delete all jobs of a locked resource; a runner notices by its lease."""
         erase(self._session, JobRow, JobRow.subject_id == subject_id)
 

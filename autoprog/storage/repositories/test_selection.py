@@ -63,7 +63,7 @@ def delete_problem(session: Session, problem: SelectionProblemRow) -> list[Store
     replays = select(SelectionReplayRow).where(SelectionReplayRow.problem_id == problem.id).with_for_update()
     rows = session.scalars(replays).all()
     for subject in (problem.id, *(row.id for row in rows)):
-        JobRepository(session).delete_all(subject)
+        JobRepository(session).delete_for(subject)
     erase(session, SelectionProblemRow, SelectionProblemRow.id == problem.id)
     files = [StoredFile("test_selection_tables", row.table_sha256) for row in rows]
     if problem.arms_sha256 is not None:
@@ -109,7 +109,7 @@ class SelectionReplayRepository(PartRepository[SelectionReplayRow]):
     def delete(self, owner_id: str, problem_id: str, replay_id: str) -> StoredFile:
         """Delete a replay with its job; return its table for `remove_unreferenced`. Raises NotFoundError."""
         row = self.of(owner_id, problem_id, replay_id)
-        JobRepository(self._session).delete_all(row.id)
+        JobRepository(self._session).delete_for(row.id)
         erase(self._session, SelectionReplayRow, SelectionReplayRow.id == row.id)
         return StoredFile("test_selection_tables", row.table_sha256)
 
@@ -144,7 +144,7 @@ class FrontierRepository(PartRepository[FrontierRow]):
     def delete(self, owner_id: str, search_id: str, frontier_id: str) -> None:
         """Delete a search's frontier with its job. Raises NotFoundError."""
         row = self.of(owner_id, search_id, frontier_id)
-        JobRepository(self._session).delete_all(row.id)
+        JobRepository(self._session).delete_for(row.id)
         erase(self._session, FrontierRow, FrontierRow.id == row.id)
 
 

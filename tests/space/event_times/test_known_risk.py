@@ -51,7 +51,7 @@ def cohorts(causes: int) -> tuple[Simulated, ...]:
     return tuple(simulated(2026 + seed, 1000, causes) for seed in range(COHORTS))
 
 
-def load_error(name: str, causes: int) -> tuple[float, float]:
+def measure_error(name: str, causes: int) -> tuple[float, float]:
     """Mean error of the risk until time 1, and its standard error."""
     errors = []
     for data in cohorts(causes):
@@ -71,7 +71,7 @@ def test_half_of_the_patients_are_censored(causes: int) -> None:
 
 @pytest.mark.parametrize("causes", [1, 2])
 def test_leaving_the_censored_out_overstates_the_risk(causes: int) -> None:
-    mean, error = load_error("left out", causes)
+    mean, error = measure_error("left out", causes)
     print(f"left out, {causes} causes: {mean:+.4f} ({error:.4f})")
     assert mean > 0.05
     assert mean > 10 * error
@@ -83,7 +83,7 @@ def test_leaving_the_censored_out_overstates_the_risk(causes: int) -> None:
 )
 def test_no_learner_of_the_space_does(name: str, causes: int) -> None:
     """Within 3.5 standard errors, which chance exceeds once in 2,000, and a thousandth for the rule of the middle."""
-    mean, error = load_error(name, causes)
+    mean, error = measure_error(name, causes)
     print(f"{name}, {causes} causes: {mean:+.4f} ({error:.4f})")
     assert error < 0.004
     assert abs(mean) <= 3.5 * error + 0.001
