@@ -64,7 +64,7 @@ def test_the_risks_are_those_of_the_setting_that_is_chosen(name: str) -> None:
     asked = SPACE.whole_path(configuration(name, imputation="none"))
     found = cross_validate(asked, cohort, plan)
     assert found.chosen in found.settings
-    axis = SPACE.make_path(asked)
+    axis = SPACE.find_path(asked)
     assert axis is not None
     chosen = asked.at("prediction", axis.name, found.chosen.value)
     for number in range(3):
