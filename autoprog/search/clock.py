@@ -7,8 +7,8 @@ n      patients
 B      resamples of the score's correction
 delivery = 1.3 (max(posterior, refits) + the rest) + max(intervals, correction)
 posterior = .5 + .012 N                 measured up to 160 evaluations (2.4 s); it counts 256 at most
-refits    = max(sum u / S, max u)       over the best evaluations, the likely members of the ensemble
-u         = 1.25 t + .15                all patients are 5/4 of a training fold's; a fitted model is written and read
+refits    = 1.25 max(sum t / S, max t)  over the best evaluations, the likely members of the ensemble; all patients
+                                        are 5/4 of a training fold's
 correction = 5e-9 B n (N + 50)          twice as much where more than the ranking counts
              (2e-6 + 1.5e-7 N) B n      for event times; 1e-5 B n more where more than the ranking counts
 intervals = .5 + 12.5 sum t / S        over the same evaluations; at most a tenth of the budget, but at least the fewest
@@ -32,10 +32,8 @@ from autoprog.validation import MIN_REFITS, n_event_resamples, n_resamples
 _POSTERIOR_S, _POSTERIOR_S_EACH, _POSTERIOR_MOST = 0.5, 0.012, 256
 _MEMBERS = 20
 _ALL_PATIENTS = 1.25
-# Seconds to write a fitted model in the child process and to read it here.
-_HANDING_OVER_S = 0.15
 # Seconds of what follows the correction: measures, rules, the model's file; while the slots keep the cores busy.
-_REST_S, _REST_S_PATIENT = 1.0, 5e-5
+_REST_S, _REST_S_PATIENT = 2.0, 5e-5
 # Seconds of the measures at the horizons, for event times.
 _EVENT_REST_S_PATIENT = 2e-4
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
@@ -106,8 +104,7 @@ class Clock:
     def expect(self, history: History) -> None:
         """Reserve the time to deliver what this history would deliver, at most half of the budget."""
         refits = self._refits_s(history)
-        delivered = [seconds + self._pace * _HANDING_OVER_S for seconds in refits]
-        before = max(self._pace * posterior_s(len(history)), sum(delivered) / self._slots, max(delivered, default=0.0))
+        before = max(self._pace * posterior_s(len(history)), sum(refits) / self._slots, max(refits, default=0.0))
         self._correction_s = self._pace * _correction_s(history)
         of_times = _EVENT_REST_S_PATIENT if history.metric.name in EVENT_METRICS else 0.0
         self._last_s = self._pace * (_REST_S + (_REST_S_PATIENT + of_times) * self._n_patients)
