@@ -24,6 +24,7 @@ from api.diagnosis.sessions.routes import router as diagnosis_sessions
 from api.feature_selection.routes import router as feature_streams
 from api.jobs.routes import router as jobs
 from api.loopback import LoopbackOnly
+from api.models.routes import policy_router as prediction_policy
 from api.models.routes import router as models
 from api.rate import Rate
 from api.searches.routes import router as searches
@@ -53,8 +54,9 @@ _DOCUMENTS = (
     CohortSpec, SearchRequest, SearchSettings, DiagnosisModelRequest, CohortModelRequest, DiagnosisModelSpec,
 )  # fmt: skip
 _ROUTERS = (
-    cohorts, searches, models, diagnosis_models, diagnosis_sessions, diagnosis_learners, selection_problems,
-    selection_rounds, selection_replays, test_frontiers, feature_streams, threshold_learners, jobs, space,
+    cohorts, searches, models, prediction_policy, diagnosis_models, diagnosis_sessions, diagnosis_learners,
+    selection_problems, selection_rounds, selection_replays, test_frontiers, feature_streams, threshold_learners, jobs,
+    space,
 )  # fmt: skip
 
 

@@ -19,10 +19,11 @@ from api.problems import ForbiddenError, QueueFullError, UnauthorizedError
 from autoprog.errors import StoreUnavailableError
 from autoprog.storage.repositories import KeyRepository
 
-Scope = Literal["read", "write", "predict"]
+Scope = Literal["read", "write", "predict", "approve"]
 
 SCOPES: tuple[Scope, ...] = get_args(Scope)
-"""Scopes of a key: read resources; make, cancel and delete them; ask models for predictions."""
+"""Scopes of a key: read resources; make, cancel and delete them; ask models for predictions;
+approve and retire models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +98,7 @@ _AUTHORIZERS = {scope: _requires(scope) for scope in SCOPES}
 Reader = Annotated[Principal, Depends(_AUTHORIZERS["read"])]
 Writer = Annotated[Principal, Depends(_AUTHORIZERS["write"])]
 Predictor = Annotated[Principal, Depends(_AUTHORIZERS["predict"])]
+Approver = Annotated[Principal, Depends(_AUTHORIZERS["approve"])]
 
 
 async def admit(request: Request, dependant: Dependant) -> Principal:

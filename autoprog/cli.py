@@ -367,7 +367,9 @@ def db_upgrade(data_dir: _DataDir = None, database: _Database = None) -> None:
 @keys.command("create")
 def keys_create(
     owner: Annotated[str, typer.Option(help="Whom the key speaks for; made when new.")],
-    scopes: Annotated[list[str], typer.Option(help="Any of read, write, predict; repeat or separate by commas.")],
+    scopes: Annotated[
+        list[str], typer.Option(help="Any of read, write, predict, approve; repeat or separate by commas.")
+    ],
     days: Annotated[
         float | None, typer.Option(min=0, help="How long it is valid; default: until it is revoked.")
     ] = None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 from sqlalchemy.orm import Session
 
-from api.auth import Predictor, Reader, Writer
+from api.auth import Approver, Predictor, Reader, Writer
 from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.idempotency import OnceDependency, answer
@@ -14,14 +14,18 @@ from api.models import service
 from api.models.schemas import (
     ModelDocument,
     PredictionDocument,
+    PredictionPolicy,
     PredictionRequest,
     RecalibrationRequest,
+    StatusChangeDocument,
+    StatusChangeRequest,
     ValidationDocument,
     ValidationRequest,
 )
+from api.models.status import approved_only, change_status, check_usable, set_policy, status_document
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
-from autoprog.storage.repositories import ModelRepository, StoredAnswer, ValidationRepository
+from autoprog.storage.repositories import ModelRepository, ModelStatusRepository, StoredAnswer, ValidationRepository
 from autoprog.storage.stored_files import remove_unreferenced
 
 router = APIRouter(
@@ -47,7 +51,7 @@ def get_model(model_id: str, session: ReadSession, principal: Reader) -> ModelDo
     "/{model_id}/predictions",
     operation_id="predict_with_model",
     summary="Predict risks",
-    responses=problems(404, 413, 415, 422),
+    responses=problems(404, 409, 413, 415, 422),
 )
 def predict_with_model(
     model_id: str, request: PredictionRequest, principal: Predictor, _turn: Turn, context: ContextDependency
@@ -55,6 +59,7 @@ def predict_with_model(
     """Return each patient's risk, stratum, matching rules and unusual values."""
     with context.database.session(read_only=True) as session:
         model = ModelRepository(session).get(principal.owner_id, model_id)
+        check_usable(session, principal, model)
     return service.predict(context, model, request)
 
 
@@ -158,3 +163,76 @@ def get_validation(model_id: str, validation_id: str, session: ReadSession, prin
 def delete_validation(model_id: str, validation_id: str, session: WriteSession, principal: Writer) -> None:
     """Delete the validation. The model stays."""
     ValidationRepository(session).delete(principal.owner_id, model_id, validation_id)
+
+
+@router.post(
+    "/{model_id}/status-changes",
+    operation_id="change_model_status",
+    summary="Approve or retire a model",
+    status_code=201,
+    response_model=StatusChangeDocument,
+    responses=problems(404, 409, 413, 415, 422),
+)
+def change_model_status(
+    model_id: str, request: StatusChangeRequest, principal: Approver, once: OnceDependency
+) -> Response:
+    """Make a model a draft, approved or retired, and say why; retire at the same time the one that it replaces."""
+
+    def work(session: Session) -> StoredAnswer:
+        row = change_status(session, principal, model_id, request)
+        return answer(201, status_document(row), Location=f"/v1/models/{model_id}/status-changes/{row.id}")
+
+    return once.run(work)
+
+
+@router.get(
+    "/{model_id}/status-changes",
+    operation_id="list_model_status_changes",
+    summary="List the changes of a model's status",
+    responses=problems(404, 422),
+)
+def list_model_status_changes(
+    model_id: str, session: ReadSession, principal: Reader, page: PageParameters
+) -> ListDocument[StatusChangeDocument]:
+    """List who approved or retired the model, when and why, oldest first."""
+    repository = ModelStatusRepository(session)
+    found = repository.load_page(principal.owner_id, model_id, limit=page.limit, cursor=page.cursor)
+    return ListDocument[StatusChangeDocument](
+        items=[status_document(row) for row in found.items], next_cursor=found.next_cursor
+    )
+
+
+@router.get(
+    "/{model_id}/status-changes/{change_id}",
+    operation_id="get_model_status_change",
+    summary="Get a change of a model's status",
+    responses=problems(404),
+)
+def get_model_status_change(
+    model_id: str, change_id: str, session: ReadSession, principal: Reader
+) -> StatusChangeDocument:
+    """Return who changed the status, when and why."""
+    return status_document(ModelStatusRepository(session).of(principal.owner_id, model_id, change_id))
+
+
+policy_router = APIRouter(
+    prefix="/v1/prediction-policy", tags=["models"], responses=problems(401, 403, 429, 503, 507), route_class=JsonRoute
+)
+
+
+@policy_router.get("", operation_id="get_prediction_policy", summary="Get which models may predict")
+def get_prediction_policy(session: ReadSession, principal: Reader) -> PredictionPolicy:
+    """Return the policy of the key's owner."""
+    return PredictionPolicy(approved_only=approved_only(session, principal.owner_id))
+
+
+@policy_router.put(
+    "",
+    operation_id="set_prediction_policy",
+    summary="Set which models may predict",
+    responses=problems(413, 415, 422),
+)
+def set_prediction_policy(policy: PredictionPolicy, session: WriteSession, principal: Approver) -> PredictionPolicy:
+    """Set the policy of the key's owner."""
+    set_policy(session, principal.owner_id, policy)
+    return policy

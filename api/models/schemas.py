@@ -24,6 +24,9 @@ MAX_PATIENTS = 10_000
 """Largest number of patients in one request for predictions."""
 
 
+Status = Literal["draft", "approved", "retired"]
+
+
 class ModelDocument(BaseModel):
     """A fitted model."""
 
@@ -38,7 +41,44 @@ class ModelDocument(BaseModel):
         description="Times at which risks are predicted, ascending. Empty for a binary outcome."
     )
     sha256: str
+    status: Status = Field(
+        description="A new model is a draft. A retired one does not predict, and a draft only where the owner's "
+        "`/v1/prediction-policy` lets it."
+    )
     created_at: datetime
+
+
+class StatusChangeRequest(BaseModel):
+    """The status that a model shall have."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    status: Status
+    note: Text | None = Field(None, description="Why, for those who ask later.")
+    replaces: str | None = Field(
+        None, description="Another model, retired in the same step. To roll back, approve the former version like this."
+    )
+
+
+class StatusChangeDocument(BaseModel):
+    """A change of a model's status."""
+
+    id: str
+    model_id: str
+    status: Status
+    note: str | None
+    key_id: str | None = Field(description="Key of the caller. Null on a local server without keys.")
+    created_at: datetime
+
+
+class PredictionPolicy(BaseModel):
+    """Which models of an owner may predict."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    approved_only: bool = Field(
+        description="Whether drafts refuse to predict, except for keys with the scope `approve`."
+    )
 
 
 _PATIENTS = {
@@ -109,6 +149,9 @@ class PredictionDocument(BaseModel):
     items: list[PatientPrediction]
     interval: IntervalDocument
     model_id: str
+    model_sha256: str | None = Field(
+        None, description="Digest of the model's file. The same file and patients give the same numbers, bit for bit."
+    )
 
 
 class _OnCohort(BaseModel):

@@ -40,6 +40,7 @@ def model_document(row: ModelRow) -> ModelDocument:
         version=row.version,
         parent_id=row.parent_id,
         sha256=row.sha256,
+        status=row.status,
         created_at=row.created_at,
     )
 
@@ -49,7 +50,7 @@ def predict(context: Context, row: ModelRow, request: PredictionRequest) -> Pred
     model = context.load_model(row.sha256)
     items = [PatientPrediction.model_validate(risk.to_json()) for risk in _risks(model, request)]
     interval = IntervalDocument.model_validate(model.interval_document)
-    return PredictionDocument(items=items, interval=interval, model_id=row.id)
+    return PredictionDocument(items=items, interval=interval, model_id=row.id, model_sha256=row.sha256)
 
 
 def _risks(model: PrognosticModel, request: PredictionRequest) -> list[PatientRisk]:

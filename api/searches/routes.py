@@ -17,6 +17,7 @@ from api.idempotency import CollectingOnceDependency, OnceDependency, answer
 from api.json_route import JsonRoute
 from api.models.schemas import PredictionDocument, PredictionRequest
 from api.models.service import predict
+from api.models.status import check_usable
 from api.openapi import json_body, multipart_body, problems, reference
 from api.pagination import ListDocument, PageParameters
 from api.searches import service
@@ -253,4 +254,5 @@ def predict_with_search(
         if search.model_id is None:
             raise service.missing_result(search, "model")
         model = ModelRepository(session).get(principal.owner_id, search.model_id)
+        check_usable(session, principal, model)
     return predict(context, model, request)

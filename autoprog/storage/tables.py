@@ -19,6 +19,7 @@ from sqlalchemy import (
     MetaData,
     String,
     Text,
+    false,
     select,
 )
 from sqlalchemy.engine import Dialect
@@ -115,6 +116,7 @@ class OwnerRow(Base):
     name: Mapped[str] = mapped_column(String(200), unique=True)
     created_at: Mapped[datetime]
     served_at: Mapped[datetime | None]  # when a runner last took a search or a job of this owner
+    approved_only: Mapped[bool] = mapped_column(default=False, server_default=false())  # which models may predict
 
 
 class ApiKeyRow(Base):
@@ -175,6 +177,21 @@ class ModelRow(OwnedRow):
     parent_id: Mapped[str | None] = mapped_column(_ID, ForeignKey("model.id", ondelete="SET NULL"), index=True)
     sha256: Mapped[str] = mapped_column(_SHA256, index=True)
     document: Mapped[Document]  # features and outcome
+    status: Mapped[str] = mapped_column(_SHORT, default="draft", server_default="draft")  # or approved, or retired
+
+
+class ModelStatusRow(OwnedRow):
+    """A change of a model's status."""
+
+    __tablename__ = "model_status"
+    __table_args__ = (Index(None, "model_id", "created_at", "id"),)
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), index=True)
+    model_id: Mapped[str] = mapped_column(_ID, ForeignKey("model.id", ondelete="CASCADE"))
+    status: Mapped[str] = mapped_column(_SHORT)
+    note: Mapped[str | None]
+    key_id: Mapped[str | None] = mapped_column(_ID)  # of the caller; none on a local server without keys
 
 
 class ValidationRow(OwnedRow):

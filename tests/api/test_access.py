@@ -84,6 +84,11 @@ ROUTES = [
     ("POST", "/v1/models/x/validations", "write"),
     ("GET", "/v1/models/x/validations/x", "read"),
     ("DELETE", "/v1/models/x/validations/x", "write"),
+    ("GET", "/v1/models/x/status-changes", "read"),
+    ("POST", "/v1/models/x/status-changes", "approve"),
+    ("GET", "/v1/models/x/status-changes/x", "read"),
+    ("GET", "/v1/prediction-policy", "read"),
+    ("PUT", "/v1/prediction-policy", "approve"),
     ("GET", "/v1/space", "read"),
 ]
 

@@ -33,7 +33,7 @@ def test_predictions_are_those_of_the_model(client: TestClient, model_id: str) -
     response = client.post(f"/v1/models/{model_id}/predictions", json={"patients": patients})
     assert response.status_code == 200
     document = response.json()
-    assert set(document) == {"items", "interval", "model_id"}
+    assert set(document) == {"items", "interval", "model_id", "model_sha256"}
     expected = [risk.to_json() for risk in simple_result()[0].model.predict(patients)]
     assert document["items"] == expected
     usual, unusual, same = document["items"]

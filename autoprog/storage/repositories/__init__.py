@@ -20,7 +20,7 @@ from autoprog.storage.repositories.feature_streams import (
 from autoprog.storage.repositories.idempotency import IdempotencyRepository, StoredAnswer
 from autoprog.storage.repositories.jobs import JobRepository, QueueRepository
 from autoprog.storage.repositories.keys import KeyRepository
-from autoprog.storage.repositories.models import ModelRepository, ValidationRepository
+from autoprog.storage.repositories.models import ModelRepository, ModelStatusRepository, ValidationRepository
 from autoprog.storage.repositories.searches import SearchRepository
 from autoprog.storage.repositories.test_selection import (
     FrontierRepository,
@@ -52,6 +52,7 @@ __all__ = [
     "JobRepository",
     "KeyRepository",
     "ModelRepository",
+    "ModelStatusRepository",
     "QueueRepository",
     "SearchRepository",
     "SelectionFeedbackRepository",

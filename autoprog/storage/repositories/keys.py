@@ -36,6 +36,10 @@ class KeyRepository:
         insert_if_absent(self._session, OwnerRow, values)
         return self._session.scalars(select(OwnerRow).where(OwnerRow.name == name)).one()
 
+    def owner(self, owner_id: str) -> OwnerRow:
+        """Read an owner who exists."""
+        return self._session.get_one(OwnerRow, owner_id)
+
     def create(self, owner_name: str, scopes: Iterable[str], *, life: timedelta | None = None) -> tuple[ApiKeyRow, str]:
         """Create a key, and its owner if new.
 

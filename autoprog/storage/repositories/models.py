@@ -8,7 +8,7 @@ from typing import Any
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
 from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, erase, get_owned
-from autoprog.storage.tables import ModelRow, SearchRow, ValidationRow
+from autoprog.storage.tables import ModelRow, ModelStatusRow, SearchRow, ValidationRow
 
 
 class ModelRepository(OwnedRepository[ModelRow]):
@@ -49,11 +49,38 @@ class ModelRepository(OwnedRepository[ModelRow]):
         self._session.flush()
         return row
 
+    def lock(self, owner_id: str, model_id: str) -> ModelRow:
+        """Read a model that no other transaction changes until this one ends. Raises NotFoundError."""
+        return get_owned(self._session, ModelRow, owner_id, model_id, lock=True)
+
     def delete(self, owner_id: str, model_id: str) -> StoredFile:
         """Delete a model but not its search; return its file for `remove_unreferenced`. Raises NotFoundError."""
         model = get_owned(self._session, ModelRow, owner_id, model_id, lock=True)
         erase(self._session, ModelRow, ModelRow.id == model_id)
         return StoredFile("models", model.sha256)
+
+
+class ModelStatusRepository(PartRepository[ModelStatusRow]):
+    """Changes of the status of all owners' models."""
+
+    _table = ModelStatusRow
+    _whole, _key = ModelRow, "model_id"
+
+    def change(self, model: ModelRow, status: str, *, note: str | None, key_id: str | None) -> ModelStatusRow:
+        """Give a locked model another status and record who did it and why."""
+        model.status = status
+        row = ModelStatusRow(
+            id=new_id(),
+            owner_id=model.owner_id,
+            model_id=model.id,
+            status=status,
+            note=note,
+            key_id=key_id,
+            created_at=database_now(self._session),
+        )
+        self._session.add(row)
+        self._session.flush()
+        return row
 
 
 class ValidationRepository(PartRepository[ValidationRow]):
