@@ -95,6 +95,7 @@ def _requires(scope: Scope) -> Callable[[Principal], Principal]:
 
 _AUTHORIZERS = {scope: _requires(scope) for scope in SCOPES}
 
+Caller = Annotated[Principal, Depends(authenticate)]
 Reader = Annotated[Principal, Depends(_AUTHORIZERS["read"])]
 Writer = Annotated[Principal, Depends(_AUTHORIZERS["write"])]
 Predictor = Annotated[Principal, Depends(_AUTHORIZERS["predict"])]

@@ -15,7 +15,7 @@ from fastapi.dependencies.models import Dependant
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
-from api.auth import Principal, Writer
+from api.auth import Caller, Principal, Writer
 from api.dependencies import ContextDependency, get_context
 from api.problems import MEDIA_TYPE, build_problem
 from api.uploads import compute_digest
@@ -120,7 +120,7 @@ _DESCRIPTION = (
 def _once(
     request: Request,
     context: ContextDependency,
-    principal: Writer,
+    principal: Caller,
     idempotency_key: Annotated[str | None, Header(pattern=_KEY, description=_DESCRIPTION)] = None,
 ) -> IdempotentRequest:
     path = request.url.path
@@ -137,7 +137,7 @@ def _nothing_sent() -> str:
 def _collecting_once(
     request: Request,
     context: ContextDependency,
-    principal: Writer,
+    principal: Writer,  # before the body is read
     idempotency_key: Annotated[
         str | None, Header(description=_DESCRIPTION, json_schema_extra={"pattern": _KEY})
     ] = None,

@@ -176,7 +176,7 @@ def test_a_route_asks_for_its_scope(client_of: MakeClient, method: str, path: st
 
 
 def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient, driver: Driver) -> None:
-    ada, bob = client_of("ada"), client_of("bob")
+    ada, bob = client_of("ada"), client_of("bob", *SCOPES)
     search = make_search(ada)
     driver.run(Status.SUCCEEDED)
     model_id = ada.get(f"/v1/searches/{search['id']}").json()["model_id"]
@@ -190,6 +190,8 @@ def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient, drive
             body = {"json": {"cohort_id": search["cohort_id"]}}
         if path.endswith("/continuations"):
             body = {"json": {"time_s": 60}}
+        if scope == "approve" and method == "POST":
+            body = {"json": {"status": "approved"}}
         response = bob.request(method, path.replace("/x", f"/{ids[collection]}"), **body)
         assert (response.status_code, response.json()["type"]) == (404, "/problems/not-found"), path
     assert bob.post("/v1/searches", json={"cohort_id": search["cohort_id"]}).status_code == 404
