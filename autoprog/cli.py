@@ -42,10 +42,12 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 db = typer.Typer(no_args_is_help=True, help="The database.")
+owners = typer.Typer(no_args_is_help=True, help="Owners of cohorts, models and keys.")
 keys = typer.Typer(no_args_is_help=True, help="API keys.")
 audit = typer.Typer(no_args_is_help=True, help="The audit trail.")
 app.add_typer(db, name="db")
 app.add_typer(keys, name="keys")
+app.add_typer(owners, name="owners")
 app.add_typer(audit, name="audit")
 
 _DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder of the database, cohort files and models.")]
@@ -463,6 +465,31 @@ def keys_revoke(
     with closing(target), target.session() as session:
         KeyRepository(session).revoke(key_id)
         _enter(session, "keys revoke", key_id)
+
+
+@owners.command("delete")
+def owners_delete(
+    name: Annotated[str, typer.Argument(help="The owner's name, as `autoprog keys list` shows it.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Needed, as nothing can be undone.")] = False,
+    data_dir: _DataDir = None,
+    database: _Database = None,
+) -> None:
+    """Erase an owner with all keys, cohorts, searches and models, for ever; print what was erased as JSON."""
+    from autoprog.service import Service
+    from autoprog.storage.erasure import erase_owner
+
+    if not yes:
+        _fail(f"this erases all that belongs to {name!r} for ever: add --yes")
+    settings = _settings(data_dir=data_dir, database=database)
+    service = Service(settings)
+    _prepare_database(lambda: service.database, settings)
+    with closing(service):
+        erased = erase_owner(service.database, service.files, name)
+        with service.database.session() as session:
+            _enter(session, "owners delete", erased.owner_id)
+    files = {"files_removed": erased.removed, "files_of_others_too": erased.kept}
+    listed = {name: ["/".join(file) for file in found] for name, found in files.items()}
+    print(json.dumps({"owner": name, "owner_id": erased.owner_id, "rows": erased.rows, **listed}, indent=2))
 
 
 @audit.command("verify")

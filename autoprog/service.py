@@ -18,6 +18,7 @@ from autoprog.libraries import import_libraries
 from autoprog.search.runner import Runner
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
+from autoprog.storage.erasure import erase_expired
 from autoprog.storage.files import Files, tighten
 from autoprog.storage.job_store import DatabaseJobStore
 from autoprog.storage.store import DatabaseStore
@@ -95,6 +96,8 @@ class Service:
 
     def _sweep(self) -> bool:
         sweep(self.database, self.files)
+        if self.settings.retention_days is not None:
+            erase_expired(self.database, self.files, self.settings.retention_days)
         return False  # there is nothing more to do now
 
     def close(self) -> None:

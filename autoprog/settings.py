@@ -55,6 +55,9 @@ class Settings(BaseSettings):
     running: Annotated[int, Field(ge=1)] | None = Field(
         None, description="most searches, and most jobs, of one owner that run at a time; default: any number"
     )
+    retention_days: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="age at which cohorts, their searches and diagnosis sessions are erased; default: never"
+    )
     model_key: SecretStr | None = Field(None, description="HMAC key that signs stored models where storage is shared")
     log_json: bool = Field(default=False, description="structured logs as JSON lines")
 

@@ -17,7 +17,7 @@ from autoprog.storage.files import Files, Kind, StoredFile
 from autoprog.storage.tables import CohortRow, DiagnosisModelRow, ModelRow, StoredFileRow
 from autoprog.storage.test_selection_tables import SelectionProblemRow, SelectionReplayRow
 
-_REFERENCES: Mapping[Kind, tuple[InstrumentedAttribute[str] | InstrumentedAttribute[str | None], ...]] = {
+REFERENCES: Mapping[Kind, tuple[InstrumentedAttribute[str] | InstrumentedAttribute[str | None], ...]] = {
     "cohorts": (CohortRow.sha256,),
     "models": (ModelRow.sha256,),
     "diagnosis_models": (DiagnosisModelRow.sha256,),
@@ -25,6 +25,7 @@ _REFERENCES: Mapping[Kind, tuple[InstrumentedAttribute[str] | InstrumentedAttrib
     "test_selection_arms": (SelectionProblemRow.arms_sha256,),
     "test_selection_tables": (SelectionProblemRow.table_sha256, SelectionReplayRow.table_sha256),
 }
+"""Columns that refer to files, by kind of file."""
 
 _ABANDONED = timedelta(hours=1)
 """Time since a file was last stored or freed, after which a process that does not refer to it has died."""
@@ -87,7 +88,7 @@ def _is_referenced() -> ColumnElement[bool]:
     return or_(
         *(
             and_(StoredFileRow.kind == kind, exists().where(column == StoredFileRow.sha256))
-            for kind, columns in _REFERENCES.items()
+            for kind, columns in REFERENCES.items()
             for column in columns
         )
     )

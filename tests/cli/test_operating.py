@@ -124,6 +124,21 @@ def test_a_key_is_printed_once_and_works(autoprog: CommandLine, database: Databa
     assert set(key.scopes) == {"read", "write", "predict"}
 
 
+def test_an_owner_is_erased_once_it_is_confirmed(autoprog: CommandLine, database: Database, tmp_path: Path) -> None:
+    where = ["--database", database.url, "--data-dir", tmp_path]
+    autoprog("keys", "create", "--owner", "Ward 7", "--scopes", "read", *where)
+    autoprog("keys", "create", "--owner", "Ward 8", "--scopes", "read", *where)
+    assert "--yes" in autoprog("owners", "delete", "Ward 7", *where).err
+    assert "Ward 7" in autoprog("keys", "list", *where).out
+    erased = json.loads(autoprog("owners", "delete", "Ward 7", "--yes", *where).out)
+    assert (erased["owner"], erased["rows"], erased["files_removed"]) == ("Ward 7", {"api_key": 1}, [])
+    listed = autoprog("keys", "list", *where).out
+    assert "Ward 7" not in listed
+    assert "Ward 8" in listed
+    again = autoprog("owners", "delete", "Ward 7", "--yes", *where)
+    assert (again.code, again.err) == (2, "autoprog: there is no owner named 'Ward 7'\n")
+
+
 def test_a_key_is_listed_without_its_secret_and_can_be_revoked(autoprog: CommandLine, database: Database) -> None:
     where = ["--database", database.url]
     secret = autoprog("keys", "create", "--owner", "Ward 7", "--scopes", "read", *where).out.strip()

@@ -1,0 +1,133 @@
+"""Erase an owner with all that is hers, and patients' data that have reached a certain age."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import delete, func, select
+from sqlalchemy.orm import Session
+
+from autoprog.errors import ConflictError, NotFoundError
+from autoprog.storage import test_selection_tables  # noqa: F401  (registers its tables)
+from autoprog.storage.database import Database, database_now
+from autoprog.storage.files import Files, StoredFile
+from autoprog.storage.repositories import CohortRepository
+from autoprog.storage.repositories._owned import erase
+from autoprog.storage.stored_files import REFERENCES, remove_unreferenced
+from autoprog.storage.tables import Base, CohortRow, DiagnosisSessionRow, OwnerRow
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """What was erased.
+
+    Attributes
+    ----------
+    owner_id : str
+        Identifier of the owner, under which the audit trail still lists her requests.
+    rows : dict of str to int
+        Number of rows by table, without those of their parts.
+    removed : tuple of StoredFile
+        Files that are gone.
+    kept : tuple of StoredFile
+        Files with the same content as another owner's.
+    """
+
+    owner_id: str
+    rows: dict[str, int]
+    removed: tuple[StoredFile, ...]
+    kept: tuple[StoredFile, ...]
+
+
+def erase_owner(database: Database, files: Files, name: str) -> Erasure:
+    """Delete an owner with her keys, cohorts, searches, models and all else.
+
+    Parameters
+    ----------
+    database : Database
+        The database.
+    files : Files
+        Its files.
+    name : str
+        The owner's name.
+
+    Returns
+    -------
+    Erasure
+        What was deleted. Nothing that was learnt from her cohorts remains, but searches of other owners that began
+        with statistics that she shared stay as they are. The audit trail, which holds no patient's values, keeps her
+        identifier.
+
+    Raises
+    ------
+    NotFoundError
+        If there is no such owner.
+    """
+    with database.session() as session:
+        owner = session.scalars(select(OwnerRow).where(OwnerRow.name == name).with_for_update()).one_or_none()
+        if owner is None:
+            msg = f"there is no owner named {name!r}"
+            raise NotFoundError(msg)
+        owner_id, rows, freed = owner.id, _count(session, owner.id), _find_files(session, owner.id)
+        session.execute(delete(OwnerRow).where(OwnerRow.id == owner_id))
+    remove_unreferenced(database, files, freed)
+    left = {file: files.has(file) for file in freed}
+    removed, kept = (tuple(file for file in freed if left[file] is there) for there in (False, True))
+    return Erasure(owner_id, rows, removed, kept)
+
+
+def erase_expired(database: Database, files: Files, days: int) -> int:
+    """Delete cohorts, with their searches, and diagnosis sessions that were stored more than `days` days ago.
+
+    Parameters
+    ----------
+    database : Database
+        The database.
+    files : Files
+        Its files.
+    days : int
+        The age.
+
+    Returns
+    -------
+    int
+        Number of cohorts and sessions deleted. Models stay, without cohort and search. A cohort with a running search
+        or with a problem of test selection that waits for its classifiers stays until a later call.
+    """
+    with database.session() as session:
+        limit = database_now(session) - timedelta(days=days)
+        expired = DiagnosisSessionRow.created_at < limit
+        erased = session.scalar(select(func.count()).select_from(DiagnosisSessionRow).where(expired)) or 0
+        if erased:
+            erase(session, DiagnosisSessionRow, expired)
+        cohorts = session.execute(select(CohortRow.owner_id, CohortRow.id).where(CohortRow.created_at < limit)).all()
+    for owner_id, cohort_id in cohorts:
+        with suppress(ConflictError, NotFoundError):
+            with database.session() as session:
+                freed = CohortRepository(session).delete(owner_id, cohort_id, models="keep")
+            remove_unreferenced(database, files, freed)
+            erased += 1
+    return erased
+
+
+def _count(session: Session, owner_id: str) -> dict[str, int]:
+    tables = (table for table in Base.metadata.sorted_tables if "owner_id" in table.c and table.name != "audit_event")
+    counts = {
+        table.name: session.scalar(select(func.count()).select_from(table).where(table.c.owner_id == owner_id)) or 0
+        for table in tables
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def _find_files(session: Session, owner_id: str) -> list[StoredFile]:
+    found: Iterable[StoredFile] = (
+        StoredFile(kind, sha256)
+        for kind, columns in REFERENCES.items()
+        for column in columns
+        for sha256 in session.scalars(select(column).where(column.class_.owner_id == owner_id))
+        if sha256 is not None
+    )
+    return list(dict.fromkeys(found))
