@@ -17,7 +17,7 @@ WORKDIR /src
 
 # The dependencies make a layer of their own, which a change of the code leaves alone.
 COPY pyproject.toml requirements.lock ./
-RUN python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['project']['dependencies'], sep='\n')" \
+RUN python -c "import tomllib; p = tomllib.load(open('pyproject.toml', 'rb'))['project']; o = p['optional-dependencies']; print(*p['dependencies'], *o['distributed'], *o['files'], *o['plots'], sep='\n')" \
     > dependencies.txt \
     && pip install -r dependencies.txt -c requirements.lock
 
@@ -34,7 +34,7 @@ RUN apt-get update \
     && apt-get install -y --no-install-recommends libgomp1 \
     && rm -rf /var/lib/apt/lists/* \
     && useradd --uid 10001 --create-home autoprog \
-    && install -d -o autoprog -g autoprog /data
+    && install -d -o autoprog -g autoprog /data /certificates
 
 COPY --from=build /opt/autoprog /opt/autoprog
 ENV PATH=/opt/autoprog/bin:$PATH PYTHONUNBUFFERED=1 AUTOPROG_DATA_DIR=/data

@@ -44,10 +44,12 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 db = typer.Typer(no_args_is_help=True, help="The database.")
 owners = typer.Typer(no_args_is_help=True, help="Owners of cohorts, models and keys.")
 keys = typer.Typer(no_args_is_help=True, help="API keys.")
+cluster = typer.Typer(no_args_is_help=True, help="A cluster of several machines.")
 audit = typer.Typer(no_args_is_help=True, help="The audit trail.")
 app.add_typer(db, name="db")
 app.add_typer(keys, name="keys")
 app.add_typer(owners, name="owners")
+app.add_typer(cluster, name="cluster")
 app.add_typer(audit, name="audit")
 
 _DataDir = Annotated[Path | None, typer.Option("--data-dir", help="Folder of the database, cohort files and models.")]
@@ -87,7 +89,10 @@ def _settings(**overrides: Any) -> Settings:
     try:
         return Settings(**given)
     except ValidationError as error:
-        faults = [(str(fault["loc"][0]), fault["msg"].removeprefix("Value error, ")) for fault in error.errors()]
+        faults = [
+            (str(fault["loc"][0]) if fault["loc"] else "scheduler", fault["msg"].removeprefix("Value error, "))
+            for fault in error.errors()
+        ]
         _fail(*(f"{name if name in given else 'AUTOPROG_' + name.upper()}: {text}" for name, text in faults))
     except SettingsError:
         _fail('AUTOPROG_PLUGINS: this is no JSON list of modules, such as ["ward7.learners"]')
@@ -226,7 +231,43 @@ def worker(
 
     settings = _settings(workers=slots, scheduler=scheduler)
     log_to_stderr(settings)
-    raise SystemExit(worker_main(scheduler, Service(settings).slots, settings.plugins, host=host))
+    slots = Service(settings).slots
+    raise SystemExit(worker_main(scheduler, slots, settings.plugins, host=host, certificates=settings.certificates))
+
+
+@app.command()
+def scheduler(
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Where workers and runners connect.")] = 8786,
+    host: Annotated[str | None, typer.Option(help="Address to listen on; default: all.")] = None,
+    health: Annotated[str, typer.Option(help="HOST:PORT where /health is served.")] = "127.0.0.1:8787",
+) -> None:
+    """Hand out the calls of runners to workers; one for a cluster."""
+    from autoprog.engine import scheduler_main
+
+    settings = _settings()
+    if settings.certificates is None and not settings.plain_scheduler:
+        _fail(
+            "without certificates whoever reaches the port can run code on every worker: set AUTOPROG_CERTIFICATES to "
+            "the folder of `autoprog cluster certificates`, or AUTOPROG_PLAIN_SCHEDULER=true where nobody else can"
+        )
+    log_to_stderr(settings)
+    scheduler_main(port, host=host, certificates=settings.certificates, health=health)
+
+
+@cluster.command("certificates")
+def cluster_certificates(
+    folder: Annotated[Path, typer.Argument(help="Folder for them, to be copied to all machines of the cluster.")],
+    days: Annotated[int, typer.Option(min=1, help="How long they are valid.")] = 730,
+    renew: Annotated[bool, typer.Option("--renew", help="Replace those that the folder holds.")] = False,
+) -> None:
+    """Make the certificates by which scheduler, workers and runners know each other; keep those that are there."""
+    from autoprog.engine import are_there, make_certificates
+
+    if are_there(folder) and not renew:
+        print(f"{folder} holds certificates already")
+        return
+    ends_at = make_certificates(folder, days)
+    print(f"wrote certificates to {folder}; they end on {ends_at:%Y-%m-%d}")
 
 
 _SETTINGS_HELP = (

@@ -58,7 +58,7 @@ class Service:
     def engine(self) -> DaskEngine:
         """Workers in this process, or those of the scheduler that the settings name."""
         if self.settings.scheduler:
-            return DaskEngine.connect(self.settings.scheduler)
+            return DaskEngine.connect(self.settings.scheduler, certificates=self.settings.certificates)
         return DaskEngine.embedded(self.slots, self.settings.plugins)
 
     @property

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr, model_validator
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 
@@ -36,6 +37,12 @@ class Settings(BaseSettings):
     scheduler: Annotated[str, AfterValidator(_scheduler_address)] | None = Field(
         None, description="address of a Dask scheduler; default: workers in this process"
     )
+    certificates: Path | None = Field(
+        None, description="folder of `autoprog cluster certificates`; default: what Dask's own configuration says"
+    )
+    plain_scheduler: bool = Field(
+        default=False, description="use a scheduler without encryption: whoever reaches its port can run code"
+    )
     workers: Annotated[int, Field(ge=1)] | None = Field(
         None, description="evaluations at once; default: number of cores"
     )
@@ -60,6 +67,16 @@ class Settings(BaseSettings):
     )
     model_key: SecretStr | None = Field(None, description="HMAC key that signs stored models where storage is shared")
     log_json: bool = Field(default=False, description="structured logs as JSON lines")
+
+    @model_validator(mode="after")
+    def _encrypted(self) -> Self:
+        if self.scheduler is not None and not self.scheduler.startswith("tls://") and not self.plain_scheduler:
+            msg = (
+                "whoever reaches a scheduler at a tcp:// address can run code on every worker: use tls:// with "
+                "AUTOPROG_CERTIFICATES, or say AUTOPROG_PLAIN_SCHEDULER=true where nobody else can reach it"
+            )
+            raise PydanticCustomError("plain_scheduler", msg)
+        return self
 
     @property
     def database_url(self) -> str:

@@ -6,15 +6,18 @@ import atexit
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from threading import Lock
 from types import TracebackType
 from typing import Self
 
 import dask
 from distributed import Client, LocalCluster
+from distributed.security import Security
 
 from autoprog.engine.call_queue import ANSWER_S, DaskCallQueue, count_slots
 from autoprog.engine.configuration import HTTP_ADDRESS, configure_dask
+from autoprog.engine.encryption import read_certificates
 from autoprog.engine.worker import Children
 from autoprog.errors import EngineUnavailableError
 
@@ -48,10 +51,20 @@ class DaskEngine:
         Seconds without a scheduler or a worker after which a run is given up.
     cluster : LocalCluster or None
         Closed with the engine.
+    security : Security or None
+        Certificates; None for those of Dask's own configuration.
     """
 
-    def __init__(self, address: str, *, patience_s: float = 60.0, cluster: LocalCluster | None = None) -> None:
+    def __init__(
+        self,
+        address: str,
+        *,
+        patience_s: float = 60.0,
+        cluster: LocalCluster | None = None,
+        security: Security | None = None,
+    ) -> None:
         self._address = address
+        self._security = security
         self._patience_s = patience_s
         self._cluster = cluster
         self._client: Client | None = None
@@ -91,14 +104,15 @@ class DaskEngine:
         return cls(cluster.scheduler_address, cluster=cluster)
 
     @classmethod
-    def connect(cls, address: str, *, patience_s: float = 60.0) -> Self:
+    def connect(cls, address: str, *, certificates: Path | None = None, patience_s: float = 60.0) -> Self:
         """Make an engine over a cluster; it connects at its first use.
 
         Parameters
         ----------
         address : str
-            The Dask scheduler's address, such as `tcp://127.0.0.1:8786`; `tls://` uses the certificates of Dask's own
-            configuration.
+            The scheduler's address, such as `tls://127.0.0.1:8786`.
+        certificates : Path or None
+            Folder made by `make_certificates`; None for what Dask's own configuration says.
         patience_s : float
             Seconds without a scheduler or a worker after which a run is given up.
 
@@ -106,9 +120,14 @@ class DaskEngine:
         -------
         DaskEngine
             Not connected yet.
+
+        Raises
+        ------
+        InvalidInputError
+            If a certificate is missing.
         """
         configure_dask()
-        return cls(address, patience_s=patience_s)
+        return cls(address, patience_s=patience_s, security=read_certificates(certificates))
 
     def __enter__(self) -> Self:
         return self
@@ -167,5 +186,11 @@ class DaskEngine:
                 self._client.close()
                 self._client = None
             if self._client is None:
-                self._client = Client(self._address, timeout=_CONNECT_S, set_as_default=False, name="autoprog")
+                self._client = Client(
+                    self._address,
+                    security=self._security,
+                    timeout=_CONNECT_S,
+                    set_as_default=False,
+                    name="autoprog",
+                )
             return self._client

@@ -7,12 +7,15 @@ import logging
 import signal
 from collections.abc import Sequence
 from contextlib import suppress
+from pathlib import Path
 from queue import LifoQueue
 from threading import Event, Lock, Thread
 
 from distributed import Reschedule, Worker, WorkerPlugin, get_worker
+from distributed.security import Security
 
 from autoprog.engine.configuration import HTTP_ADDRESS, configure_dask
+from autoprog.engine.encryption import read_certificates
 from autoprog.engine.scratch import Scratch
 from autoprog.engine.slot import Slot
 from autoprog.errors import EngineUnavailableError
@@ -103,7 +106,14 @@ def supervise(task: str, key: str, payload: bytes, limits: CallLimits) -> CallOu
     return outcome
 
 
-def worker_main(scheduler: str, slots: int, preload: Sequence[str] = (), *, host: str | None = None) -> int:
+def worker_main(
+    scheduler: str,
+    slots: int,
+    preload: Sequence[str] = (),
+    *,
+    host: str | None = None,
+    certificates: Path | None = None,
+) -> int:
     """Run a worker of a cluster until the scheduler is lost or the process is asked to end.
 
     A termination signal returns running calls to the scheduler, which sends them to another worker.
@@ -111,13 +121,15 @@ def worker_main(scheduler: str, slots: int, preload: Sequence[str] = (), *, host
     Parameters
     ----------
     scheduler : str
-        The Dask scheduler's address, such as `tcp://scheduler:8786`; Dask's own configuration gives TLS certificates.
+        The scheduler's address, such as `tls://scheduler:8786`.
     slots : int
         Calls at once, at least 1.
     preload : sequence of str
         Plug-in modules, the same on every worker.
     host : str or None
         Address to listen on; by default that of the interface that reaches the scheduler.
+    certificates : Path or None
+        Folder made by `make_certificates`; None for what Dask's own configuration says.
 
     Returns
     -------
@@ -125,15 +137,18 @@ def worker_main(scheduler: str, slots: int, preload: Sequence[str] = (), *, host
         Exit code: 0 after a termination signal, else 1, so that a restart policy starts the worker again.
     """
     configure_dask()
-    return asyncio.run(_serve(scheduler, slots, preload, host))
+    return asyncio.run(_serve(scheduler, slots, preload, host, read_certificates(certificates)))
 
 
-async def _serve(scheduler: str, slots: int, preload: Sequence[str], host: str | None) -> int:
+async def _serve(
+    scheduler: str, slots: int, preload: Sequence[str], host: str | None, security: Security | None
+) -> int:
     asked = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, asked.set)
     worker = Worker(
         scheduler,
+        security=security,
         nthreads=slots,
         plugins=(Children(slots, preload),),
         memory_limit=0,

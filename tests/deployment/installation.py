@@ -61,13 +61,15 @@ class Installation:
         api, scheduler, dashboard = free_ports(3)
         self.url = f"http://127.0.0.1:{api}"
         self._addresses = {
-            "tcp://scheduler:8786": f"tcp://127.0.0.1:{scheduler}",
+            "tls://scheduler:8786": f"tls://127.0.0.1:{scheduler}",
+            "/certificates": str(folder / "certificates"),
             "8786": str(scheduler),
             "127.0.0.1:8787": f"127.0.0.1:{dashboard}",
             "127.0.0.1', 8787": f"127.0.0.1', {dashboard}",
         }
         self._additions = {"api": ["--port", str(api)], "scheduler": ["--host", "127.0.0.1"]}
         self._values = {"AUTOPROG_DATABASE": database_url, "AUTOPROG_MODEL_KEY": secrets.token_hex(32)}
+        self._values["AUTOPROG_CERTIFICATES"] = str(folder / "certificates")
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
 
     def __enter__(self) -> Self:

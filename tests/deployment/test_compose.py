@@ -8,18 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import click
-import dask
 import pytest
 import yaml
 from click.testing import CliRunner
-from dask.utils import parse_timedelta
-from distributed.cli.dask_scheduler import main as dask_scheduler
 from typer.main import get_command
 
 from autoprog.cli import app
 
 ROOT = Path(__file__).parents[2]
-OURS = ("migrate", "api", "runner", "scheduler", "worker")
+OURS = ("migrate", "certificates", "api", "runner", "scheduler", "worker")
 
 
 @pytest.fixture(scope="module")
@@ -117,12 +114,12 @@ def test_workers_come_back_by_themselves(compose: dict[str, Any]) -> None:
 
 
 def test_runner_and_workers_meet_at_the_scheduler(compose: dict[str, Any]) -> None:
-    address = f"tcp://scheduler:{option(compose, 'scheduler', '--port')}"
+    address = f"tls://scheduler:{option(compose, 'scheduler', '--port')}"
     assert option(compose, "runner", "--scheduler") == address
     assert option(compose, "worker", "--scheduler") == address
 
 
-@pytest.mark.parametrize("name", ["migrate", "api", "runner", "worker"])
+@pytest.mark.parametrize("name", OURS)
 def test_commands_are_those_of_the_command_line(compose: dict[str, Any], name: str) -> None:
     program, *arguments = compose["services"][name]["command"]
     assert program == "autoprog"
@@ -135,26 +132,15 @@ def test_image_starts_a_command_of_the_command_line(dockerfile: list[tuple[str, 
     assert_known(get_command(app), arguments)
 
 
-def test_scheduler_is_started_by_a_command_of_dask(compose: dict[str, Any]) -> None:
-    program, command, *arguments = compose["services"]["scheduler"]["command"]
-    assert (program, command) == ("dask", "scheduler")
-    known = {name for p in dask_scheduler.params for name in (*p.opts, *p.secondary_opts)}
-    assert {word for word in arguments if word.startswith("-")} <= known
-
-
-def test_scheduler_reads_what_it_is_told(compose: dict[str, Any]) -> None:
-    told = dask.config.collect_env(compose["services"]["scheduler"]["environment"])
-    interval, saturation = "distributed.scheduler.work-stealing-interval", "distributed.scheduler.worker-saturation"
-    # Dask's own value comes first: of a name that Dask does not know there is none, and `get` raises.
-    assert parse_timedelta(dask.config.get(interval)) > parse_timedelta(dask.config.get(interval, config=told)) > 0
-    assert dask.config.get(saturation) > dask.config.get(saturation, config=told) == 1.0
-    assert len(told["distributed"]["scheduler"]) == 2
-
-
-def test_operators_are_told_the_same(compose: dict[str, Any]) -> None:
-    page = (ROOT / "docs" / "operating.md").read_text(encoding="utf-8")
-    for name, value in compose["services"]["scheduler"]["environment"].items():
-        assert f"{name}={value}" in page
+def test_every_connection_of_the_cluster_needs_a_certificate(compose: dict[str, Any]) -> None:
+    services = compose["services"]
+    for name in ("runner", "scheduler", "worker"):
+        assert services[name]["environment"]["AUTOPROG_CERTIFICATES"] == "/certificates"
+        assert "certificates:/certificates:ro" in services[name]["volumes"]
+        assert "AUTOPROG_PLAIN_SCHEDULER" not in services[name]["environment"]
+    for name in ("runner", "worker"):
+        assert services[name]["command"][-1].startswith("tls://")
+    assert not any("certificates" in volume for name in ("api", "postgres") for volume in services[name]["volumes"])
 
 
 def test_nothing_starts_before_what_it_needs(compose: dict[str, Any]) -> None:
@@ -168,7 +154,8 @@ def test_nothing_starts_before_what_it_needs(compose: dict[str, Any]) -> None:
         "migrate": {"postgres": healthy},
         "api": {"migrate": migrated},
         "runner": {"migrate": migrated, "scheduler": healthy},
-        "scheduler": {},
+        "certificates": {},
+        "scheduler": {"certificates": migrated},
         "worker": {"scheduler": healthy},
     }
     for name in {needed for entries in conditions.values() for needed, c in entries.items() if c == healthy}:
@@ -177,7 +164,7 @@ def test_nothing_starts_before_what_it_needs(compose: dict[str, Any]) -> None:
 
 def test_only_the_api_keeps_the_health_check_of_the_image(compose: dict[str, Any]) -> None:
     assert "healthcheck" not in compose["services"]["api"]
-    for name in ("migrate", "runner", "worker"):
+    for name in ("migrate", "certificates", "runner", "worker"):
         assert compose["services"][name]["healthcheck"] == {"disable": True}
 
 
@@ -194,8 +181,9 @@ def test_secrets_have_no_default_and_reach_only_those_who_need_them(compose: dic
 
 def test_files_are_shared_and_workers_only_read_them(compose: dict[str, Any]) -> None:
     mounts = {name: compose["services"][name]["volumes"] for name in ("api", "runner", "worker")}
-    assert mounts == {"api": ["data:/data"], "runner": ["data:/data"], "worker": ["data:/data:ro"]}
-    assert set(compose["volumes"]) == {"data", "database"}
+    data = {name: [mount for mount in mounts[name] if mount.startswith("data:")] for name in mounts}
+    assert data == {"api": ["data:/data"], "runner": ["data:/data"], "worker": ["data:/data:ro"]}
+    assert set(compose["volumes"]) == {"certificates", "data", "database"}
 
 
 @pytest.mark.parametrize("name", OURS)

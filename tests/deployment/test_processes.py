@@ -44,6 +44,7 @@ def installation(empty_database: Database, tmp_path: Path) -> Iterator[Installat
 def start(installation: Installation, runners: list[str]) -> tuple[list[str], httpx2.Client]:
     """Start everything in the order of the file; returns the workers' names and a client with a key."""
     installation.run("migrate")
+    installation.run("certificates")
     installation.start("scheduler")
     create = ["autoprog", "keys", "create", "--owner", "Ward 7", "--scopes", "read,write,predict"]
     key = installation.run("api", create).strip()
