@@ -29,7 +29,7 @@ from rich.table import Table
 
 from autoprog.errors import ArtifactError, AutoprogError, InvalidInputError
 from autoprog.logs import log_to_stderr
-from autoprog.settings import Settings
+from autoprog.settings import Settings, read_settings
 from autoprog.spreadsheet import write_rows
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def _settings(**overrides: Any) -> Settings:
     """Return the environment's settings, overridden by the command line's."""
     given = {name: value for name, value in overrides.items() if value is not None}
     try:
-        return Settings(**given)
+        return read_settings(given)
     except ValidationError as error:
         faults = [
             (str(fault["loc"][0]) if fault["loc"] else "scheduler", fault["msg"].removeprefix("Value error, "))

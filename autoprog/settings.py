@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, SecretStr, model_validator
 from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from autoprog.errors import Fault, InvalidInputError
 
 
 def _place(text: str) -> str:
@@ -87,3 +91,32 @@ class Settings(BaseSettings):
     def files_url(self) -> str:
         """Location of cohort files and models."""
         return self.files or str(self.data_dir.absolute() / "files")
+
+
+def read_settings(given: Mapping[str, Any]) -> Settings:
+    """Read the settings of this process.
+
+    Parameters
+    ----------
+    given : mapping of str to any
+        Values that go before all others, by field.
+
+    Returns
+    -------
+    Settings
+        Each from `given`, else from the environment, else from the file `autoprog_<field>` in the folder that
+        `AUTOPROG_SECRETS_DIR` names, as Docker and Kubernetes lay secrets.
+
+    Raises
+    ------
+    ValidationError
+        If a value is invalid.
+    SettingsError
+        If a value is not the JSON that its field needs.
+    InvalidInputError
+        If there is no such folder.
+    """
+    folder = os.environ.get("AUTOPROG_SECRETS_DIR")
+    if folder is not None and not Path(folder).is_dir():
+        raise InvalidInputError([Fault("AUTOPROG_SECRETS_DIR", f"there is no folder {folder}")])
+    return Settings(**given, _secrets_dir=folder)

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from api.space.service import space_document
+from autoprog.settings import read_settings
 from autoprog.space import Space, calibration
 from autoprog.space.prediction import BEYOND_TABLE_1
 from autoprog.storage.database import Database
@@ -75,6 +76,7 @@ def test_what_cannot_be_done_is_one_line(autoprog: CommandLine, tmp_path: Path, 
             '["no_such_learners"]',
             "AUTOPROG_PLUGINS: 'no_such_learners' cannot be imported: No module named 'no_such_learners'",
         ),
+        ("AUTOPROG_SECRETS_DIR", "nowhere", "AUTOPROG_SECRETS_DIR: there is no folder nowhere"),
     ],
 )
 def test_a_wrong_setting_is_named(
@@ -82,6 +84,20 @@ def test_a_wrong_setting_is_named(
 ) -> None:
     monkeypatch.setenv(name, value)
     assert autoprog("space") == Answer(2, "", f"autoprog: {line}\n")
+
+
+def test_secrets_are_read_from_files_unless_the_environment_has_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "autoprog_model_key").write_text("from a file\n")
+    (tmp_path / "autoprog_database").write_text("sqlite:///file.db")
+    monkeypatch.setenv("AUTOPROG_SECRETS_DIR", str(tmp_path))
+    monkeypatch.setenv("AUTOPROG_DATABASE", "sqlite:///environment.db")
+    settings = read_settings({})
+    assert settings.model_key is not None
+    assert settings.model_key.get_secret_value() == "from a file"
+    assert settings.database_url == "sqlite:///environment.db"
+    assert read_settings({"database": "sqlite:///given.db"}).database_url == "sqlite:///given.db"
 
 
 @pytest.mark.parametrize(
