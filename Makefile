@@ -6,7 +6,7 @@ SELECT ?= slow
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test slow lint format docs bench prior lock clean
+.PHONY: help install demo test slow lint format docs bench prior sbom lock clean
 
 help:
 	@echo 'make demo     install, then search a model for a bundled cohort over the REST API'
@@ -17,6 +17,7 @@ help:
 	@echo 'make docs     the documentation as a site, with the notebooks executed; fails at a warning'
 	@echo 'make bench    the benchmarks; each writes its figures to benchmarks/results'
 	@echo 'make prior    make the shipped prior again, minutes; fails unless it is the same byte for byte'
+	@echo 'make sbom     list every installed package, its version and licence in build/sbom.json (CycloneDX)'
 	@echo 'make lock     write every requirements.lock anew from pyproject.toml'
 	@echo 'make clean    remove the environment and the caches'
 
@@ -63,6 +64,13 @@ bench: install
 		result=benchmarks/results/$$(basename $$file .py).json; \
 		$(VENV)/bin/python $$file > $$result.part && mv $$result.part $$result && echo $$result && cat $$result || exit 1; \
 	done
+
+# A tool of its own environment, as it must not be among what it lists.
+sbom: install
+	@test -x build/sbom/bin/cyclonedx-py || { $(PYTHON) -m venv build/sbom && \
+		build/sbom/bin/python -m pip install -qq --disable-pip-version-check 'cyclonedx-bom>=7.5,<8'; }
+	@build/sbom/bin/cyclonedx-py environment --pyproject pyproject.toml --of JSON -o build/sbom.json $(VENV)/bin/python
+	@echo 'wrote build/sbom.json'
 
 prior: install
 	$(VENV)/bin/python -m training.prior
