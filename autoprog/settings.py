@@ -66,6 +66,9 @@ class Settings(BaseSettings):
     running: Annotated[int, Field(ge=1)] | None = Field(
         None, description="most searches, and most jobs, of one owner that run at a time; default: any number"
     )
+    storage_mb: Annotated[int, Field(ge=1)] | None = Field(
+        None, description="most storage for one owner's files; default: no limit but the disk's"
+    )
     retention_days: Annotated[int, Field(ge=1)] | None = Field(
         None, description="age at which cohorts, their searches and diagnosis sessions are erased; default: never"
     )

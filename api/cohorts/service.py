@@ -20,6 +20,7 @@ from api.cohorts.schemas import (
     SampleSizeDocument,
 )
 from api.dependencies import Context
+from api.quota import check_quota
 from api.uploads import Upload, attempt
 from autoprog.cohort import (
     CohortReadResult,
@@ -91,7 +92,7 @@ def create_cohort(context: Context, session: Session, owner_id: str, upload: Upl
 def store_cohort(
     context: Context, session: Session, owner_id: str, spec: CohortSpec, intake: CohortReadResult
 ) -> CohortRow:
-    """Store a cohort: its patients as a file, the rest as a row."""
+    """Store a cohort: its patients as a file, the rest as a row; raises QueueFullError above the owner's quota."""
     cohort = intake.cohort
     sha256 = store_file(context.database, context.files, session, "cohorts", to_parquet(cohort))
     body = CohortBody(
@@ -108,7 +109,7 @@ def store_cohort(
         sample_size=SampleSizeDocument.model_validate(intake.sample_size),
         warnings=[*intake.warnings, *group_notes(cohort.features)],
     )
-    return CohortRepository(session).add(
+    row = CohortRepository(session).add(
         owner_id,
         name=cohort.name,
         sha256=sha256,
@@ -116,6 +117,8 @@ def store_cohort(
         spec=spec.model_dump(mode="json"),
         document=body.model_dump(mode="json"),
     )
+    check_quota(context, session, owner_id)
+    return row
 
 
 def cohort_document(row: CohortRow) -> CohortDocument:

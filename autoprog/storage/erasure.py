@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -16,7 +15,7 @@ from autoprog.storage.database import Database, database_now
 from autoprog.storage.files import Files, StoredFile
 from autoprog.storage.repositories import CohortRepository
 from autoprog.storage.repositories._owned import erase
-from autoprog.storage.stored_files import REFERENCES, remove_unreferenced
+from autoprog.storage.stored_files import list_files, remove_unreferenced
 from autoprog.storage.tables import Base, CohortRow, DiagnosisSessionRow, OwnerRow
 
 
@@ -71,7 +70,7 @@ def erase_owner(database: Database, files: Files, name: str) -> Erasure:
         if owner is None:
             msg = f"there is no owner named {name!r}"
             raise NotFoundError(msg)
-        owner_id, rows, freed = owner.id, _count(session, owner.id), _find_files(session, owner.id)
+        owner_id, rows, freed = owner.id, _count(session, owner.id), list_files(session, owner.id)
         session.execute(delete(OwnerRow).where(OwnerRow.id == owner_id))
     remove_unreferenced(database, files, freed)
     left = {file: files.has(file) for file in freed}
@@ -120,14 +119,3 @@ def _count(session: Session, owner_id: str) -> dict[str, int]:
         for table in tables
     }
     return {name: count for name, count in counts.items() if count}
-
-
-def _find_files(session: Session, owner_id: str) -> list[StoredFile]:
-    found: Iterable[StoredFile] = (
-        StoredFile(kind, sha256)
-        for kind, columns in REFERENCES.items()
-        for column in columns
-        for sha256 in session.scalars(select(column).where(column.class_.owner_id == owner_id))
-        if sha256 is not None
-    )
-    return list(dict.fromkeys(found))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import timedelta
 
-from sqlalchemy import ColumnElement, and_, exists, or_, select
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from autoprog.storage.database import Database, database_now, insert_or_update
@@ -50,7 +50,35 @@ def store_files(database: Database, files: Files, session: Session, contents: Ma
         _lock(session, file)
         if not files.has(file):  # removed just before the row was locked
             files.put(file.kind, content)
+        session.execute(update(StoredFileRow).where(_is(file)).values(n_bytes=len(content)))
     return {file.kind: file.sha256 for file in stored}
+
+
+def list_files(session: Session, owner_id: str) -> list[StoredFile]:
+    """List the files that an owner's rows refer to, each once."""
+    found = (
+        StoredFile(kind, sha256)
+        for kind, columns in REFERENCES.items()
+        for column in columns
+        for sha256 in session.scalars(select(column).where(column.class_.owner_id == owner_id))
+        if sha256 is not None
+    )
+    return list(dict.fromkeys(found))
+
+
+def count_bytes(session: Session, owner_id: str) -> int:
+    """Count the bytes of the files that an owner's rows refer to."""
+    referred = or_(
+        *(
+            and_(
+                StoredFileRow.kind == kind,
+                exists().where(column == StoredFileRow.sha256, column.class_.owner_id == owner_id),
+            )
+            for kind, columns in REFERENCES.items()
+            for column in columns
+        )
+    )
+    return session.scalar(select(func.coalesce(func.sum(StoredFileRow.n_bytes), 0)).where(referred)) or 0
 
 
 def remove_unreferenced(database: Database, files: Files, freed: Iterable[StoredFile]) -> None:

@@ -366,6 +366,7 @@ class StoredFileRow(Base):
     kind: Mapped[Kind] = mapped_column(_ID, primary_key=True)
     sha256: Mapped[str] = mapped_column(_SHA256, primary_key=True)
     put_at: Mapped[datetime]  # when it was last stored, or freed
+    n_bytes: Mapped[int | None] = mapped_column(BigInteger)  # none of files that were stored before this was recorded
 
 
 class AuditEventRow(Base):

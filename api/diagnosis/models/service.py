@@ -20,6 +20,7 @@ from api.diagnosis.models.schemas import (
     TreeState,
 )
 from api.jobs.service import read_error
+from api.quota import check_quota
 from api.uploads import Upload, load_json, validate_document
 from autoprog.cohort import from_parquet
 from autoprog.diagnosis import DiagnosisModel, cost_bounds, grow_tree, model_to_bytes, tree_report, tree_to_bytes
@@ -83,7 +84,7 @@ def keep_model(
     cohort_id: str | None = None,
     thresholds: dict[str, list[float]] | None = None,
 ) -> DiagnosisModelRow:
-    """Store a model, and its tree if it can be built at once."""
+    """Store a model, and its tree if it can be built at once; raises QueueFullError above the owner's quota."""
     document = _make_body(model) | {
         "thresholds": thresholds or {},
         "max_objects": choices.max_objects,
@@ -95,7 +96,7 @@ def keep_model(
         grown = grow_tree(model)
         contents["diagnosis_trees"], report = tree_to_bytes(grown), asdict(tree_report(grown))
     stored = store_files(context.database, context.files, session, contents)
-    return DiagnosisModelRepository(session).add(
+    row = DiagnosisModelRepository(session).add(
         owner_id,
         name=choices.name,
         sha256=stored["diagnosis_models"],
@@ -103,6 +104,8 @@ def keep_model(
         cohort_id=cohort_id,
         tree=None if report is None else (stored["diagnosis_trees"], report),
     )
+    check_quota(context, session, owner_id)
+    return row
 
 
 def _make_body(model: DiagnosisModel) -> dict[str, Any]:

@@ -1,0 +1,53 @@
+"""The quota of storage of an owner."""
+
+from __future__ import annotations
+
+import numpy as np
+from fastapi.testclient import TestClient
+
+from api.app import create_app
+from autoprog.settings import Settings
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+from autoprog.storage.repositories import KeyRepository
+from autoprog.storage.stored_files import count_bytes
+from tests.api.diagnosing import toy
+from tests.api.searching import SPEC, multipart
+
+
+def noise(seed: int) -> bytes:
+    """A cohort of 0.4 MB that does not compress."""
+    cells = np.random.default_rng(seed).normal(size=(25_000, 2))
+    rows = (f"{age!r},{chol!r},{i % 2}" for i, (age, chol) in enumerate(cells.tolist()))
+    return "\n".join(["age,chol,outcome", *rows]).encode()
+
+
+def client_of(app_database: Database, files: Files, owner: str) -> TestClient:
+    settings = Settings(storage_mb=1)
+    app = create_app(settings, app_database, files, local_owner=False)
+    with app_database.session() as session:
+        _, key = KeyRepository(session).create(owner, ("read", "write", "predict"))
+    return TestClient(app, base_url="https://example.org", headers={"Authorization": f"Bearer {key}"})
+
+
+def test_an_owner_above_the_quota_must_make_room(database: Database, files: Files) -> None:
+    ada, bob = (client_of(database, files, owner) for owner in ("ada", "bob"))
+    spec = {**SPEC, "features": {}, "outcome": {"column": "outcome", "positive": 1}}
+    answers = [ada.post("/v1/cohorts", files=multipart(spec, noise(seed))) for seed in range(3)]
+    codes = [answer.status_code for answer in answers]
+    assert codes[0] == 201, answers[0].text
+    assert codes[-1] == 429
+    refused = answers[-1]
+    assert refused.json()["type"] == "/problems/too-many-requests"
+    assert "1 MB are allowed" in refused.json()["detail"]
+    assert int(refused.headers["Retry-After"]) >= 3600
+    assert len(ada.get("/v1/cohorts").json()["items"]) == codes.count(201)
+    assert ada.get("/v1/models").status_code == 200
+    assert bob.post("/v1/cohorts", files=multipart(spec, noise(0))).status_code == 201, "the same file, twice"
+    for cohort in ada.get("/v1/cohorts").json()["items"]:
+        assert ada.delete(f"/v1/cohorts/{cohort['id']}").status_code == 204
+    assert ada.post("/v1/diagnosis/models", json=toy()).status_code == 201
+    assert ada.post("/v1/cohorts", files=multipart(spec, noise(3))).status_code == 201
+    with database.session(read_only=True) as session:
+        owner = KeyRepository(session).ensure_owner("ada")
+        assert 100_000 < count_bytes(session, owner.id) < 1_000_000
