@@ -48,6 +48,6 @@ def test_an_owner_above_the_quota_must_make_room(database: Database, files: File
         assert ada.delete(f"/v1/cohorts/{cohort['id']}").status_code == 204
     assert ada.post("/v1/diagnosis/models", json=toy()).status_code == 201
     assert ada.post("/v1/cohorts", files=multipart(spec, noise(3))).status_code == 201
-    with database.session(read_only=True) as session:
+    with database.session() as session:
         owner = KeyRepository(session).ensure_owner("ada")
         assert 100_000 < count_bytes(session, owner.id) < 1_000_000
