@@ -9,6 +9,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from autoprog.extras import explain_missing
+
 if TYPE_CHECKING:
     from autoprog.estimator import AutoPrognosis, Survival
 
@@ -17,6 +19,9 @@ __all__ = ["AutoPrognosis", "Survival"]
 
 def __getattr__(name: str) -> object:
     if name in __all__:
-        return getattr(import_module("autoprog.estimator"), name)
+        try:
+            return getattr(import_module("autoprog.estimator"), name)
+        except ModuleNotFoundError as error:
+            raise (explain_missing(error, "a search in this process") or error) from error
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)

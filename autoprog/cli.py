@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from autoprog.errors import ArtifactError, AutoprogError, InvalidInputError
+from autoprog.extras import explain_missing
 from autoprog.logs import log_to_stderr
 from autoprog.settings import Settings, read_settings
 from autoprog.spreadsheet import write_rows
@@ -67,6 +68,10 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app(obj=psutil.Process().create_time())
+    except ModuleNotFoundError as error:
+        if (missing := explain_missing(error, "this command")) is None:
+            raise
+        _fail(str(missing))
     except InvalidInputError as error:
         _fail(*(f"{fault.pointer}: {fault.detail}" for fault in error.faults))
     except AutoprogError as error:
@@ -306,10 +311,10 @@ def predict(
 ) -> None:
     """Print every patient's risk as CSV: patient, risk, stratum, warnings; one row per horizon, if there are any."""
     from autoprog.cohort import Visits, read_patients, read_visits
+    from autoprog.libraries import import_plugins
     from autoprog.model import PrognosticModel
-    from autoprog.service import Service
 
-    Service(_settings())  # imports the plug-ins, which register the types that their models hold
+    import_plugins(_settings().plugins)
     try:
         loaded = PrognosticModel.from_bytes(model.read_bytes())
     except ArtifactError as error:
@@ -341,10 +346,10 @@ def space(
     as_json: Annotated[bool, typer.Option("--json", help="The same document as `GET /v1/space`.")] = False,
 ) -> None:
     """Print the pipeline space: each stage's algorithms, their hyperparameters, and what they accept and cost."""
-    from autoprog.service import Service
+    from autoprog.libraries import import_plugins
     from autoprog.space import STAGES, Space
 
-    Service(_settings())  # imports the plug-ins, which register their algorithms
+    import_plugins(_settings().plugins)
     full = Space.full()
     if as_json:
         from api.space.service import space_document
