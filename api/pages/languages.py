@@ -55,7 +55,8 @@ class Formats:
 
     def filters(self) -> dict[str, Any]:
         """Return the filters by name."""
-        return {"integer": self.integer, "decimal": self.decimal, "percent": self.percent, "moment": self.moment}
+        names = ("integer", "decimal", "compact", "percent", "moment")
+        return {name: getattr(self, name) for name in names}
 
     def integer(self, x: float) -> str:
         """Format a whole number, with separators of thousands."""
@@ -66,6 +67,12 @@ class Formats:
         if x is None:
             return "–"
         return format_decimal(x, format="#,##0." + "0" * digits if digits else "#,##0", locale=self._locale)
+
+    def compact(self, x: float | None) -> str:
+        """Format a number with four significant digits at most; a dash for none."""
+        if x is None:
+            return "–"
+        return format_decimal(float(f"{x:.4g}"), format="#,##0.######", locale=self._locale)
 
     def percent(self, x: float | None, digits: int = 0) -> str:
         """Format a share as a percentage; a dash for none."""
