@@ -10,11 +10,12 @@ from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.pages.languages import COOKIE, LANGUAGES
+from api.pages.searches.one import router as search
 from api.pages.start.routes import router as start
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
 router = APIRouter(include_in_schema=False)
-for part in (start,):
+for part in (start, search):
     router.include_router(part)
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain"}
