@@ -26,6 +26,7 @@ from api.jobs.routes import router as jobs
 from api.loopback import LoopbackOnly
 from api.models.routes import policy_router as prediction_policy
 from api.models.routes import router as models
+from api.pages.routes import router as pages
 from api.rate import Rate
 from api.searches.routes import router as searches
 from api.searches.schemas import SearchRequest
@@ -118,7 +119,7 @@ def create_app(
         requests=Rate(settings.requests_a_minute),
         failures=Rate(_FAILURES_A_MINUTE),
     )
-    for router in (*_ROUTERS, health.router, problem_types.router):
+    for router in (*_ROUTERS, pages, health.router, problem_types.router):
         app.include_router(router)
     if not operations_apart:
         app.include_router(docs_page.router)

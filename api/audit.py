@@ -10,6 +10,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.dependencies import Context
+from api.pages.errors import is_page
 from autoprog.storage.database import is_id, new_id
 from autoprog.storage.repositories import AuditEvent
 
@@ -49,7 +50,8 @@ def _concerns(scope: Scope, status: int, *, reads: bool) -> bool:
     if status == HTTPStatus.TOO_MANY_REQUESTS and "principal" not in scope.get("state", {}):
         return False  # requests without a key: the trail has enough entries of them by then
     # Requests that change or compute something, and those refused for their key or origin.
-    return scope["path"].startswith("/v1/") and (reads or scope["method"] not in _READS or status in _DENIED)
+    is_resource = scope["path"].startswith("/v1/") or is_page(scope["path"])
+    return is_resource and (reads or scope["method"] not in _READS or status in _DENIED)
 
 
 def _event(scope: Scope, status: int, location: str, request_id: str) -> AuditEvent:

@@ -11,9 +11,11 @@ from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
+from starlette.responses import Response
 from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from api.pages.errors import problem_page, wants_page
 from api.problems import (
     PROBLEM_TYPES,
     Problem,
@@ -35,23 +37,29 @@ def install(app: FastAPI) -> None:
     """Register the exception handlers of an application."""
 
     @app.exception_handler(AutoprogError)
-    def on_autoprog_error(request: Request, error: AutoprogError) -> ProblemResponse:
+    def on_autoprog_error(request: Request, error: AutoprogError) -> Response:
         document = build_problem(error, request.url.path)
         if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             log_failure(request.scope, error)
         headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, QueueFullError) else None
-        return ProblemResponse(document, headers)
+        return _respond(request, document, headers)
 
     @app.exception_handler(RequestValidationError)
-    def on_validation_error(request: Request, error: RequestValidationError) -> ProblemResponse:
-        return ProblemResponse(build_problem(input_error(error), request.url.path))
+    def on_validation_error(request: Request, error: RequestValidationError) -> Response:
+        return _respond(request, build_problem(input_error(error), request.url.path))
 
     @app.exception_handler(HTTPException)
-    def on_http_exception(request: Request, error: HTTPException) -> ProblemResponse:
+    def on_http_exception(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             headers["Allow"] = ", ".join(_allowed_methods(app, request.scope))
-        return ProblemResponse(_http_problem(error, request.url.path), headers)
+        return _respond(request, _http_problem(error, request.url.path), headers)
+
+
+def _respond(request: Request, document: Problem, headers: dict[str, str] | None = None) -> Response:
+    if wants_page(request):
+        return problem_page(request, document, headers)
+    return ProblemResponse(document, headers)
 
 
 def _allowed_methods(app: FastAPI, scope: Scope) -> list[str]:

@@ -1,0 +1,1 @@
+"""Pages for people: the same services as the REST API, rendered on the server."""

@@ -1,0 +1,53 @@
+"""Forms of pages whose fields are not known before they are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fastapi import Request
+from fastapi.concurrency import run_in_threadpool
+from starlette.datastructures import UploadFile
+
+from api.body_limit import parts_mb
+from autoprog.errors import TooLargeError, UnsupportedMediaError
+
+_MIB = 2**20
+_MAX_FIELDS = 25_000  # some of each column
+
+
+@dataclass(frozen=True)
+class SentForm:
+    """A form as it was sent."""
+
+    fields: Mapping[str, list[str]] = field(default_factory=dict)
+    file: bytes | None = None
+    file_name: str = ""
+
+    def get(self, name: str, default: str = "") -> str:
+        """Return the first value of a field, without blanks around it."""
+        values = self.fields.get(name)
+        return values[0].strip() if values else default
+
+    def all(self, name: str) -> list[str]:
+        """Return all values of a field."""
+        return self.fields.get(name, [])
+
+
+async def receive_form(request: Request, upload_mb: int) -> SentForm:
+    """Read a form with at most one file, `file`; raises UnsupportedMediaError and TooLargeError."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind not in {"multipart/form-data", "application/x-www-form-urlencoded"}:
+        raise UnsupportedMediaError("send a form")
+    whole = (upload_mb + parts_mb(upload_mb)) * _MIB
+    async with request.form(max_files=1, max_fields=_MAX_FIELDS, max_part_size=whole) as form:
+        fields: dict[str, list[str]] = {}
+        content, file_name = None, ""
+        for name, value in form.multi_items():
+            if not isinstance(value, UploadFile):
+                fields.setdefault(name, []).append(value)
+            elif name == "file" and value.filename:
+                if (value.size or 0) > upload_mb * _MIB:
+                    raise TooLargeError(f"the file exceeds {upload_mb} MiB")
+                content, file_name = await run_in_threadpool(value.file.read), value.filename
+        return SentForm(fields, content, file_name)

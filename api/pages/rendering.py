@@ -1,0 +1,67 @@
+"""Render a page: the templates, the language, and the headers that keep other sites' scripts out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from http import HTTPStatus
+from importlib.metadata import version
+from typing import Any
+
+from babel.support import NullTranslations
+from fastapi import Request
+from fastapi.responses import HTMLResponse
+from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
+from jinja2.runtime import Context
+from markupsafe import Markup
+
+from api.pages.languages import LANGUAGES, Formats, choose_language, load_translations
+from api.pages.sessions import csrf_token
+
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+    "font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+
+
+def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **values: Any) -> HTMLResponse:  # noqa: ANN401  whatever templates show
+    """Render a template as a response."""
+    language = choose_language(request)
+    page = _environment(language).get_template(template).render(request=request, **values)
+    headers = {"Content-Security-Policy": _POLICY, "Vary": "Accept-Language, Cookie"}
+    return HTMLResponse(page, status_code=status, headers=headers)
+
+
+def translate(request: Request) -> Callable[[str], str]:
+    """Return gettext in the language of a request, for texts that are made outside of templates."""
+    texts: NullTranslations = load_translations(choose_language(request))
+    return texts.gettext
+
+
+@lru_cache
+def _environment(language: str) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("api.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        extensions=["jinja2.ext.i18n"],
+    )
+    environment.install_gettext_translations(load_translations(language), newstyle=True)  # type: ignore[attr-defined]
+    environment.filters.update(Formats(language).filters())
+    environment.globals.update(
+        csrf_token=csrf_token,
+        language=language,
+        languages=LANGUAGES,
+        version=version("autoprog"),
+        csrf_field=_csrf_field,
+    )
+    return environment
+
+
+@pass_context
+def _csrf_field(context: Context) -> Markup:
+    """Return the hidden field that a form needs; nothing without a session."""
+    token = csrf_token(context["request"])
+    return Markup("") if token is None else Markup('<input type="hidden" name="csrf_token" value="{}">').format(token)

@@ -1,0 +1,52 @@
+"""All pages, their static files, and the choice of a language."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Annotated
+from urllib.parse import urlsplit
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+
+from api.pages.cohorts.routes import router as cohorts
+from api.pages.languages import COOKIE, LANGUAGES
+from api.pages.searches.lists import router as searches
+from api.pages.searches.one import router as search
+from api.pages.start.routes import router as start
+from autoprog.errors import Fault, InvalidInputError, NotFoundError
+
+router = APIRouter(include_in_schema=False)
+for part in (start, searches, search, cohorts):
+    router.include_router(part)
+
+_TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain"}
+_YEAR_S = 365 * 24 * 3600
+
+
+@router.get("/static/{name}")
+def get_static(name: str) -> Response:
+    """Return a static file of the pages."""
+    suffix = name[name.rfind(".") :]
+    file = files("api.pages").joinpath("static", name)
+    if suffix not in _TYPES or "/" in name or not file.is_file():
+        raise NotFoundError("there is no such file")
+    return Response(file.read_bytes(), media_type=_TYPES[suffix], headers={"Cache-Control": "max-age=3600"})
+
+
+@router.post("/language")
+def choose(request: Request, language: Annotated[str, Form()], back: Annotated[str, Form()] = "/") -> RedirectResponse:
+    """Remember a language, and return to the page that asked."""
+    if language not in LANGUAGES:
+        raise InvalidInputError([Fault("/language", f"must be one of {', '.join(LANGUAGES)}")])
+    response = RedirectResponse(local_path(back), status_code=303)
+    secure = request.url.scheme == "https"
+    response.set_cookie(COOKIE, language, max_age=_YEAR_S, httponly=True, samesite="strict", secure=secure)
+    return response
+
+
+def local_path(path: str) -> str:
+    """Return a path of this server, or `/` for anything that could lead elsewhere."""
+    parts = urlsplit(path)
+    is_local = not parts.scheme and not parts.netloc and path.startswith("/") and not path.startswith(("//", "/\\"))
+    return path if is_local and "\\" not in path else "/"

@@ -1,0 +1,1 @@
+"""Pages of searches: the list, one as it runs, and its result."""
