@@ -6,6 +6,7 @@ program; else Debian's is used. AUTOPROG_WRITE_IMAGES=1 writes the screenshots o
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import os
@@ -149,14 +150,19 @@ SPECS: dict[str, tuple[str, dict[str, Any]]] = {
 }  # fmt: skip
 
 
-def start_by_rest(served: Server, kind: str, time_s: float = 6.0, evaluations: int = 6) -> str:
+def first_lines(path: Path, n: int = 400) -> bytes:
+    """The head of a compressed table: enough to learn from, and quick."""
+    return b"\n".join(gzip.decompress(path.read_bytes()).splitlines()[: n + 1])
+
+
+def start_by_rest(served: Server, kind: str, time_s: float = 6.0, evaluations: int = 2) -> str:
     """Queue a short search on a cohort of a kind; its identifier."""
     file, spec = SPECS[kind]
     budget = {"budget": {"time_s": time_s, "evaluations": evaluations}}
     response = served.client.post(
         "/v1/searches",
         files={
-            "file": ("patients.csv.gz", (DATA / file).read_bytes()),
+            "file": ("patients.csv", first_lines(DATA / file)),
             "spec": (None, json.dumps(spec)),
             "search": (None, json.dumps(budget)),
         },
@@ -165,7 +171,7 @@ def start_by_rest(served: Server, kind: str, time_s: float = 6.0, evaluations: i
     return str(response.json()["id"])
 
 
-def wait_for_end(served: Server, search_id: str, most_s: float = 120.0) -> dict[str, Any]:
+def wait_for_end(served: Server, search_id: str, most_s: float = 240.0) -> dict[str, Any]:
     deadline = time.monotonic() + most_s
     while True:
         search: dict[str, Any] = served.client.get(f"/v1/searches/{search_id}").json()
