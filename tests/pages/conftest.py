@@ -133,7 +133,9 @@ SPECS: dict[str, tuple[str, dict[str, Any]]] = {
         {
             "name": "Bone marrow",
             "mode": "survival",
-            "outcome": {"time": "time", "event": "event", "event_of_interest": 1, "competing": [2], "horizons": [200, 400]},
+            "outcome": {
+                "time": "time", "event": "event", "event_of_interest": 1, "competing": [2], "horizons": [200, 400],
+            },
         },
     ),
     "visits": (

@@ -16,7 +16,9 @@ WIDTHS = pytest.mark.parametrize("width", [NARROW, WIDE])
 
 
 @WIDTHS
-@pytest.mark.parametrize("path", ["/searches", "/cohorts", "/searches?q=hepa", "/cohorts?q=nothing-like-it", "/nowhere"])
+@pytest.mark.parametrize(
+    "path", ["/searches", "/cohorts", "/searches?q=hepa", "/cohorts?q=nothing-like-it", "/nowhere"]
+)
 def test_page_is_accessible(page_at: PageAt, ended: Ended, path: str, width: int) -> None:
     assert_accessible(page_at(path, width=width))
 

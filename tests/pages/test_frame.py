@@ -31,8 +31,8 @@ def test_page_has_a_strict_policy_and_nothing_inline(client: TestClient, path: s
 
 @pytest.mark.parametrize(
     "path",
-    ["/nowhere", "/searches/zz", "/cohorts/0123456789abcdef0123456789abcdef", "/searches?cursor=zz", "/static/../app.py",
-     "/static/nothing.css", "/cohorts?q=" + "x" * 300],
+    ["/nowhere", "/searches/zz", "/cohorts/0123456789abcdef0123456789abcdef", "/searches?cursor=zz",
+     "/static/../app.py", "/static/nothing.css", "/cohorts?q=" + "x" * 300],
 )  # fmt: skip
 def test_problem_is_a_page_for_a_browser_and_a_document_for_a_program(client: TestClient, path: str) -> None:
     page, document = client.get(path, headers=BROWSER), client.get(path)
@@ -103,7 +103,9 @@ def test_language_is_the_cookies_or_the_browsers(
     assert f'<html lang="{language}">' in client.get("/", headers={**BROWSER, **headers}).text
 
 
-@pytest.mark.parametrize("back", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "cohorts"])
+@pytest.mark.parametrize(
+    "back", ["//evil.example", "https://evil.example", "/\\evil.example", "javascript:x", "cohorts"]
+)
 def test_choice_of_a_language_leads_to_this_server_alone(client: TestClient, back: str) -> None:
     response = client.post("/language", data={"language": "de", "back": back}, follow_redirects=False)
     assert response.headers["location"] == "/"
@@ -131,7 +133,13 @@ def test_cohort_is_searched_again_with_other_settings(client: TestClient) -> Non
     assert response.status_code == 303
     settings = client.get("/v1" + response.headers["location"]).json()["settings"]
     assert (settings["budget"]["time_s"], settings["metric"], settings["seed"]) == (150, "brier", 3)
-    for wrong in ({"minutes": "soon"}, {"minutes": "0"}, {"minutes": "nan"}, {"minutes": "1", "metric": "uno_c"}, {"minutes": "1", "seed": "-1"}):
+    for wrong in (
+        {"minutes": "soon"},
+        {"minutes": "0"},
+        {"minutes": "nan"},
+        {"minutes": "1", "metric": "uno_c"},
+        {"minutes": "1", "seed": "-1"},
+    ):
         refused = client.post(address, data=wrong, headers=BROWSER)
         assert refused.status_code == 422, wrong
         assert "error" in refused.text

@@ -53,11 +53,17 @@ def errors(response: Any) -> dict[str, str]:
         ("hepatitis", "classification", {"column": "outcome", "positive": "1"}),
         (
             "reference/bmt137", "survival",
-            {"time": "time", "event": "event", "event_of_interest": "1", "competing": ["2"], "censored": "0", "horizons": [100.0, 200.0, 390.0]},
+            {
+                "time": "time", "event": "event", "event_of_interest": "1", "competing": ["2"], "censored": "0",
+                "horizons": [100.0, 200.0, 390.0],
+            },
         ),
         (
             "reference/pbcseq", "temporal",
-            {"patient": "patient_id", "visit_time": "visit_time", "time": "time", "event": "event", "event_of_interest": "1", "competing": ["2"], "censored": "0", "horizon": 1200.0},
+            {
+                "patient": "patient_id", "visit_time": "visit_time", "time": "time", "event": "event",
+                "event_of_interest": "1", "competing": ["2"], "censored": "0", "horizon": 1200.0,
+            },
         ),
     ],
 )  # fmt: skip
@@ -82,7 +88,8 @@ def test_form_without_htmx_is_redirected(client: TestClient) -> None:
 ODD = table(
     "patient_id,age,admitted,crp,discharge_code,site,died",
     *(
-        f"P{i:03},{40 + i % 37},2021-0{1 + i % 9}-1{i % 10},{-9 if i % 9 == 0 else 3 + i % 13},{9 if i % 4 == 0 else i % 3},Oslo,{'yes' if i % 4 == 0 else 'no'}"
+        f"P{i:03},{40 + i % 37},2021-0{1 + i % 9}-1{i % 10},{-9 if i % 9 == 0 else 3 + i % 13},"
+        f"{9 if i % 4 == 0 else i % 3},Oslo,{'yes' if i % 4 == 0 else 'no'}"
         for i in range(120)
     ),
 )
@@ -193,7 +200,7 @@ def test_value_chosen_for_one_column_does_not_count_for_another(client: TestClie
         (b"only one line", ""),
         (b"\x00\x01\x02" * 100, "the file is no text"),
         ("naïve,died\n".encode() + "".join(f"ü{i},{i % 2}\n" for i in range(30)).encode(), "naïve"),
-        (b'<script>alert(1)</script>,died\n' + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(30)), "&lt;script&gt;"),
+        (b"<script>alert(1)</script>,died\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(30)), "&lt;script&gt;"),
     ],
 )  # fmt: skip
 def test_odd_files_are_explained(client: TestClient, content: bytes, text: str) -> None:

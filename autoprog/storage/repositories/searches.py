@@ -24,7 +24,6 @@ from autoprog.storage.tables import (
 )
 
 
-
 class SearchRepository(OwnedRepository[SearchRow]):
     """Searches of all owners."""
 
