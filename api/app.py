@@ -97,7 +97,7 @@ def create_app(
         app.include_router(docs_page.router)
     error_handlers.install(app)
     # The middleware added last sees a request first.
-    app.add_middleware(BodyLimit, upload_mb=settings.upload_mb)
+    app.add_middleware(BodyLimit, upload_mb=settings.upload_mb, respond=error_handlers.respond)
     if local_owner:
         app.add_middleware(LoopbackOnly)
     app.add_middleware(error_handlers.UnexpectedErrors)
