@@ -59,6 +59,10 @@ class PlainLines(SilentLine):
     def __init__(self) -> None:
         self._last_s = -_LINE_S
 
+    def __enter__(self) -> Self:
+        self.note("starting")
+        return self
+
     def update(self, text: str, done_s: float, total_s: float) -> None:
         """Print, unless the last line is younger than five seconds."""
         if time.monotonic() - self._last_s >= _LINE_S:

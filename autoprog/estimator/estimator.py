@@ -20,7 +20,8 @@ from autoprog.estimator.unusual import warn_of_unusual
 
 # What a search and a model need is imported when it is first used: with the learning libraries it takes seconds.
 if TYPE_CHECKING:
-    from autoprog.estimator.search import Effort, SearchArchive, SearchResult
+    from autoprog.estimator.archive import SearchArchive
+    from autoprog.estimator.search import Effort, SearchResult
     from autoprog.estimator.tables import CohortTable
     from autoprog.model import PrognosticModel
     from autoprog.search.settings import SearchSettings

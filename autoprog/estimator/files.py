@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from autoprog.errors import ArtifactError
-from autoprog.estimator.search import SearchArchive
+from autoprog.estimator.archive import SearchArchive
 from autoprog.model import PrognosticModel
 from autoprog.model.serialization import pack, unpack
 

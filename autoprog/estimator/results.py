@@ -10,14 +10,14 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from autoprog.client.frames import leaderboard_table, rules_table, score_text
+from autoprog.frames import leaderboard_table, rules_table, score_text
 from autoprog.estimator.summary import Summary, summarise
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from autoprog.client import Search
-    from autoprog.estimator.search import SearchArchive
+    from autoprog.estimator.archive import SearchArchive
 
 _POINTS = 100
 
@@ -226,7 +226,8 @@ class ResultsMixin:
             return text
         baseline = self.ensemble_.get("baseline")
         beside = "" if baseline is None else f"; simple model {score_text(baseline['score'])}"
-        warned = f"\n  {len(self.warnings_)} warnings, see warnings_" if self.warnings_ else ""
+        n = len(self.warnings_)
+        warned = f"\n  {n} warning{'s' if n > 1 else ''}, see warnings_" if n else ""
         return f"{text}\n  {self.settings_['metric']} {score_text(self.ensemble_['score'])}{beside}{warned}"
 
     def _html_repr(self) -> str:

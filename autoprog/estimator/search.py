@@ -15,6 +15,7 @@ from typing import Any
 
 from autoprog.engine import DaskEngine
 from autoprog.errors import SearchFailedError
+from autoprog.estimator.archive import SearchArchive
 from autoprog.estimator.tables import CohortTable
 from autoprog.evaluation import EvaluatedPath
 from autoprog.logs import log_warnings_only
@@ -47,20 +48,8 @@ MIN_TIME_S = 1.0
 _POLL_S = 0.25
 # A third of it passes before an interruption is noticed.
 _LEASE_S = 3.0
-_LAST_WAIT_S = 2.0
+_LAST_WAIT_S = 3.0
 _STOPPING = "stopping: what was found so far becomes the model; interrupt again to end at once without one"
-
-
-@dataclass(frozen=True)
-class SearchArchive:
-    """A search that has ended, with the rows of its patients, to be continued."""
-
-    database: bytes  # SQLite, compressed
-    source: bytes  # the cohort's file
-    spec: dict[str, Any]
-    owner: str
-    search_id: str
-    planned_warnings: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -162,6 +151,7 @@ class _Run:
         self._folder = tempfile.TemporaryDirectory(prefix="autoprog-", ignore_cleanup_errors=True)
         self._place = _Place(Path(self._folder.name))
         self._interrupted = self._abandoned = False
+        self._done = threading.Event()
         # Set by the thread as it comes to them.
         self._ids: tuple[str, str] | None = None
         self._runner: Runner | None = None
@@ -170,13 +160,12 @@ class _Run:
     def result(self) -> SearchResult:
         """Run the search; raises KeyboardInterrupt if it was interrupted before anything was found, or twice."""
         log_warnings_only()
-        thread = threading.Thread(target=self._work, name="autoprog search", daemon=True)
         with open_progress(self._effort.verbose) as line:
             try:
-                thread.start()
-                self._follow(thread, line)
+                threading.Thread(target=self._work, name="autoprog search", daemon=True).start()
+                self._follow(line)
             except KeyboardInterrupt:
-                self._follow_to_model(thread, line)
+                self._follow_to_model(line)
         self._clean()
         if isinstance(self._end, BaseException):
             if self._interrupted and isinstance(self._end, SearchFailedError):
@@ -185,23 +174,23 @@ class _Run:
         assert self._end is not None, "the thread has ended"  # noqa: S101
         return self._end
 
-    def _follow_to_model(self, thread: threading.Thread, line: ProgressLine) -> None:
+    def _follow_to_model(self, line: ProgressLine) -> None:
         """Wait for the model of what was found before the interruption; leave at once after another."""
         try:
             self._interrupted = True
             line.note(_STOPPING)
             self._request_cancel()
-            self._follow(thread, line)
+            self._follow(line)
         except KeyboardInterrupt:
             self._abandoned = True
             if self._runner is not None:
                 self._runner.stop()
-            thread.join(_LAST_WAIT_S)
+            self._done.wait(_LAST_WAIT_S)
             raise
 
-    def _follow(self, thread: threading.Thread, line: ProgressLine) -> None:
-        while thread.is_alive():
-            thread.join(_POLL_S)
+    def _follow(self, line: ProgressLine) -> None:
+        # Not by `Thread.join`: a thread that is interrupted in it takes the other for dead.
+        while not self._done.wait(_POLL_S):
             if self._ids is not None:
                 line.update(*_progress(self._place.database, *self._ids))
 
@@ -216,6 +205,7 @@ class _Run:
             self._end = self._search()
         except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
             self._end = error
+        self._done.set()
         if self._abandoned:
             self._clean()
 

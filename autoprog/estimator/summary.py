@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from typing import Any
 
-from autoprog.client.frames import pipeline_text, score_text
+from autoprog.frames import pipeline_text, score_text
 
 _MEMBERS = 5
 

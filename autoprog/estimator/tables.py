@@ -234,7 +234,7 @@ def _outside(values: NDArray[np.float64], feature: Feature) -> str | None:
     low, high = feature.minimum, feature.maximum
     if low is None or high is None or not (n := int(((values < low) | (values > high)).sum())):
         return None
-    bounds = f"{canonical_text(low)} to {canonical_text(high)}"
+    bounds = f"{low:.6g} to {high:.6g}"
     return f"{feature.name} is outside the training range {bounds} for {n:,} of {len(values):,} patients"
 
 
