@@ -210,9 +210,9 @@ class ResultsMixin:
         from autoprog.client import Client  # noqa: PLC0415  asked for by few
 
         archive = self._archived()
-        with Client(url, key) as client:
-            cohort = client.create_cohort(archive.source, {**archive.spec, "name": name})
-            return client.start_search(cohort, **self.settings_)
+        client = Client(url, key)  # the search goes on using it
+        cohort = client.create_cohort(archive.source, {**archive.spec, "name": name})
+        return client.start_search(cohort, **self.settings_)
 
     if TYPE_CHECKING:
 
