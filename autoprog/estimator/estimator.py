@@ -426,6 +426,8 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         from autoprog.estimator.tables import to_frame  # noqa: PLC0415  see the head
 
         names = None if reset else getattr(self, "feature_names_in_", None)
+        if names is not None and not isinstance(X, pd.DataFrame) and np.ndim(X) == 2:
+            X = to_frame(np.asarray(X), self._checked_names(np.shape(X)[1]))
         if isinstance(X, pd.DataFrame):
             if not X.columns.is_unique:
                 twice = sorted({str(name) for name in X.columns[X.columns.duplicated()]})
@@ -435,13 +437,18 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
                 X = X[list(names)]
             validate_data(self, X, skip_check_array=True, reset=reset)
             return to_frame(X)
-        if names is not None and np.asarray(X).dtype == object and np.ndim(X) == 2 and np.shape(X)[1] == len(names):
-            return to_frame(np.asarray(X), names)
         how = {"dtype": "numeric", "ensure_all_finite": "allow-nan", "reset": reset}
         if isinstance(y, str):
-            return to_frame(validate_data(self, X, **how), names)
+            return to_frame(validate_data(self, X, **how))
         checked, _ = validate_data(self, X, y, ensure_min_samples=2, **how)
         return to_frame(checked)
+
+    def _checked_names(self, n_columns: int) -> list[str]:
+        """The names of the columns that `fit` has seen, for an array; raises ValueError if it has more or fewer."""
+        if n_columns != self.n_features_in_:
+            msg = f"X has {n_columns} features, but AutoPrognosis is expecting {self.n_features_in_} features as input"
+            raise ValueError(msg)
+        return list(self.feature_names_in_)
 
     def _settings(self) -> SearchSettings:
         from pydantic import ValidationError  # noqa: PLC0415  see the head

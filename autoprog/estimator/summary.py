@@ -78,15 +78,20 @@ def _calibration(ensemble: Mapping[str, Any]) -> list[tuple[str, str]]:
     if (performance := ensemble.get("performance")) is not None:
         return [("calibration", _slope(performance))]
     return [
-        (f"until {each['horizon']:g}", f"AUC {each['performance']['auc']:.3f}, {_slope(each['performance'])}")
+        (f"until {each['horizon']:g}", f"AUC {_number(each['performance']['auc'])}, {_slope(each['performance'])}")
         for each in ensemble["horizons"]
     ]
 
 
 def _slope(performance: Mapping[str, Any]) -> str:
-    slope, ratio = performance["slope"], performance["expected_observed"]
-    known = [("slope", slope), ("expected over observed", ratio)]
-    return ", ".join(f"{name} {'unknown' if value is None else format(value, '.2f')}" for name, value in known)
+    return f"slope {_number(performance['slope'])}, expected over observed {_number(performance['expected_observed'])}"
+
+
+def _number(value: float | Mapping[str, float] | None) -> str:
+    """A measure, alone or with its interval, as it is at a horizon."""
+    if value is None:
+        return "unknown"
+    return f"{value['estimate'] if isinstance(value, Mapping) else value:.2f}"
 
 
 def _stratum(stratum: Mapping[str, Any]) -> str:

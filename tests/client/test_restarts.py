@@ -15,7 +15,7 @@ import pytest
 
 from autoprog import AutoPrognosis, Client
 from tests.api.searching import FILE, SPEC
-from tests.estimator.test_estimator import QUICK, patients
+from tests.estimator.support import QUICK, patients
 
 ROOT = Path(__file__).parents[2]
 SETTINGS = {

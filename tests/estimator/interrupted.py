@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from autoprog import AutoPrognosis
-from tests.estimator.test_estimator import patients
+from tests.estimator.support import patients
 
 SPACE = {"imputation": ["median"], "features": ["none"], "prediction": ["logistic_regression", "ridge", "random_forest"]}
 

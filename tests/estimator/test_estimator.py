@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import pickle
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -16,43 +15,10 @@ from sklearn.exceptions import NotFittedError
 
 import autoprog
 from autoprog import AutoPrognosis, ExtrapolationWarning, Survival
-from autoprog.estimator.search import close_engines
 from autoprog.estimator.tables import binary_cohort, to_frame
 from autoprog.survival import censoring_survival, wolbers_c
 from tests.cohorts import event_file
-
-QUICK: dict[str, Any] = {
-    "budget": {"evaluations": 4},
-    "folds": 3,
-    "repeats": 1,
-    "space": {"imputation": ["median"], "features": ["none"], "prediction": ["logistic_regression", "ridge", "cox"]},
-}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _engines() -> Iterator[None]:
-    yield
-    close_engines()
-
-
-def patients(n: int = 160) -> tuple[pd.DataFrame, pd.Series]:
-    """Numbers, texts, categories and missing cells; the outcome goes by age and stage."""
-    rng = np.random.default_rng(0)
-    age = rng.normal(60, 10, n)
-    stage = pd.Categorical(rng.choice(["I", "II", "III"], n))
-    logit = 0.1 * (age - 60) + 1.5 * (stage == "III")
-    died = pd.Series(np.where(rng.random(n) < 1 / (1 + np.exp(-logit)), "yes", "no"))
-    frame = pd.DataFrame({"age": age, "stage": stage, "sex": rng.choice(["f", "m"], n), "outcome": rng.normal(size=n)})
-    frame.loc[::7, "age"] = np.nan
-    frame.index = pd.RangeIndex(1000, 1000 + n)
-    return frame, died
-
-
-@pytest.fixture(scope="module")
-def fitted(_engines: None) -> AutoPrognosis:
-    X, y = patients()
-    return AutoPrognosis(time_budget_s=120, settings=QUICK, random_state=1).fit(X, y)
-
+from tests.estimator.support import QUICK, patients
 
 def test_a_table_of_patients_becomes_a_model_with_everything_told_of_it(fitted: AutoPrognosis) -> None:
     X, y = patients()
