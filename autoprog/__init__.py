@@ -23,3 +23,7 @@ def __getattr__(name: str) -> object:
         return getattr(import_module(_PLACES.get(name, "autoprog.estimator")), name)
     msg = f"module {__name__!r} has no attribute {name!r}"
     raise AttributeError(msg)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

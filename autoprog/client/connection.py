@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+import weakref
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -70,10 +71,12 @@ class Connection:
         headers = {} if key is None else {"Authorization": f"Bearer {key}"}
         self._client = httpx2.Client(base_url=url, headers=headers, timeout=timeout_s, transport=transport)
         self._patience_s = patience_s
+        # At the latest when nothing that came from this server is used any longer.
+        self._close = weakref.finalize(self, self._client.close)
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        self._close()
 
     def get(self, path: str, **parameters: str | int) -> Json:
         """Get a document."""

@@ -150,7 +150,8 @@ class _Run:
         self._slots = _count_slots(effort.n_jobs)
         self._folder = tempfile.TemporaryDirectory(prefix="autoprog-", ignore_cleanup_errors=True)
         self._place = _Place(Path(self._folder.name))
-        self._interrupted = self._abandoned = False
+        self._interrupted_s: float | None = None
+        self._abandoned = False
         self._done = threading.Event()
         # Set by the thread as it comes to them.
         self._ids: tuple[str, str] | None = None
@@ -168,7 +169,7 @@ class _Run:
                 self._follow_to_model(line)
         self._clean()
         if isinstance(self._end, BaseException):
-            if self._interrupted and isinstance(self._end, SearchFailedError):
+            if self._interrupted_s is not None and isinstance(self._end, SearchFailedError):
                 raise KeyboardInterrupt from None
             raise self._end
         assert self._end is not None, "the thread has ended"  # noqa: S101
@@ -177,7 +178,7 @@ class _Run:
     def _follow_to_model(self, line: ProgressLine) -> None:
         """Wait for the model of what was found before the interruption; leave at once after another."""
         try:
-            self._interrupted = True
+            self._interrupted_s = time.monotonic() - self._effort.began
             line.note(_STOPPING)
             self._request_cancel()
             self._follow(line)
@@ -221,7 +222,7 @@ class _Run:
             DatabaseStore(place.database, place.files), engine, runner_id="estimator", lease_s=_LEASE_S, teaches=False
         )
         self._ids = ids
-        if self._interrupted:  # before there was anything to cancel
+        if self._interrupted_s is not None:  # before there was anything to cancel
             self._request_cancel()
         self._runner.run_one()
         return self._found(*ids)
@@ -235,7 +236,9 @@ class _Run:
             sha256 = ModelRepository(session).get(owner, row.model_id).sha256
             ensemble, rules = dict(row.ensemble or {}), dict(row.rules or {})
             rows = EvaluationRepository(session).list_all(owner, search_id, sort="score")
-        stopped = (f"the search was interrupted after {row.spent_s:.0f} s",) if self._interrupted else ()
+        stopped: tuple[str, ...] = ()
+        if self._interrupted_s is not None:
+            stopped = (f"the search was interrupted after {self._interrupted_s:.0f} s",)
         archive = SearchArchive(
             place.archived(), self._table.source, dict(self._table.spec), owner, search_id, self._warnings
         )
