@@ -52,7 +52,9 @@ def _rule(rule: Json) -> dict[str, Any]:
 def condition_text(condition: Json) -> str:
     """A condition as text: `age >= 58`."""
     value = condition["value"]
-    return f"{condition['feature']} {condition['operator']} {value if isinstance(value, str) else format(value, '.12g')}"
+    return (
+        f"{condition['feature']} {condition['operator']} {value if isinstance(value, str) else format(value, '.12g')}"
+    )
 
 
 def score_text(score: Json) -> str:

@@ -82,7 +82,10 @@ class TerminalLine:
         from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn  # noqa: PLC0415
 
         self._bar = Progress(
-            BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False), console=Console(stderr=True)
+            BarColumn(),
+            TimeElapsedColumn(),
+            TextColumn("{task.description}", markup=False),
+            console=Console(stderr=True),
         )
         self._task = self._bar.add_task("starting", total=None)
 

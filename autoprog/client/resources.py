@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 
 from autoprog.client.connection import Connection, ServerError
-from autoprog.frames import leaderboard_table, rules_table, score_text
 from autoprog.client.tables import chunks, patients_of, prediction_table
+from autoprog.frames import leaderboard_table, rules_table, score_text
 from autoprog.progress import open_progress
 
 if TYPE_CHECKING:

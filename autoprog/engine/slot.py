@@ -126,7 +126,7 @@ def _start_forkserver(preload: Sequence[str]) -> None:
 
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
-    """Start a process that Ctrl-C does not reach: a terminal sends it to all, and the main process decides what ends."""
+    """Start processes that Ctrl-C does not reach: a terminal sends it to all, and the first one decides what ends."""
     before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
     try:
         yield

@@ -101,7 +101,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
     >>> model.predict_proba(X)[:, 1]  # doctest: +SKIP
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  scikit-learn has parameters nowhere else
         self,
         *,
         mode: Literal["classification", "survival"] = "classification",

@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from autoprog.frames import leaderboard_table, rules_table, score_text
 from autoprog.estimator.summary import Summary, summarise
+from autoprog.frames import leaderboard_table, rules_table, score_text
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -233,4 +233,4 @@ class ResultsMixin:
     def _html_repr(self) -> str:
         """What a notebook shows: the summary above scikit-learn's diagram of the parameters."""
         diagram: str = super()._html_repr()  # type: ignore[misc]
-        return (self.summary()._repr_html_() if hasattr(self, "ensemble_") else "") + diagram  # noqa: SLF001  our own
+        return (self.summary()._repr_html_() if hasattr(self, "ensemble_") else "") + diagram

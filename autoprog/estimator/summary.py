@@ -71,7 +71,9 @@ def outcome_text(outcome: Mapping[str, Any]) -> str:
     """The predicted outcome: `died = yes`."""
     if "column" in outcome:
         return f"{outcome['column']} = {outcome['positive']}"
-    return f"{outcome['event']} = {outcome['event_of_interest']} until {', '.join(f'{h:g}' for h in outcome['horizons'])}"
+    return (
+        f"{outcome['event']} = {outcome['event_of_interest']} until {', '.join(f'{h:g}' for h in outcome['horizons'])}"
+    )
 
 
 def _calibration(ensemble: Mapping[str, Any]) -> list[tuple[str, str]]:

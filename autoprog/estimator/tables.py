@@ -226,7 +226,7 @@ def _encode(column: pd.Series, feature: Feature) -> tuple[NDArray[np.float64], s
     if feature.kind == "numeric":
         return values, _outside(values, feature)
     known = [patient[feature.name] is not None for patient in patients]
-    unseen = np.append(np.isnan(encoded.X[:, 0]) & known, False)  # noqa: FBT003  of a missing value
+    unseen = np.append(np.isnan(encoded.X[:, 0]) & known, False)
     return values, _unseen(unseen[codes], [patients[k][feature.name] for k in np.flatnonzero(unseen)], feature)
 
 

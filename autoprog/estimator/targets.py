@@ -64,9 +64,7 @@ class Survival:
     censored: InitVar[Hashable] = None
     labels: tuple[str, ...] = field(init=False, default=())
 
-    def __post_init__(
-        self, event_of_interest: Hashable, competing: Sequence[Hashable], censored: Hashable
-    ) -> None:
+    def __post_init__(self, event_of_interest: Hashable, competing: Sequence[Hashable], censored: Hashable) -> None:
         time = column_or_1d(np.asarray(self.time, dtype=np.float64))
         event = column_or_1d(np.asarray(self.event))
         check_consistent_length(time, event)
@@ -96,7 +94,9 @@ class Survival:
 def _codes(event: NDArray[Any]) -> NDArray[np.int64]:
     if event.dtype.kind not in "biuf":
         found = ", ".join(sorted({repr(value) for value in event.tolist()})[:6])
-        msg = f"event holds words ({found}): name the one to predict, as in Survival(time, event, event_of_interest=...)"
+        msg = (
+            f"event holds words ({found}): name the one to predict, as in Survival(time, event, event_of_interest=...)"
+        )
         raise ValueError(msg)
     codes = event.astype(np.int64)
     if (codes != event).any() or (codes < 0).any():

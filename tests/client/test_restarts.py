@@ -77,7 +77,7 @@ def test_waiting_outlives_a_killed_server(place: Place) -> None:
             assert search.wait(timeout_s=240, poll_s=0.2).status == "succeeded"
             assert killed.is_set()
             thread.join()
-            table = search.model.predict([{name: None for name in search.model.features}])
+            table = search.model.predict([dict.fromkeys(search.model.features)])
             assert 0 < table.loc[0, "risk"] < 1
     finally:
         place.end(signal.SIGTERM)

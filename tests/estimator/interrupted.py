@@ -7,7 +7,11 @@ import json
 from autoprog import AutoPrognosis
 from tests.estimator.support import patients
 
-SPACE = {"imputation": ["median"], "features": ["none"], "prediction": ["logistic_regression", "ridge", "random_forest"]}
+SPACE = {
+    "imputation": ["median"],
+    "features": ["none"],
+    "prediction": ["logistic_regression", "ridge", "random_forest"],
+}
 
 if __name__ == "__main__":
     X, y = patients(400)

@@ -20,6 +20,7 @@ from autoprog.survival import censoring_survival, wolbers_c
 from tests.cohorts import event_file
 from tests.estimator.support import QUICK, patients
 
+
 def test_a_table_of_patients_becomes_a_model_with_everything_told_of_it(fitted: AutoPrognosis) -> None:
     X, y = patients()
     assert fitted.classes_.tolist() == ["no", "yes"]

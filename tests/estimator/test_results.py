@@ -133,9 +133,7 @@ def test_figures_without_matplotlib_say_what_to_install(fitted: AutoPrognosis, m
         fitted.plot_calibration()
 
 
-def test_saved_estimator_is_read_again(
-    fitted: AutoPrognosis, fitted_survival: AutoPrognosis, tmp_path: Path
-) -> None:
+def test_saved_estimator_is_read_again(fitted: AutoPrognosis, fitted_survival: AutoPrognosis, tmp_path: Path) -> None:
     for model, X in ((fitted, patients()[0]), (fitted_survival, followed()[0])):
         model.save(tmp_path / "model.autoprog")
         again = AutoPrognosis.load(tmp_path / "model.autoprog")

@@ -89,6 +89,10 @@ def test_displays(fitted: AutoPrognosis) -> None:
 
 def test_pickled_in_another_process_it_predicts_the_same(fitted: AutoPrognosis, tmp_path: object) -> None:
     X, _ = patients()
-    code = "import pickle, sys; m, X = pickle.load(sys.stdin.buffer); pickle.dump(m.predict_proba(X), sys.stdout.buffer)"
-    told = subprocess.run([sys.executable, "-c", code], input=pickle.dumps((fitted, X)), capture_output=True, check=True)
+    code = (
+        "import pickle, sys; m, X = pickle.load(sys.stdin.buffer); pickle.dump(m.predict_proba(X), sys.stdout.buffer)"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code], input=pickle.dumps((fitted, X)), capture_output=True, check=True
+    )
     np.testing.assert_array_equal(pickle.loads(told.stdout), fitted.predict_proba(X))  # noqa: S301  our own

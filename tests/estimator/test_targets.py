@@ -33,9 +33,7 @@ def test_follow_up_is_read_in_every_form(y: object) -> None:
 
 def test_words_of_competing_events_have_their_codes() -> None:
     words = ["alive", "other", "dead", "lost", "other"]
-    found = Survival(
-        np.arange(1, 6), words, event_of_interest="dead", competing=["other", "lost"], censored="alive"
-    )
+    found = Survival(np.arange(1, 6), words, event_of_interest="dead", competing=["other", "lost"], censored="alive")
     assert np.asarray(found.event).tolist() == [0, 2, 1, 3, 2]
     assert found.labels == ("alive", "dead", "other", "lost")
     part = found[np.array([1, 2])]
