@@ -28,9 +28,20 @@ Parts = Mapping[str, tuple[str | None, bytes]]
 class ServerError(AutoprogError):
     """The server refused a request or could not be reached.
 
+    Parameters
+    ----------
+    detail : str
+        What happened, in words.
+    problem : str
+        The problem's type.
+    status : int or None
+        The HTTP status; None without a response.
+    faults : tuple of Fault
+        Every fault of the request.
+
     Attributes
     ----------
-    code : str
+    problem : str
         The problem's type, such as `invalid-input` or `not-found`; `unreachable` without a response.
     status : int or None
         The HTTP status; None without a response.
@@ -38,22 +49,22 @@ class ServerError(AutoprogError):
         Every fault of the request, each with its place and its text; empty if the problem is another.
     """
 
-    def __init__(self, detail: str, *, code: str, status: int | None = None, faults: tuple[Fault, ...] = ()) -> None:
+    def __init__(self, detail: str, *, problem: str, status: int | None = None, faults: tuple[Fault, ...] = ()) -> None:
         named = "".join(f"\n  {fault.pointer}: {fault.detail}" for fault in faults)
         super().__init__(f"{detail}{named}")
-        self.code, self.status, self.faults = code, status, faults  # type: ignore[misc]  each problem has its own code
+        self.problem, self.status, self.faults = problem, status, faults
 
     @classmethod
     def of(cls, response: httpx2.Response) -> ServerError:
         """Read a problem document, or what else a proxy answered."""
         try:
-            problem = response.json()
-            code = str(problem["type"]).rsplit("/", 1)[-1]
-            detail = f"{problem['title']}: {problem['detail']}" if problem.get("detail") else str(problem["title"])
-            faults = tuple(Fault(each["pointer"], each["detail"]) for each in problem.get("errors") or ())
+            document = response.json()
+            problem = str(document["type"]).rsplit("/", 1)[-1]
+            detail = f"{document['title']}: {document['detail']}" if document.get("detail") else str(document["title"])
+            faults = tuple(Fault(each["pointer"], each["detail"]) for each in document.get("errors") or ())
         except (ValueError, KeyError, TypeError):
-            return cls(f"the server answered {response.status_code}", code="unknown", status=response.status_code)
-        return cls(detail, code=code, status=response.status_code, faults=faults)
+            return cls(f"the server answered {response.status_code}", problem="unknown", status=response.status_code)
+        return cls(detail, problem=problem, status=response.status_code, faults=faults)
 
 
 class Connection:
@@ -114,18 +125,19 @@ class Connection:
         """Send until an answer is final; raises ServerError."""
         end, pause_s, repeated = time.monotonic() + self._patience_s, _FIRST_PAUSE_S, False
         while True:
-            asked_s = None
+            asked_s: float | None = None
+            cause: Exception | None = None
             try:
                 response = self._client.request(method, path, **arguments)
             except (httpx2.TransportError, httpx2.DecodingError) as error:
                 reason = str(error) or type(error).__name__
-                failure = ServerError(f"{self._client.base_url} cannot be reached: {reason}", code="unreachable")
+                failure = ServerError(f"{self._client.base_url} cannot be reached: {reason}", problem="unreachable")
                 is_final, cause = isinstance(error, httpx2.UnsupportedProtocol), error
             else:
                 # The first of two deletions may have been done without an answer.
                 if response.is_success or (repeated and method == "DELETE" and response.status_code == _GONE):
                     return response
-                failure, cause = ServerError.of(response), None
+                failure = ServerError.of(response)
                 is_final = not (response.status_code in _BUSY or (repeated and _is_under_way(response, failure)))
                 asked_s = retry_after_s(response.headers.get("Retry-After"))
             wait_s = pause_s * random.uniform(0.5, 1.0) if asked_s is None else asked_s  # noqa: S311  no secret

@@ -21,6 +21,13 @@ _POLL_S = 1.0
 class Resource:
     """A resource on a server, as it was last read.
 
+    Parameters
+    ----------
+    connection : Connection
+        To the server.
+    document : dict
+        What the server told of it.
+
     Attributes
     ----------
     id : str
@@ -221,7 +228,9 @@ class Search(Resource):
         if self.document["model_id"] is None:
             error = self.document["error"] or {}
             detail = error.get("detail") or f"it ended as {self.status}"
-            raise ServerError(f"the search has no model: {detail}", code=str(error.get("type", "")).rsplit("/", 1)[-1])
+            raise ServerError(
+                f"the search has no model: {detail}", problem=str(error.get("type", "")).rsplit("/", 1)[-1]
+            )
         return self
 
     @property
@@ -230,7 +239,7 @@ class Search(Resource):
         if self.document["model_id"] is None:
             self.refresh()
         if (model_id := self.document["model_id"]) is None:
-            raise ServerError(f"the search has no model: it is {self.status}", code="conflict")
+            raise ServerError(f"the search has no model: it is {self.status}", problem="conflict")
         return Model(self._connection, self._connection.get(f"/v1/models/{model_id}"))
 
     @property

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from autoprog.client import Search
     from autoprog.estimator.archive import SearchArchive
+    from autoprog.model import PrognosticModel
 
 _POINTS = 100
 
@@ -215,13 +216,14 @@ class ResultsMixin:
         return client.start_search(cohort, **self.settings_)
 
     if TYPE_CHECKING:
+        model_: PrognosticModel
 
         def _archived(self) -> SearchArchive: ...
 
         def _matrix(self, X: ArrayLike, *, warn: bool) -> Any: ...  # noqa: ANN401  as in the estimator
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text: str = super().__repr__(N_CHAR_MAX)
+        text: str = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]  scikit-learn's comes next
         if not hasattr(self, "ensemble_"):
             return text
         baseline = self.ensemble_.get("baseline")

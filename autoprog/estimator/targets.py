@@ -21,18 +21,8 @@ SURVIVAL_FORMS = (
 class Survival:
     """Follow-up of patients, as the target of `AutoPrognosis(mode="survival")`.
 
-    Parameters
-    ----------
-    time : array-like, shape = (n_patients,)
-        Time from the start to the event or to censoring.
-    event : array-like, shape = (n_patients,)
-        How the follow-up ended, in codes or in words.
-    event_of_interest : object
-        The value of `event` that is predicted, where these are words or other codes than 0, 1, 2.
-    competing : sequence
-        Values of `event` after which the event of interest cannot occur.
-    censored : object
-        The value of patients without an event; None for the only value that is left.
+    Where `event` holds words, or other codes than 0, 1 and 2, name the `event_of_interest`, which is predicted, the
+    `competing` values after which it cannot occur, and, unless it is the only value left, the `censored` one.
 
     Attributes
     ----------

@@ -40,18 +40,20 @@ def _place(pointer: str, roles: Mapping[str, str]) -> str:
     steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
     match steps:
         case ["file", "columns", name, *_] | ["spec", "features", name, *_]:
-            return roles.get(name, f"column {name!r}")
+            place = roles.get(name, f"column {name!r}")
         case ["patients", row, name, *_]:
-            return f"row {row}, column {name!r}"
+            place = f"row {row}, column {name!r}"
         case ["spec", "outcome", "horizons", *_]:
-            return "horizons"
+            place = "horizons"
         case ["spec", "outcome", *_]:
-            return "y"
+            place = "y"
         case ["spec", "groups", *_]:
-            return "groups"
+            place = "groups"
         case ["file" | "spec" | "patients", *_]:
-            return "X"
-    return _setting([int(step) if step.isdigit() else step for step in steps])
+            place = "X"
+        case _:
+            place = _setting([int(step) if step.isdigit() else step for step in steps])
+    return place
 
 
 def _setting(steps: Sequence[Any]) -> str:

@@ -74,11 +74,11 @@ def test_faults_of_a_request_are_named(client: Client) -> None:
     with pytest.raises(ServerError, match="did you mean 'died'") as refused:
         client.create_cohort(frame(), outcome={"column": "dead", "positive": 1}, ignore=["nobody"])
     assert refused.value.status == 422
-    assert refused.value.code == "invalid-input"
+    assert refused.value.problem == "invalid-input"
     assert [fault.pointer for fault in refused.value.faults] == ["/spec/outcome/column", "/spec/ignore/0"]
     with pytest.raises(ServerError) as refused:
         client.search("0" * 32)
-    assert (refused.value.status, refused.value.code, refused.value.faults) == (404, "not-found", ())
+    assert (refused.value.status, refused.value.problem, refused.value.faults) == (404, "not-found", ())
 
 
 def test_search_has_score_rules_and_leaderboard(search: Search, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_search_is_cancelled_continued_and_deleted(client: Client, driver: Drive
 
 def test_waiting_has_an_end(client: Client) -> None:
     search = client.start_search(client.create_cohort(FILE, SPEC))
-    with pytest.raises(TimeoutError, match="is queued after 0.05 s"):
+    with pytest.raises(TimeoutError, match=r"is queued after 0\.05 s"):
         search.wait(timeout_s=0.05, poll_s=0.02)
     with pytest.raises(ServerError, match="no model: it is queued"):
         search.model  # noqa: B018  asking is the test
@@ -185,7 +185,7 @@ def test_patience_ends(make_client: Callable[..., Client], network: Unreliable) 
     network.coming = ["cut"] * 100
     with pytest.raises(ServerError, match="cannot be reached: connection refused") as away:
         client.cohorts()
-    assert (away.value.code, away.value.status) == ("unreachable", None)
+    assert (away.value.problem, away.value.status) == ("unreachable", None)
     assert 2 <= len(network.requests) < 10
     network.coming = [httpx2.Response(503, headers={"Retry-After": "60"})]
     began = time.monotonic()

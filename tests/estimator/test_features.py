@@ -89,7 +89,7 @@ def test_values_that_cannot_be_used_are_named(fitted: AutoPrognosis) -> None:
     X, _ = patients()
     odd = X.astype({"age": object})
     odd.iloc[5, 0] = "sixty"
-    with pytest.raises(ValueError, match="^column 'age': .*row 6") as refused:
+    with pytest.raises(ValueError, match=r"^column 'age': .*row 6") as refused:
         fitted.predict_proba(odd)
     assert "/file" not in str(refused.value)
     with pytest.raises(ValueError, match="column 'age'"):

@@ -75,7 +75,7 @@ def test_report_is_a_page(fitted: AutoPrognosis, fitted_survival: AutoPrognosis,
     for model, what in ((fitted, "died = yes"), (fitted_survival, "event = myeloma")):
         model.report(tmp_path / "report.html")
         assert what in (tmp_path / "report.html").read_text()
-    with pytest.raises(ValueError, match="a report is written as .html, not as .txt"):
+    with pytest.raises(ValueError, match=r"a report is written as \.html, not as \.txt"):
         fitted.report(tmp_path / "report.txt")
 
 

@@ -83,6 +83,6 @@ def test_positive_says_whose_risk_is_predicted() -> None:
 
 def test_times_that_nobody_can_have_are_faults_of_y() -> None:
     X, time, event = followed()
-    with pytest.raises(ValueError, match="^the time of y: ") as refused:
+    with pytest.raises(ValueError, match=r"^the time of y: ") as refused:
         AutoPrognosis(mode="survival").fit(X, (-time, event))
     assert "/" not in str(refused.value)
