@@ -15,8 +15,6 @@ from autoprog.progress import open_progress
 if TYPE_CHECKING:
     import pandas as pd
 
-_POLL_S = 1.0
-
 
 class Resource:
     """A resource on a server, as it was last read.
@@ -191,7 +189,7 @@ class Search(Resource):
         """What to know before trusting the model."""
         return tuple(self.document["warnings"])
 
-    def wait(self, *, timeout_s: float | None = None, poll_s: float = _POLL_S, verbose: int | None = None) -> Self:
+    def wait(self, *, timeout_s: float | None = None, poll_s: float = 1.0, verbose: int | None = None) -> Self:
         """Wait for the end of the search, and show its progress; a server may restart meanwhile.
 
         Parameters

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
@@ -15,38 +11,15 @@ import pytest
 
 from autoprog import AutoPrognosis, Client
 from tests.api.searching import FILE, SPEC
+from tests.client.serving import Place
 from tests.estimator.support import QUICK, patients
 
-ROOT = Path(__file__).parents[2]
 SETTINGS = {
     "seed": 0,
     "folds": 3,
     "budget": {"evaluations": 8, "time_s": 300},
     "space": {"imputation": ["median"], "features": ["none"], "prediction": ["logistic_regression", "ridge"]},
 }
-
-
-class Place:
-    """A port and a data folder on which servers come and go."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.url = f"http://127.0.0.1:{self.port}"
-        self._folder = folder
-        self.process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "autoprog.cli", "serve", "--port", str(self.port), "--data-dir", "data"]
-        environment = {**os.environ, "PYTHONPATH": str(ROOT), "AUTOPROG_WORKERS": "2"}
-        with (self._folder / "log").open("ab") as log:
-            self.process = subprocess.Popen(command, cwd=self._folder, env=environment, stdout=log, stderr=log)
-
-    def end(self, how: signal.Signals) -> None:
-        assert self.process is not None
-        self.process.send_signal(how)
-        self.process.wait(30)
 
 
 @pytest.fixture
@@ -80,7 +53,7 @@ def test_waiting_outlives_a_killed_server(place: Place) -> None:
             table = search.model.predict([dict.fromkeys(search.model.features)])
             assert 0 < table.loc[0, "risk"] < 1
     finally:
-        place.end(signal.SIGTERM)
+        place.end()
 
 
 @pytest.mark.timeout(400)
@@ -97,4 +70,4 @@ def test_estimator_takes_its_search_to_a_server(place: Place) -> None:
         there = search.model.predict(X.astype({"stage": object}))["risk"]
         assert there.tolist() == pytest.approx(model.predict_risk(X).tolist())
     finally:
-        place.end(signal.SIGTERM)
+        place.end()
