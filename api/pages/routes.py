@@ -14,7 +14,8 @@ from api.pages.start.routes import router as start
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
 router = APIRouter(include_in_schema=False)
-router.include_router(start)
+for part in (start,):
+    router.include_router(part)
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain"}
 _YEAR_S = 365 * 24 * 3600

@@ -11,6 +11,7 @@ from autoprog.errors import ConflictError
 from autoprog.evaluation import Status
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.events import append_event, finished_payload
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
 from autoprog.storage.repositories._owned import OwnedRepository, erase, get_owned
 from autoprog.storage.repositories.test_selection import delete_frontier_jobs
 from autoprog.storage.tables import (
@@ -21,6 +22,10 @@ from autoprog.storage.tables import (
     SearchRow,
     SearchStatus,
 )
+
+
+_BATCHES_AHEAD = 3
+"""Number of batches, the latest, that may hold configurations without an evaluation."""
 
 
 class SearchRepository(OwnedRepository[SearchRow]):
@@ -45,6 +50,43 @@ class SearchRepository(OwnedRepository[SearchRow]):
         self._session.add(row)
         self._session.flush()
         return row
+
+    def find(
+        self,
+        owner_id: str,
+        text: str = "",
+        *,
+        cohort_id: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+    ) -> Page[SearchRow]:
+        """List searches on cohorts whose name contains a text, or on one cohort, newest first.
+
+        Raises InvalidInputError for an invalid cursor.
+        """
+        query = select(SearchRow).where(SearchRow.owner_id == owner_id)
+        if cohort_id is not None:
+            query = query.where(SearchRow.cohort_id == cohort_id)
+        if text:
+            named = CohortRow.name.icontains(text, autoescape=True)
+            query = query.join(CohortRow, CohortRow.id == SearchRow.cohort_id).where(named)
+        return page_by_creation(self._session, query, SearchRow, limit, cursor, newest_first=True)
+
+    def list_pending(self, owner_id: str, search_id: str) -> list[Mapping[str, Any]]:
+        """List the configurations of a search that are proposed and not yet evaluated. Raises NotFoundError."""
+        get_owned(self._session, SearchRow, owner_id, search_id)
+        batches = (
+            select(ProposalRow.document).where(ProposalRow.search_id == search_id).order_by(ProposalRow.batch.desc())
+        )
+        done = set(self._session.scalars(select(EvaluationRow.number).where(EvaluationRow.search_id == search_id)))
+        sizes = self._batches(search_id)
+        end, pending = sum(sizes), list[Mapping[str, Any]]()
+        for document in self._session.scalars(batches.limit(_BATCHES_AHEAD)):
+            configurations = document["configurations"]
+            first = end - len(configurations)
+            pending += [each for i, each in enumerate(configurations, first) if i not in done]
+            end = first
+        return pending
 
     def add_continuation(self, owner_id: str, search_id: str, *, settings: Mapping[str, Any]) -> SearchRow:
         """Queue a search that continues an ended one, which stays unchanged.
