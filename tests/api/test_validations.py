@@ -114,7 +114,7 @@ def test_a_validation_with_the_training_cohort_says_so_also_of_a_later_version(
         found = client.post(f"/v1/models/{model}/validations", json={"cohort_id": cohort}).json()
         assert (found["is_training_cohort"], found["training_share"]) == (True, share)
         assert "rows that the model was fitted on" in found["warnings"][0]
-    other = cohort_of(client, trestbps="120")
+    other = cohort_of(client, trestbps="121")
     found = client.post(f"/v1/models/{model_id}/validations", json={"cohort_id": other}).json()
     assert found["is_training_cohort"] is False
     assert found["training_share"] < 0.1
