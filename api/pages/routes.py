@@ -9,12 +9,15 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
+from api.pages.cohorts.routes import router as cohorts
 from api.pages.languages import COOKIE, LANGUAGES
+from api.pages.searches.lists import router as searches
+from api.pages.searches.one import router as search
 from api.pages.start.routes import router as start
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
 router = APIRouter(include_in_schema=False)
-for part in (start,):
+for part in (start, searches, search, cohorts):
     router.include_router(part)
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain"}

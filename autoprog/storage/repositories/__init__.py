@@ -11,7 +11,7 @@ from autoprog.storage.repositories.diagnosis import (
     DiagnosisModelRepository,
     DiagnosisSessionRepository,
 )
-from autoprog.storage.repositories.evaluations import EvaluationRepository, Tally, Trace
+from autoprog.storage.repositories.evaluations import EvaluationRepository, Tally
 from autoprog.storage.repositories.feature_streams import (
     FeatureSelectionRepository,
     FeatureStreamRepository,
@@ -62,6 +62,5 @@ __all__ = [
     "StoredAnswer",
     "Tally",
     "ThresholdLearnerRepository",
-    "Trace",
     "ValidationRepository",
 ]

@@ -38,15 +38,6 @@ class Tally:
     best_score: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Trace:
-    """Score of one evaluation, without its configuration."""
-
-    number: int
-    score: float | None
-    n_patients: int | None
-
-
 class EvaluationRepository:
     """Evaluations of all searches.
 
@@ -109,18 +100,6 @@ class EvaluationRepository:
         """List all evaluations of a search, sorted as in `page`. Raises NotFoundError."""
         query, _ = self._query(owner_id, search_id, sort)
         return self._session.scalars(query).all()
-
-    def traces(self, owner_id: str, search_id: str) -> list[Trace]:
-        """List the scores of all evaluations of a search by number. Raises NotFoundError."""
-        get_owned(self._session, SearchRow, owner_id, search_id)
-        columns = select(EvaluationRow.number, EvaluationRow.score, EvaluationRow.n_patients)
-        query = columns.where(EvaluationRow.search_id == search_id).order_by(EvaluationRow.number)
-        return [Trace(*row) for row in self._session.execute(query)]
-
-    def configuration(self, search_id: str, number: int) -> Mapping[str, Any] | None:
-        """Return what an evaluation of a search evaluated; None if there is no such evaluation."""
-        query = select(EvaluationRow.configuration)
-        return self._session.scalar(query.where(EvaluationRow.search_id == search_id, EvaluationRow.number == number))
 
     def tallies(self, searches: Sequence[SearchRow]) -> dict[str, Tally]:
         """Count the evaluations of several searches that the owner may see, by search identifier."""

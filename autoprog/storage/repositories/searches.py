@@ -24,9 +24,6 @@ from autoprog.storage.tables import (
 )
 
 
-_BATCHES_AHEAD = 3
-"""Number of batches, the latest, that may hold configurations without an evaluation."""
-
 
 class SearchRepository(OwnedRepository[SearchRow]):
     """Searches of all owners."""
@@ -71,22 +68,6 @@ class SearchRepository(OwnedRepository[SearchRow]):
             named = CohortRow.name.icontains(text, autoescape=True)
             query = query.join(CohortRow, CohortRow.id == SearchRow.cohort_id).where(named)
         return page_by_creation(self._session, query, SearchRow, limit, cursor, newest_first=True)
-
-    def list_pending(self, owner_id: str, search_id: str) -> list[Mapping[str, Any]]:
-        """List the configurations of a search that are proposed and not yet evaluated. Raises NotFoundError."""
-        get_owned(self._session, SearchRow, owner_id, search_id)
-        batches = (
-            select(ProposalRow.document).where(ProposalRow.search_id == search_id).order_by(ProposalRow.batch.desc())
-        )
-        done = set(self._session.scalars(select(EvaluationRow.number).where(EvaluationRow.search_id == search_id)))
-        sizes = self._batches(search_id)
-        end, pending = sum(sizes), list[Mapping[str, Any]]()
-        for document in self._session.scalars(batches.limit(_BATCHES_AHEAD)):
-            configurations = document["configurations"]
-            first = end - len(configurations)
-            pending += [each for i, each in enumerate(configurations, first) if i not in done]
-            end = first
-        return pending
 
     def add_continuation(self, owner_id: str, search_id: str, *, settings: Mapping[str, Any]) -> SearchRow:
         """Queue a search that continues an ended one, which stays unchanged.
