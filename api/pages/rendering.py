@@ -28,7 +28,12 @@ def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **va
     """Render a template as a response."""
     language = choose_language(request)
     page = _environment(language).get_template(template).render(request=request, **values)
-    headers = {"Content-Security-Policy": _POLICY, "Vary": "Accept-Language, Cookie"}
+    headers = {
+        "Content-Security-Policy": _POLICY,
+        "Vary": "Accept-Language, Cookie",
+        # Under `no-referrer` a browser would send `Origin: null` with the forms of this page.
+        "Referrer-Policy": "same-origin",
+    }
     return HTMLResponse(page, status_code=status, headers=headers)
 
 

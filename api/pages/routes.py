@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from importlib.resources import files
 from typing import Annotated
-from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.pages.languages import COOKIE, LANGUAGES
+from api.pages.login.routes import router as login
+from api.pages.sessions import check_request, local_path
+from api.pages.settings.routes import router as settings
 from api.pages.start.routes import router as start
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
-router = APIRouter(include_in_schema=False)
-router.include_router(start)
+router = APIRouter(include_in_schema=False, dependencies=[Depends(check_request)])
+for _router in (login, settings, start):
+    router.include_router(_router)
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain"}
 _YEAR_S = 365 * 24 * 3600
@@ -39,10 +42,3 @@ def choose(request: Request, language: Annotated[str, Form()], back: Annotated[s
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, language, max_age=_YEAR_S, httponly=True, samesite="strict", secure=secure)
     return response
-
-
-def local_path(path: str) -> str:
-    """Return a path of this server, or `/` for anything that could lead elsewhere."""
-    parts = urlsplit(path)
-    is_local = not parts.scheme and not parts.netloc and path.startswith("/") and not path.startswith(("//", "/\\"))
-    return path if is_local and "\\" not in path else "/"
