@@ -8,16 +8,19 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
+from api.pages.cohorts.routes import router as cohorts
 from api.pages.languages import COOKIE, LANGUAGES
 from api.pages.login.routes import router as login
+from api.pages.searches.lists import router as searches
+from api.pages.searches.one import router as search
 from api.pages.sessions import check_request, local_path
 from api.pages.settings.routes import router as settings
 from api.pages.start.routes import router as start
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_request)])
-for _router in (login, settings, start):
-    router.include_router(_router)
+for part in (start, searches, search, cohorts, login, settings):
+    router.include_router(part)
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain"}
 _YEAR_S = 365 * 24 * 3600

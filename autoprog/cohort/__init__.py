@@ -4,6 +4,15 @@ from autoprog.cohort.alignment import align
 from autoprog.cohort.canonical import canonical_text
 from autoprog.cohort.checks import classified
 from autoprog.cohort.cohort import Cohort, Mode
+from autoprog.cohort.columns import (
+    ColumnDescription,
+    FileDescription,
+    OutcomeGuess,
+    describe_file,
+    guess_censored,
+    guess_outcome,
+    guess_positive,
+)
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
 from autoprog.cohort.inference import cleveland
 from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcome_from_json
@@ -25,14 +34,17 @@ __all__ = [
     "Cohort",
     "CohortReadResult",
     "CohortSpec",
+    "ColumnDescription",
     "EarlierVisits",
     "EncodedPatients",
     "Feature",
     "FeatureKind",
     "FeatureSpec",
+    "FileDescription",
     "FollowUpSummary",
     "Mode",
     "Outcome",
+    "OutcomeGuess",
     "ReadLimits",
     "SampleSize",
     "TimeToEvent",
@@ -47,11 +59,15 @@ __all__ = [
     "canonical_text",
     "classified",
     "cleveland",
+    "describe_file",
     "encode_patients",
     "encode_visits",
     "file_faults",
     "follow_up",
     "from_parquet",
+    "guess_censored",
+    "guess_outcome",
+    "guess_positive",
     "judge_spec",
     "outcome_from_json",
     "parse_spec",

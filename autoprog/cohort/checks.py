@@ -53,13 +53,14 @@ def reason_to_leave_out(cells: Cells) -> str | None:
     if n_values == 1:
         beside = " in every row that has a value" if cells.missing_fraction > 0 else ""
         return f"column {name} is constant{beside} and was left out; {declare}"
-    if not _is_identifier(cells, n_values):
+    if not is_identifier(cells, n_values):
         return None
     repeats = "; its values repeat: name it in groups if they are patients" if n_values < cells.n_observed else ""
     return f"column {name} looks like an identifier and was left out{repeats}; {declare}"
 
 
-def _is_identifier(cells: Cells, n_values: int) -> bool:
+def is_identifier(cells: Cells, n_values: int) -> bool:
+    """Check whether a column looks like numbers or names of patients."""
     if cells.n_observed < _FEWEST_FOR_IDENTIFIER:
         return False
     distinct = n_values / cells.n_observed

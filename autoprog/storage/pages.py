@@ -48,14 +48,22 @@ def decode_cursor(cursor: str, parse: Callable[[list[Any]], Position]) -> Positi
 
 
 def page_by_creation(
-    session: Session, query: Select[Row], table: type[Row], limit: int, cursor: str | None
+    session: Session,
+    query: Select[Row],
+    table: type[Row],
+    limit: int,
+    cursor: str | None,
+    *,
+    newest_first: bool = False,
 ) -> Page[Row]:
     """Read a page of an unordered query, oldest first; raises InvalidInputError if the cursor is not of this list."""
     if cursor is not None:
         created_at, row_id = decode_cursor(cursor, _creation)
         later = or_(table.created_at > created_at, and_(table.created_at == created_at, table.id > row_id))
-        query = query.where(later)
-    rows = session.scalars(query.order_by(table.created_at, table.id).limit(limit + 1)).all()
+        earlier = or_(table.created_at < created_at, and_(table.created_at == created_at, table.id < row_id))
+        query = query.where(earlier if newest_first else later)
+    order = (table.created_at.desc(), table.id.desc()) if newest_first else (table.created_at, table.id)
+    rows = session.scalars(query.order_by(*order).limit(limit + 1)).all()
     return Page.of(rows, limit, lambda row: [row.created_at.isoformat(), row.id])
 
 

@@ -1,106 +1,191 @@
-"""Pages from a file to a search."""
+"""The start page: choose a file, see its columns, choose the outcome, start the search."""
 
 from __future__ import annotations
 
+import gzip
 import json
-from typing import Annotated
+from http import HTTPStatus
+from pathlib import PurePath
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi.responses import RedirectResponse, Response
-from starlette.datastructures import FormData
 
 from api.cohorts.service import read_limits
 from api.computing import Turn
-from api.dependencies import ContextDependency
-from api.pages.plots import histogram
+from api.dependencies import Context, ContextDependency
+from api.pages.forms import SentForm, receive_form
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
-from api.pages.start.specs import MINUTES, build_upload, read_upload_form
-from api.searches import service
-from autoprog.cohort import FileProfile, profile_file
-from autoprog.errors import Fault, InvalidInputError, TooLargeError, UnsupportedMediaError
+from api.pages.start.draft import (
+    LEAVE_OUT,
+    MAX_EVALUATIONS,
+    MINUTES,
+    Draft,
+    build_spec,
+    make_draft,
+    place_faults,
+)
+from api.pages.start.histograms import HEIGHT, WIDTH, draw_bars
+from api.problems import build_problem
+from api.searches.service import start_search
+from api.uploads import Upload
+from autoprog.cohort import (
+    CohortReadResult,
+    ColumnDescription,
+    FileDescription,
+    canonical_text,
+    cleveland,
+    describe_file,
+    parse_spec,
+    read_cohort,
+)
+from autoprog.cohort.canonical import short
+from autoprog.errors import AutoprogError, Fault, InvalidInputError
 
-router = APIRouter()
-
-_MAX_FIELDS = 50_000
+router = APIRouter(include_in_schema=False)
 
 
-async def _form(request: Request) -> FormData:
-    return await request.form(max_files=1, max_fields=_MAX_FIELDS)
+async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> SentForm:
+    return await receive_form(request, context.settings.upload_mb)
 
 
-async def _file(form: Annotated[FormData, Depends(_form)]) -> tuple[str, bytes | None]:
-    return await read_upload_form(form)
-
-
-Form = Annotated[FormData, Depends(_form)]
-File = Annotated[tuple[str, bytes | None], Depends(_file)]
+_Sent = Annotated[SentForm, Depends(_receive)]
 
 
 @router.get("/")
 def show_start(request: Request, _principal: PageReader) -> Response:
-    """Show where a file is dropped."""
-    return render(request, "start/start.html")
+    """Show the field for the file."""
+    return render(request, "start.html")
+
+
+@router.get("/example.csv")
+def get_example(_principal: PageReader) -> Response:
+    """Return the bundled cohort, for people who have no file at hand."""
+    headers = {"Content-Disposition": 'attachment; filename="heart-disease.csv"'}
+    return Response(gzip.decompress(cleveland()[0]), media_type="text/csv", headers=headers)
 
 
 @router.post("/start/columns")
 def show_columns(
-    request: Request, context: ContextDependency, _principal: PageWriter, file: File, _turn: Turn
+    request: Request, context: ContextDependency, _principal: PageWriter, form: _Sent, _turn: Turn
 ) -> Response:
-    """Show what the columns of a file seem to be, and ask for the outcome."""
-    name, content = file
-    _ = translate(request)
-    if content is None:
-        raise InvalidInputError([Fault("/file", _("choose a file first"))])
-    profile = profile_file(content, read_limits(context))
-    template = "start/columns.html" if "hx-request" in request.headers else "start/columns_page.html"
-    return render(
-        request,
-        template,
-        filename=name,
-        stem=name.split(".")[0],
-        profile=profile,
-        codes=json.dumps({guess.column: guess.values for guess in profile.outcomes}),
-        pair=lambda column, value: json.dumps([column, value]),
-        kind=_guess_kind(profile),
-        minutes=MINUTES,
-        histogram=histogram,
-    )
+    """Show the columns of the file as they were understood, with what was chosen so far."""
+    file, draft = _read(request, context, form)
+    warnings: list[str] = []
+    if file.columns:
+        spec = build_spec(draft, file, translate(request))
+        draft.errors.clear()  # a choice that is still to be made is no fault before the start
+        if spec is not None:
+            warnings = _look_at(context, form, spec, draft, file)
+    return _form_part(request, file, draft, warnings)
 
 
 @router.post("/start")
-def start(
-    request: Request, context: ContextDependency, principal: PageWriter, form: Form, file: File, _turn: Turn
-) -> Response:
-    """Start a search for the file as the form describes it; show all faults beside the form if there are any."""
-    upload = build_upload(form, *file)
+def start(request: Request, context: ContextDependency, principal: PageWriter, form: _Sent, _turn: Turn) -> Response:
+    """Store the cohort and start the search, or show all faults beside their fields."""
+    file, draft = _read(request, context, form)
+    spec = build_spec(draft, file, translate(request)) if file.columns else None
+    search = _search_settings(draft, translate(request)("Give the time in seconds."))
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+    if spec is not None and search is not None:
+        parts = {"spec": json.dumps(spec).encode(), "search": json.dumps(search).encode()}
+        try:
+            with context.database.session() as session:
+                row = start_search(context, session, principal.owner_id, Upload(parts, form.file))
+                address = f"/searches/{row.id}"
+        except InvalidInputError as error:
+            place_faults(draft, error.faults, file)
+        except AutoprogError as error:
+            problem = build_problem(error)
+            status = HTTPStatus(problem.status)
+            draft.add_error("top", problem.detail or problem.title)
+        else:
+            return _go_to(request, address)
+    return _form_part(request, file, draft, [], status)
+
+
+def _search_settings(draft: Draft, fault: str) -> dict[str, Any] | None:
     try:
-        with context.database.session() as session:
-            search_id = service.start_search(context, session, principal.owner_id, upload).id
-    except InvalidInputError as error:
-        return render(request, "start/faults.html", status=422, faults=_in_words(error.faults))
-    except (TooLargeError, UnsupportedMediaError) as error:
-        return render(request, "start/faults.html", status=422, faults=[str(error)])
-    address = f"/searches/{search_id}"
+        return {"budget": {"time_s": float(draft.time_s), "evaluations": MAX_EVALUATIONS}}
+    except ValueError:
+        draft.add_error("time_s", fault)
+        return None
+
+
+def _go_to(request: Request, address: str) -> Response:
     if "hx-request" in request.headers:
         return Response(headers={"HX-Redirect": address})
-    return RedirectResponse(address, status_code=303)
+    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
 
 
-def _guess_kind(profile: FileProfile) -> str:
-    if profile.patients and profile.times and any("visit" in name.lower() for name in profile.times):
-        return "visits"
-    return "times" if profile.has_times else "binary"
+def _read(request: Request, context: Context, form: SentForm) -> tuple[FileDescription, Draft]:
+    """Read the columns of the file; raises InvalidInputError without one, and as `describe_file` does."""
+    if form.file is None:
+        raise InvalidInputError([Fault("/file", translate(request)("Choose a file."))])
+    na_values = [canonical_text(value) for value in form.all("na_value") if value.strip()]
+    file = describe_file(form.file, read_limits(context), na_values)
+    name = PurePath(form.file_name.replace("\\", "/")).name.partition(".")[0] or "cohort"
+    return file, make_draft(form, file, name[:200])
 
 
-def _in_words(faults: tuple[Fault, ...]) -> list[str]:
-    """Return faults without pointers into a document that nobody here has written."""
-    return list(dict.fromkeys(_say(fault) for fault in faults))
+def _look_at(context: Context, form: SentForm, spec: dict[str, Any], draft: Draft, file: FileDescription) -> list[str]:
+    """Read the cohort as the draft has it, and return its warnings; faults go beside their fields."""
+    try:
+        read: CohortReadResult = read_cohort(form.file or b"", parse_spec(spec), read_limits(context))
+    except InvalidInputError as error:
+        place_faults(draft, error.faults, file)
+        return []
+    return list(read.warnings)
 
 
-def _say(fault: Fault) -> str:
-    *_, last = fault.pointer.split("/")
-    name = last.replace("~1", "/").replace("~0", "~")
-    if fault.pointer.startswith(("/file/columns/", "/spec/features/")) and name not in fault.detail:
-        return f"{name}: {fault.detail}"
-    return fault.detail
+def _form_part(
+    request: Request, file: FileDescription, draft: Draft, warnings: list[str], status: int = HTTPStatus.OK
+) -> Response:
+    for fault in file.faults:
+        draft.add_error("top", fault.detail)
+    taken = {name: key for key, name in draft.outcome_columns.items() if name}
+    by_column = {c.name: [w for w in warnings if f"column {short(c.name, 60)} " in w] for c in file.columns}
+    attached = {text for texts in by_column.values() for text in texts}
+    levels = {c.name: c.levels for c in file.columns}
+    is_htmx = "hx-request" in request.headers
+    return render(
+        request,
+        "start_columns.html" if is_htmx else "start.html",
+        status=status,
+        file=file,
+        draft=draft,
+        taken=taken,
+        bars={column.name: draw_bars(column) for column in file.columns},
+        bar_size=(WIDTH, HEIGHT),
+        kinds={column.name: _kinds(column) for column in file.columns},
+        warnings=by_column,
+        other_warnings=[text for text in warnings if text not in attached],
+        binary=[c for c in file.columns if c.n_values == 2 and len(c.levels) == 2],
+        numeric=[c for c in file.columns if c.minimum is not None],
+        coded=[c for c in file.columns if 2 <= c.n_values == len(c.levels)],
+        levels=levels,
+        suspected=_suspected(file, draft),
+        minutes=MINUTES,
+        leave_out=LEAVE_OUT,
+    )
+
+
+def _kinds(column: ColumnDescription) -> list[str]:
+    """Return the kinds that a column may be read as."""
+    possible = {
+        "numeric": column.minimum is not None or column.n_values == 0,
+        "binary": column.n_values == 2,
+        "categorical": column.n_values > 0,
+        "ordinal": column.kind == "numeric" and len(column.levels) > 2,
+    }
+    return [kind for kind, is_possible in possible.items() if is_possible]
+
+
+def _suspected(file: FileDescription, draft: Draft) -> dict[str, list[str]]:
+    """Return the values that may mean missing, each with its columns; those that were chosen stay."""
+    found: dict[str, list[str]] = {value: [] for value in draft.na_values}
+    for column in file.columns:
+        for code in column.missing_codes:
+            found.setdefault(code, []).append(column.name)
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Literal
 
 from sqlalchemy import select
@@ -11,6 +11,7 @@ from autoprog.errors import ConflictError
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
 from autoprog.storage.repositories._owned import OwnedRepository, erase, get_owned
 from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository
 from autoprog.storage.repositories.diagnosis import list_files
@@ -57,6 +58,20 @@ class CohortRepository(OwnedRepository[CohortRow]):
         self._session.add(row)
         self._session.flush()
         return row
+
+    def find(
+        self, owner_id: str, text: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[CohortRow]:
+        """List cohorts whose name contains a text, newest first; raises InvalidInputError for an invalid cursor."""
+        query = select(CohortRow).where(CohortRow.owner_id == owner_id)
+        if text:
+            query = query.where(CohortRow.name.icontains(text, autoescape=True))
+        return page_by_creation(self._session, query, CohortRow, limit, cursor, newest_first=True)
+
+    def by_id(self, ids: Collection[str]) -> dict[str, CohortRow]:
+        """Read cohorts by their identifiers; those that there are not are left out."""
+        rows = self._session.scalars(select(CohortRow).where(CohortRow.id.in_(ids)))
+        return {row.id: row for row in rows}
 
     def delete(self, owner_id: str, cohort_id: str, *, models: Literal["keep", "delete"]) -> tuple[StoredFile, ...]:
         """Delete a cohort with its searches and everything that they have learnt from single patients.

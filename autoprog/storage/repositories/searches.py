@@ -11,6 +11,7 @@ from autoprog.errors import ConflictError
 from autoprog.evaluation import Status
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.events import append_event, finished_payload
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
 from autoprog.storage.repositories._owned import OwnedRepository, erase, get_owned
 from autoprog.storage.repositories.test_selection import delete_frontier_jobs
 from autoprog.storage.tables import (
@@ -21,6 +22,7 @@ from autoprog.storage.tables import (
     SearchRow,
     SearchStatus,
 )
+
 
 
 class SearchRepository(OwnedRepository[SearchRow]):
@@ -45,6 +47,27 @@ class SearchRepository(OwnedRepository[SearchRow]):
         self._session.add(row)
         self._session.flush()
         return row
+
+    def find(
+        self,
+        owner_id: str,
+        text: str = "",
+        *,
+        cohort_id: str | None = None,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+    ) -> Page[SearchRow]:
+        """List searches on cohorts whose name contains a text, or on one cohort, newest first.
+
+        Raises InvalidInputError for an invalid cursor.
+        """
+        query = select(SearchRow).where(SearchRow.owner_id == owner_id)
+        if cohort_id is not None:
+            query = query.where(SearchRow.cohort_id == cohort_id)
+        if text:
+            named = CohortRow.name.icontains(text, autoescape=True)
+            query = query.join(CohortRow, CohortRow.id == SearchRow.cohort_id).where(named)
+        return page_by_creation(self._session, query, SearchRow, limit, cursor, newest_first=True)
 
     def add_continuation(self, owner_id: str, search_id: str, *, settings: Mapping[str, Any]) -> SearchRow:
         """Queue a search that continues an ended one, which stays unchanged.

@@ -1,0 +1,144 @@
+"""The list of cohorts, one cohort, another search on it, and deleting it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Annotated, get_args
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response
+from sqlalchemy.orm import Session
+
+from api.cohorts.service import cohort_document
+from api.computing import Turn
+from api.dependencies import Context, ContextDependency, ReadSession
+from api.pages.forms import SentForm, receive_form
+from api.pages.lists import Asked
+from api.pages.rendering import render, translate
+from api.pages.sessions import PageReader, PageWriter
+from api.pages.start.draft import MAX_EVALUATIONS, MINUTES, Errors
+from api.searches.service import search_documents, start_search
+from api.uploads import Upload
+from autoprog.errors import Fault, InvalidInputError
+from autoprog.evaluation import METRICS
+from autoprog.search.settings import MetricName
+from autoprog.storage.repositories import CohortRepository, SearchRepository
+from autoprog.storage.stored_files import remove_unreferenced
+
+router = APIRouter(include_in_schema=False)
+
+_SEARCHES_SHOWN = 20
+
+
+async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> SentForm:
+    return await receive_form(request, context.settings.upload_mb)
+
+
+_Sent = Annotated[SentForm, Depends(_receive)]
+
+
+@router.get("/cohorts")
+def list_cohorts(request: Request, session: ReadSession, principal: PageReader, asked: Asked) -> Response:
+    """List cohorts, newest first, or those whose name contains a text."""
+    found = CohortRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
+    documents = [cohort_document(row) for row in found.items]
+    return render(request, "cohorts/list.html", cohorts=documents, asked=asked, next_cursor=found.next_cursor)
+
+
+@router.get("/cohorts/{cohort_id}")
+def show_cohort(request: Request, cohort_id: str, session: ReadSession, principal: PageReader) -> Response:
+    """Show a cohort, its searches, and the form for another one."""
+    return _cohort_page(request, session, principal.owner_id, cohort_id, SentForm())
+
+
+@router.post("/cohorts/{cohort_id}/searches")
+def search_again(
+    request: Request, cohort_id: str, context: ContextDependency, principal: PageWriter, form: _Sent, _turn: Turn
+) -> Response:
+    """Start another search on a cohort, or show the faults of the form."""
+    try:
+        search_id = _start(context, principal.owner_id, cohort_id, form)
+    except InvalidInputError as error:
+        with context.database.session(read_only=True) as session:
+            return _cohort_page(request, session, principal.owner_id, cohort_id, form, error.faults)
+    return RedirectResponse(f"/searches/{search_id}", status_code=HTTPStatus.SEE_OTHER)
+
+
+def _start(context: Context, owner_id: str, cohort_id: str, form: SentForm) -> str:
+    try:
+        minutes = float(form.get("minutes").replace(",", "."))
+        seed = int(form.get("seed", "0") or 0)
+    except ValueError:
+        raise InvalidInputError([Fault("/budget/time_s", "give a number of minutes, and a whole number as seed")]) from None
+    settings = {"cohort_id": cohort_id, "budget": {"time_s": 60 * minutes, "evaluations": MAX_EVALUATIONS}, "seed": seed}
+    if metric := form.get("metric"):
+        settings["metric"] = metric
+    with context.database.session() as session:
+        return start_search(context, session, owner_id, Upload({}, json=json.dumps(settings).encode())).id
+
+
+def _cohort_page(
+    request: Request,
+    session: Session,
+    owner_id: str,
+    cohort_id: str,
+    form: SentForm,
+    faults: Sequence[Fault] = (),
+) -> Response:
+    cohort = cohort_document(CohortRepository(session).get(owner_id, cohort_id))
+    rows = SearchRepository(session).find(owner_id, cohort_id=cohort_id, limit=_SEARCHES_SHOWN).items
+    for_times = "time" in type(cohort.outcome).model_fields
+    metrics = [name for name in get_args(MetricName) if (name in METRICS) != for_times]
+    errors = Errors()
+    for fault in faults:
+        key = {"/budget/time_s": "minutes", "/metric": "metric", "/seed": "seed"}.get(fault.pointer, "top")
+        errors.setdefault(key, []).append(fault.detail)
+    return render(
+        request,
+        "cohorts/one.html",
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
+        cohort=cohort,
+        searches=search_documents(session, rows),
+        metrics=metrics,
+        minutes=MINUTES,
+        form=form,
+        errors=errors,
+    )
+
+
+@router.get("/cohorts/{cohort_id}/delete")
+def ask_to_delete(request: Request, cohort_id: str, session: ReadSession, principal: PageWriter) -> Response:
+    """Ask whether a cohort is to be deleted, with or without its models."""
+    row = CohortRepository(session).get(principal.owner_id, cohort_id)
+    _ = translate(request)
+    return render(
+        request,
+        "confirm.html",
+        title=_("Delete this cohort?"),
+        what=_("The patients of “%(name)s” and all searches on them will be deleted. This cannot be undone.")
+        % {"name": row.name},
+        choices=[
+            ("models", "keep", _("Delete, but keep the models")),
+            ("models", "delete", _("Delete with all its models")),
+        ],
+        back=f"/cohorts/{cohort_id}",
+    )
+
+
+@router.post("/cohorts/{cohort_id}/delete")
+def delete_cohort(
+    request: Request, cohort_id: str, context: ContextDependency, principal: PageWriter, form: _Sent
+) -> Response:
+    """Delete a cohort."""
+    models = form.get("models")
+    if models not in {"keep", "delete"}:
+        detail = translate(request)("Choose whether the models are kept.")
+        raise InvalidInputError([Fault("/models", detail)])
+    with context.database.session() as session:
+        freed = CohortRepository(session).delete(
+            principal.owner_id, cohort_id, models="keep" if models == "keep" else "delete"
+        )
+    remove_unreferenced(context.database, context.files, freed)
+    return RedirectResponse("/cohorts", status_code=HTTPStatus.SEE_OTHER)

@@ -1,0 +1,52 @@
+"""The list of searches, and deleting one."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+
+from fastapi import APIRouter, Request
+from fastapi.responses import RedirectResponse, Response
+
+from api.dependencies import ReadSession, WriteSession
+from api.pages.lists import Asked
+from api.pages.rendering import render, translate
+from api.pages.sessions import PageReader, PageWriter
+from api.searches.service import search_documents
+from autoprog.storage.repositories import CohortRepository, SearchRepository
+
+router = APIRouter(include_in_schema=False)
+
+
+@router.get("/searches")
+def list_searches(request: Request, session: ReadSession, principal: PageReader, asked: Asked) -> Response:
+    """List searches, newest first, or those on cohorts whose name contains a text."""
+    found = SearchRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
+    documents = search_documents(session, found.items)
+    cohorts = CohortRepository(session).by_id({row.cohort_id for row in found.items})
+    return render(
+        request, "searches/list.html", searches=documents, cohorts=cohorts, asked=asked, next_cursor=found.next_cursor
+    )
+
+
+@router.get("/searches/{search_id}/delete")
+def ask_to_delete(request: Request, search_id: str, session: ReadSession, principal: PageWriter) -> Response:
+    """Ask whether a search is to be deleted."""
+    row = SearchRepository(session).get(principal.owner_id, search_id)
+    cohort = CohortRepository(session).get(principal.owner_id, row.cohort_id)
+    _ = translate(request)
+    return render(
+        request,
+        "confirm.html",
+        title=_("Delete this search?"),
+        what=_("The search on “%(name)s” and all that it has tried will be deleted. Its model stays.")
+        % {"name": cohort.name},
+        choices=[("delete", "yes", _("Delete the search"))],
+        back="/searches",
+    )
+
+
+@router.post("/searches/{search_id}/delete")
+def delete_search(search_id: str, session: WriteSession, principal: PageWriter) -> Response:
+    """Delete a search; its model stays."""
+    SearchRepository(session).delete(principal.owner_id, search_id)
+    return RedirectResponse("/searches", status_code=HTTPStatus.SEE_OTHER)

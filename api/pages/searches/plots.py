@@ -1,0 +1,80 @@
+"""Plots of the pages as points of SVG drawings, which the templates draw.
+
+x, y   values on the axes
+u, v   places on the drawing: u to the right, v downwards
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+WIDTH, HEIGHT = 640.0, 280.0
+"""Size of a plot within its axes, in the drawing's units."""
+
+_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_BAR_HEIGHT = 24.0
+_BAR_WIDTH = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A labelled place on an axis."""
+
+    place: float
+    value: float
+    digits: int  # after the decimal point
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A linear axis: a value x stands at (x - low) / (high - low) of its length."""
+
+    low: float
+    high: float
+    length: float
+    downwards: bool = False
+
+    def place(self, x: float) -> float:
+        """Return where a value stands."""
+        share = (x - self.low) / (self.high - self.low)
+        return self.length * (1 - share if self.downwards else share)
+
+    def ticks(self, most: int = 6) -> list[Tick]:
+        """Return ticks at round numbers: 1, 2, 2.5 or 5 times a power of ten apart."""
+        width = self.high - self.low
+        power = 10.0 ** math.floor(math.log10(width / most))
+        step = next(step * power for step in _STEPS if width / (step * power) <= most)
+        digits = max(0, -math.floor(math.log10(step) + 1e-9) + (1 if round(step / power, 6) == 2.5 else 0))
+        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
+        return [Tick(self.place(i * step), i * step, digits) for i in range(first, last + 1)]
+
+
+def axis_over(values: Sequence[float], length: float, *, downwards: bool = False, margin: float = 0.05) -> Axis:
+    """Return an axis that covers values, with a margin."""
+    low, high = min(values), max(values)
+    spread = (high - low) or abs(high) or 1.0
+    return Axis(low - margin * spread, high + margin * spread, length, downwards)
+
+
+def points(x: Sequence[float | None], y: Sequence[float | None], across: Axis, down: Axis) -> str:
+    """Return the points of an SVG polyline; places without a value are left out."""
+    pairs = ((a, b) for a, b in zip(x, y, strict=True) if a is not None and b is not None)
+    return " ".join(f"{across.place(a):.1f},{down.place(b):.1f}" for a, b in pairs)
+
+
+def band(
+    x: Sequence[float], lower: Sequence[float | None], upper: Sequence[float | None], across: Axis, down: Axis
+) -> str:
+    """Return the points of an SVG polygon between two curves."""
+    there = points(x, upper, across, down)
+    back = points(list(reversed(x)), list(reversed(lower)), across, down)
+    return f"{there} {back}"
+
+
+def histogram(counts: Sequence[int]) -> list[tuple[float, float, float, float]]:
+    """Return x, y, width and height of the bars of a small histogram."""
+    largest = max(counts, default=0) or 1
+    heights = [max(_BAR_HEIGHT * n / largest, 1.0 if n else 0.0) for n in counts]
+    return [(i * _BAR_WIDTH, _BAR_HEIGHT - h, _BAR_WIDTH - 1, h) for i, h in enumerate(heights)]

@@ -1,0 +1,99 @@
+"""The result of a search as its page shows it: every outcome is a list of horizons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from api.pages.searches.plots import HEIGHT, WIDTH, Axis, axis_over, band, points
+
+_SIDE = 300.0
+_BELOW_ZERO = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A curve with its band on a pair of axes."""
+
+    across: Axis
+    down: Axis
+    line: str
+    band: str | None
+    others: tuple[tuple[str, str], ...] = ()  # name and points of further curves
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """What is known of the risks until one time; a binary outcome has one without a time.
+
+    `measures` and `baseline` hold the estimates by name, `intervals` their ends.
+    """
+
+    time: float | None
+    measures: dict[str, Any]
+    baseline: dict[str, Any] | None
+    gain: dict[str, Any] | None
+    calibration: Curve | None
+    decisions: Curve | None
+
+
+def list_horizons(ensemble: dict[str, Any]) -> list[Horizon]:
+    """Return the horizons of a stored ensemble document, ascending."""
+    if not ensemble.get("horizons"):
+        baseline = ensemble.get("baseline")
+        return [
+            Horizon(
+                None,
+                ensemble.get("performance") or {},
+                None if baseline is None else baseline.get("performance"),
+                ensemble.get("gain_over_baseline"),
+                _draw_calibration(ensemble.get("calibration_curve")),
+                _draw_decisions(ensemble.get("net_benefit")),
+            )
+        ]
+    return [
+        Horizon(
+            each["horizon"],
+            each["performance"],
+            each.get("baseline"),
+            each.get("gain_over_baseline"),
+            _draw_calibration(each.get("calibration_curve")),
+            _draw_decisions(each.get("net_benefit")),
+        )
+        for each in ensemble["horizons"]
+    ]
+
+
+def _draw_calibration(curve: dict[str, Any] | None) -> Curve | None:
+    if not curve or not curve.get("risks"):
+        return None
+    x, y = curve["risks"], curve["observed"]
+    lower, upper = curve.get("lower"), curve.get("upper")
+    known = [value for value in (*x, *y, *(upper or ())) if value is not None]
+    end = min(1.0, max(known) * 1.05) or 1.0
+    across, down = Axis(0.0, end, _SIDE), Axis(0.0, end, _SIDE, downwards=True)
+    area = None if lower is None or upper is None else band(x, lower, upper, across, down)
+    return Curve(across, down, points(x, y, across, down), area)
+
+
+def _draw_decisions(curve: dict[str, Any] | None) -> Curve | None:
+    if not curve:
+        return None
+    t, low, high = curve["thresholds"], *curve["range"]
+    shown = [i for i, threshold in enumerate(t) if low <= threshold <= high]
+    if not shown:
+        return None
+
+    def cut(values: list[float | None] | None) -> list[float | None]:
+        return [] if values is None else [values[i] for i in shown]
+
+    x, model = cut(t), cut(curve["model"])
+    lines = {name: cut(curve.get(name)) for name in ("baseline", "treat_all")}
+    known = [value for values in (model, *lines.values()) for value in values if value is not None]
+    top = max([*known, 0.0]) or 1.0
+    across = Axis(low, high, WIDTH)
+    down = axis_over([-_BELOW_ZERO * top, top], HEIGHT, downwards=True)
+    ends = curve.get("model_interval")
+    area = None if ends is None else band([*map(float, x)], cut(ends["lower"]), cut(ends["upper"]), across, down)  # type: ignore[arg-type]
+    others = tuple((name, points(x, values, across, down)) for name, values in lines.items() if values)
+    return Curve(across, down, points(x, model, across, down), area, others)

@@ -1,0 +1,283 @@
+"""The form between a file and its search: what was guessed, what was typed, and the spec that follows."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from api.pages.forms import SentForm
+from autoprog.cohort import (
+    ColumnDescription,
+    FileDescription,
+    canonical_text,
+    guess_censored,
+    guess_outcome,
+    guess_positive,
+)
+from autoprog.errors import Fault
+
+MODES = ("classification", "survival", "temporal")
+MINUTES = (1, 5, 15)
+LEAVE_OUT = "leave_out"
+INTEREST, COMPETING, CENSORED, UNKNOWN = "interest", "competing", "censored", "unknown"
+MAX_EVENT_CODES = 12
+MAX_EVALUATIONS = 1_000
+
+Text = Callable[[str], str]
+
+
+class Errors(dict[str, list[str]]):
+    """Faults by field; none for all other fields."""
+
+    def __missing__(self, key: str) -> list[str]:
+        """Return no faults."""
+        return []
+
+
+@dataclass
+class Draft:
+    """All values of the form."""
+
+    key: str  # of the file's columns: a choice made for another file does not count
+    name: str
+    mode: str
+    column: str
+    positive: str
+    time: str
+    event: str
+    roles: dict[str, str]  # of the event column's values
+    horizons: str
+    proposed: str  # the horizons that were proposed
+    patient: str
+    visit_time: str
+    visit_outcome: str  # label or event
+    horizon: str
+    kinds: dict[str, str]  # by column
+    units: dict[str, str]
+    na_values: list[str]
+    time_s: str
+    errors: Errors = field(default_factory=Errors)
+
+    @property
+    def has_event(self) -> bool:
+        """Whether the outcome is a time to an event."""
+        return self.mode == "survival" or (self.mode == "temporal" and self.visit_outcome == "event")
+
+    @property
+    def outcome_columns(self) -> dict[str, str]:
+        """Columns of the outcome by the form's field."""
+        names = {"time": self.time, "event": self.event} if self.has_event else {"column": self.column}
+        if self.mode == "temporal":
+            names |= {"patient": self.patient, "visit_time": self.visit_time}
+        return names
+
+    def add_error(self, key: str, text: str) -> None:
+        """Note a fault beside its field."""
+        texts = self.errors.setdefault(key, [])
+        if text not in texts:
+            texts.append(text)
+
+
+def make_draft(form: SentForm, file: FileDescription, default_name: str) -> Draft:
+    """Fill in the form: what was sent, and guesses for the rest."""
+    key = hashlib.sha256("\n".join(column.name for column in file.columns).encode()).hexdigest()[:16]
+    sent = form if form.get("key") == key else SentForm()
+    guess = guess_outcome(file.columns)
+    by_name = {column.name: column for column in file.columns}
+
+    def chosen(name: str, guessed: str | None) -> str:
+        value = sent.get(name, guessed or "")
+        return value if value in by_name else ""
+
+    column, event = chosen("column", guess.column), chosen("event", guess.event)
+    draft = Draft(
+        key=key,
+        name=sent.get("name", default_name),
+        mode=_one_of(sent.get("mode", guess.mode), MODES),
+        column=column,
+        positive=_positive(sent, by_name.get(column)),
+        time=chosen("time", guess.time),
+        event=event,
+        roles=_roles(sent, by_name.get(event)),
+        horizons="",
+        proposed="",
+        patient=chosen("patient", guess.patient),
+        visit_time=chosen("visit_time", guess.visit_time),
+        visit_outcome=_one_of(sent.get("visit_outcome", "event" if guess.event else "label"), ("label", "event")),
+        horizon=sent.get("horizon"),
+        kinds={c.name: sent.get(f"kind-{i}") or default_kind(c) for i, c in enumerate(file.columns)},
+        units={c.name: sent.get(f"unit-{i}") for i, c in enumerate(file.columns)},
+        na_values=[canonical_text(value) for value in sent.all("na_value") if value.strip()],
+        time_s=sent.get("time_s", str(60 * MINUTES[0])),
+    )
+    _propose_horizons(draft, sent, file)
+    return draft
+
+
+def default_kind(column: ColumnDescription) -> str:
+    """Return the choice that stands unless another is made."""
+    return LEAVE_OUT if column.is_left_out else column.kind
+
+
+def _one_of(value: str, known: Sequence[str]) -> str:
+    return value if value in known else known[0]
+
+
+def _positive(sent: SentForm, column: ColumnDescription | None) -> str:
+    if column is None or column.n_values != 2:
+        return ""
+    values = [value for value, _ in column.levels]
+    # A value that was chosen for another column says nothing about this one.
+    if sent.get("positive_of") == column.name and sent.get("positive") in values:
+        return sent.get("positive")
+    return guess_positive(column.levels) or ""
+
+
+def _roles(sent: SentForm, column: ColumnDescription | None) -> dict[str, str]:
+    if column is None or not 2 <= column.n_values == len(column.levels) <= MAX_EVENT_CODES:
+        return {}
+    values = [value for value, _ in column.levels]
+    censored = guess_censored(column.levels)
+    events = [value for value in values if value != censored]
+    guessed = {value: COMPETING for value in events} | {str(censored): CENSORED, events[0]: INTEREST}
+    if sent.get("roles_of") != column.name:
+        return {value: guessed[value] for value in values}
+    known = (INTEREST, COMPETING, CENSORED, UNKNOWN)
+    return {value: _one_of(sent.get(f"role-{i}", guessed[value]), known) for i, value in enumerate(values)}
+
+
+def _propose_horizons(draft: Draft, sent: SentForm, file: FileDescription) -> None:
+    """Propose horizons; what was typed instead of the earlier proposal stays."""
+    interest = next((value for value, role in draft.roles.items() if role == INTEREST), None)
+    if draft.has_event and draft.time and draft.event and interest is not None:
+        proposed = file.propose_horizons(draft.time, draft.event, interest)
+        draft.proposed = "; ".join(f"{h:.12g}" for h in proposed)
+    typed = sent.get("horizons")
+    draft.horizons = typed if typed and typed != sent.get("proposed") else draft.proposed
+    if draft.mode == "temporal" and not draft.horizon and draft.proposed:
+        draft.horizon = draft.proposed.split("; ")[0]
+
+
+def build_spec(draft: Draft, file: FileDescription, text: Text) -> dict[str, Any] | None:
+    """Return the spec as the REST API takes it; None if something is still to be chosen, which becomes an error."""
+    columns = draft.outcome_columns
+    missing = {
+        "column": text("Choose the column that says who had the outcome."),
+        "time": text("Choose the column with the time to the event or to the last contact."),
+        "event": text("Choose the column that says how the follow-up ended."),
+        "patient": text("Choose the column that says which patient a visit belongs to."),
+        "visit_time": text("Choose the column with the time of the visit."),
+    }
+    for key, name in columns.items():
+        if not name:
+            draft.add_error(key, missing[key])
+    outcome: dict[str, Any] = dict(columns)
+    if draft.has_event:
+        outcome |= _event_codes(draft, text)
+    elif draft.column and not draft.positive:
+        draft.add_error("column", text("The outcome needs a column with exactly two values."))
+    else:
+        outcome["positive"] = draft.positive
+    outcome |= _horizons(draft, text)
+    if draft.errors:
+        return None
+    features, ignore = _features(draft, file, set(columns.values()))
+    unknown = [value for value, role in draft.roles.items() if draft.has_event and role == UNKNOWN]
+    return {
+        "name": draft.name or text("Cohort"),
+        "mode": draft.mode,
+        "outcome": outcome,
+        "features": features,
+        "ignore": ignore,
+        "na_values": [*draft.na_values, *(value for value in unknown if value not in draft.na_values)],
+    }
+
+
+def _event_codes(draft: Draft, text: Text) -> dict[str, Any]:
+    if draft.event and not draft.roles:
+        draft.add_error("event", text("Choose a column with 2 to 12 different values."))
+        return {}
+    by_role: dict[str, list[str]] = {}
+    for value, role in draft.roles.items():
+        by_role.setdefault(role, []).append(value)
+    if draft.event and len(by_role.get(INTEREST, [])) != 1:
+        draft.add_error("roles", text("Mark exactly one value as the event to predict."))
+    if len(by_role.get(CENSORED, [])) > 1:
+        draft.add_error("roles", text("Mark at most one value as “no event seen”."))
+    # Without such a value everybody had an event; the code that no row has then stands for it.
+    censored = by_role.get(CENSORED) or [next(v for v in ("0", "censored") if v not in draft.roles)]
+    interest = by_role.get(INTEREST, [""])[0]
+    return {"event_of_interest": interest, "competing": by_role.get(COMPETING, []), "censored": censored[0]}
+
+
+def _horizons(draft: Draft, text: Text) -> dict[str, Any]:
+    if draft.mode == "classification":
+        return {}
+    key = "horizon" if draft.mode == "temporal" else "horizons"
+    typed: str = getattr(draft, key)
+    try:
+        found = parse_numbers(typed)
+    except ValueError:
+        draft.add_error(key, text("Give numbers, separated by semicolons."))
+        return {}
+    if key == "horizons":
+        return {"horizons": sorted(set(found))} if found else {}
+    if len(found) != 1:
+        draft.add_error(key, text("Give one number."))
+        return {}
+    return {"horizon": found[0]}
+
+
+def parse_numbers(typed: str) -> list[float]:
+    """Read numbers separated by semicolons or blanks, with decimal points or commas; raises ValueError."""
+    return [float(part.replace(",", ".")) for part in re.split(r"[;\s]+|,\s+", typed.strip(" ;,")) if part]
+
+
+def _features(draft: Draft, file: FileDescription, taken: set[str]) -> tuple[dict[str, Any], list[str]]:
+    features: dict[str, Any] = {}
+    ignore: list[str] = []
+    for column in file.columns:
+        kind, unit = draft.kinds[column.name], draft.units[column.name]
+        if column.name in taken:
+            continue
+        if kind == LEAVE_OUT:
+            ignore.append(column.name)
+            continue
+        declared = {} if kind == column.kind and not column.is_left_out else {"kind": kind}
+        if unit:
+            declared["unit"] = unit
+        if declared:
+            features[column.name] = declared
+    return features, ignore
+
+
+_PLACES = {
+    "name": "name", "column": "column", "positive": "column", "time": "time", "event": "event",
+    "event_of_interest": "roles", "competing": "roles", "censored": "roles", "horizons": "horizons",
+    "horizon": "horizon", "patient": "patient", "visit_time": "visit_time",
+}  # fmt: skip
+
+
+def place_faults(draft: Draft, faults: Sequence[Fault], file: FileDescription) -> None:
+    """Put the faults of the services beside the fields that they are about."""
+    roles = {name: key for key, name in draft.outcome_columns.items() if name}
+    indices = {column.name: i for i, column in enumerate(file.columns)}
+    for fault in faults:
+        draft.add_error(_place(fault.pointer, roles, indices), fault.detail)
+
+
+def _place(pointer: str, roles: Mapping[str, str], indices: Mapping[str, int]) -> str:
+    steps = [step.replace("~1", "/").replace("~0", "~") for step in pointer.split("/")[1:]]
+    if steps[:2] in (["file", "columns"], ["spec", "features"]) and len(steps) > 2:
+        name = steps[2]
+        if name in roles:
+            return roles[name]
+        return f"column-{indices[name]}" if name in indices else "top"
+    if steps[:1] == ["search"]:
+        return "time_s"
+    if steps[:2] == ["spec", "outcome"] and len(steps) > 2:
+        return _PLACES.get(steps[2], "top")
+    return _PLACES.get(steps[1], "top") if steps[:1] == ["spec"] and len(steps) > 1 else "top"
