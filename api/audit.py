@@ -72,6 +72,7 @@ def _event(scope: Scope, status: int, location: str, request_id: str) -> AuditEv
 
 
 def _key_tried(scope: Scope) -> str | None:
-    """Return the public part of a refused key."""
-    parts = Headers(scope=scope).get("authorization", "").split("_")
+    """Return the public part of a refused key, sent as a header or by the form of the log-in."""
+    text = scope.get("state", {}).get("key_tried") or Headers(scope=scope).get("authorization", "")
+    parts = text.split("_")
     return parts[1] if len(parts) > 1 and is_id(parts[1]) else None

@@ -18,6 +18,7 @@ from api.dependencies import Context, ContextDependency, get_context
 from api.problems import ForbiddenError, QueueFullError, UnauthorizedError
 from autoprog.errors import StoreUnavailableError
 from autoprog.storage.repositories import KeyRepository
+from autoprog.storage.tables import ApiKeyRow
 
 Scope = Literal["read", "write", "predict", "approve"]
 
@@ -55,16 +56,26 @@ def authenticate(
     try:
         principal = _principal(context, credentials)
     except UnauthorizedError:
-        address = "" if request.client is None else request.client.host
-        if wait_s := context.failures.take(address):
-            detail = "too many requests without a valid key have come from this address: ask again later"
-            raise QueueFullError(detail, retry_after_s=math.ceil(wait_s)) from None
+        count_failure(request, context)
         raise
-    if wait_s := context.requests.take(principal.owner_id):
-        detail = f"more than {context.settings.requests_a_minute:,} requests in a minute: ask again later"
-        raise QueueFullError(detail, retry_after_s=math.ceil(wait_s))
+    count_request(context, principal.owner_id)
     request.state.principal = principal  # for the audit trail, too
     return principal
+
+
+def count_failure(request: Request, context: Context) -> None:
+    """Count a request without a valid key; raises QueueFullError above the failures per minute of its address."""
+    address = "" if request.client is None else request.client.host
+    if wait_s := context.failures.take(address):
+        detail = "too many requests without a valid key have come from this address: ask again later"
+        raise QueueFullError(detail, retry_after_s=math.ceil(wait_s)) from None
+
+
+def count_request(context: Context, owner_id: str) -> None:
+    """Count a request; raises QueueFullError above the owner's requests per minute."""
+    if wait_s := context.requests.take(owner_id):
+        detail = f"more than {context.settings.requests_a_minute:,} requests in a minute: ask again later"
+        raise QueueFullError(detail, retry_after_s=math.ceil(wait_s))
 
 
 def _principal(context: Context, credentials: HTTPAuthorizationCredentials | None) -> Principal:
@@ -77,11 +88,16 @@ def _principal(context: Context, credentials: HTTPAuthorizationCredentials | Non
         raise UnauthorizedError("send the header `Authorization: Bearer KEY`")
     if key is None:
         raise UnauthorizedError("the key is unknown or has ended")
+    note_use(context, key)
+    return Principal(key.owner_id, frozenset(key.scopes), key.id)
+
+
+def note_use(context: Context, key: ApiKeyRow) -> None:
+    """Record that a key was used, unless that was recorded within the hour."""
     if key.used_at is None or datetime.now(UTC) - key.used_at > _USE_NOTED:
         # A request that only reads must not fail because the database is read-only.
         with suppress(StoreUnavailableError), context.database.session() as session:
             KeyRepository(session).note_use(key.id)
-    return Principal(key.owner_id, frozenset(key.scopes), key.id)
 
 
 def _requires(scope: Scope) -> Callable[[Principal], Principal]:

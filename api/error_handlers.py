@@ -16,6 +16,7 @@ from starlette.routing import Match
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from api.pages.errors import problem_page, wants_page
+from api.pages.sessions import LoginNeededError, ask_for_login
 from api.problems import (
     PROBLEM_TYPES,
     Problem,
@@ -43,6 +44,10 @@ def install(app: FastAPI) -> None:
             log_failure(request.scope, error)
         headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, QueueFullError) else None
         return respond(request, document, headers)
+
+    @app.exception_handler(LoginNeededError)
+    def on_login_needed(request: Request, _error: LoginNeededError) -> Response:
+        return ask_for_login(request)
 
     @app.exception_handler(RequestValidationError)
     def on_validation_error(request: Request, error: RequestValidationError) -> Response:

@@ -19,6 +19,7 @@ from autoprog.storage.database import Database
 from autoprog.storage.erasure import erase_expired
 from autoprog.storage.files import Files, tighten
 from autoprog.storage.job_store import DatabaseJobStore
+from autoprog.storage.repositories import BrowserSessionRepository
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import sweep
 from autoprog.work import poll
@@ -93,6 +94,8 @@ class Service:
 
     def _sweep(self) -> bool:
         sweep(self.database, self.files)
+        with self.database.session() as session:
+            BrowserSessionRepository(session).delete_ended()
         if self.settings.retention_days is not None:
             erase_expired(self.database, self.files, self.settings.retention_days)
         return False  # there is nothing more to do now

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from importlib.resources import files
 from typing import Annotated
-from urllib.parse import urlsplit
 
-from fastapi import APIRouter, Form, Request
+from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.pages.cohorts.routes import router as cohorts
 from api.pages.languages import COOKIE, LANGUAGES
+from api.pages.login.routes import router as login
 from api.pages.searches.lists import router as searches
 from api.pages.searches.one import router as search
+from api.pages.sessions import check_request, local_path
+from api.pages.settings.routes import router as settings
 from api.pages.start.routes import router as start
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
-router = APIRouter(include_in_schema=False)
-for part in (start, searches, search, cohorts):
+router = APIRouter(include_in_schema=False, dependencies=[Depends(check_request)])
+for part in (start, searches, search, cohorts, login, settings):
     router.include_router(part)
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain"}
@@ -43,10 +45,3 @@ def choose(request: Request, language: Annotated[str, Form()], back: Annotated[s
     secure = request.url.scheme == "https"
     response.set_cookie(COOKIE, language, max_age=_YEAR_S, httponly=True, samesite="strict", secure=secure)
     return response
-
-
-def local_path(path: str) -> str:
-    """Return a path of this server, or `/` for anything that could lead elsewhere."""
-    parts = urlsplit(path)
-    is_local = not parts.scheme and not parts.netloc and path.startswith("/") and not path.startswith(("//", "/\\"))
-    return path if is_local and "\\" not in path else "/"

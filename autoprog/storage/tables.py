@@ -134,6 +134,21 @@ class ApiKeyRow(Base):
     used_at: Mapped[datetime | None]  # to the hour
 
 
+class BrowserSessionRow(Base):
+    """A person who has logged in with a key; only the digest of the cookie's token is stored."""
+
+    __tablename__ = "browser_session"
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    token_sha256: Mapped[str] = mapped_column(_SHA256, unique=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), index=True)
+    key_id: Mapped[str] = mapped_column(_ID, ForeignKey("api_key.id", ondelete="CASCADE"), index=True)
+    csrf_token: Mapped[str] = mapped_column(_SHA256)
+    created_at: Mapped[datetime]
+    used_at: Mapped[datetime]  # to a few minutes
+    expires_at: Mapped[datetime] = mapped_column(index=True)
+
+
 class CohortRow(OwnedRow):
     """A stored cohort; its patients are in the Parquet file `sha256`."""
 
@@ -373,6 +388,7 @@ class AuditEventRow(Base):
     """An action or a refusal; see `repositories.audit`. The database refuses changes."""
 
     __tablename__ = "audit_event"
+    __table_args__ = (Index(None, "owner_id", "sequence"), Index(None, "key_id", "sequence"))
 
     sequence: Mapped[int] = mapped_column(BigInteger(), primary_key=True, autoincrement=False)  # from 1
     at: Mapped[datetime]

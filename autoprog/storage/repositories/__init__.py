@@ -4,6 +4,7 @@
 """
 
 from autoprog.storage.repositories.audit import AuditEvent, AuditRepository, ChainEnd
+from autoprog.storage.repositories.browser_sessions import BrowserSessionRepository
 from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository, EarlierCohort
 from autoprog.storage.repositories.cohorts import CohortRepository
 from autoprog.storage.repositories.diagnosis import (
@@ -37,6 +38,7 @@ __all__ = [
     "ArmTally",
     "AuditEvent",
     "AuditRepository",
+    "BrowserSessionRepository",
     "ChainEnd",
     "CohortRepository",
     "CohortStatisticsRepository",

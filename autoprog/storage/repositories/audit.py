@@ -10,14 +10,15 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from datetime import datetime
+from datetime import UTC, date, datetime, time, timedelta
 
-from sqlalchemy import func, select
+from sqlalchemy import and_, func, or_, select
 from sqlalchemy.orm import Session
 
 from autoprog.errors import ArtifactError
 from autoprog.storage.database import database_now
-from autoprog.storage.tables import AuditEventRow
+from autoprog.storage.pages import DEFAULT_LIMIT, Page
+from autoprog.storage.tables import ApiKeyRow, AuditEventRow
 
 _LOCK = 7_242_002  # advisory lock that nothing else takes
 _START = "0" * 64
@@ -109,6 +110,49 @@ class AuditRepository:
             yield from rows
             sequence = rows[-1].sequence
             self._session.expunge_all()
+
+    def load_page(
+        self,
+        owner_id: str,
+        *,
+        day: date | None = None,
+        action: str = "",
+        before: int | None = None,
+        limit: int = DEFAULT_LIMIT,
+    ) -> Page[AuditEventRow]:
+        """List an owner's events and those refused for one of their keys, newest first.
+
+        Parameters
+        ----------
+        owner_id : str
+            The owner.
+        day : date or None
+            A day in UTC; None for all.
+        action : str
+            Text that the action contains, in any case.
+        before : int or None
+            Only events before this one.
+        limit : int
+            Maximum number of events.
+
+        Returns
+        -------
+        Page of AuditEventRow
+            Its cursor is the number of the last event.
+        """
+        keys = select(ApiKeyRow.id).where(ApiKeyRow.owner_id == owner_id)
+        refused = and_(AuditEventRow.owner_id.is_(None), AuditEventRow.key_id.in_(keys))
+        query = select(AuditEventRow).where(or_(AuditEventRow.owner_id == owner_id, refused))
+        if day is not None:
+            start = datetime.combine(day, time(), UTC)
+            query = query.where(AuditEventRow.at >= start, AuditEventRow.at < start + timedelta(days=1))
+        if action:
+            query = query.where(AuditEventRow.action.icontains(action, autoescape=True))
+        if before is not None:
+            query = query.where(AuditEventRow.sequence < before)
+        rows = self._session.scalars(query.order_by(AuditEventRow.sequence.desc()).limit(limit + 1)).all()
+        shown = tuple(rows[:limit])
+        return Page(shown, str(shown[-1].sequence) if len(rows) > limit else None)
 
     def verify(self, known: ChainEnd | None = None) -> ChainEnd:
         """Check the whole chain.

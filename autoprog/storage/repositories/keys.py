@@ -142,6 +142,18 @@ class KeyRepository:
             query = query.where(OwnerRow.name == owner_name)
         return [(name, row) for name, row in self._session.execute(query.order_by(OwnerRow.name, ApiKeyRow.id))]
 
+    def of_owner(self, owner_id: str) -> Sequence[ApiKeyRow]:
+        """List the keys of an owner, ended ones included."""
+        return self._session.scalars(select(ApiKeyRow).where(ApiKeyRow.owner_id == owner_id)).all()
+
+    def get(self, owner_id: str, key_id: str) -> ApiKeyRow:
+        """Read a key of an owner. Raises NotFoundError."""
+        row = self._get(key_id)
+        if row.owner_id != owner_id:
+            msg = "there is no key with this id"
+            raise NotFoundError(msg)
+        return row
+
     def revoke(self, key_id: str) -> None:
         """Revoke a key. Raises NotFoundError."""
         row = self._get(key_id)

@@ -1,0 +1,1 @@
+"""Log-in and log-out."""

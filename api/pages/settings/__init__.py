@@ -1,0 +1,1 @@
+"""An owner's keys and sessions, and the audit trail."""

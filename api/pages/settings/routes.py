@@ -1,0 +1,131 @@
+"""Pages of an owner's settings and audit trail."""
+
+from __future__ import annotations
+
+from datetime import date
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Form, Query, Request
+from fastapi.responses import RedirectResponse, Response
+
+from api.auth import SCOPES
+from api.dependencies import ContextDependency, ReadSession, WriteSession
+from api.pages.rendering import render, translate
+from api.pages.sessions import CurrentSession, PageReader, PageSession, PageWriter
+from api.pages.settings import service
+from autoprog.errors import Fault, InvalidInputError
+from autoprog.storage.repositories import AuditRepository, BrowserSessionRepository, KeyRepository
+
+router = APIRouter()
+
+_SETTINGS = "/settings"
+
+
+@router.get(_SETTINGS)
+def show_settings(request: Request, session: ReadSession, current: CurrentSession) -> Response:
+    """Show keys, sessions and language."""
+    return _settings(request, session, current)
+
+
+def _settings(request: Request, session: ReadSession, current: PageSession, new_key: str | None = None) -> Response:
+    principal = current.principal
+    return render(
+        request,
+        "settings/settings.html",
+        owner=KeyRepository(session).owner(principal.owner_id).name,
+        has_keys=current.session_id is not None,
+        may_write="write" in principal.scopes,
+        scopes=[scope for scope in SCOPES if scope in principal.scopes],
+        lives=list(service.LIVES),
+        keys=service.list_keys(session, principal),
+        sessions=BrowserSessionRepository(session).list_live(principal.owner_id),
+        session_id=current.session_id,
+        new_key=new_key,
+    )
+
+
+@router.post("/settings/keys")
+def create_key(
+    request: Request,
+    session: WriteSession,
+    current: CurrentSession,
+    principal: PageWriter,
+    scopes: Annotated[list[str] | None, Form()] = None,
+    days: Annotated[str, Form()] = "90",
+) -> Response:
+    """Create a key and show it, this once."""
+    _require_keys(current)
+    _, text = service.create_key(session, principal, scopes or [], days)
+    return _settings(request, session, current, new_key=text)
+
+
+@router.get("/settings/keys/{key_id}/revocation")
+def ask_to_revoke(request: Request, key_id: str, session: ReadSession, principal: PageWriter) -> Response:
+    """Ask whether a key shall end."""
+    row = KeyRepository(session).get(principal.owner_id, key_id)
+    _ = translate(request)
+    what = _("Programs that use this key will be refused, and people who logged in with it are logged out.")
+    if row.id == principal.key_id:
+        what = f"{_('You are logged in with this key.')} {what}"
+    choices = [("revoke", "yes", _("Revoke the key"))]
+    title = f"{_('Revoke this key?')} {row.id[:8]}…"
+    return render(request, "confirm.html", title=title, what=what, choices=choices, back=_SETTINGS)
+
+
+@router.post("/settings/keys/{key_id}/revocation")
+def revoke_key(key_id: str, session: WriteSession, current: CurrentSession, principal: PageWriter) -> Response:
+    """Revoke a key of the owner."""
+    _require_keys(current)
+    service.revoke_key(session, principal, key_id)
+    return _back()
+
+
+@router.post("/settings/sessions/{session_id}/end")
+def end_session(session_id: str, session: WriteSession, principal: PageReader) -> Response:
+    """End one of the owner's sessions."""
+    BrowserSessionRepository(session).end(principal.owner_id, session_id)
+    return _back()
+
+
+@router.get("/audit")
+def show_audit(
+    request: Request,
+    session: ReadSession,
+    principal: PageReader,
+    day: Annotated[str, Query()] = "",
+    action: Annotated[str, Query(max_length=200)] = "",
+    before: Annotated[int | None, Query(ge=1, lt=2**62)] = None,
+) -> Response:
+    """Show what was done with the owner's keys, newest first."""
+    _ = translate(request)
+    page = AuditRepository(session).load_page(
+        principal.owner_id, day=_read_day(day, _("write a day as 2026-05-31")), action=action.strip(), before=before
+    )
+    return render(
+        request,
+        "settings/audit.html",
+        events=page.items,
+        next_before=page.next_cursor,
+        before=before,
+        day=day,
+        action=action,
+    )
+
+
+def _read_day(text: str, fault: str) -> date | None:
+    if not text:
+        return None
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        raise InvalidInputError([Fault("/day", fault)]) from None
+
+
+def _require_keys(current: PageSession) -> None:
+    if current.session_id is None:
+        raise InvalidInputError([Fault("", "this server needs no keys: make the first by `autoprog keys create`")])
+
+
+def _back() -> Response:
+    return RedirectResponse(_SETTINGS, status_code=HTTPStatus.SEE_OTHER)

@@ -1,0 +1,74 @@
+"""Keys as their owner may change them on a page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy.orm import Session
+
+from api.auth import SCOPES, Principal
+from api.problems import ForbiddenError
+from autoprog.errors import Fault, InvalidInputError, NotFoundError
+from autoprog.storage.repositories import KeyRepository
+from autoprog.storage.tables import ApiKeyRow
+
+LIVES: dict[str, timedelta | None] = {
+    "1": timedelta(days=1),
+    "30": timedelta(days=30),
+    "90": timedelta(days=90),
+    "365": timedelta(days=365),
+    "": None,
+}
+"""Lives of a new key by their number of days; none for a key without end."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedKey:
+    """A key as its owner sees it."""
+
+    row: ApiKeyRow
+    is_live: bool
+    is_own: bool  # whether the session was opened with it
+
+
+def list_keys(session: Session, principal: Principal) -> list[ListedKey]:
+    """List the keys of the caller's owner: those that work first, newest first."""
+    keys, now = KeyRepository(session), datetime.now(UTC)
+    listed = [
+        ListedKey(
+            row, row.revoked_at is None and (row.expires_at is None or row.expires_at > now), row.id == principal.key_id
+        )
+        for row in keys.of_owner(principal.owner_id)
+    ]
+    return sorted(listed, key=lambda each: (each.is_live, each.row.created_at), reverse=True)
+
+
+def create_key(session: Session, principal: Principal, scopes: Sequence[str], days: str) -> tuple[ApiKeyRow, str]:
+    """Create a key that may do nothing that the caller's may not, and ends no later; return its row and its text."""
+    faults = []
+    if not scopes or not set(scopes) <= set(SCOPES):
+        faults.append(Fault("/scopes", f"choose at least one of {', '.join(SCOPES)}"))
+    if days not in LIVES:
+        faults.append(Fault("/days", "choose when the key ends"))
+    if faults:
+        raise InvalidInputError(faults)
+    if beyond := sorted(set(scopes) - principal.scopes):
+        raise ForbiddenError(f"the key that you logged in with lacks the scope {beyond[0]!r} itself")
+    keys = KeyRepository(session)
+    own, life = keys.get(principal.owner_id, principal.key_id or ""), LIVES[days]
+    row, text = keys.create(keys.owner(principal.owner_id).name, scopes, life=life)
+    if own.expires_at is not None and (row.expires_at is None or row.expires_at > own.expires_at):
+        row.expires_at = own.expires_at
+        session.flush()
+    return row, text
+
+
+def revoke_key(session: Session, principal: Principal, key_id: str) -> None:
+    """Revoke a key of the caller's owner, with the sessions that it opened. Raises NotFoundError."""
+    keys = KeyRepository(session)
+    row = keys.get(principal.owner_id, key_id)
+    if row.revoked_at is not None:
+        raise NotFoundError("the key has been revoked already")
+    keys.revoke(row.id)
