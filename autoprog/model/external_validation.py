@@ -197,8 +197,8 @@ def external_validation(
     dict
         JSON document: `n_patients`, `n_rows`, `n_events`, `expected_events`, `scores` with intervals, `calibration`,
         `subgroups`, `features`, `warnings`, `training_share`, `is_training_cohort`; without a time `performance`,
-        `calibration_curve`, `net_benefit`, `risk_distribution`; with times `overall`, `d_calibration` and, at every horizon of the model, `horizons`.
-        With times, events and risks are those until the last horizon.
+        `calibration_curve`, `net_benefit`, `risk_distribution`; with times `overall`, `d_calibration` and, at every
+        horizon of the model, `horizons`. With times, events and risks are those until the last horizon.
 
     Raises
     ------

@@ -259,7 +259,9 @@ class PrognosticModel:
         groups = find_columns(self.features, self.windows)
         names = tuple(feature.name for feature in self.inputs)
 
-        def predict(tables: Mapping[int, NDArray[np.float64]]) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+        def predict(
+            tables: Mapping[int, NDArray[np.float64]],
+        ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
             found = build_prediction(self, tables)
             return found.risks, found.causes
 

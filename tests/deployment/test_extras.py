@@ -121,7 +121,8 @@ def test_the_server_is_its_own_extra(tmp_path: Path) -> None:
 
 
 def test_the_estimator_names_its_extra() -> None:
-    done = run([], "import autoprog\ntry:\n    autoprog.AutoPrognosis\nexcept ImportError as error:\n    print(error)")
+    code = "import autoprog\ntry:\n    autoprog.AutoPrognosis(time_budget_s=5).fit([[0.0], [1.0]] * 20, [0, 1] * 20)"
+    done = run([], code + "\nexcept ImportError as error:\n    print(error)")
     assert "pip install 'autoprog[search]'" in done.stdout, done.stderr
 
 

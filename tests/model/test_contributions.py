@@ -103,13 +103,13 @@ def test_contributions_of_a_model_without_a_distribution_are_against_the_imputat
 
 
 def test_predict_explains_only_if_asked_and_lists_the_largest_first() -> None:
-    model, X = _planted()
+    model, _ = _planted()
     patient: dict[str, object] = {"x0": 1.5, "x1": 0.0, "x2": None, "x3": 0.1}
     (plain,), (explained,) = model.predict([patient]), model.predict([patient], explain=True)
     assert plain.contributions is None
     assert replace(explained, contributions=None) == plain
     assert explained.contributions is not None
-    assert [each.feature for each in explained.contributions][0] == "x0"
+    assert next(each.feature for each in explained.contributions) == "x0"
     assert {each.feature for each in explained.contributions} == {"x0", "x1", "x3"}
     sizes = [each.size for each in explained.contributions]
     assert sizes == sorted(sizes, reverse=True)
@@ -137,9 +137,7 @@ def test_contributions_of_event_times_are_by_horizon_and_cause(name: str) -> Non
     # By hand for one finding: all of its columns are unknown.
     at = next(j for j, feature in enumerate(model.inputs) if feature.name in {"age", "bili"})
     name_of = model.inputs[at].name
-    columns = [
-        j for j, f in enumerate(model.features) if f.name == name_of or f.name.startswith(f"{name_of} (")
-    ]
+    columns = [j for j, f in enumerate(model.features) if f.name == name_of or f.name.startswith(f"{name_of} (")]
     without = table.copy()
     without[:, columns] = np.nan
     changed = model.risks(X) - model.risks(without if windows is None else {WINDOW: without})
