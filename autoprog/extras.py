@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from importlib import import_module
 from importlib.metadata import PackageNotFoundError, requires
 
 from autoprog.errors import MissingPackageError
@@ -46,3 +47,11 @@ def explain_missing(error: ImportError, what: str) -> MissingPackageError | None
         return None
     text = f"{what} needs the module {error.name!r}, which is not installed: pip install 'autoprog[{extra}]'"
     return MissingPackageError(text, name=error.name)
+
+
+def require(module: str, what: str) -> None:
+    """Import a module; raises MissingPackageError that names an extra if a package that it needs is missing."""
+    try:
+        import_module(module)
+    except ModuleNotFoundError as error:
+        raise (explain_missing(error, what) or error) from error

@@ -41,7 +41,7 @@ def test_python_page_runs(tmp_path: Path) -> None:
             "malignant.autoprog",
             "breast.html",
         }
-        assert "malignant = true" in told.stdout
+        assert "malignant = 1" in told.stdout
         assert "mean radius is outside the training range" in told.stdout
         assert "422 [('/spec/outcome/column'" in told.stdout
     finally:

@@ -99,7 +99,9 @@ class PredictionRequest(FaultCollector):
         description="Every feature of the model by name: a number, text, a boolean, or null if unknown.",
         examples=[[{"age": 63, "sex": "1", "chol": None}]],
     )
-    explain: bool = Field(default=False, description=f"Whether to add `contributions`; then at most {MAX_EXPLAINED} patients.")
+    explain: bool = Field(
+        default=False, description=f"Whether to add `contributions`; then at most {MAX_EXPLAINED} patients."
+    )
 
 
 class HorizonPrediction(BaseModel):

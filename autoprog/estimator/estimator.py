@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from autoprog.estimator.results import ResultsMixin
 from autoprog.estimator.targets import Survival, as_survival, two_classes
 from autoprog.estimator.unusual import warn_of_unusual
+from autoprog.extras import require
 
 # What a search and a model need is imported when it is first used: with the learning libraries it takes seconds.
 if TYPE_CHECKING:
@@ -166,6 +167,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
             msg = _NO_WEIGHTS if name == "sample_weight" else f"fit() got an unexpected keyword argument {name!r}"
             raise TypeError(msg)
         began = time.monotonic()
+        require("autoprog.estimator.search", "a search")
         from autoprog.estimator.search import search  # noqa: PLC0415  see the head
         from autoprog.estimator.words import python_words  # noqa: PLC0415
 
@@ -202,6 +204,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         if seconds < 1 or (evaluations is not None and evaluations < 0):
             msg = f"seconds must be at least 1 and evaluations at least 0, not {seconds!r} and {evaluations!r}"
             raise ValueError(msg)
+        require("autoprog.estimator.search", "a search")
         from autoprog.estimator.search import continue_search  # noqa: PLC0415  see the head
 
         return self._take(continue_search(archive, seconds, evaluations, self._effort(began)))
@@ -391,6 +394,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         return archive
 
     def _effort(self, began: float) -> Effort:
+        require("autoprog.estimator.search", "a search")
         from autoprog.estimator.search import Effort  # noqa: PLC0415  see the head
 
         return Effort(self.n_jobs, self.verbose, began)

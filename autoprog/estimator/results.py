@@ -223,7 +223,7 @@ class ResultsMixin:
         def _matrix(self, X: ArrayLike, *, warn: bool) -> Any: ...  # noqa: ANN401  as in the estimator
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:
-        text: str = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]  # the next is scikit-learn's
+        text: str = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]  # scikit-learn's
         if not hasattr(self, "ensemble_"):
             return text
         baseline = self.ensemble_.get("baseline")
