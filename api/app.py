@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from importlib.metadata import version
-from typing import TYPE_CHECKING
 
 from fastapi import FastAPI
 from fastapi.responses import JSONResponse
 
 from api import docs_page, error_handlers, health, openapi, problem_types
 from api.audit import Audited
-from api.audit_trail import AuditTrail
 from api.body_limit import BodyLimit
 from api.cohorts.routes import router as cohorts
-from api.dependencies import Context
+from api.context import build_context
 from api.diagnosis.learners.routes import router as diagnosis_learners
-from api.diagnosis.loading import diagnosis_loader, tree_loader
 from api.diagnosis.models.routes import router as diagnosis_models
 from api.diagnosis.models.schemas import CohortModelRequest, DiagnosisModelRequest, DiagnosisModelSpec
 from api.diagnosis.sessions.routes import router as diagnosis_sessions
@@ -27,30 +23,22 @@ from api.loopback import LoopbackOnly
 from api.models.routes import policy_router as prediction_policy
 from api.models.routes import router as models
 from api.pages.routes import router as pages
-from api.rate import Rate
 from api.searches.routes import router as searches
 from api.searches.schemas import SearchRequest
 from api.security_headers import SecurityHeaders
 from api.space.routes import router as space
 from api.test_selection.frontiers.routes import router as test_frontiers
-from api.test_selection.live import LiveProblems, arms_loader
 from api.test_selection.problems.routes import router as selection_problems
 from api.test_selection.replays.routes import router as selection_replays
 from api.test_selection.rounds.routes import router as selection_rounds
 from api.thresholds.routes import router as threshold_learners
-from api.turns import Turns
 from autoprog.cohort import CohortSpec
 from autoprog.search import SearchSettings
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 
-if TYPE_CHECKING:
-    from autoprog.model import PrognosticModel
-
-_MODELS_IN_MEMORY = 8
 _OPENAPI = "/openapi.json"
-_FAILURES_A_MINUTE = 60
 _DOCUMENTS = (
     CohortSpec, SearchRequest, SearchSettings, DiagnosisModelRequest, CohortModelRequest, DiagnosisModelSpec,
 )  # fmt: skip
@@ -102,30 +90,14 @@ def create_app(
         docs_url=None,
         redoc_url=None,
     )
-    load_diagnosis = diagnosis_loader(files)
-    app.state.context = Context(
-        settings,
-        database,
-        files,
-        local_owner,
-        engine_health,
-        load_model=_model_loader(files),
-        load_diagnosis=load_diagnosis,
-        load_tree=tree_loader(files, load_diagnosis),
-        load_arms=arms_loader(files),
-        live_problems=LiveProblems(),
-        turns=Turns(),
-        audit=AuditTrail(database),
-        requests=Rate(settings.requests_a_minute),
-        failures=Rate(_FAILURES_A_MINUTE),
-    )
+    app.state.context = build_context(settings, database, files, local_owner=local_owner, engine_health=engine_health)
     for router in (*_ROUTERS, pages, health.router, problem_types.router):
         app.include_router(router)
     if not operations_apart:
         app.include_router(docs_page.router)
     error_handlers.install(app)
     # The middleware added last sees a request first.
-    app.add_middleware(BodyLimit, upload_mb=settings.upload_mb)
+    app.add_middleware(BodyLimit, upload_mb=settings.upload_mb, respond=error_handlers.respond)
     if local_owner:
         app.add_middleware(LoopbackOnly)
     app.add_middleware(error_handlers.UnexpectedErrors)
@@ -161,14 +133,3 @@ def create_operations(app: FastAPI) -> FastAPI:
     side.add_middleware(error_handlers.UnexpectedErrors)
     side.add_middleware(SecurityHeaders)
     return side
-
-
-def _model_loader(files: Files) -> Callable[[str], PrognosticModel]:
-    @lru_cache(maxsize=_MODELS_IN_MEMORY)
-    def load(sha256: str) -> PrognosticModel:
-        # The learning libraries take seconds to import; only a server that predicts pays for them.
-        from autoprog.model import PrognosticModel  # noqa: PLC0415
-
-        return PrognosticModel.from_bytes(files.get("models", sha256))
-
-    return load

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from api.problems import ProblemResponse, problem
+from api.problems import Problem, problem
+
+Respond = Callable[[Request, Problem, dict[str, str]], Response]
 
 _MIB = 2**20
 _JSON_MIB = 32
@@ -22,9 +28,10 @@ def parts_mb(upload_mb: int) -> int:
 class BodyLimit:
     """Middleware that refuses a body above its limit: by its declared length, or else while it is read."""
 
-    def __init__(self, app: ASGIApp, upload_mb: int) -> None:
+    def __init__(self, app: ASGIApp, upload_mb: int, respond: Respond) -> None:
         self.app = app
         self.upload_mb = upload_mb
+        self.respond = respond
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass a request on with a counted body."""
@@ -40,7 +47,7 @@ class BodyLimit:
         close = {"Connection": "close"}
         length = headers.get("content-length", "")
         if length.isdecimal() and int(length) > limit:
-            response = ProblemResponse(problem("too-large", detail, instance=scope["path"]), close)
+            response = self.respond(Request(scope), problem("too-large", detail, instance=scope["path"]), close)
             await response(scope, receive, send)
             return
         received = 0

@@ -43,7 +43,7 @@ def install(app: FastAPI) -> None:
         if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             log_failure(request.scope, error)
         headers = {"Retry-After": str(error.retry_after_s)} if isinstance(error, QueueFullError) else None
-        return _respond(request, document, headers)
+        return respond(request, document, headers)
 
     @app.exception_handler(LoginNeededError)
     def on_login_needed(request: Request, _error: LoginNeededError) -> Response:
@@ -51,17 +51,18 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(RequestValidationError)
     def on_validation_error(request: Request, error: RequestValidationError) -> Response:
-        return _respond(request, build_problem(input_error(error), request.url.path))
+        return respond(request, build_problem(input_error(error), request.url.path))
 
     @app.exception_handler(HTTPException)
     def on_http_exception(request: Request, error: HTTPException) -> Response:
         headers = dict(error.headers or {})
         if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
             headers["Allow"] = ", ".join(_allowed_methods(app, request.scope))
-        return _respond(request, _http_problem(error, request.url.path), headers)
+        return respond(request, _http_problem(error, request.url.path), headers)
 
 
-def _respond(request: Request, document: Problem, headers: dict[str, str] | None = None) -> Response:
+def respond(request: Request, document: Problem, headers: dict[str, str] | None = None) -> Response:
+    """Answer a request with a problem: a page for a browser on a page's path, else a document."""
     if wants_page(request):
         return problem_page(request, document, headers)
     return ProblemResponse(document, headers)
@@ -137,7 +138,7 @@ class UnexpectedErrors:
             log_failure(scope, error)
             if not started:
                 code = error.code if isinstance(error, StorageFullError) else "internal"
-                await ProblemResponse(problem(code, instance=scope["path"]))(scope, receive, send)
+                await respond(Request(scope), problem(code, instance=scope["path"]))(scope, receive, send)
 
 
 def _is_disconnect(error: BaseException) -> bool:

@@ -28,6 +28,7 @@ from rich.console import Console
 from rich.table import Table
 
 from autoprog.errors import ArtifactError, AutoprogError, InvalidInputError
+from autoprog.extras import explain_missing
 from autoprog.logs import log_to_stderr
 from autoprog.settings import Settings, read_settings
 from autoprog.spreadsheet import write_rows
@@ -67,6 +68,10 @@ def main() -> None:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     try:
         app(obj=psutil.Process().create_time())
+    except ModuleNotFoundError as error:
+        if (missing := explain_missing(error, "this command")) is None:
+            raise
+        _fail(str(missing))
     except InvalidInputError as error:
         _fail(*(f"{fault.pointer}: {fault.detail}" for fault in error.faults))
     except AutoprogError as error:
@@ -277,23 +282,80 @@ _SETTINGS_HELP = (
 )
 
 
+_FILE_HELP = "The cohort's file: a row per patient, or per visit; the first row names the columns."
+
+
 @app.command()
-def search(
+def search(  # noqa: PLR0913, PLR0917  one option a piece of the description
     context: typer.Context,
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="CSV, gzipped CSV or Parquet.")],
-    spec: Annotated[str, typer.Option(help="What the columns mean: a JSON file or JSON text.")],
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help=_FILE_HELP)],
     out: Annotated[Path, typer.Option(help="Folder for the model and its report.")],
+    outcome: Annotated[str | None, typer.Option(help="Column of a binary outcome.")] = None,
+    positive: Annotated[
+        str | None, typer.Option(help="Its value for those who had the outcome; default: 1, yes, dead ...")
+    ] = None,
+    time_column: Annotated[
+        str | None, typer.Option("--time", help="Column of the time to the event or the end of follow-up.")
+    ] = None,
+    event: Annotated[str | None, typer.Option(help="Column of what ended the follow-up.")] = None,
+    cause: Annotated[str | None, typer.Option(help="Its value for the event of interest.")] = None,
+    competing: Annotated[list[str] | None, typer.Option(help="Its value for another event; repeat.")] = None,
+    censored: Annotated[str | None, typer.Option(help="Its value for no event; default: 0, no, alive ...")] = None,
+    horizon: Annotated[
+        list[float] | None, typer.Option(help="Time at which risks are predicted; repeat. Default: quartiles.")
+    ] = None,
+    patient_id: Annotated[
+        str | None, typer.Option(help="Column that names the patient, where patients have several rows.")
+    ] = None,
+    visit_time: Annotated[str | None, typer.Option(help="Column of a visit's time: predict after each visit.")] = None,
+    ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; repeat.")] = None,
+    categorical: Annotated[list[str] | None, typer.Option(help="Column of codes, not of numbers; repeat.")] = None,
+    name: Annotated[str | None, typer.Option(help="Name of the cohort; default: the file's.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option(min=0.1, help="Time to search; with more than before an ended search goes on.")
+    ] = None,
+    spec: Annotated[str | None, typer.Option(help="Instead of all these: a JSON file or JSON text.")] = None,
     settings: Annotated[str, typer.Option(help=_SETTINGS_HELP)] = "{}",
 ) -> None:
-    """Search without a server; run again with the same folder, it continues where it stopped."""
-    from autoprog.local import search_locally
+    """Search for a model without a server; Ctrl-C makes one of what was found so far.
 
+    Without an outcome it says which columns may hold one. Run again with the same folder, a search that was stopped
+    continues, and one that has ended goes on if --minutes says more than before.
+    """
+    from autoprog.local import search_locally
+    from autoprog.spec_options import SpecOptions, build_spec, suggest, to_json
+
+    options = SpecOptions(
+        outcome, positive, time_column, event, cause, tuple(competing or ()), censored, tuple(horizon or ()),
+        patient_id, visit_time, tuple(ignore or ()), tuple(categorical or ()), name,
+    )  # fmt: skip
+    if spec is not None and options.are_given:
+        _fail("--spec says what the columns mean: leave out --outcome, --time and the like, or leave out --spec")
+    if spec is None and not options.are_given:
+        print(*suggest(file), sep="\n", file=sys.stderr)
+        raise SystemExit(2)
+    document = _document(spec) if spec is not None else to_json(build_spec(options, file))
     # Not in an installation's database, whose runners would take the search.
     own = {"data_dir": out / "state", "database": None, "files": None, "scheduler": None}
     process_settings = _settings().model_copy(update=own)
     log_to_stderr(process_settings, logging.WARNING)  # the progress bar shows the rest
     began = context.obj or time.time()
-    search_locally(file, _document(spec), _document(settings), out, process_settings, console=Console(), began=began)
+    asked = _with_minutes(_document(settings), minutes)
+    search_locally(file, document, asked, out, process_settings, console=Console(), began=began)
+
+
+_EVALUATIONS_A_MINUTE = 100
+
+
+def _with_minutes(settings: bytes, minutes: float | None) -> bytes:
+    """Return the settings of a search with this budget."""
+    if minutes is None:
+        return settings
+    document = json.loads(settings)
+    if "budget" in document:
+        _fail("--minutes and the budget in --settings say the same: leave one out")
+    evaluations = min(10_000, max(100, round(_EVALUATIONS_A_MINUTE * minutes)))
+    return json.dumps({**document, "budget": {"time_s": 60 * minutes, "evaluations": evaluations}}).encode()
 
 
 _PATIENTS_HELP = "Patients: CSV, gzipped CSV or Parquet, with the model's features as columns; cells may be missing."
@@ -303,37 +365,53 @@ _PATIENTS_HELP = "Patients: CSV, gzipped CSV or Parquet, with the model's featur
 def predict(
     model: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="A model that a search wrote.")],
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help=_PATIENTS_HELP)],
+    id_column: Annotated[
+        str | None, typer.Option("--id", help="Column that names the patients; default: they are numbered.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="CSV file to write; default: standard output.")] = None,
 ) -> None:
-    """Print every patient's risk as CSV: patient, risk, stratum, warnings; one row per horizon, if there are any."""
-    from autoprog.cohort import Visits, read_patients, read_visits
+    """Print every patient's risk as CSV, with its interval, stratum and warnings; one row per horizon and patient."""
+    from autoprog.cohort import Visits, read_column, read_patients, read_visits
+    from autoprog.libraries import import_plugins
     from autoprog.model import PrognosticModel
-    from autoprog.service import Service
 
-    Service(_settings())  # imports the plug-ins, which register the types that their models hold
+    import_plugins(_settings().plugins)
     try:
         loaded = PrognosticModel.from_bytes(model.read_bytes())
     except ArtifactError as error:
         _fail(f"{model}: {error}")
     if isinstance(loaded.outcome, Visits):
+        if id_column not in {None, loaded.outcome.patient}:
+            _fail(f"--id: the model names its patients by column {loaded.outcome.patient}")
         histories = read_visits(file, loaded.inputs, loaded.outcome.patient, loaded.outcome.visit_time)
-        _print_risks(list(histories), loaded.predict(list(histories.values())))
+        rows = _risk_rows(list(histories), loaded.predict(list(histories.values())))
     else:
         patients = read_patients(file, loaded.inputs)
-        _print_risks([str(number) for number in range(1, len(patients) + 1)], loaded.predict(patients))
+        numbers = [str(number) for number in range(1, len(patients) + 1)]
+        names = numbers if id_column is None else read_column(file, id_column)
+        rows = _risk_rows(names, loaded.predict(patients))
+    if out is None:
+        write_rows(sys.stdout, rows)
+        return
+    with out.open("w", newline="", encoding="utf-8") as target:
+        write_rows(target, rows)
 
 
-def _print_risks(names: Sequence[str], risks: Sequence[PatientRisk]) -> None:
+def _risk_rows(names: Sequence[str], risks: Sequence[PatientRisk]) -> list[Sequence[object]]:
+    """Return the table of predictions, its header first; the ends of an interval are empty where there is none."""
     rows: list[Sequence[object]]
     if not risks[0].horizons:
-        rows = [["patient", "risk", "stratum", "warnings"]]
+        rows = [["patient", "risk", "lower", "upper", "stratum", "warnings"]]
         for name, item in zip(names, risks, strict=True):
-            rows.append([name, item.risk, item.stratum, "; ".join(item.warnings)])
+            ends = item.interval or ("", "")
+            rows.append([name, item.risk, *ends, item.stratum, "; ".join(item.warnings)])
     else:
-        rows = [["patient", "horizon", "risk", "stratum", "warnings"]]
+        rows = [["patient", "horizon", "risk", "lower", "upper", "stratum", "warnings"]]
         for name, item in zip(names, risks, strict=True):
             for at in item.horizons:
-                rows.append([name, f"{at.horizon:g}", at.risk, at.stratum, "; ".join(item.warnings)])
-    write_rows(sys.stdout, rows)
+                ends = at.interval or ("", "")
+                rows.append([name, f"{at.horizon:g}", at.risk, *ends, at.stratum, "; ".join(item.warnings)])
+    return rows
 
 
 @app.command()
@@ -341,10 +419,10 @@ def space(
     as_json: Annotated[bool, typer.Option("--json", help="The same document as `GET /v1/space`.")] = False,
 ) -> None:
     """Print the pipeline space: each stage's algorithms, their hyperparameters, and what they accept and cost."""
-    from autoprog.service import Service
+    from autoprog.libraries import import_plugins
     from autoprog.space import STAGES, Space
 
-    Service(_settings())  # imports the plug-ins, which register their algorithms
+    import_plugins(_settings().plugins)
     full = Space.full()
     if as_json:
         from api.space.service import space_document

@@ -104,3 +104,13 @@ class SearchFailedError(AutoprogError):
     """A search ended without a model: no evaluation succeeded."""
 
     code = "search-failed"
+
+
+class MissingPackageError(AutoprogError, ImportError):
+    """A package is not installed; the text names the extra of `autoprog` that brings it."""
+
+    code = "missing-package"
+
+    def __init__(self, detail: str, *, name: str | None) -> None:
+        super().__init__(detail)
+        self.name = name

@@ -7,6 +7,9 @@ before it starts threads, and before it reports that it is ready.
 from __future__ import annotations
 
 import importlib
+from collections.abc import Iterable
+
+from autoprog.errors import Fault, InvalidInputError
 
 LIBRARIES = (
     "numpy",
@@ -31,3 +34,12 @@ def import_libraries() -> None:
     """Import the libraries and the parts of autoprog that need them; a repeated call does nothing."""
     for name in (*LIBRARIES, *_OWN):
         importlib.import_module(name)
+
+
+def import_plugins(modules: Iterable[str]) -> None:
+    """Import plug-ins, which register algorithms and the types that their models hold; raises InvalidInputError."""
+    for module in modules:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            raise InvalidInputError([Fault("AUTOPROG_PLUGINS", f"{module!r} cannot be imported: {error}")]) from error

@@ -7,26 +7,31 @@ planned and results shown in the same way. A stopped search continues where it w
 from __future__ import annotations
 
 import json
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 
-from api import create_app
+from api.cohorts.service import cohort_document
+from api.context import build_context
 from api.dependencies import Context
 from api.searches.report import search_report
-from api.searches.schemas import SearchDocument
-from api.searches.service import evaluation_document, search_documents, start_search
+from api.searches.schemas import ContinuationRequest, SearchDocument
+from api.searches.service import continue_search, evaluation_document, search_documents, start_search
 from api.uploads import Upload
 from autoprog.errors import ConflictError, SearchFailedError
+from autoprog.search.settings import Budget
 from autoprog.service import Service
 from autoprog.settings import Settings
 from autoprog.spreadsheet import write_rows
 from autoprog.storage.database import database_now
-from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository
+from autoprog.storage.repositories import CohortRepository, EvaluationRepository, ModelRepository, SearchRepository
 
 _POLL_S = 0.25
 _STARTED = "search.json"
@@ -45,65 +50,169 @@ def search_locally(
     """Search and write `model.autoprog`, `leaderboard.csv`, `rules.json` and `report.html` to the folder `out`."""
     # Raises InvalidInputError, ConflictError if the folder holds another search, SearchFailedError without a model.
     # `began` is when the command was given, in seconds since 1970: a new search's budget begins there.
+    is_new = not settings.data_dir.exists()
     service = Service(settings)
+    search: SearchDocument | None = None
     try:
         service.database.migrate()
-        context: Context = create_app(settings, service.database, service.files, local_owner=True).state.context
+        context = build_context(settings, service.database, service.files, local_owner=True)
         upload = Upload({"spec": spec, "search": search_settings}, file.read_bytes())
-        search_id = _started(context, upload, settings.data_dir / _STARTED, began)
+        search_id = _started(context, upload, settings.data_dir / _STARTED, began, console)
         search = _search(context, search_id)
+        _print_cohort(context, search, console)
         if search.finished_at is None:
             with service.running():
                 search = _follow(context, search_id, console)
         if search.model_id is None:
             raise SearchFailedError(search.error.detail if search.error else f"the search {search.status}")
         _write_results(context, search, out)
-        for warning in search.warnings:
-            console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
-        console.print(f"wrote model.autoprog, leaderboard.csv, rules.json, report.html to {out}", highlight=False)
-    except KeyboardInterrupt:
+        _print_result(context, search, out, console)
+    except (KeyboardInterrupt, SystemExit):  # which a termination signal raises
         console.print("stopped; the same command goes on from here", highlight=False)
         raise
     finally:
         service.close()
+        if is_new and (search is None or (search.finished_at is not None and search.model_id is None)):
+            _leave_nothing(settings.data_dir, out)
 
 
-def _started(context: Context, upload: Upload, note: Path, began: float) -> str:
-    """Return the search that this folder holds, or start one."""
-    asked = upload.fingerprint()
+def _leave_nothing(state: Path, out: Path) -> None:
+    """Remove what a search without a model has stored, and the folder if nothing else is in it."""
+    shutil.rmtree(state, ignore_errors=True)
+    with suppress(OSError):
+        out.rmdir()
+
+
+def _started(context: Context, upload: Upload, note: Path, began: float, console: Console) -> str:
+    """Return the search that this folder holds, go on with it if more time was given, or start one."""
+    asked = _Asked.of(upload)
     if note.exists():
-        started: dict[str, str] = json.loads(note.read_text(encoding="utf-8"))
-        if started["asked"] == asked:
-            return started["search_id"]
-        raise ConflictError(
-            f"{note.parents[1]} holds a search with another file, spec or settings: choose another folder, or remove it"
-        )
+        return _held(context, asked, note, console)
     with context.database.session() as session:
         search = start_search(context, session, context.local_owner_id, upload)
         search.spent_s, search.heard_at = max(0.0, time.time() - began), database_now(session)
         search_id: str = search.id
-    note.write_text(json.dumps({"asked": asked, "search_id": search_id}), encoding="utf-8")
+    asked.note(note, search_id)
     return search_id
 
 
+def _held(context: Context, asked: _Asked, note: Path, console: Console) -> str:
+    """Return the search of a folder, or a continuation of it if it has ended and its time was less than asked for."""
+    held: dict[str, Any] = json.loads(note.read_text(encoding="utf-8"))
+    search_id: str = held["search_id"]
+    if held["asked"] != asked.question:
+        raise ConflictError(
+            f"{note.parents[1]} holds a search with another file, spec or settings: choose another folder, or remove it"
+        )
+    search = _search(context, search_id)
+    more_s = asked.time_s - float(held.get("time_s", search.settings.budget.time_s))
+    if search.finished_at is None or search.model_id is None or more_s < 1:
+        return search_id
+    counts = search.progress.evaluations
+    more = max(0, asked.evaluations - counts.succeeded - counts.failed)
+    with context.database.session() as session:
+        request = ContinuationRequest(time_s=more_s, evaluations=more)
+        search_id = continue_search(context, session, context.local_owner_id, search_id, request).id
+    asked.note(note, search_id)
+    console.print(f"going on for {more_s:,.0f} s more with what was found before", highlight=False)
+    return search_id
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What was asked for: a question, and how much time to answer it."""
+
+    question: str  # digest of everything but the budget
+    time_s: float
+    evaluations: int
+
+    @classmethod
+    def of(cls, upload: Upload) -> _Asked:
+        budget = Budget()
+        parts = dict(upload.parts)
+        with suppress(ValueError, AttributeError, TypeError):  # faults of the settings are named by the search itself
+            document = json.loads(parts["search"])
+            budget = Budget.model_validate(document.pop("budget", {}))
+            parts["search"] = json.dumps(document).encode()
+        return cls(replace(upload, parts=parts).fingerprint(), budget.time_s, budget.evaluations)
+
+    def note(self, file: Path, search_id: str) -> None:
+        """Write down which search answers the question."""
+        held = {"asked": self.question, "search_id": search_id, "time_s": self.time_s}
+        file.write_text(json.dumps(held), encoding="utf-8")
+
+
+def _print_cohort(context: Context, search: SearchDocument, console: Console) -> None:
+    with context.database.session(read_only=True) as session:
+        cohort = cohort_document(CohortRepository(session).get(context.local_owner_id, search.cohort_id))
+    with_outcome = round(cohort.event_rate * cohort.n_patients)
+    rows = "visits" if cohort.mode == "temporal" else "patients"
+    text = f"{cohort.name}: {cohort.n_patients:,} {rows}, {len(cohort.features)} features"
+    console.print(f"{text}, {with_outcome:,} with the outcome ({cohort.event_rate:.1%})", highlight=False, markup=False)
+    if cohort.n_dropped:
+        console.print(f"{cohort.n_dropped:,} rows without an outcome were left out", highlight=False)
+    for warning in cohort.warnings:
+        console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
+
+
+def _print_result(context: Context, search: SearchDocument, out: Path, console: Console) -> None:
+    with context.database.session(read_only=True) as session:
+        ensemble = SearchRepository(session).get(context.local_owner_id, search.id).ensemble or {}
+    for warning in search.warnings:
+        console.print(f"warning: {warning}", style="yellow", highlight=False, markup=False)
+    metric, baseline = search.settings.metric, ensemble.get("baseline")
+    simple = "" if baseline is None else f", simple model {_estimate(baseline['score'])}"
+    console.print(f"{metric} {_estimate(ensemble['score'])}{simple}", highlight=False, markup=False)
+    gains = ensemble.get("gain_over_baseline") or (ensemble.get("horizons") or [{}])[-1].get("gain_over_baseline")
+    if gains:
+        told = "; ".join(f"{name} {_signed(gain)}" for name, gain in gains.items())
+        console.print(f"model less simple model: {told}", highlight=False, markup=False)
+        if all(gain["lower"] <= 0 <= gain["upper"] for gain in gains.values()):
+            console.print("every interval holds 0: the simple model may serve as well", highlight=False)
+    names = "model.autoprog, leaderboard.csv, rules.json, report.html"
+    console.print(f"wrote {names} to {out}; read {out / 'report.html'} first", highlight=False, soft_wrap=True)
+
+
+def _estimate(score: Mapping[str, float]) -> str:
+    return f"{score['estimate']:.3f} ({score['lower']:.3f} to {score['upper']:.3f})"
+
+
+def _signed(gain: Mapping[str, float]) -> str:
+    return f"{gain['estimate']:+.3f} ({gain['lower']:+.3f} to {gain['upper']:+.3f})"
+
+
 def _follow(context: Context, search_id: str, console: Console) -> SearchDocument:
+    """Wait for a search's end; Ctrl-C ends it with what it has found, a second one at once."""
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    is_asked = False
     with Progress(*columns, console=console) as bar:
         task = bar.add_task("queued")
         while True:
-            search = _search(context, search_id)
-            counts, best = search.progress.evaluations, search.progress.best_score
-            score = "" if best is None else f", best {search.settings.metric} {best:.4f}"
-            raced_out = search.account.raced_out
-            description = (
-                f"{search.phase or search.status}: {counts.succeeded} evaluated, {raced_out} raced out, "
-                f"{counts.failed - raced_out} failed{score}"
-            )
-            total = search.settings.budget.time_s
-            bar.update(task, description=description, total=total, completed=min(search.progress.elapsed_s, total))
-            if search.finished_at is not None:
-                return search
-            time.sleep(_POLL_S)
+            try:
+                search = _search(context, search_id)
+                _show(bar, task, search)
+                if search.finished_at is not None:
+                    return search
+                time.sleep(_POLL_S)
+            except KeyboardInterrupt:
+                if is_asked:
+                    raise
+                is_asked = True
+                with context.database.session() as session:
+                    SearchRepository(session).request_cancel(context.local_owner_id, search_id)
+                console.print("making a model of what was found; Ctrl-C again stops at once", highlight=False)
+
+
+def _show(bar: Progress, task: TaskID, search: SearchDocument) -> None:
+    counts, best = search.progress.evaluations, search.progress.best_score
+    score = "" if best is None else f", best {search.settings.metric} {best:.4f}"
+    raced_out = search.account.raced_out
+    description = (
+        f"{search.phase or search.status}: {counts.succeeded} evaluated, {raced_out} raced out, "
+        f"{counts.failed - raced_out} failed{score}"
+    )
+    total = search.settings.budget.time_s
+    bar.update(task, description=description, total=total, completed=min(search.progress.elapsed_s, total))
 
 
 def _search(context: Context, search_id: str) -> SearchDocument:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import socket
 import threading
@@ -11,10 +10,9 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from autoprog.engine import DaskEngine
-from autoprog.errors import Fault, InvalidInputError
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
-from autoprog.libraries import import_libraries
+from autoprog.libraries import import_libraries, import_plugins
 from autoprog.search.runner import Runner
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
@@ -34,8 +32,7 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        for module in settings.plugins:
-            _import_plugin(module)
+        import_plugins(settings.plugins)
 
     @cached_property
     def database(self) -> Database:
@@ -113,10 +110,3 @@ class Service:
 
 def _runner_id() -> str:
     return f"{socket.gethostname()}-{os.getpid()}"
-
-
-def _import_plugin(module: str) -> None:
-    try:
-        importlib.import_module(module)
-    except ImportError as error:
-        raise InvalidInputError([Fault("AUTOPROG_PLUGINS", f"{module!r} cannot be imported: {error}")]) from error

@@ -23,6 +23,8 @@ from autoprog.search.settings import Text, Thresholds
 MAX_PATIENTS = 10_000
 """Largest number of patients in one request for predictions."""
 
+MAX_EXPLAINED = 100
+"""Largest number of patients in one request that asks for contributions."""
 
 Status = Literal["draft", "approved", "retired"]
 
@@ -97,6 +99,9 @@ class PredictionRequest(FaultCollector):
         description="Every feature of the model by name: a number, text, a boolean, or null if unknown.",
         examples=[[{"age": 63, "sex": "1", "chol": None}]],
     )
+    explain: bool = Field(
+        default=False, description=f"Whether to add `contributions`; then at most {MAX_EXPLAINED} patients."
+    )
 
 
 class HorizonPrediction(BaseModel):
@@ -117,6 +122,28 @@ class WideningValueDocument(BaseModel):
     feature: str
     variance_share: float = Field(
         description="Share of the variance of the log odds that knowing the value would remove, in [0, 1]."
+    )
+
+
+class HorizonContributionDocument(BaseModel):
+    """The contribution of a finding to the risk until a horizon."""
+
+    horizon: float
+    risk: float
+    causes: dict[str, float] = Field(description="Difference of each cause's risk, by its value in the file.")
+
+
+class ContributionDocument(BaseModel):
+    """The contribution of a finding: the risk given all known findings minus the risk given all others.
+
+    Without the finding, the risk is averaged over its distribution given the others. Contributions do not add up to the
+    risk, and they are no effects of treatments.
+    """
+
+    feature: str
+    risk: float | None = Field(description="Difference of the risk, in [-1, 1]. Null if there are several horizons.")
+    horizons: list[HorizonContributionDocument] = Field(
+        description="Differences by horizon, ascending. Empty for outcomes without event times."
     )
 
 
@@ -141,6 +168,9 @@ class PatientPrediction(BaseModel):
     stratum: str | None
     rules: list[int] = Field(description="Indices of the matching rules in the search's list.")
     warnings: list[str] = Field(description="Unusual values of this patient.")
+    contributions: list[ContributionDocument] | None = Field(
+        None, description="Contributions of the known findings, the largest first. Null unless `explain` is true."
+    )
 
 
 class PredictionDocument(BaseModel):
@@ -232,5 +262,16 @@ class ValidationDocument(BaseModel):
     subgroups: list[SubgroupDocument]
     features: list[FeatureShiftDocument]
     warnings: list[str] = Field(
-        description="Differences between these patients and those that the model was fitted on."
+        description="Differences between these patients and those that the model was fitted on. If these are the same "
+        "patients, the first warning says so."
+    )
+    training_share: float | None = Field(
+        None,
+        description="Share of the rows whose findings and outcome are all those of a training row. Null if the "
+        "training cohort is deleted, and in validations from before this field existed.",
+    )
+    is_training_cohort: bool | None = Field(
+        None,
+        description="Whether the model was fitted on these patients, so that the results are too good. Null in "
+        "validations from before this field existed.",
     )

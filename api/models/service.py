@@ -9,6 +9,7 @@ from sqlalchemy.orm import Session
 
 from api.dependencies import Context
 from api.models.schemas import (
+    MAX_EXPLAINED,
     MAX_PATIENTS,
     ModelDocument,
     PatientPrediction,
@@ -58,14 +59,23 @@ def _risks(model: PrognosticModel, request: PredictionRequest) -> list[PatientRi
     faults, given = request.faults, request.patients
     if not isinstance(given, list) or not 1 <= len(given) <= MAX_PATIENTS:
         raise InvalidInputError([*faults, Fault("/patients", f"must be a list of 1 to {MAX_PATIENTS:,} patients")])
+    if request.explain and len(given) > MAX_EXPLAINED:
+        faults += [Fault("/explain", f"contributions are for at most {MAX_EXPLAINED} patients at once")]
     places = [i for i, patient in enumerate(given) if isinstance(patient, dict)]
     faults += [Fault(f"/patients/{i}", "must be an object") for i in sorted(set(range(len(given))) - set(places))]
     found: list[Fault] = []
-    risks = attempt(found, lambda: model.predict([given[i] for i in places])) if places else None
+    risks = attempt(found, lambda: _predict(model, [given[i] for i in places], request)) if places else None
     faults += [_placed(fault, places) for fault in found]
     if risks is None or faults:
         raise InvalidInputError(faults)
     return risks
+
+
+def _predict(
+    model: PrognosticModel, patients: Sequence[dict[str, object]], request: PredictionRequest
+) -> list[PatientRisk]:
+    # A request that is refused anyway is not explained at length: its cells alone are checked.
+    return model.predict(patients, explain=request.explain and len(patients) <= MAX_EXPLAINED)
 
 
 def _placed(fault: Fault, places: Sequence[int]) -> Fault:
@@ -98,7 +108,8 @@ def validate(
     from autoprog.model import external_validation  # noqa: PLC0415  loads the learning libraries
 
     model, cohort = _read(context, owner_id, model_id, request.cohort_id)
-    document = external_validation(model, cohort, request.thresholds, request.subgroups, request.seed)
+    training = _read_training(context, owner_id, model_id)
+    document = external_validation(model, cohort, request.thresholds, request.subgroups, request.seed, training)
     row = _still_there(session, owner_id, model_id, request.cohort_id)
     return ValidationRepository(session).add(row, request.cohort_id, document)
 
@@ -117,6 +128,20 @@ def _read(context: Context, owner_id: str, model_id: str, cohort_id: str) -> tup
         model = ModelRepository(session).get(owner_id, model_id)
         cohort = CohortRepository(session).get(owner_id, cohort_id)
     return context.load_model(model.sha256), from_parquet(context.files.get("cohorts", cohort.sha256))
+
+
+def _read_training(context: Context, owner_id: str, model_id: str) -> list[Cohort]:
+    """Load the cohorts, as far as they are still stored, of a model and of those that it was made from."""
+    digests: dict[str, None] = {}
+    with context.database.session(read_only=True) as session:
+        models, cohorts = ModelRepository(session), CohortRepository(session)
+        following: str | None = model_id
+        while following is not None:
+            row = models.get(owner_id, following)
+            if row.cohort_id is not None:
+                digests[cohorts.get(owner_id, row.cohort_id).sha256] = None
+            following = row.parent_id
+    return [from_parquet(context.files.get("cohorts", sha256)) for sha256 in digests]
 
 
 def _still_there(session: Session, owner_id: str, model_id: str, cohort_id: str) -> ModelRow:

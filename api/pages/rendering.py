@@ -31,7 +31,7 @@ def render(request: Request, template: str, *, status: int = HTTPStatus.OK, **va
     headers = {
         "Content-Security-Policy": _POLICY,
         "Vary": "Accept-Language, Cookie",
-        # Under `no-referrer` a browser would send `Origin: null` with the forms of this page.
+        # With `no-referrer` browsers send forms as of an unknown origin, which a local server refuses.
         "Referrer-Policy": "same-origin",
     }
     return HTMLResponse(page, status_code=status, headers=headers)

@@ -11,6 +11,7 @@ from fastapi.responses import RedirectResponse, Response
 from api.pages.cohorts.routes import router as cohorts
 from api.pages.languages import COOKIE, LANGUAGES
 from api.pages.login.routes import router as login
+from api.pages.models.routes import router as models
 from api.pages.searches.lists import router as searches
 from api.pages.searches.one import router as search
 from api.pages.sessions import check_request, local_path
@@ -19,7 +20,7 @@ from api.pages.start.routes import router as start
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_request)])
-for part in (start, searches, search, cohorts, login, settings):
+for part in (start, searches, search, cohorts, models, login, settings):
     router.include_router(part)
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain"}

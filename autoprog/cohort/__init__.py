@@ -18,7 +18,7 @@ from autoprog.cohort.inference import cleveland
 from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcome_from_json
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec, TimeToEventSpec, VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.parquet import from_parquet, to_parquet
-from autoprog.cohort.patients import EncodedPatients, encode_patients, read_patients, read_visits
+from autoprog.cohort.patients import EncodedPatients, encode_patients, read_column, read_patients, read_visits
 from autoprog.cohort.reading import CohortReadResult, file_faults, read_cohort
 from autoprog.cohort.sample_size import SampleSize, Verdict, riley_minimum, riley_minimum_of_times, sample_size
 from autoprog.cohort.schema import Feature, FeatureKind
@@ -72,6 +72,7 @@ __all__ = [
     "outcome_from_json",
     "parse_spec",
     "read_cohort",
+    "read_column",
     "read_patients",
     "read_visits",
     "riley_minimum",

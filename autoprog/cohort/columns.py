@@ -68,7 +68,7 @@ _VISIT_TIME_NAME = re.compile(
 _YES = frozenset(
     {"1", "yes", "y", "true", "dead", "died", "death", "deceased", "positive", "pos", "case", "event", "ja", "j"}
 )
-_NO = frozenset({"0", "no", "n", "false", "alive", "none", "negative", "neg", "control", "censored", "nein"})
+NO = frozenset({"0", "no", "n", "false", "alive", "none", "negative", "neg", "control", "censored", "nein"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -338,7 +338,7 @@ def guess_positive(levels: Sequence[tuple[str, int]]) -> str | None:
     if len(levels) != 2:
         return None
     for (value, _), (other, _) in (levels, levels[::-1]):
-        if value.casefold() in _YES or other.casefold() in _NO:
+        if value.casefold() in _YES or other.casefold() in NO:
             return value
     return min(levels, key=lambda level: level[1])[0]
 
@@ -356,5 +356,5 @@ def guess_censored(levels: Sequence[tuple[str, int]]) -> str | None:
     str or None
         A value that denies an event, else the first value; None without values.
     """
-    denying = [value for value, _ in levels if value.casefold() in _NO]
+    denying = [value for value, _ in levels if value.casefold() in NO]
     return denying[0] if denying else (levels[0][0] if levels else None)

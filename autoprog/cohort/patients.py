@@ -174,6 +174,38 @@ def _unknown_names(place: str, patient: Mapping[str, object], known: set[str], *
     return faults
 
 
+def read_column(source: Path | bytes, name: str, limits: ReadLimits = _NO_LIMITS_GIVEN) -> list[str]:
+    """Read the texts of one column.
+
+    Parameters
+    ----------
+    source : Path or bytes
+        The file or its content, in any format that `read_patients` takes.
+    name : str
+        The column.
+    limits : ReadLimits
+        Maximum size of the file.
+
+    Returns
+    -------
+    list of str
+        One per row.
+
+    Raises
+    ------
+    InvalidInputError
+        If the file cannot be read or has no such column.
+    """
+    parsed = read_table(source, limits)
+    table = parsed.table
+    if table is None or name not in table.columns:
+        faults = parsed.faults or (Fault("/file/columns", f"there is no column {short(name, 60)}"),)
+        raise InvalidInputError(capped(list(faults), "/file"))
+    column = table.columns[name]
+    texts = column.texts.to_pylist()
+    return [texts[code] for code in column.codes]
+
+
 def read_patients(
     source: Path | bytes, features: Sequence[Feature], limits: ReadLimits = _NO_LIMITS_GIVEN
 ) -> list[dict[str, object]]:

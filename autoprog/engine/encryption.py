@@ -34,17 +34,14 @@ def make_certificates(folder: Path, days: int) -> datetime:
 
     Raises
     ------
-    InvalidInputError
-        If the package `cryptography` is missing.
+    ModuleNotFoundError
+        If the extra `distributed` is not installed.
     """
-    try:
-        from cryptography import x509  # noqa: PLC0415  an extra, which only this function needs
-        from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
-        from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
-        from cryptography.x509.oid import NameOID  # noqa: PLC0415
-    except ImportError as error:
-        text = "certificates need the package `cryptography`: install `autoprog[distributed]`"
-        raise InvalidInputError([Fault("", text)]) from error
+    from cryptography import x509  # noqa: PLC0415  an extra, which only this function needs
+    from cryptography.hazmat.primitives import hashes, serialization  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
+    from cryptography.x509.oid import NameOID  # noqa: PLC0415
+
     now = datetime.now(UTC)
     ends_at = now + timedelta(days=days)
 

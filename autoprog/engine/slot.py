@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import wait
 from contextlib import contextmanager, suppress
-from multiprocessing import forkserver, get_context
+from multiprocessing import forkserver, get_context, resource_tracker
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any
@@ -118,7 +119,19 @@ def _start_forkserver(preload: Sequence[str]) -> None:
     """Start the process that children are forked from, unless it runs."""
     with _environment, _variables():
         forkserver.set_forkserver_preload(["autoprog.engine.preload", *preload])
-        forkserver.ensure_running()
+        resource_tracker.ensure_running()  # it sets the mask of this thread
+        with _interrupts_blocked():
+            forkserver.ensure_running()
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Start processes that Ctrl-C does not reach: a terminal sends it to all, and the first one decides what ends."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 @contextmanager

@@ -1,26 +1,32 @@
-"""One search in this process, on a temporary database."""
+"""One search in this process, on a temporary database; what it found can be continued."""
 
 from __future__ import annotations
 
 import os
+import sqlite3
 import tempfile
 import threading
 import time
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import pandas as pd
-
-from autoprog.cohort import Cohort, to_parquet
 from autoprog.engine import DaskEngine
 from autoprog.errors import SearchFailedError
+from autoprog.estimator.archive import SearchArchive
+from autoprog.estimator.tables import CohortTable
+from autoprog.evaluation import EvaluatedPath
 from autoprog.logs import log_warnings_only
 from autoprog.model import PrognosticModel
+from autoprog.progress import ProgressLine, open_progress
 from autoprog.search.planning import plan_search
 from autoprog.search.runner import Runner
-from autoprog.search.settings import SearchSettings
-from autoprog.storage.database import Database
+from autoprog.search.settings import MAX_EVALUATIONS, SearchSettings
+from autoprog.storage.database import Database, database_now
 from autoprog.storage.files import Files
+from autoprog.storage.leases import spent_s
 from autoprog.storage.repositories import (
     CohortRepository,
     EvaluationRepository,
@@ -30,6 +36,7 @@ from autoprog.storage.repositories import (
 )
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import store_file
+from autoprog.storage.tables import EvaluationRow
 
 # By slots and process: a forked process must not use its parent's.
 _engines: dict[tuple[int, int], DaskEngine] = {}
@@ -38,37 +45,240 @@ _making = threading.Lock()
 MIN_TIME_S = 1.0
 """Shortest time of a search in seconds, however long the engine took to start."""
 
+_POLL_S = 0.25
+# A third of it passes before an interruption is noticed.
+_LEASE_S = 3.0
+_LAST_WAIT_S = 3.0
+_STOPPING = "stopping: what was found so far becomes the model; interrupt again to end at once without one"
 
-class SearchResult(NamedTuple):
-    """The result of a search."""
+
+@dataclass(frozen=True)
+class SearchResult:
+    """The result of a search; documents are as in the REST API."""
 
     model: PrognosticModel  # fitted on all patients
-    ensemble: dict[str, Any]  # as in the REST API, like `rules`
+    cohort: dict[str, Any]
+    settings: dict[str, Any]
+    ensemble: dict[str, Any]
     rules: dict[str, Any]
-    leaderboard: pd.DataFrame  # all evaluations, the best first
+    evaluations: list[dict[str, Any]]  # the best first
     warnings: tuple[str, ...]
+    archive: SearchArchive
 
 
-def search(cohort: Cohort, settings: SearchSettings, n_jobs: int | None, began: float) -> SearchResult:
-    """Search for a model; raises ValueError, InvalidInputError and SearchFailedError."""
-    # The time budget began at `began`, by the monotonic clock.
-    log_warnings_only()
-    planned, warnings = plan_search(settings, cohort)
-    engine = _engine(_slots(n_jobs))
-    budget = planned.budget
-    left_s = max(MIN_TIME_S, budget.time_s - (time.monotonic() - began))
-    planned = planned.model_copy(update={"budget": budget.model_copy(update={"time_s": left_s})})
-    with tempfile.TemporaryDirectory(prefix="autoprog-") as name:
-        folder = Path(name)
-        database, files = Database(f"sqlite:///{folder / 'search.db'}"), Files(str(folder / "files"))
+@dataclass(frozen=True)
+class Effort:
+    """How a search is run."""
+
+    n_jobs: int | None
+    verbose: int | None
+    began: float  # when its time budget began, by the monotonic clock
+
+
+def search(table: CohortTable, settings: SearchSettings, effort: Effort) -> SearchResult:
+    """Search for a model; raises ValueError, InvalidInputError, SearchFailedError and KeyboardInterrupt."""
+    planned, warnings = plan_search(settings, table.cohort)
+
+    def queue(place: _Place) -> tuple[str, str]:
+        content = table.stored()
+        with place.database.session() as session:
+            sha256 = store_file(place.database, place.files, session, "cohorts", content)
+            owner = KeyRepository(session).ensure_owner("local").id
+            stored = CohortRepository(session).add(
+                owner, name=table.cohort.name, sha256=sha256, n_patients=table.cohort.n_patients, spec={}, document={}
+            )
+            document = _left(planned, effort).model_dump(mode="json")
+            return owner, SearchRepository(session).add(owner, stored.id, settings=document).id
+
+    return _Run(table, queue, warnings, effort).result()
+
+
+def continue_search(archive: SearchArchive, time_s: float, evaluations: int | None, effort: Effort) -> SearchResult:
+    """Go on with a search that has ended; raises as `search` does."""
+    table = CohortTable.of(archive.source, archive.spec)
+
+    def queue(place: _Place) -> tuple[str, str]:
+        place.restore(archive.database)
+        with place.database.session() as session:
+            store_file(place.database, place.files, session, "cohorts", table.stored())
+            searches = SearchRepository(session)
+            settings = SearchSettings.model_validate(searches.get(archive.owner, archive.search_id).settings)
+            more = MAX_EVALUATIONS if evaluations is None else searches.n_proposed(archive.search_id) + evaluations
+            budget = settings.budget.model_copy(update={"time_s": time_s, "evaluations": min(more, MAX_EVALUATIONS)})
+            document = _left(settings.model_copy(update={"budget": budget}), effort).model_dump(mode="json")
+            return archive.owner, searches.add_continuation(archive.owner, archive.search_id, settings=document).id
+
+    return _Run(table, queue, archive.planned_warnings, effort).result()
+
+
+def _left(settings: SearchSettings, effort: Effort) -> SearchSettings:
+    """The settings with the time that is left of the budget."""
+    budget = settings.budget
+    left_s = max(MIN_TIME_S, budget.time_s - (time.monotonic() - effort.began))
+    return settings.model_copy(update={"budget": budget.model_copy(update={"time_s": left_s})})
+
+
+class _Place:
+    """A temporary folder with a database and files."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "search.db"
+        self.database, self.files = Database(f"sqlite:///{self._file}"), Files(str(folder / "files"))
+
+    def restore(self, content: bytes) -> None:
+        self._file.write_bytes(zlib.decompress(content))
+
+    def archived(self) -> bytes:
+        connection = sqlite3.connect(self._file)
         try:
-            database.migrate()
-            owner, search_id = _queued(database, files, cohort, planned)
-            Runner(DatabaseStore(database, files), engine, runner_id="estimator", teaches=False).run_one()
-            found = _found(database, files, owner, search_id)
-            return found._replace(warnings=(*warnings, *found.warnings))
+            return zlib.compress(connection.serialize(), 1)
         finally:
-            database.close()
+            connection.close()
+
+
+class _Run:
+    """A search in a thread, while the caller's thread shows its progress and takes interruptions."""
+
+    def __init__(
+        self,
+        table: CohortTable,
+        queue: Callable[[_Place], tuple[str, str]],
+        warnings: tuple[str, ...],
+        effort: Effort,
+    ) -> None:
+        self._table, self._queue, self._warnings, self._effort = table, queue, warnings, effort
+        self._slots = _count_slots(effort.n_jobs)
+        self._folder = tempfile.TemporaryDirectory(prefix="autoprog-", ignore_cleanup_errors=True)
+        self._place = _Place(Path(self._folder.name))
+        self._interrupted_s: float | None = None
+        self._abandoned = False
+        self._done = threading.Event()
+        # Set by the thread as it comes to them.
+        self._ids: tuple[str, str] | None = None
+        self._runner: Runner | None = None
+        self._end: SearchResult | BaseException | None = None
+
+    def result(self) -> SearchResult:
+        """Run the search; raises KeyboardInterrupt if it was interrupted before anything was found, or twice."""
+        log_warnings_only()
+        with open_progress(self._effort.verbose) as line:
+            try:
+                threading.Thread(target=self._work, name="autoprog search", daemon=True).start()
+                self._follow(line)
+            except KeyboardInterrupt:
+                self._follow_to_model(line)
+        self._clean()
+        if isinstance(self._end, BaseException):
+            if self._interrupted_s is not None and isinstance(self._end, SearchFailedError):
+                raise KeyboardInterrupt from None
+            raise self._end
+        assert self._end is not None, "the thread has ended"  # noqa: S101
+        return self._end
+
+    def _follow_to_model(self, line: ProgressLine) -> None:
+        """Wait for the model of what was found before the interruption; leave at once after another."""
+        try:
+            self._interrupted_s = time.monotonic() - self._effort.began
+            line.note(_STOPPING)
+            self._request_cancel()
+            self._follow(line)
+        except KeyboardInterrupt:
+            self._abandoned = True
+            if self._runner is not None:
+                self._runner.stop()
+            self._done.wait(_LAST_WAIT_S)
+            raise
+
+    def _follow(self, line: ProgressLine) -> None:
+        # Not by `Thread.join`: a thread that is interrupted in it takes the other for dead.
+        while not self._done.wait(_POLL_S):
+            if self._ids is not None:
+                line.update(*_progress(self._place.database, *self._ids))
+
+    def _request_cancel(self) -> None:
+        if self._ids is not None:
+            with self._place.database.session() as session:
+                if SearchRepository(session).get(*self._ids).finished_at is None:
+                    SearchRepository(session).request_cancel(*self._ids)
+
+    def _work(self) -> None:
+        try:
+            self._end = self._search()
+        except BaseException as error:  # noqa: BLE001  raised again in the caller's thread
+            self._end = error
+        self._done.set()
+        if self._abandoned:
+            self._clean()
+
+    def _clean(self) -> None:
+        self._place.database.close()
+        self._folder.cleanup()
+
+    def _search(self) -> SearchResult:
+        engine, place = _engine(self._slots), self._place
+        place.database.migrate()
+        ids = self._queue(place)
+        self._runner = Runner(
+            DatabaseStore(place.database, place.files), engine, runner_id="estimator", lease_s=_LEASE_S, teaches=False
+        )
+        self._ids = ids
+        if self._interrupted_s is not None:  # before there was anything to cancel
+            self._request_cancel()
+        self._runner.run_one()
+        return self._found(*ids)
+
+    def _found(self, owner: str, search_id: str) -> SearchResult:
+        place = self._place
+        with place.database.session(read_only=True) as session:
+            row = SearchRepository(session).get(owner, search_id)
+            if row.model_id is None:
+                raise SearchFailedError(row.error["detail"] if row.error else f"the search {row.status}")
+            sha256 = ModelRepository(session).get(owner, row.model_id).sha256
+            ensemble, rules = dict(row.ensemble or {}), dict(row.rules or {})
+            rows = EvaluationRepository(session).list_all(owner, search_id, sort="score")
+        stopped: tuple[str, ...] = ()
+        if self._interrupted_s is not None:
+            stopped = (f"the search was interrupted after {self._interrupted_s:.0f} s",)
+        archive = SearchArchive(
+            place.archived(), self._table.source, dict(self._table.spec), owner, search_id, self._warnings
+        )
+        return SearchResult(
+            PrognosticModel.from_bytes(place.files.get("models", sha256)),
+            self._table.document(),
+            dict(row.settings),
+            ensemble,
+            rules,
+            [_evaluation_document(each) for each in rows],
+            (*self._warnings, *stopped, *row.warnings),
+            archive,
+        )
+
+
+def _progress(database: Database, owner: str, search_id: str) -> tuple[str, float, float]:
+    """The state of a search in words, and the seconds spent and allowed."""
+    with database.session(read_only=True) as session:
+        row = SearchRepository(session).get(owner, search_id)
+        tally = EvaluationRepository(session).tallies([row])[search_id]
+        simple = session.get(EvaluationRow, (search_id, 0))
+        metric, budget_s = row.settings["metric"], row.settings["budget"]["time_s"]
+        done_s = spent_s(row, database_now(session))
+    text = f"{row.phase or row.status}: {sum(tally.counts.values())} pipelines"
+    if tally.best_score is not None:
+        text += f", best {metric} {tally.best_score:.3f}"
+    if simple is not None and simple.score is not None:
+        text += f", simple model {simple.score:.3f}"
+    return text, done_s, budget_s
+
+
+def _evaluation_document(row: EvaluationRow) -> dict[str, Any]:
+    """An evaluation, as the REST API shows it."""
+    names = ("configuration", "status", "score", "fold_scores", "duration_s", "reason", "n_patients", "out_of_bag")
+    path = None
+    if row.path is not None:
+        found = EvaluatedPath.from_json(row.path)
+        settings = [{"value": s.value, "score": s.score} for s in found.settings]
+        path = {"hyperparameter": found.hyperparameter, "bound": found.bound, "settings": settings}
+    return {"id": str(row.number), **{name: getattr(row, name) for name in names}, "path": path}
 
 
 def close_engines() -> None:
@@ -79,7 +289,7 @@ def close_engines() -> None:
         _engines.clear()
 
 
-def _slots(n_jobs: int | None) -> int:
+def _count_slots(n_jobs: int | None) -> int:
     if n_jobs in (None, -1):
         return os.cpu_count() or 1
     if n_jobs is None or n_jobs < 1:
@@ -95,41 +305,3 @@ def _engine(slots: int) -> DaskEngine:
         if place not in _engines:
             _engines[place] = DaskEngine.embedded(slots)
         return _engines[place]
-
-
-def _queued(database: Database, files: Files, cohort: Cohort, settings: SearchSettings) -> tuple[str, str]:
-    """Queue a search and return the identifiers of its owner and of the search."""
-    content = to_parquet(cohort)
-    with database.session() as session:
-        sha256 = store_file(database, files, session, "cohorts", content)
-        owner = KeyRepository(session).ensure_owner("local").id
-        stored = CohortRepository(session).add(
-            owner, name=cohort.name, sha256=sha256, n_patients=cohort.n_patients, spec={}, document={}
-        )
-        document = settings.model_dump(mode="json")
-        return owner, SearchRepository(session).add(owner, stored.id, settings=document).id
-
-
-def _found(database: Database, files: Files, owner: str, search_id: str) -> SearchResult:
-    with database.session(read_only=True) as session:
-        row = SearchRepository(session).get(owner, search_id)
-        if row.model_id is None:
-            raise SearchFailedError(row.error["detail"] if row.error else f"the search {row.status}")
-        sha256 = ModelRepository(session).get(owner, row.model_id).sha256
-        return SearchResult(
-            PrognosticModel.from_bytes(files.get("models", sha256)),
-            dict(row.ensemble or {}),
-            dict(row.rules or {}),
-            _leaderboard(EvaluationRepository(session), owner, search_id),
-            tuple(row.warnings),
-        )
-
-
-def _leaderboard(repository: EvaluationRepository, owner: str, search_id: str) -> pd.DataFrame:
-    items: list[dict[str, Any]] = []
-    for row in repository.list_all(owner, search_id, sort="score"):
-        steps = {stage: step["algorithm"] for stage, step in row.configuration.items()}
-        parameters = {stage: step["parameters"] for stage, step in row.configuration.items()}
-        scores = {"status": row.status, "score": row.score, "duration_s": row.duration_s}
-        items.append({**scores, **steps, "parameters": parameters, "reason": row.reason})
-    return pd.DataFrame(items)

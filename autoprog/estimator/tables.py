@@ -5,128 +5,173 @@ from __future__ import annotations
 import io
 import math
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils.validation import check_consistent_length, column_or_1d
+from numpy.typing import NDArray
 
-from autoprog.cohort import Cohort, encode_patients, parse_spec, read_cohort, read_patients
-from autoprog.cohort.canonical import parse_number
+from autoprog.cohort import (
+    Cohort,
+    CohortReadResult,
+    Feature,
+    encode_patients,
+    parse_spec,
+    read_cohort,
+    read_patients,
+    to_parquet,
+)
+from autoprog.cohort.canonical import LARGEST, canonical_text, parse_number
 from autoprog.cohort.cells import NUMERIC_MISSING_TOKENS
+from autoprog.errors import Fault, InvalidInputError
+from autoprog.estimator.targets import Survival
+from autoprog.estimator.words import python_words
 from autoprog.model import PrognosticModel
-
-
-@dataclass(frozen=True, eq=False)
-class Survival:
-    """Follow-up of patients, as the target of `AutoPrognosis(mode="survival")`.
-
-    Attributes
-    ----------
-    time : array-like, shape = (n_patients,)
-        Time from the start to the event or to censoring, above 0, in the unit of the horizons.
-    event : array-like, shape = (n_patients,)
-        How the follow-up ended: 0 or False for censored, 1 or True for the event of interest, 2 and more for competing
-        events.
-
-    Raises
-    ------
-    ValueError
-        If one of them is no column of numbers, their lengths differ, or a code is no whole number from 0.
-
-    Examples
-    --------
-    >>> len(Survival(time=[12.5, 30.0], event=[1, 0]))
-    2
-    """
-
-    time: ArrayLike
-    event: ArrayLike
-
-    def __post_init__(self) -> None:
-        time = column_or_1d(np.asarray(self.time, dtype=np.float64))
-        event = column_or_1d(np.asarray(self.event))
-        check_consistent_length(time, event)
-        codes = event.astype(np.int64)
-        if (codes != event).any() or (codes < 0).any():
-            msg = "event holds codes: 0 for censored, 1 for the event of interest, 2 and more for competing events"
-            raise ValueError(msg)
-        object.__setattr__(self, "time", time)
-        object.__setattr__(self, "event", codes)
-
-    def __len__(self) -> int:
-        return len(np.asarray(self.time))
-
 
 # Warnings about what reading has dropped point at the caller of `fit`.
 _CALLER_OF_FIT = 5
+_SHOWN_LEVELS = 5
 
 
-def to_frame(X: pd.DataFrame | NDArray[np.float64]) -> pd.DataFrame:
-    """Return a table with named columns (x0, x1 ... for an array), an index from 0, and categories as values."""
-    if not isinstance(X, pd.DataFrame) or not all(isinstance(name, str) for name in X.columns):
-        values = np.asarray(X)
-        return pd.DataFrame(values, columns=[f"x{j}" for j in range(values.shape[1])])
-    frame = X.reset_index(drop=True)
-    for name in frame.columns[frame.dtypes == "category"]:
-        frame[name] = frame[name].astype(object)
-    return frame
+@dataclass(frozen=True, eq=False)
+class CohortTable:
+    """The patients of a search: a Parquet file with its spec, as the REST API takes them, and what was read of it."""
+
+    source: bytes
+    spec: Mapping[str, Any]
+    read: CohortReadResult
+
+    @property
+    def cohort(self) -> Cohort:
+        """The patients."""
+        return self.read.cohort
+
+    @classmethod
+    def of(cls, source: bytes, spec: Mapping[str, Any]) -> CohortTable:
+        """Read the file; raises InvalidInputError."""
+        return cls(source, spec, read_cohort(source, parse_spec(spec)))
+
+    def stored(self) -> bytes:
+        """The patients in the form that a search reads."""
+        return to_parquet(self.cohort)
+
+    def document(self) -> dict[str, Any]:
+        """Description of the cohort, as the REST API shows it."""
+        cohort, read = self.cohort, self.read
+        return {
+            "name": cohort.name,
+            "mode": cohort.mode,
+            "n_patients": cohort.n_patients,
+            "n_rows": read.n_rows,
+            "n_dropped": read.n_dropped,
+            "features": [asdict(feature) for feature in cohort.features],
+            "outcome": asdict(cohort.outcome),
+            "event_rate": float(cohort.event_rate),
+            "follow_up": None if read.follow_up is None else asdict(read.follow_up),
+            "sample_size": asdict(read.sample_size),
+            "warnings": list(read.warnings),
+        }
 
 
-def binary_cohort(frame: pd.DataFrame, y: NDArray[np.bool_], groups: object, *, all_numeric: bool) -> Cohort:
+def to_frame(X: pd.DataFrame | NDArray[Any], names: Sequence[str] | None = None) -> pd.DataFrame:
+    """Return a table with named columns (x0, x1 ... for none), an index from 0, and categories as values."""
+    frame = X.reset_index(drop=True) if isinstance(X, pd.DataFrame) else pd.DataFrame(np.asarray(X)).infer_objects()
+    if names is None and not all(isinstance(name, str) for name in frame.columns):
+        names = [f"x{j}" for j in range(frame.shape[1])]
+    if names is not None:
+        frame = frame.set_axis(list(names), axis=1)
+    columns = {name: _plain(frame[name]) for name in frame.columns if not _is_plain(frame[name])}
+    return frame.assign(**columns) if columns else frame
+
+
+def _is_plain(column: pd.Series) -> bool:
+    return column.dtype.kind in "biuf"
+
+
+def _plain(column: pd.Series) -> pd.Series:
+    """Return categories as their values, and a column of numbers and words as text: Parquet has no such mixture."""
+    if column.dtype == "category":
+        column = column.astype(object)
+    if column.dtype != object:
+        return column
+    kinds = {type(value) for value in column[column.notna()]}
+    if len(kinds) < 2 or all(issubclass(kind, int | float | np.number) and kind is not bool for kind in kinds):
+        return column
+    return column.map(canonical_text, na_action="ignore")
+
+
+def binary_cohort(
+    frame: pd.DataFrame,
+    y: NDArray[Any],
+    positive: object,
+    groups: object,
+    *,
+    name: str | None = None,
+    all_numeric: bool,
+) -> CohortTable:
     """Make a cohort of mode `classification`; raises InvalidInputError."""
     # With `all_numeric` every column stays a number; else values decide, and columns without information are dropped.
-    (outcome,) = _unused(frame, "outcome")
-    spec = {"mode": "classification", "outcome": {"column": outcome, "positive": 1}}
-    table = frame.assign(**{outcome: y.astype(np.int64)})
-    return _cohort(table, spec, groups, list(map(str, frame)) if all_numeric else ())
+    (outcome,) = _unused(frame, name or "outcome")
+    labels: NDArray[Any] = (y == positive).astype(np.int64)
+    value: object = 1
+    if _are_words(y):
+        labels, value = y, str(positive)
+    spec = {"mode": "classification", "outcome": {"column": outcome, "positive": value}}
+    table = frame.assign(**{outcome: labels})
+    return _cohort(table, spec, groups, {outcome: "y"}, list(map(str, frame)) if all_numeric else ())
+
+
+def _are_words(y: NDArray[Any]) -> bool:
+    """Whether labels are texts that a file can hold as they are, so that reports can use them."""
+    values = {str(value).strip() for value in np.unique(y)} if y.dtype.kind in "OU" else set()
+    return len(values) == 2 and all(
+        value.lower() not in NUMERIC_MISSING_TOKENS and math.isnan(parse_number(value)) for value in values
+    )
 
 
 def survival_cohort(
     frame: pd.DataFrame, y: Survival, horizons: Sequence[float] | None, groups: object, *, all_numeric: bool
-) -> Cohort:
+) -> CohortTable:
     """Make a cohort of mode `survival`, by default with quartiles of event times; raises InvalidInputError."""
     time, event = _unused(frame, "time", "event")
     codes = np.asarray(y.event)
-    competing = [int(code) for code in np.unique(codes) if code > 1]
-    outcome: dict[str, Any] = {"time": time, "event": event, "event_of_interest": 1, "competing": competing}
+    words = y.labels or tuple(map(str, range(codes.max(initial=1) + 1)))
+    competing = [words[code] for code in np.unique(codes) if code > 1]
+    outcome: dict[str, Any] = {
+        "time": time, "event": event, "event_of_interest": words[1], "competing": competing, "censored": words[0],
+    }  # fmt: skip
     if horizons is not None:
         outcome["horizons"] = [float(h) for h in horizons]
-    table = frame.assign(**{time: np.asarray(y.time), event: codes})
-    return _cohort(
-        table, {"mode": "survival", "outcome": outcome}, groups, list(map(str, frame)) if all_numeric else ()
-    )
+    table = frame.assign(**{time: np.asarray(y.time), event: np.array(words)[codes]})
+    roles = {time: "the time of y", event: "the event of y"}
+    numeric = list(map(str, frame)) if all_numeric else ()
+    return _cohort(table, {"mode": "survival", "outcome": outcome}, groups, roles, numeric)
 
 
-def to_matrix(model: PrognosticModel, frame: pd.DataFrame) -> NDArray[np.float64]:
-    """Return new patients as the model takes them, shape = (n_patients, n_features of the model)."""
-    if not model.inputs:
-        return np.empty((len(frame), 0))
-    patients = read_patients(_parquet(frame), model.inputs)
-    return encode_patients(model.inputs, patients).X
-
-
-def _cohort(table: pd.DataFrame, spec: dict[str, Any], groups: object, numeric: Sequence[str]) -> Cohort:
-    kinds = dict.fromkeys(numeric, "numeric") or dict.fromkeys(_mixed_columns(table), "categorical")
+def _cohort(
+    table: pd.DataFrame, spec: dict[str, Any], groups: object, roles: dict[str, str], numeric: Sequence[str]
+) -> CohortTable:
+    kinds = dict.fromkeys(numeric, "numeric") or dict.fromkeys(_mixed_columns(table, roles), "categorical")
     spec = {"name": "cohort", **spec, "features": {name: {"kind": kind} for name, kind in kinds.items()}}
     if groups is not None:
         (spec["groups"],) = _unused(table, "groups")
+        roles = {**roles, spec["groups"]: "groups"}
         table = table.assign(**{spec["groups"]: np.unique(np.asarray(groups), return_inverse=True)[1]})
-    intake = read_cohort(_parquet(table), parse_spec(spec))
-    for text in intake.warnings:
+    with python_words(roles):
+        found = CohortTable.of(_parquet(table), spec)
+    for text in found.read.warnings:
         warnings.warn(text, UserWarning, stacklevel=_CALLER_OF_FIT)
-    return intake.cohort
+    return found
 
 
-def _mixed_columns(table: pd.DataFrame) -> list[str]:
+def _mixed_columns(table: pd.DataFrame, roles: Mapping[str, str]) -> list[str]:
     """Return the columns that pandas holds as text because they mix numbers with words."""
     # In a file such a column may hold numbers with mistakes, and is refused until its kind is declared. Here the type
     # of the column declares it.
     found = []
-    for name in table.select_dtypes(include=["object", "string"]):
+    for name in table.select_dtypes(include=["object", "string"]).columns.difference(list(roles)):
         texts = table[name].dropna().astype(str).str.strip().unique()
         known = [text for text in texts if text.lower() not in NUMERIC_MISSING_TOKENS]
         if 0 < sum(math.isfinite(parse_number(text)) for text in known) < len(known):
@@ -148,3 +193,56 @@ def _parquet(frame: pd.DataFrame) -> bytes:
     target = io.BytesIO()
     frame.to_parquet(target, index=False)
     return target.getvalue()
+
+
+def to_matrix(model: PrognosticModel, frame: pd.DataFrame) -> tuple[NDArray[np.float64], list[str]]:
+    """Return new patients as the model takes them, shape = (n_patients, n_features), and what is unusual of them."""
+    X, unusual = np.empty((len(frame), len(model.inputs))), []
+    try:
+        for j, feature in enumerate(model.inputs):
+            X[:, j], text = _encode(frame[feature.name], feature)
+            unusual += [text] if text else []
+    except InvalidInputError:
+        # Of single columns the faults are known without their rows.
+        with python_words():
+            encode_patients(model.inputs, read_patients(_parquet(frame), model.inputs))
+        raise
+    return X, unusual
+
+
+def _encode(column: pd.Series, feature: Feature) -> tuple[NDArray[np.float64], str | None]:
+    """Encode a column as a file's is, each of its different values once."""
+    if feature.kind == "numeric" and column.dtype in (np.float64, np.int64):
+        values = column.to_numpy(dtype=np.float64)
+        if (np.abs(values) >= LARGEST).any():  # infinite, too
+            raise InvalidInputError([Fault("", "")])
+        return values, _outside(values, feature)
+    codes, different = pd.factorize(column)
+    if not len(different):
+        return np.full(len(column), np.nan), None
+    patients = read_patients(_parquet(pd.DataFrame({feature.name: different})), [feature])
+    encoded = encode_patients([feature], patients)
+    values = np.append(encoded.X[:, 0], np.nan)[codes]
+    if feature.kind == "numeric":
+        return values, _outside(values, feature)
+    known = [patient[feature.name] is not None for patient in patients]
+    unseen = np.append(np.isnan(encoded.X[:, 0]) & known, False)
+    return values, _unseen(unseen[codes], [patients[k][feature.name] for k in np.flatnonzero(unseen)], feature)
+
+
+def _outside(values: NDArray[np.float64], feature: Feature) -> str | None:
+    low, high = feature.minimum, feature.maximum
+    if low is None or high is None or not (n := int(((values < low) | (values > high)).sum())):
+        return None
+    bounds = f"{low:.6g} to {high:.6g}"
+    return f"{feature.name} is outside the training range {bounds} for {n:,} of {len(values):,} patients"
+
+
+def _unseen(rows: NDArray[np.bool_], levels: Sequence[object], feature: Feature) -> str | None:
+    if not rows.any():
+        return None
+    names = ", ".join(map(repr, levels[:_SHOWN_LEVELS])) + (" ..." if len(levels) > _SHOWN_LEVELS else "")
+    return (
+        f"{feature.name} was never seen in training as {names}, and is treated as missing for {rows.sum():,} of "
+        f"{len(rows):,} patients"
+    )

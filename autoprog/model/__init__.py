@@ -1,5 +1,6 @@
 """The fitted model, which predicts and is stored as one file."""
 
+from autoprog.model.contributions import Contribution, Contributions, HorizonContribution
 from autoprog.model.external_validation import external_validation
 from autoprog.model.members import Member, ModelMetadata
 from autoprog.model.model import HorizonRisk, PatientRisk, PrognosticModel
@@ -8,6 +9,9 @@ from autoprog.model.updating import MIN_EVENTS, RecalibrationMethod, update_mode
 
 __all__ = [
     "MIN_EVENTS",
+    "Contribution",
+    "Contributions",
+    "HorizonContribution",
     "HorizonRisk",
     "Member",
     "ModelMetadata",

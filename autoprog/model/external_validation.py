@@ -22,6 +22,7 @@ from autoprog.endpoints import CauseRisks, Endpoint, make_endpoint
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.evaluation import THRESHOLDS, get_outcomes
 from autoprog.model.model import PrognosticModel, Table, build_prediction
+from autoprog.model.training_overlap import compare_with_training
 from autoprog.space import time_grid
 from autoprog.validation import usual_subgroups
 
@@ -174,6 +175,7 @@ def external_validation(
     thresholds: tuple[float, float],
     subgroups: Sequence[str] | None = None,
     seed: int = 0,
+    training: Sequence[Cohort] = (),
 ) -> dict[str, Any]:
     """Measure a model in another cohort.
 
@@ -187,14 +189,16 @@ def external_validation(
         Features of the cohort to measure by; None for sex and age.
     seed : int
         Seed of the bootstrap.
+    training : sequence of Cohort
+        Cohorts that the model was fitted on or recalibrated to, to warn if the patients are the same.
 
     Returns
     -------
     dict
         JSON document: `n_patients`, `n_rows`, `n_events`, `expected_events`, `scores` with intervals, `calibration`,
-        `subgroups`, `features`, `warnings`; without a time `performance`, `calibration_curve`, `net_benefit`,
-        `risk_distribution`; with times `overall`, `d_calibration` and, at every horizon of the model, `horizons`.
-        With times, events and risks are those until the last horizon.
+        `subgroups`, `features`, `warnings`, `training_share`, `is_training_cohort`; without a time `performance`,
+        `calibration_curve`, `net_benefit`, `risk_distribution`; with times `overall`, `d_calibration` and, at every
+        horizon of the model, `horizons`. With times, events and risks are those until the last horizon.
 
     Raises
     ------
@@ -209,13 +213,16 @@ def external_validation(
     endpoint = others.endpoint(thresholds)
     P = others.risks(model, endpoint.times)
     shifts = [FeatureShift.of(feature, x) for feature, x in zip(model.inputs, others.X.T, strict=True)]
+    same = compare_with_training(model.metadata, cohort, training)
     return {
         "n_patients": cohort.n_patients,
         "n_rows": cohort.n_rows,
         **endpoint.validation(P, others.causes(model), seed),
         "subgroups": endpoint.subgroups(P, names),
         "features": [asdict(shift) for shift in shifts],
-        "warnings": [text for shift in shifts for text in shift.doubts],
+        "warnings": [*same.warnings, *(text for shift in shifts for text in shift.doubts)],
+        "training_share": same.share,
+        "is_training_cohort": same.is_training,
     }
 
 

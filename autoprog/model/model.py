@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple, Self, TypeVar
 
@@ -29,6 +29,7 @@ from autoprog.ensemble import Scale, average
 from autoprog.errors import ArtifactError
 from autoprog.evaluation import compute_logit, predict_risks
 from autoprog.interpreter import RuleSet, matching, rule_sets_from, rules_document, stratum_indices
+from autoprog.model.contributions import Contribution, Contributions, find_columns, list_contributions, remove_each
 from autoprog.model.manifest import (
     FORMAT,
     MANIFEST,
@@ -235,13 +236,46 @@ class PrognosticModel:
         """JSON document for the API: level of the intervals and how they were estimated, or why they were not."""
         return {"level": INTERVAL_LEVEL, "method": self.interval_method}
 
-    def predict(self, patients: Sequence[Mapping[str, object]]) -> list[PatientRisk]:
+    def contributions(self, X: Table) -> Contributions:
+        """Change of the risk by knowing each finding: with all known findings, minus with all others.
+
+        Parameters
+        ----------
+        X : ndarray or mapping of int to ndarray
+            As `risks` takes it.
+
+        Returns
+        -------
+        Contributions
+            Of every input of the model; NaN where it is unknown. Without a finding the risk is averaged over its
+            distribution given the patient's other findings. For visits, a finding is a feature at all visits of the
+            window. Contributions do not add up to the risk, and are no effects of treatments.
+
+        References
+        ----------
+        Covert, Lundberg & Lee 2021, Journal of Machine Learning Research 22:209 (removal of one feature, with its
+        conditional distribution).
+        """
+        groups = find_columns(self.features, self.windows)
+        names = tuple(feature.name for feature in self.inputs)
+
+        def predict(
+            tables: Mapping[int, NDArray[np.float64]],
+        ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+            found = build_prediction(self, tables)
+            return found.risks, found.causes
+
+        return remove_each(X if isinstance(X, Mapping) else {0: X}, groups, names, predict)
+
+    def predict(self, patients: Sequence[Mapping[str, object]], *, explain: bool = False) -> list[PatientRisk]:
         """Predict the risks of patients described by name.
 
         Parameters
         ----------
         patients : sequence of mapping
             Name of each feature -> value or None, in any order; no feature may be absent.
+        explain : bool
+            Whether to add the contributions of the patients' findings.
 
         Returns
         -------
@@ -253,7 +287,7 @@ class PrognosticModel:
         InvalidInputError
             With all faults of all patients.
         """
-        return predictions(self, patients)
+        return predictions(self, patients, explain=explain)
 
     def to_bytes(self) -> bytes:
         """Write the model as one file; the same bytes for the same model."""
@@ -564,6 +598,8 @@ class PatientRisk:
         Ascending; empty if the outcome has no time.
     widened_most_by : WideningValue or None
         At the last horizon; None if nothing is missing, or the model has no intervals.
+    contributions : tuple of Contribution or None
+        Of the known findings, the largest first; None if not asked for.
     """
 
     risk: float | None
@@ -573,6 +609,7 @@ class PatientRisk:
     interval: Bounds | None = None
     horizons: tuple[HorizonRisk, ...] = ()
     widened_most_by: WideningValue | None = None
+    contributions: tuple[Contribution, ...] | None = None
 
     def to_json(self) -> dict[str, Any]:
         """JSON document for the API."""
@@ -584,12 +621,24 @@ class PatientRisk:
             "stratum": self.stratum,
             "rules": list(self.rules),
             "warnings": list(self.warnings),
+            "contributions": None if self.contributions is None else [each.to_json() for each in self.contributions],
         }
 
 
-def predictions(model: PrognosticModel, patients: Sequence[Mapping[str, object]]) -> list[PatientRisk]:
+def predictions(
+    model: PrognosticModel, patients: Sequence[Mapping[str, object]], *, explain: bool = False
+) -> list[PatientRisk]:
     """Predict for patients, see `PrognosticModel.predict`; raises InvalidInputError with all faults of all of them."""
     X, warnings = _encoded(model, patients)
+    risks = _predict_encoded(model, X, warnings)
+    if not explain:
+        return risks
+    causes = model.time_to_event.causes if model.time_to_event else ()
+    found = list_contributions(model.contributions(X), causes, model.horizons)
+    return [replace(risk, contributions=each) for risk, each in zip(risks, found, strict=True)]
+
+
+def _predict_encoded(model: PrognosticModel, X: Table, warnings: Sequence[tuple[str, ...]]) -> list[PatientRisk]:
     answer = build_prediction(model, X, bounds=True)
     bounds = answer.bounds
     rules, widest = _matching(model, answer.X), _widening(model, answer)

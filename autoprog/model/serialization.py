@@ -22,6 +22,7 @@ from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 import numpy as np
 
 from autoprog.errors import ArtifactError
+from autoprog.extras import explain_missing
 from autoprog.space import registered
 
 # A forest of 500 deep trees on 10^5 patients unpacks to some hundred MiB.
@@ -104,11 +105,14 @@ def dump_estimator(estimator: Any) -> bytes:  # noqa: ANN401  scikit-learn has n
 
 def load_estimator(content: bytes) -> Any:  # noqa: ANN401  as above
     """Read what `dump_estimator` wrote; raises ArtifactError if it is damaged, too large or has a type not allowed."""
+    # MissingPackageError if a library is not installed.
     io = _skops_io()
     check_bounds(content)
     try:
         return io.loads(content, trusted=list(allowed_types()))
     except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and (missing := explain_missing(error, "the model")):
+            raise missing from error
         # The errors that a forged or damaged file causes in the reader and in the types' setters have no common type.
         raise ArtifactError(f"the fitted pipeline cannot be read: {error}") from error
 

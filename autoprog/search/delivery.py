@@ -123,10 +123,10 @@ def _in_time(ensemble: Ensemble, history: History, clock: Clock) -> tuple[Ensemb
     seconds = {e.number: refit_s(e) for e in history.succeeded}
     kept = clock.affordable([seconds[m.number] for m in ensemble.members])
     late = {m.number for m, is_kept in zip(ensemble.members, kept, strict=True) if not is_kept}
-    if not late:
-        return ensemble, []
     if len(late) == len(ensemble.members):
         late.remove(min(late, key=lambda number: seconds[number]))
+    if not late:
+        return ensemble, []
     texts = [f"the time budget left no time to refit {len(late)} of {len(ensemble.members)} members of the ensemble"]
     return ensemble.without(late), texts
 

@@ -148,3 +148,30 @@ def test_a_deleted_model_is_gone_with_its_file(client: TestClient, model_id: str
     body = {"patients": [patient()]}
     assert client.post(f"/v1/models/{model_id}/predictions", json=body).status_code == 404
     assert not [path for path in (tmp_path / "files" / "models").rglob("*") if path.is_file()]
+
+
+def test_contributions_come_only_if_asked_for(client: TestClient, model_id: str) -> None:
+    url = f"/v1/models/{model_id}/predictions"
+    asked = {"patients": [patient(chol=None)], "explain": True}
+    (explained,) = client.post(url, json=asked).json()["items"]
+    (expected,) = simple_result()[0].model.predict([patient(chol=None)], explain=True)
+    assert explained == expected.to_json()
+    assert {each["feature"] for each in explained["contributions"]} == set(patient()) - {"chol"}
+    (plain,) = client.post(url, json={"patients": [patient(chol=None)]}).json()["items"]
+    assert plain == {**explained, "contributions": None}
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ({"patients": [patient()], "explain": "maybe"}, ["/explain"]),
+        ({"patients": [patient()] * 101, "explain": True}, ["/explain"]),
+        ({"patients": [*[patient()] * 101, patient(age="x")], "explain": True}, ["/explain", "/patients/101/age"]),
+    ],
+)
+def test_a_bad_request_for_contributions_is_a_fault(
+    client: TestClient, model_id: str, body: object, expected: list[str]
+) -> None:
+    response = client.post(f"/v1/models/{model_id}/predictions", json=body)
+    assert response.status_code == 422
+    assert pointers(response) == expected

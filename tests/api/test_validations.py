@@ -101,3 +101,20 @@ def test_unknown_models_and_cohorts_are_told_apart(client: TestClient, model_id:
     assert response.status_code == 404
     assert response.json()["detail"] == "there is no cohort with this id"
     assert client.get("/v1/models/nobody/validations").status_code == 404
+
+
+def test_a_validation_with_the_training_cohort_says_so_also_of_a_later_version(
+    client: TestClient, model_id: str
+) -> None:
+    trained_on = client.get(f"/v1/models/{model_id}").json()["cohort_id"]
+    half = cohort_of(client)
+    body = {"cohort_id": half, "method": "intercept"}
+    version = client.post(f"/v1/models/{model_id}/recalibrations", json=body).json()["id"]
+    for model, cohort, share in ((model_id, trained_on, 1), (version, trained_on, 1), (model_id, half, 1)):
+        found = client.post(f"/v1/models/{model}/validations", json={"cohort_id": cohort}).json()
+        assert (found["is_training_cohort"], found["training_share"]) == (True, share)
+        assert "rows that the model was fitted on" in found["warnings"][0]
+    other = cohort_of(client, trestbps="121")
+    found = client.post(f"/v1/models/{model_id}/validations", json={"cohort_id": other}).json()
+    assert found["is_training_cohort"] is False
+    assert found["training_share"] < 0.1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import io
 import json
 import os
@@ -89,9 +90,9 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Search:
         assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(signal.SIGTERM)
     out, err = process.communicate(timeout=240)
-    assert process.returncode == 130, err
+    assert process.returncode == 128 + signal.SIGTERM, err
     assert "stopped; the same command goes on from here" in out
     before = search.evaluations()
     assert 2 <= len(before) < BUDGET
@@ -235,3 +236,112 @@ def test_search_says_where_it_cannot_write(autoprog: CommandLine, tmp_path: Path
     (tmp_path / "cohort.csv.gz").write_bytes(cleveland()[0])
     answer = autoprog("search", "cohort.csv.gz", "--spec", SPEC, "--out", "cohort.csv.gz")
     assert answer == Answer(2, "", f"autoprog: {tmp_path / 'cohort.csv.gz' / 'state'}: Not a directory\n")
+
+
+BINARY = ["--outcome", "outcome", "--categorical", "cp", "--categorical", "thal"]
+
+
+def write_cohort(folder: Path) -> Path:
+    file = folder / "cohort.csv"
+    file.write_bytes(gzip.decompress(cleveland()[0]))
+    return file
+
+
+def test_without_an_outcome_the_command_to_type_is_shown(autoprog: CommandLine, tmp_path: Path) -> None:
+    file = write_cohort(tmp_path)
+    answer = autoprog("search", file, "--out", tmp_path / "out")
+    assert (answer.code, answer.out) == (2, "")
+    assert f"autoprog search {file} --outcome outcome --positive 1 --out result" in answer.err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--positive", "1"], "give either --outcome"),
+        (["--outcome", "outcome", "--time", "age", "--event", "sex"], "give either --outcome"),
+        (["--time", "age"], "--event: goes with --time"),
+        (["--outcome", "outcome", "--horizon", "5"], "--horizon: goes with --time"),
+        (["--outcome", "outcome", "--visit-time", "age"], "--visit-time: needs --patient-id"),
+        (["--outcome", "Outcome"], "there is no column 'Outcome'"),
+        (["--outcome", "cp"], "say who had the outcome: cp has 4 values"),
+        (["--outcome", "outcome", "--spec", "{}"], "leave out --spec"),
+        (["--outcome", "outcome", "--minutes", "1", "--settings", '{"budget": {"time_s": 9}}'], "leave one out"),
+        (["--outcome", "outcome", "--positive", "7"], "7"),
+        (["--outcome", "outcome", "--ignore", "weight"], "weight"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_wrong_options_are_named_and_leave_nothing_behind(
+    autoprog: CommandLine, tmp_path: Path, options: list[str], words: str
+) -> None:
+    out = tmp_path / "out"
+    answer = autoprog("search", write_cohort(tmp_path), "--out", out, *options)
+    assert answer.code == 2
+    assert words in answer.err
+    assert not out.exists()
+
+
+def search_in_own_process(folder: Path, *options: str) -> subprocess.Popen[str]:
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("AUTOPROG_")}
+    command = [sys.executable, "-m", "autoprog.cli", "search", str(folder / "cohort.csv"), "--out", str(folder / "out")]
+    return subprocess.Popen(
+        [*command, *options],
+        env={**inherited, "COLUMNS": "200", "AUTOPROG_WORKERS": "1"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+@pytest.mark.timeout(400)
+def test_ctrl_c_delivers_what_was_found_and_more_minutes_go_on(tmp_path: Path) -> None:
+    write_cohort(tmp_path)
+    first = search_in_own_process(tmp_path, *BINARY, "--minutes", "30")
+    database = tmp_path / "out" / "state" / "autoprog.db"
+    deadline = time.monotonic() + 200
+    while count_evaluations(database) < 2:
+        assert first.poll() is None, first.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.2)
+    os.killpg(first.pid, signal.SIGINT)  # as a terminal does: to every process of the group
+    out, err = first.communicate(timeout=200)
+    assert first.returncode == 0, err
+    assert "making a model of what was found" in out
+    assert "303 patients, 13 features, 139 with the outcome (45.9%)" in out
+    assert "simple model" in out
+    assert {path.name for path in (tmp_path / "out").iterdir()} >= {"model.autoprog", "report.html", "leaderboard.csv"}
+    before = count_evaluations(database)
+    second = search_in_own_process(tmp_path, *BINARY, "--minutes", "30.2")
+    out, err = second.communicate(timeout=200)
+    assert second.returncode == 0, err
+    assert "going on for 12 s more with what was found before" in out
+    assert count_evaluations(database) > before
+
+
+def count_evaluations(database: Path) -> int:
+    if not database.exists():
+        return 0
+    with closing(sqlite3.connect(database, timeout=10)) as connection:
+        try:
+            (count,) = connection.execute("SELECT count(*) FROM evaluation").fetchone()
+        except sqlite3.OperationalError:  # not migrated yet
+            return 0
+        return int(count)
+
+
+def test_predictions_name_the_patients_and_are_written_to_a_file(
+    finished: Search, autoprog: CommandLine, patients: list[dict[str, str]], tmp_path: Path
+) -> None:
+    named = [{"id": f"P{number}", **patient} for number, patient in enumerate(patients[:3])]
+    file = write(tmp_path / "named.csv", named)
+    target = tmp_path / "risks.csv"
+    answer = autoprog("predict", finished.out / "model.autoprog", file, "--id", "id", "--out", target)
+    assert answer == Answer(0, "", "")
+    rows = list(csv.DictReader(io.StringIO(target.read_text(encoding="utf-8"))))
+    assert [row["patient"] for row in rows] == ["P0", "P1"]
+    assert all(float(row["lower"]) <= float(row["risk"]) <= float(row["upper"]) for row in rows if row["lower"])
+    missing = autoprog("predict", finished.out / "model.autoprog", file, "--id", "ID")
+    assert missing.code == 2
+    assert "there is no column" in missing.err

@@ -13,6 +13,7 @@ from autoprog.cohort import Cohort
 from autoprog.errors import InvalidInputError
 from autoprog.interpreter import Condition, Prior, PriorRule, explain, make_strata
 from autoprog.model import Member, ModelMetadata, PrognosticModel, dump_estimator, external_validation, update_model
+from autoprog.model.training_overlap import compare_with_training
 from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
 from autoprog.validation import Recalibration, compute_calibration
 from tests.cohorts import cleveland_cohort, event_cohort
@@ -132,3 +133,49 @@ def test_a_model_of_event_times_is_not_measured_as_one_without() -> None:
     timed = event_cohort("veteran")
     with pytest.raises(InvalidInputError, match="takes a cohort of mode classification; this one is of mode survival"):
         external_validation(model(), timed, RANGE)
+
+
+def test_a_validation_with_the_training_rows_says_so_first() -> None:
+    training = part(np.arange(0, 303, 2))
+    same = external_validation(model(), training, RANGE, training=[training])
+    assert same["is_training_cohort"] is True
+    assert same["training_share"] == 1
+    assert same["warnings"][0].startswith("100% of the rows are rows that the model was fitted on")
+    apart = external_validation(model(), others(), RANGE, training=[training])
+    assert (apart["is_training_cohort"], apart["training_share"]) == (False, 0)
+    mixed = external_validation(model(), part(np.arange(100)), RANGE, training=[training])
+    assert mixed["is_training_cohort"] is True
+    assert mixed["training_share"] == 0.5
+
+
+def test_a_validation_finds_training_rows_in_another_order_coding_and_among_other_columns() -> None:
+    training = part(np.arange(0, 303, 2))
+    order = np.random.default_rng(0).permutation(training.n_rows)
+    features, X = list(training.features[::-1]), training.X[order][:, ::-1].copy()
+    j = next(j for j, feature in enumerate(features) if feature.name == "cp")
+    features[j] = replace(features[j], levels=features[j].levels[::-1])
+    X[:, j] = len(features[j].levels) - 1 - X[:, j]
+    shuffled = replace(training, features=tuple(features), X=X, y=training.y[order])
+    assert external_validation(model(), shuffled, RANGE, training=[training])["training_share"] == 1
+
+
+def test_rows_alike_by_chance_are_no_training_rows() -> None:
+    rng = np.random.default_rng(0)
+    binary = [replace(f, name=f"x{j}", kind="binary", levels=("0", "1")) for j, f in enumerate(others().features[:3])]
+
+    def draw(n: int) -> Cohort:
+        X = rng.integers(0, 2, (n, 3)).astype(float)
+        return replace(others(), features=tuple(binary), X=X, y=rng.integers(0, 2, n).astype(np.int8))
+
+    found = compare_with_training(ModelMetadata("c", 500, 0.5, {}), draw(200), [draw(500)])
+    assert found.share == 1
+    assert not found.is_training
+    assert found.warnings == ()
+
+
+def test_without_the_training_rows_the_same_number_of_patients_and_events_is_a_warning() -> None:
+    training = part(np.arange(0, 303, 2))
+    document = external_validation(model(), training, RANGE)
+    assert (document["is_training_cohort"], document["training_share"]) == (False, None)
+    assert "if this is the same cohort" in document["warnings"][0]
+    assert not any("same cohort" in text for text in external_validation(model(), others(), RANGE)["warnings"])

@@ -98,7 +98,9 @@ def test_a_patient_alone_is_told_what_he_is_told_among_others() -> None:
 def test_the_document_has_the_names_of_the_contract() -> None:
     (answer,) = _model().predict(_patients(cleveland_cohort())[:1])
     document = answer.to_json()
-    assert list(document) == ["risk", "horizons", "interval", "widened_most_by", "stratum", "rules", "warnings"]
+    names = ["risk", "horizons", "interval", "widened_most_by", "stratum", "rules", "warnings", "contributions"]
+    assert list(document) == names
+    assert document["contributions"] is None
     assert document["horizons"] == []
     assert document["interval"] is None
     assert _model().interval_document == {"level": 0.9, "method": "none was estimated when this model was made"}

@@ -71,8 +71,14 @@ def _start(context: Context, owner_id: str, cohort_id: str, form: SentForm) -> s
         minutes = float(form.get("minutes").replace(",", "."))
         seed = int(form.get("seed", "0") or 0)
     except ValueError:
-        raise InvalidInputError([Fault("/budget/time_s", "give a number of minutes, and a whole number as seed")]) from None
-    settings = {"cohort_id": cohort_id, "budget": {"time_s": 60 * minutes, "evaluations": MAX_EVALUATIONS}, "seed": seed}
+        raise InvalidInputError(
+            [Fault("/budget/time_s", "give a number of minutes, and a whole number as seed")]
+        ) from None
+    settings = {
+        "cohort_id": cohort_id,
+        "budget": {"time_s": 60 * minutes, "evaluations": MAX_EVALUATIONS},
+        "seed": seed,
+    }
     if metric := form.get("metric"):
         settings["metric"] = metric
     with context.database.session() as session:

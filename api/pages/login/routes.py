@@ -48,7 +48,7 @@ def log_in(
     if row is None:
         request.state.key_tried = text  # the audit trail takes its public part
         count_failure(request, context)
-        page = render(
+        page: Response = render(
             request, "login/login.html", status=HTTPStatus.UNAUTHORIZED, place=local_path(place), is_wrong=True
         )
     else:
@@ -73,9 +73,7 @@ def log_out(request: Request, context: ContextDependency, session: CurrentSessio
         with context.database.session() as transaction:
             BrowserSessionRepository(transaction).end_token(request.cookies[cookie_name(request)])
     response = _go("/login")
-    response.delete_cookie(
-        cookie_name(request), httponly=True, samesite="strict", secure=request.url.scheme == "https"
-    )
+    response.delete_cookie(cookie_name(request), httponly=True, samesite="strict", secure=request.url.scheme == "https")
     return response
 
 

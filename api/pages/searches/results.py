@@ -79,7 +79,8 @@ def _draw_calibration(curve: dict[str, Any] | None) -> Curve | None:
 def _draw_decisions(curve: dict[str, Any] | None) -> Curve | None:
     if not curve:
         return None
-    t, low, high = curve["thresholds"], *curve["range"]
+    t = curve["thresholds"]
+    low, high = curve["range"]
     shown = [i for i, threshold in enumerate(t) if low <= threshold <= high]
     if not shown:
         return None

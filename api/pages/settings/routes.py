@@ -10,7 +10,7 @@ from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.auth import SCOPES
-from api.dependencies import ContextDependency, ReadSession, WriteSession
+from api.dependencies import ReadSession, WriteSession
 from api.pages.rendering import render, translate
 from api.pages.sessions import CurrentSession, PageReader, PageSession, PageWriter
 from api.pages.settings import service

@@ -142,7 +142,7 @@ def _roles(sent: SentForm, column: ColumnDescription | None) -> dict[str, str]:
     values = [value for value, _ in column.levels]
     censored = guess_censored(column.levels)
     events = [value for value in values if value != censored]
-    guessed = {value: COMPETING for value in events} | {str(censored): CENSORED, events[0]: INTEREST}
+    guessed = dict.fromkeys(events, COMPETING) | {str(censored): CENSORED, events[0]: INTEREST}
     if sent.get("roles_of") != column.name:
         return {value: guessed[value] for value in values}
     known = (INTEREST, COMPETING, CENSORED, UNKNOWN)

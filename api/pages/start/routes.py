@@ -145,6 +145,7 @@ def _form_part(
     for fault in file.faults:
         draft.add_error("top", fault.detail)
     taken = {name: key for key, name in draft.outcome_columns.items() if name}
+    warnings = [_in_plain_words(request, text) for text in warnings]
     by_column = {c.name: [w for w in warnings if f"column {short(c.name, 60)} " in w] for c in file.columns}
     attached = {text for texts in by_column.values() for text in texts}
     levels = {c.name: c.levels for c in file.columns}
@@ -160,6 +161,7 @@ def _form_part(
         bar_size=(WIDTH, HEIGHT),
         kinds={column.name: _kinds(column) for column in file.columns},
         warnings=by_column,
+        doubtful=[(i, c.name) for i, c in enumerate(file.columns) if by_column[c.name]],
         other_warnings=[text for text in warnings if text not in attached],
         binary=[c for c in file.columns if c.n_values == 2 and len(c.levels) == 2],
         numeric=[c for c in file.columns if c.minimum is not None],
@@ -169,6 +171,14 @@ def _form_part(
         minutes=MINUTES,
         leave_out=LEAVE_OUT,
     )
+
+
+_FOR_SPECS = "It stays a feature; name it in ignore to leave it out"
+
+
+def _in_plain_words(request: Request, warning: str) -> str:
+    """Replace the advice that a warning has for a spec by what can be done on the page."""
+    return warning.replace(_FOR_SPECS, translate(request)("Leave it out unless it is known when a risk is predicted."))
 
 
 def _kinds(column: ColumnDescription) -> list[str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from sqlalchemy import select
+
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
+from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
 from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, erase, get_owned
-from autoprog.storage.tables import ModelRow, ModelStatusRow, SearchRow, ValidationRow
+from autoprog.storage.tables import CohortRow, ModelRow, ModelStatusRow, SearchRow, ValidationRow
 
 
 class ModelRepository(OwnedRepository[ModelRow]):
@@ -48,6 +51,16 @@ class ModelRepository(OwnedRepository[ModelRow]):
         self._session.add(row)
         self._session.flush()
         return row
+
+    def find(
+        self, owner_id: str, text: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+    ) -> Page[ModelRow]:
+        """List models of cohorts whose name contains a text, newest first; an empty text finds all of them."""
+        query = select(ModelRow).where(ModelRow.owner_id == owner_id)
+        if text:
+            named = CohortRow.name.icontains(text, autoescape=True)
+            query = query.join(CohortRow, CohortRow.id == ModelRow.cohort_id).where(named)
+        return page_by_creation(self._session, query, ModelRow, limit, cursor, newest_first=True)
 
     def lock(self, owner_id: str, model_id: str) -> ModelRow:
         """Read a model that no other transaction changes until this one ends. Raises NotFoundError."""

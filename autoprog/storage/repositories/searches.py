@@ -24,7 +24,6 @@ from autoprog.storage.tables import (
 )
 
 
-
 class SearchRepository(OwnedRepository[SearchRow]):
     """Searches of all owners."""
 
@@ -57,10 +56,7 @@ class SearchRepository(OwnedRepository[SearchRow]):
         limit: int = DEFAULT_LIMIT,
         cursor: str | None = None,
     ) -> Page[SearchRow]:
-        """List searches on cohorts whose name contains a text, or on one cohort, newest first.
-
-        Raises InvalidInputError for an invalid cursor.
-        """
+        """List searches by their cohort's name or on one cohort, newest first; raises InvalidInputError."""
         query = select(SearchRow).where(SearchRow.owner_id == owner_id)
         if cohort_id is not None:
             query = query.where(SearchRow.cohort_id == cohort_id)

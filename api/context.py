@@ -1,0 +1,62 @@
+"""The parts of a server, without an application around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from api.audit_trail import AuditTrail
+from api.dependencies import Context
+from api.diagnosis.loading import diagnosis_loader, tree_loader
+from api.rate import Rate
+from api.test_selection.live import LiveProblems, arms_loader
+from api.turns import Turns
+from autoprog.settings import Settings
+from autoprog.storage.database import Database
+from autoprog.storage.files import Files
+
+if TYPE_CHECKING:
+    from autoprog.model import PrognosticModel
+
+_MODELS_IN_MEMORY = 8
+_FAILURES_A_MINUTE = 60
+
+
+def build_context(
+    settings: Settings,
+    database: Database,
+    files: Files,
+    *,
+    local_owner: bool,
+    engine_health: Callable[[], bool] | None = None,
+) -> Context:
+    """Build the parts that routes, pages and the command line's search share; the arguments are `create_app`'s."""
+    load_diagnosis = diagnosis_loader(files)
+    return Context(
+        settings,
+        database,
+        files,
+        local_owner,
+        engine_health,
+        load_model=_model_loader(files),
+        load_diagnosis=load_diagnosis,
+        load_tree=tree_loader(files, load_diagnosis),
+        load_arms=arms_loader(files),
+        live_problems=LiveProblems(),
+        turns=Turns(),
+        audit=AuditTrail(database),
+        requests=Rate(settings.requests_a_minute),
+        failures=Rate(_FAILURES_A_MINUTE),
+    )
+
+
+def _model_loader(files: Files) -> Callable[[str], PrognosticModel]:
+    @lru_cache(maxsize=_MODELS_IN_MEMORY)
+    def load(sha256: str) -> PrognosticModel:
+        # The learning libraries take seconds to import; only a server that predicts pays for them.
+        from autoprog.model import PrognosticModel  # noqa: PLC0415
+
+        return PrognosticModel.from_bytes(files.get("models", sha256))
+
+    return load

@@ -1,0 +1,1 @@
+"""Pages of models, and the risk calculator."""

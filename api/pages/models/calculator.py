@@ -1,0 +1,94 @@
+"""The risk calculator: a form of a model's findings, and what the model says of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from api.cohorts.schemas import FeatureDocument
+from api.models.schemas import PatientPrediction
+from autoprog.errors import Fault
+
+_MOST_CONTRIBUTIONS = 8
+_BAR = 150.0  # half the width of the drawing of contributions
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What is predicted until one time; a binary outcome has one answer without a time."""
+
+    time: float | None
+    risk: float
+    interval: tuple[float, float] | None
+    stratum: str | None
+    causes: Mapping[str, float]
+
+    @property
+    def of_hundred(self) -> int:
+        """Patients of a hundred alike who have the outcome."""
+        return round(100 * self.risk)
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """The contribution of a finding as a bar from the middle of a drawing."""
+
+    feature: str
+    value: str
+    change: float
+    left: float
+    width: float
+
+
+def read_values(
+    features: Sequence[FeatureDocument], sent: Mapping[str, str]
+) -> tuple[dict[str, object], dict[str, str], list[Fault]]:
+    """Return the patient as the model takes it, the texts of the form by feature, and faults by feature."""
+    patient: dict[str, object] = {}
+    texts: dict[str, str] = {}
+    faults: list[Fault] = []
+    for i, feature in enumerate(features):
+        text = sent.get(f"x-{i}", "").strip()
+        texts[feature.name] = text
+        patient[feature.name] = text or None
+        if text and feature.kind == "numeric":
+            try:
+                patient[feature.name] = float(text.replace(",", "."))
+            except ValueError:
+                patient[feature.name] = None
+                faults.append(Fault(feature.name, "give a number, or leave it empty if it is unknown"))
+    return patient, texts, faults
+
+
+def list_answers(prediction: PatientPrediction) -> list[Answer]:
+    """Return the answers of a prediction, by ascending time."""
+    if prediction.risk is not None and not prediction.horizons:
+        return [Answer(None, prediction.risk, prediction.interval, prediction.stratum, {})]
+    return [Answer(each.horizon, each.risk, each.interval, each.stratum, each.causes) for each in prediction.horizons]
+
+
+def draw_contributions(prediction: PatientPrediction, texts: Mapping[str, str]) -> list[Bar]:
+    """Return the largest contributions to the risk, at the last horizon, as bars to both sides of the middle."""
+    found: list[tuple[str, float]] = []
+    for each in prediction.contributions or ():
+        change = each.risk if each.risk is not None else each.horizons[-1].risk
+        found.append((each.feature, change))
+    found = sorted(found, key=lambda item: -abs(item[1]))[:_MOST_CONTRIBUTIONS]
+    largest = max((abs(change) for _, change in found), default=0.0) or 1.0
+    return [
+        Bar(name, texts.get(name, ""), change, _BAR + min(0.0, change) / largest * _BAR, abs(change) / largest * _BAR)
+        for name, change in found
+    ]
+
+
+def squares(n: int) -> list[tuple[int, int, bool]]:
+    """Return places of a hundred squares, ten a row, and whether each stands for a patient who has the outcome."""
+    return [(12 * (i % 10), 12 * (i // 10), i < n) for i in range(100)]
+
+
+def find_rules(prediction: PatientPrediction, rules: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """Return the rules of the search that a patient meets."""
+    sets = (rules or {}).get("horizons") or ([rules] if rules else [])
+    listed: Sequence[Mapping[str, Any]] = sets[-1].get("rules", []) if sets else []
+    return [listed[i] for i in prediction.rules if i < len(listed)]

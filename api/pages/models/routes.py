@@ -1,0 +1,205 @@
+"""The list of models, one model, its risk calculator, and its validation in other patients."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response
+from sqlalchemy.orm import Session
+
+from api.cohorts.service import cohort_document
+from api.computing import Turn
+from api.dependencies import Context, ContextDependency, ReadSession
+from api.models import service
+from api.models.schemas import ModelDocument, PatientPrediction, PredictionRequest, ValidationRequest
+from api.models.status import check_usable
+from api.pages.forms import SentForm, receive_form
+from api.pages.lists import Asked
+from api.pages.models.calculator import draw_contributions, find_rules, list_answers, read_values, squares
+from api.pages.rendering import render, translate
+from api.pages.searches.results import list_horizons
+from api.pages.sessions import PagePredictor, PageReader, PageWriter
+from autoprog.errors import Fault, InvalidInputError, NotFoundError
+from autoprog.storage.repositories import CohortRepository, ModelRepository, SearchRepository, ValidationRepository
+from autoprog.storage.stored_files import remove_unreferenced
+from autoprog.storage.tables import ModelRow
+
+router = APIRouter(include_in_schema=False)
+
+_COHORTS_SHOWN = 50
+
+
+async def _receive(request: Request, context: ContextDependency, _principal: PageReader) -> SentForm:
+    return await receive_form(request, context.settings.upload_mb)
+
+
+_Sent = Annotated[SentForm, Depends(_receive)]
+
+
+@router.get("/models")
+def list_models(request: Request, session: ReadSession, principal: PageReader, asked: Asked) -> Response:
+    """List models, newest first, or those of cohorts whose name contains a text."""
+    found = ModelRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
+    names = {row.id: _name(session, principal.owner_id, row) for row in found.items}
+    models = [service.model_document(row) for row in found.items]
+    return render(request, "models/list.html", models=models, names=names, asked=asked, next_cursor=found.next_cursor)
+
+
+@router.get("/models/{model_id}")
+def show_model(request: Request, model_id: str, session: ReadSession, principal: PageReader) -> Response:
+    """Show what a model predicts, for whom, and how good it is."""
+    values = _load(session, principal.owner_id, model_id)
+    page = ValidationRepository(session).load_page(principal.owner_id, model_id)
+    cohorts = CohortRepository(session).find(principal.owner_id, "", limit=_COHORTS_SHOWN).items
+    return render(request, "models/one.html", validations=page.items, cohorts=cohorts, **values)
+
+
+@router.get("/models/{model_id}/calculator")
+def show_calculator(
+    request: Request, model_id: str, context: ContextDependency, principal: PagePredictor, _turn: Turn
+) -> Response:
+    """Show the calculator with nothing known."""
+    return _calculate(request, context, principal, model_id, SentForm())
+
+
+@router.post("/models/{model_id}/calculator")
+def calculate(
+    request: Request, model_id: str, context: ContextDependency, principal: PagePredictor, form: _Sent, _turn: Turn
+) -> Response:
+    """Show the risk of the patient in the form."""
+    return _calculate(request, context, principal, model_id, form)
+
+
+def _calculate(request: Request, context: Context, principal: PagePredictor, model_id: str, form: SentForm) -> Response:
+    with context.database.session(read_only=True) as session:
+        row = ModelRepository(session).get(principal.owner_id, model_id)
+        check_usable(session, principal, row)
+        values = _load(session, principal.owner_id, model_id)
+    model: ModelDocument = values["model"]
+    if "visit_time" in model.outcome.model_dump():
+        return render(request, "models/no_calculator.html", **values)
+    patient, texts, faults = read_values(model.features, {name: form.get(name) for name in form.fields})
+    prediction, interval = None, None
+    if not faults:
+        asked = PredictionRequest(patients=[patient], explain=any(value is not None for value in patient.values()))
+        try:
+            answered = service.predict(context, row, asked)
+            prediction, interval = answered.items[0], answered.interval
+        except InvalidInputError as error:
+            faults = [Fault(fault.pointer.rsplit("/", 1)[-1], fault.detail) for fault in error.faults]
+    part = "models/answer.html" if "hx-request" in request.headers else "models/calculator.html"
+    return render(
+        request,
+        part,
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
+        texts=texts,
+        faults={fault.pointer: fault.detail for fault in faults},
+        interval=interval,
+        squares=squares,
+        imputed=[f"{name} was imputed" for name, text in texts.items() if not text],
+        **_explain(prediction, texts, values["rules"]),
+        **values,
+    )
+
+
+def _explain(
+    prediction: PatientPrediction | None, texts: dict[str, str], rules: dict[str, Any] | None
+) -> dict[str, Any]:
+    if prediction is None:
+        return {"prediction": None, "answers": [], "bars": [], "met": []}
+    return {
+        "prediction": prediction,
+        "answers": list_answers(prediction),
+        "bars": draw_contributions(prediction, texts),
+        "met": find_rules(prediction, rules),
+    }
+
+
+@router.post("/models/{model_id}/validate")
+def validate(
+    request: Request, model_id: str, context: ContextDependency, principal: PageWriter, form: _Sent, _turn: Turn
+) -> Response:
+    """Validate a model on another cohort, and show the result."""
+    _ = translate(request)
+    if not form.get("cohort"):
+        raise InvalidInputError([Fault("/cohort", _("choose the cohort of the other patients"))])
+    asked = ValidationRequest(cohort_id=form.get("cohort"))
+    with context.database.session() as session:
+        row = service.validate(context, session, principal.owner_id, model_id, asked)
+        address = f"/models/{model_id}/validations/{row.id}"
+    return RedirectResponse(address, status_code=HTTPStatus.SEE_OTHER)
+
+
+@router.get("/models/{model_id}/validations/{validation_id}")
+def show_validation(
+    request: Request, model_id: str, validation_id: str, session: ReadSession, principal: PageReader
+) -> Response:
+    """Show how a model does in other patients."""
+    values = _load(session, principal.owner_id, model_id)
+    row = ValidationRepository(session).of(principal.owner_id, model_id, validation_id)
+    cohort = None
+    if row.cohort_id is not None:
+        cohort = cohort_document(CohortRepository(session).get(principal.owner_id, row.cohort_id))
+    return render(
+        request,
+        "models/validation.html",
+        validation=row.document,
+        other=cohort,
+        horizons=list_horizons(row.document),
+        **values,
+    )
+
+
+@router.get("/models/{model_id}/delete")
+def ask_to_delete(request: Request, model_id: str, session: ReadSession, principal: PageWriter) -> Response:
+    """Ask whether a model is to be deleted."""
+    row = ModelRepository(session).get(principal.owner_id, model_id)
+    _ = translate(request)
+    return render(
+        request,
+        "confirm.html",
+        title=_("Delete this model?"),
+        what=_("The model of “%(name)s” and its validations will be deleted. This cannot be undone.")
+        % {"name": _name(session, principal.owner_id, row)},
+        choices=[("delete", "yes", _("Delete"))],
+        back=f"/models/{model_id}",
+    )
+
+
+@router.post("/models/{model_id}/delete")
+def delete_model(model_id: str, context: ContextDependency, principal: PageWriter) -> Response:
+    """Delete a model."""
+    with context.database.session() as session:
+        freed = ModelRepository(session).delete(principal.owner_id, model_id)
+    remove_unreferenced(context.database, context.files, [freed])
+    return RedirectResponse("/models", status_code=HTTPStatus.SEE_OTHER)
+
+
+def _load(session: Session, owner_id: str, model_id: str) -> dict[str, Any]:
+    """Return what all pages of a model show."""
+    row = ModelRepository(session).get(owner_id, model_id)
+    search = None
+    if row.search_id is not None:
+        search = SearchRepository(session).get(owner_id, row.search_id)
+    return {
+        "model": service.model_document(row),
+        "name": _name(session, owner_id, row),
+        # An updated model has no score of its own: the search's is of its first version.
+        "ensemble": search.ensemble if search is not None and row.version == 1 else None,
+        "metric": None if search is None else search.settings["metric"],
+        "rules": None if search is None else search.rules,
+        "search_warnings": [] if search is None else search.warnings,
+    }
+
+
+def _name(session: Session, owner_id: str, row: ModelRow) -> str:
+    """Return the name of a model: its cohort's, as long as that is there, else its outcome's column."""
+    if row.cohort_id is not None:
+        try:
+            return CohortRepository(session).get(owner_id, row.cohort_id).name
+        except NotFoundError:  # deleted meanwhile
+            pass
+    outcome = row.document["outcome"]
+    return str(outcome.get("column") or outcome.get("event"))

@@ -1,0 +1,175 @@
+"""`Client`: the entrance to a server."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from autoprog.client.connection import Connection
+from autoprog.client.resources import Cohort, Model, Search
+from autoprog.client.tables import file_of
+
+if TYPE_CHECKING:
+    import httpx2
+    import pandas as pd
+
+
+class Client:
+    """A server of autoprog.
+
+    A request that gets no answer, or that the server is too busy for, is sent again after a pause, which the server may
+    set; what it asks for is done once. Close the client, or use it in a `with` block.
+
+    Parameters
+    ----------
+    url : str
+        Address of the server, such as `http://127.0.0.1:8000`.
+    key : str or None
+        API key; None for a server on this machine.
+    timeout_s : float
+        Most seconds to wait for an answer to one request.
+    patience_s : float
+        Most seconds to repeat a request that gets no answer, as while a server restarts.
+    transport : httpx2.BaseTransport or None
+        Carries the requests, as through a proxy; None for the network.
+
+    Examples
+    --------
+    >>> with Client("http://127.0.0.1:8000") as client:  # doctest: +SKIP
+    ...     cohort = client.create_cohort(patients, outcome={"column": "died", "positive": 1})
+    ...     search = client.start_search(cohort, time_s=300).wait()
+    ...     search.model.predict(new_patients)
+    """
+
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        timeout_s: float = 60.0,
+        patience_s: float = 120.0,
+        transport: httpx2.BaseTransport | None = None,
+    ) -> None:
+        self._connection = Connection(url, key, timeout_s=timeout_s, patience_s=patience_s, transport=transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._connection.close()
+
+    def create_cohort(
+        self,
+        data: pd.DataFrame | str | Path | bytes,
+        spec: Mapping[str, Any] | None = None,
+        **fields: Any,  # noqa: ANN401  the spec's
+    ) -> Cohort:
+        """Upload patients.
+
+        Parameters
+        ----------
+        data : DataFrame, str, Path or bytes
+            Patients, one a row; or a file of them, or its content.
+        spec : mapping or None
+            What the columns mean, as in the REST API.
+        **fields : object
+            Fields of the spec, beside those of `spec`: `outcome`, `features`, `ignore`, `groups` and so on. The
+            default of `name` is the file's; that of `mode` follows from the outcome.
+
+        Returns
+        -------
+        Cohort
+            What the server has read.
+
+        Raises
+        ------
+        ServerError
+            With every fault of file and spec.
+        """
+        name, content = file_of(data)
+        asked = {"name": name.partition(".")[0] or "cohort", **(spec or {}), **fields}
+        asked.setdefault("mode", _mode(asked.get("outcome")))
+        parts: dict[str, tuple[str | None, bytes]] = {
+            "file": (name, content),
+            "spec": (None, json.dumps(asked).encode()),
+        }
+        return Cohort(self._connection, self._connection.post("/v1/cohorts", parts=parts))
+
+    def start_search(
+        self,
+        cohort: Cohort | str,
+        *,
+        time_s: float | None = None,
+        evaluations: int | None = None,
+        **settings: Any,  # noqa: ANN401  the search's
+    ) -> Search:
+        """Queue a search.
+
+        Parameters
+        ----------
+        cohort : Cohort or str
+            The patients, or their identifier.
+        time_s : float or None
+            Seconds until the model is delivered; None for the server's default.
+        evaluations : int or None
+            Most pipelines; None for the server's default.
+        **settings : object
+            Other settings, as in the REST API.
+
+        Returns
+        -------
+        Search
+            The queued search; `wait` follows it.
+
+        Raises
+        ------
+        ServerError
+            With every fault of the settings.
+        """
+        limits = {"time_s": time_s, "evaluations": evaluations}
+        budget = {
+            **settings.pop("budget", {}), **{name: value for name, value in limits.items() if value is not None}
+        }  # fmt: skip
+        asked = {"cohort_id": cohort if isinstance(cohort, str) else cohort.id, **settings, "budget": budget}
+        return Search(self._connection, self._connection.post("/v1/searches", asked))
+
+    def cohort(self, cohort_id: str) -> Cohort:
+        """Get a cohort by its identifier; raises ServerError."""
+        return Cohort(self._connection, self._connection.get(f"/v1/cohorts/{cohort_id}"))
+
+    def cohorts(self) -> list[Cohort]:
+        """List all cohorts, oldest first."""
+        return [Cohort(self._connection, each) for each in self._connection.items("/v1/cohorts")]
+
+    def search(self, search_id: str) -> Search:
+        """Get a search by its identifier; raises ServerError."""
+        return Search(self._connection, self._connection.get(f"/v1/searches/{search_id}"))
+
+    def searches(self) -> list[Search]:
+        """List all searches, oldest first."""
+        return [Search(self._connection, each) for each in self._connection.items("/v1/searches")]
+
+    def model(self, model_id: str) -> Model:
+        """Get a model by its identifier; raises ServerError."""
+        return Model(self._connection, self._connection.get(f"/v1/models/{model_id}"))
+
+    def models(self) -> list[Model]:
+        """List all models, oldest first."""
+        return [Model(self._connection, each) for each in self._connection.items("/v1/models")]
+
+
+def _mode(outcome: object) -> str:
+    """The mode that an outcome's keys tell of; a server names what is wrong with any other."""
+    keys = set(outcome) if isinstance(outcome, Mapping) else set()
+    if "patient" in keys:
+        return "temporal"
+    return "survival" if keys & {"time", "event"} else "classification"

@@ -1,0 +1,72 @@
+"""Data frames as what the REST API takes, and its predictions as data frames."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+# Patients of one request: as many as a server takes, and fewer if they have many features.
+_MOST_PATIENTS, _MOST_CELLS = 10_000, 200_000
+
+
+def file_of(data: pd.DataFrame | str | Path | bytes) -> tuple[str, bytes]:
+    """The name and content of a cohort's file."""
+    if isinstance(data, bytes):
+        return "cohort", data
+    if isinstance(data, str | Path):
+        return Path(data).name, Path(data).read_bytes()
+    text = io.StringIO()
+    data.to_csv(text, index=False, lineterminator="\n")
+    return "cohort.csv.gz", gzip.compress(text.getvalue().encode(), mtime=0)
+
+
+def patients_of(data: pd.DataFrame | Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Patients as JSON has them: numbers, texts, booleans and None."""
+    if isinstance(data, Sequence):
+        return [dict(patient) for patient in data]
+    columns = {str(name): [_plain(value) for value in data[name].tolist()] for name in data.columns}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def chunks(patients: Sequence[dict[str, Any]]) -> Iterator[tuple[int, Sequence[dict[str, Any]]]]:
+    """Patients by request, each with the number of the first."""
+    cells = max((len(patient) for patient in patients[:1]), default=1)
+    size = max(1, min(_MOST_PATIENTS, _MOST_CELLS // max(1, cells)))
+    for start in range(0, len(patients), size):
+        yield start, patients[start : start + size]
+
+
+def _plain(value: object) -> object:
+    """A cell; pandas has several values for unknown ones, none of which equals itself or is true."""
+    if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):  # noqa: PLR0124  NaN
+        return None
+    return value
+
+
+def prediction_table(items: Sequence[Mapping[str, Any]], index: Any = None) -> pd.DataFrame:  # noqa: ANN401  pandas
+    """Predictions, one a row: risk, interval and stratum, with several horizons each of them, and warnings."""
+    import pandas as pd  # noqa: PLC0415  not needed by those who use no tables
+
+    return pd.DataFrame([_row(item) for item in items], index=index)
+
+
+def _row(item: Mapping[str, Any]) -> dict[str, Any]:
+    horizons = item["horizons"]
+    if len(horizons) > 1:
+        found = [_risk(each, f"_{each['horizon']:g}") for each in horizons]
+        row = {name: value for each in found for name, value in each.items()}
+    else:
+        row = _risk(item, "")
+    return {**row, "rules": tuple(item["rules"]), "warnings": "; ".join(item["warnings"])}
+
+
+def _risk(found: Mapping[str, Any], suffix: str) -> dict[str, Any]:
+    lower, upper = found["interval"] or (None, None)
+    values = {"risk": found["risk"], "lower": lower, "upper": upper, "stratum": found["stratum"]}
+    return {f"{name}{suffix}": value for name, value in values.items()}

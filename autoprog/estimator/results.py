@@ -1,0 +1,238 @@
+"""What a fitted estimator shows besides predictions: summary, report, figures, tables, and a search on a server."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike
+from sklearn.utils.validation import check_is_fitted
+
+from autoprog.estimator.summary import Summary, summarise
+from autoprog.frames import leaderboard_table, rules_table, score_text
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from autoprog.client import Search
+    from autoprog.estimator.archive import SearchArchive
+    from autoprog.model import PrognosticModel
+
+_POINTS = 100
+
+
+class ResultsMixin:
+    """Everything that `AutoPrognosis` shows of a search that has ended."""
+
+    # Documents as the REST API shows them.
+    _DOCUMENTS = ("cohort", "settings", "ensemble", "rules", "evaluations", "warnings")
+
+    def _keep_documents(self, documents: dict[str, Any]) -> None:
+        self.cohort_, self.settings_ = documents["cohort"], documents["settings"]
+        self.ensemble_, self.rules_ = documents["ensemble"], documents["rules"]
+        self.warnings_ = tuple(documents["warnings"])
+        self._evaluations = documents["evaluations"]
+        self.leaderboard_, self.rules_table_ = leaderboard_table(self._evaluations), rules_table(self.rules_)
+
+    def _documents(self) -> dict[str, Any]:
+        """All documents; raises NotFittedError, and ValueError if only the model is known."""
+        check_is_fitted(self, "model_")
+        if not hasattr(self, "ensemble_"):
+            msg = "nothing is known of the search: the file held the model alone"
+            raise ValueError(msg)
+        return {
+            "cohort": self.cohort_,
+            "settings": self.settings_,
+            "ensemble": self.ensemble_,
+            "rules": self.rules_,
+            "evaluations": self._evaluations,
+            "warnings": self.warnings_,
+        }
+
+    def summary(self) -> Summary:
+        """Return what to know of the model first: patients, score beside the simple model, calibration, warnings.
+
+        Returns
+        -------
+        Summary
+            Its `str` is a table of text; a notebook shows it formatted.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If the estimator was loaded from a model alone.
+        """
+        found = self._documents()
+        del found["evaluations"]
+        return summarise(**found)
+
+    def report(self, path: str | Path) -> None:
+        """Write the report: patients, scores, curves, subgroups, members and rules, on one page.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file to write; its suffix is `.html`.
+
+        Raises
+        ------
+        NotFittedError
+            Before `fit`.
+        ValueError
+            If the suffix is another, or the estimator was loaded from a model alone.
+        """
+        found = self._documents()
+        found["leaderboard"] = found.pop("evaluations")
+        target = Path(path)
+        if target.suffix.lower() not in (".html", ".htm"):
+            msg = f"a report is written as .html, not as {target.suffix or 'a file without a suffix'}"
+            raise ValueError(msg)
+        from autoprog.search.report import render_report  # noqa: PLC0415  loads the template engine
+
+        target.write_text(render_report(**found), encoding="utf-8")
+
+    def plot_calibration(self, *, horizon: float | None = None, ax: Axes | None = None) -> Axes:
+        """Plot how often patients had the outcome by their predicted risk, out of fold.
+
+        Parameters
+        ----------
+        horizon : float or None
+            Mode `survival`: one of `horizons_`; None for the last.
+        ax : Axes or None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        Axes
+            The axes.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib, the extra `plots`.
+        NotFittedError, ValueError
+            As `summary`; if there is no such horizon, or no curve.
+        """
+        from autoprog.estimator.plots import at_horizon, plot_calibration  # noqa: PLC0415  asked for by few
+
+        return plot_calibration(at_horizon(self._documents()["ensemble"], horizon), ax)
+
+    def plot_decision_curve(self, *, horizon: float | None = None, ax: Axes | None = None) -> Axes:
+        """Plot the net benefit of deciding by the model, by the simple model, and for all or none alike.
+
+        Parameters
+        ----------
+        horizon : float or None
+            Mode `survival`: one of `horizons_`; None for the last.
+        ax : Axes or None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        Axes
+            The axes.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib, the extra `plots`.
+        NotFittedError, ValueError
+            As `summary`; if there is no such horizon.
+        """
+        from autoprog.estimator.plots import at_horizon, plot_decision_curve  # noqa: PLC0415  asked for by few
+
+        return plot_decision_curve(at_horizon(self._documents()["ensemble"], horizon), ax)
+
+    def plot_survival(self, X: ArrayLike, *, ax: Axes | None = None) -> Axes:
+        """Plot the risks of some patients by time, up to the last horizon; mode `survival`.
+
+        Where events compete, it is the cumulative incidence of the event of interest.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like, shape = (n_patients, n_features)
+            As for `predict_proba`; at most 20 patients. A DataFrame's index names them.
+        ax : Axes or None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        Axes
+            The axes.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib, the extra `plots`.
+        NotFittedError, ValueError
+            As `predict_risk`; if the outcome has no time, or there are too many patients.
+        """
+        from autoprog.estimator.plots import plot_risks  # noqa: PLC0415  asked for by few
+
+        check_is_fitted(self, "model_")
+        if not self.model_.horizons:
+            msg = "the outcome has no time"
+            raise ValueError(msg)
+        times = np.linspace(0, self.model_.horizons[-1], _POINTS + 1)[1:]
+        names = X.index.tolist() if isinstance(X, pd.DataFrame) else list(range(len(np.asarray(X))))
+        return plot_risks(times, self.model_.risks_until(self._matrix(X, warn=True), times.tolist()), names, ax)
+
+    def to_server(self, url: str, key: str | None = None, *, name: str = "cohort") -> Search:
+        """Upload the patients to a server and start the same search there, for those who use its pages.
+
+        A server takes no models from outside, since a model is code in effect: it searches again, by the same settings
+        and seed. With a budget of evaluations that the time allows, the result is the same model.
+
+        Parameters
+        ----------
+        url : str
+            Address of the server, such as `https://autoprog.example.org`.
+        key : str or None
+            API key; None for a server on this machine.
+        name : str
+            Name of the cohort there.
+
+        Returns
+        -------
+        autoprog.client.Search
+            The queued search; `wait()` follows it to its model.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `continue_for`: the search must be at hand.
+        autoprog.client.ServerError
+            If the server cannot be reached or refuses.
+        """
+        from autoprog.client import Client  # noqa: PLC0415  asked for by few
+
+        archive = self._archived()
+        client = Client(url, key)  # the search goes on using it
+        cohort = client.create_cohort(archive.source, {**archive.spec, "name": name})
+        return client.start_search(cohort, **self.settings_)
+
+    if TYPE_CHECKING:
+        model_: PrognosticModel
+
+        def _archived(self) -> SearchArchive: ...
+
+        def _matrix(self, X: ArrayLike, *, warn: bool) -> Any: ...  # noqa: ANN401  as in the estimator
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:
+        text: str = super().__repr__(N_CHAR_MAX)  # type: ignore[call-arg]  # scikit-learn's
+        if not hasattr(self, "ensemble_"):
+            return text
+        baseline = self.ensemble_.get("baseline")
+        beside = "" if baseline is None else f"; simple model {score_text(baseline['score'])}"
+        n = len(self.warnings_)
+        warned = f"\n  {n} warning{'s' if n > 1 else ''}, see warnings_" if n else ""
+        return f"{text}\n  {self.settings_['metric']} {score_text(self.ensemble_['score'])}{beside}{warned}"
+
+    def _html_repr(self) -> str:
+        """What a notebook shows: the summary above scikit-learn's diagram of the parameters."""
+        diagram: str = super()._html_repr()  # type: ignore[misc]
+        return (self.summary()._repr_html_() if hasattr(self, "ensemble_") else "") + diagram

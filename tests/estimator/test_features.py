@@ -1,0 +1,134 @@
+"""Patients to predict: columns in another order, arrays, unknown values, and values that nobody had."""
+
+from __future__ import annotations
+
+import io
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from autoprog import AutoPrognosis, ExtrapolationWarning
+from autoprog.cohort import encode_patients, read_patients
+from autoprog.estimator.tables import to_frame, to_matrix
+from autoprog.model import PrognosticModel
+from tests.estimator.support import followed, patients
+
+
+def test_columns_in_another_order_are_put_in_order(fitted: AutoPrognosis) -> None:
+    X, _ = patients()
+    np.testing.assert_array_equal(fitted.predict_proba(X[X.columns[::-1]]), fitted.predict_proba(X))
+
+
+def test_missing_and_further_columns_are_named(fitted: AutoPrognosis) -> None:
+    X, _ = patients()
+    with pytest.raises(ValueError, match="yet now missing:\n- stage\n"):
+        fitted.predict_proba(X.drop(columns="stage"))
+    with pytest.raises(ValueError, match="unseen at fit time:\n- height\n"):
+        fitted.predict_proba(X.assign(height=1.8))
+    with pytest.raises(ValueError, match="columns have the same name: age"):
+        fitted.fit(pd.concat([X, X[["age"]]], axis=1), patients()[1])
+
+
+def test_arrays_of_the_same_columns_are_those_columns(fitted: AutoPrognosis) -> None:
+    """As SHAP's explainers send them."""
+    X, _ = patients()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        np.testing.assert_array_equal(fitted.predict_proba(X.to_numpy()), fitted.predict_proba(X))
+    with pytest.raises(ValueError, match="X has 3 features, but AutoPrognosis is expecting 4"):
+        fitted.predict_proba(X.to_numpy()[:, :3])
+
+
+def through_a_file(model: PrognosticModel, frame: pd.DataFrame) -> np.ndarray:
+    """As before a matrix was made of columns."""
+    content = io.BytesIO()
+    frame.to_parquet(content)
+    return encode_patients(model.inputs, read_patients(content.getvalue(), model.inputs)).X
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "string", "object"])
+def test_matrix_is_that_of_a_file(fitted: AutoPrognosis, dtype: str) -> None:
+    X, _ = patients()
+    X["age"] = X["age"].round(1).astype(dtype)
+    frame = to_frame(X)
+    matrix, _ = to_matrix(fitted.model_, frame)
+    np.testing.assert_array_equal(matrix, through_a_file(fitted.model_, frame))
+    assert 0 < np.isnan(matrix[:, 0]).sum() < len(X)
+
+
+def test_values_that_nobody_had_are_warned_of(fitted: AutoPrognosis) -> None:
+    X, _ = patients()
+    odd = X.astype({"stage": object})[:10].copy()
+    odd.iloc[:3, 0] = [150, -5, 99]
+    odd.iloc[4:6, 1] = ["IV", "V"]
+    with pytest.warns(ExtrapolationWarning) as told:
+        fitted.predict_proba(odd)
+    assert len(told) == 1
+    text = str(told[0].message)
+    assert "age is outside the training range" in text
+    assert "for 3 of 10 patients" in text
+    assert "stage was never seen in training as 'IV', 'V', and is treated as missing for 2 of 10 patients" in text
+    assert told[0].filename == __file__
+    for method in (fitted.predict, fitted.predict_risk, fitted.predict_interval):
+        with pytest.warns(ExtrapolationWarning) as told:
+            method(odd)
+        assert told[0].filename == __file__
+
+
+def test_usual_patients_are_not_warned_of(fitted: AutoPrognosis) -> None:
+    X, y = patients()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        fitted.predict_proba(X)
+        fitted.score(X.assign(age=X["age"] * 3), y)
+
+
+def test_values_that_cannot_be_used_are_named(fitted: AutoPrognosis) -> None:
+    X, _ = patients()
+    odd = X.astype({"age": object})
+    odd.iloc[5, 0] = "sixty"
+    with pytest.raises(ValueError, match=r"^column 'age': .*row 6") as refused:
+        fitted.predict_proba(odd)
+    assert "/file" not in str(refused.value)
+    with pytest.raises(ValueError, match="column 'age'"):
+        fitted.predict_proba(X.assign(age=np.inf))
+
+
+def test_columns_without_names_and_of_several_kinds() -> None:
+    X, _ = patients()
+    frame = to_frame(X.set_axis(range(4), axis=1))
+    assert list(frame) == ["x0", "x1", "x2", "x3"]
+    assert frame["x0"].dtype == np.float64
+
+
+def test_column_of_numbers_and_words_is_text() -> None:
+    frame = to_frame(pd.DataFrame({"code": [250.01, "V27", None, 428, True]}))
+    assert frame["code"].tolist()[:2] == ["250.01", "V27"]
+    assert frame["code"].isna().tolist() == [False, False, True, False, False]
+    assert frame["code"].tolist()[3:] == ["428", "true"]
+
+
+def test_intervals_are_around_the_risks(fitted: AutoPrognosis, fitted_survival: AutoPrognosis) -> None:
+    X, _ = patients()
+    bounds, risks = fitted.predict_interval(X), fitted.predict_risk(X)
+    assert bounds.shape == (len(X), 2)
+    assert (bounds[:, 0] <= risks).all()
+    assert (risks <= bounds[:, 1]).all()
+    table, _, _ = followed()
+    bounds = fitted_survival.predict_interval(table)
+    assert bounds.shape == (len(table), 2, 2)
+    assert (bounds[..., 0] <= bounds[..., 1]).all()
+
+
+def test_model_without_intervals_says_why(fitted: AutoPrognosis, tmp_path: object) -> None:
+    X, _ = patients()
+    without = PrognosticModel(
+        fitted.model_.features, fitted.model_.outcome, fitted.model_.members, fitted.model_.rule_sets,
+        fitted.model_.metadata, interval_method="none was estimated, as the search was cancelled",
+    )  # fmt: skip
+    plain = AutoPrognosis()
+    plain.__dict__.update({**fitted.__dict__, "model_": without})
+    with pytest.raises(ValueError, match="no intervals: none was estimated, as the search was cancelled; continue_for"):
+        plain.predict_interval(X)

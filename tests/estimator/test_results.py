@@ -1,0 +1,219 @@
+"""What a fitted estimator shows, keeps and goes on with."""
+
+from __future__ import annotations
+
+import io
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+
+from api.cohorts.schemas import CohortBody
+from api.searches.schemas import EnsembleDocument, EvaluationDocument, RulesDocument
+from autoprog import AutoPrognosis
+from autoprog.errors import ArtifactError
+from tests.estimator.support import QUICK, followed, patients
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+
+
+def test_documents_are_those_of_the_rest_api(fitted: AutoPrognosis, fitted_survival: AutoPrognosis) -> None:
+    for model in (fitted, fitted_survival):
+        CohortBody.model_validate({**model.cohort_, "sha256": ""})
+        assert set(CohortBody.model_fields) - set(model.cohort_) == {"sha256"}
+        EnsembleDocument.model_validate(model.ensemble_)
+        RulesDocument.model_validate(model.rules_)
+        for evaluation in model._evaluations:
+            EvaluationDocument.model_validate(evaluation)
+            assert set(evaluation) == set(EvaluationDocument.model_fields)
+
+
+def test_summary_shows_score_beside_the_simple_model(fitted: AutoPrognosis, fitted_survival: AutoPrognosis) -> None:
+    text = str(fitted.summary())
+    assert "died = yes" in text
+    assert f"auc_roc       {fitted.ensemble_['score']['estimate']:.3f} [" in text
+    assert f"simple model  {fitted.ensemble_['baseline']['score']['estimate']:.3f} [" in text
+    assert "warning: prediction/cox is left out" in text
+    assert "<table>" in fitted.summary()._repr_html_()
+    text = str(fitted_survival.summary())
+    assert "event = myeloma until 60, 120" in text
+    assert "until 60  " in text
+
+
+def test_representation_has_score_baseline_and_warnings(fitted: AutoPrognosis) -> None:
+    first, second, third = repr(fitted).split("\n")
+    assert first.startswith("AutoPrognosis(random_state=1, settings=")
+    assert second.startswith(f"  auc_roc {fitted.ensemble_['score']['estimate']:.3f} [")
+    assert "; simple model 0." in second
+    assert third.endswith("see warnings_")
+    shown = fitted._repr_mimebundle_()
+    assert shown["text/plain"] == repr(fitted)
+    assert "died = yes" in shown["text/html"]
+    assert "sk-estimator" in shown["text/html"]
+
+
+def test_unfitted_estimator_is_shown_as_scikit_learn_does() -> None:
+    assert repr(AutoPrognosis(random_state=3)) == "AutoPrognosis(random_state=3)"
+    assert repr(clone(AutoPrognosis(time_budget_s=9))) == "AutoPrognosis(time_budget_s=9)"
+    shown = AutoPrognosis()._repr_mimebundle_()
+    assert "sk-estimator" in shown["text/html"]
+    assert "<table>" not in shown["text/html"].split("sk-top-container")[0]
+    pipeline = make_pipeline(FunctionTransformer(), AutoPrognosis(random_state=3))
+    assert "AutoPrognosis(random_state=3)" in repr(pipeline)
+
+
+def test_report_is_a_page(fitted: AutoPrognosis, fitted_survival: AutoPrognosis, tmp_path: Path) -> None:
+    for model, what in ((fitted, "died = yes"), (fitted_survival, "event = myeloma")):
+        model.report(tmp_path / "report.html")
+        assert what in (tmp_path / "report.html").read_text()
+    with pytest.raises(ValueError, match=r"a report is written as \.html, not as \.txt"):
+        fitted.report(tmp_path / "report.txt")
+
+
+def test_tables_of_rules_and_evaluations(fitted: AutoPrognosis) -> None:
+    assert len(fitted.rules_table_) == len(fitted.rules_["rules"])
+    assert set(fitted.rules_table_["stratum"]) <= {"high", "medium", "low"}
+    assert fitted.rules_table_["rule"].str.contains("age").any()
+    assert len(fitted.leaderboard_) == 4
+
+
+def test_figures_are_of_the_documents(fitted: AutoPrognosis, fitted_survival: AutoPrognosis) -> None:
+    ax = fitted.plot_calibration()
+    curve = fitted.ensemble_["calibration_curve"]
+    np.testing.assert_allclose(ax.lines[1].get_xdata(), curve["risks"])
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), curve["observed"])
+    ax = fitted.plot_decision_curve()
+    assert [line.get_label() for line in ax.lines] == ["model", "simple model", "treat all", "treat none"]
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), fitted.ensemble_["net_benefit"]["model"])
+    first, last = fitted_survival.ensemble_["horizons"]
+    ax = fitted_survival.plot_calibration(horizon=60)
+    np.testing.assert_allclose(ax.lines[1].get_ydata(), first["calibration_curve"]["observed"])
+    ax = fitted_survival.plot_decision_curve()
+    np.testing.assert_allclose(ax.lines[0].get_ydata(), np.array(last["net_benefit"]["model"], dtype=float))
+    with pytest.raises(ValueError, match="horizon 7 is none of 60, 120"):
+        fitted_survival.plot_calibration(horizon=7)
+    with pytest.raises(ValueError, match="the outcome has no horizons"):
+        fitted.plot_calibration(horizon=7)
+
+
+def test_figures_are_drawn_on_axes_that_are_given(fitted: AutoPrognosis) -> None:
+    from matplotlib import pyplot as plt  # noqa: PLC0415  after its backend is chosen
+
+    _, ax = plt.subplots()
+    assert fitted.plot_calibration(ax=ax) is ax
+    assert fitted.plot_decision_curve(ax=ax) is ax
+
+
+def test_risks_by_time_are_drawn_for_some_patients(fitted: AutoPrognosis, fitted_survival: AutoPrognosis) -> None:
+    X, _, _ = followed()
+    some = X[:3].set_axis(["ada", "bob", "eve"])
+    ax = fitted_survival.plot_survival(some)
+    assert [line.get_label() for line in ax.lines] == ["ada", "bob", "eve"]
+    ends = [line.get_ydata()[-1] for line in ax.lines]
+    np.testing.assert_allclose(ends, fitted_survival.predict_risk(some)[:, 1])
+    assert all((np.diff(line.get_ydata()) >= -1e-12).all() for line in ax.lines)
+    with pytest.raises(ValueError, match="at most 20 patients"):
+        fitted_survival.plot_survival(X[:21])
+    with pytest.raises(ValueError, match="no time"):
+        fitted.plot_survival(patients()[0][:3])
+
+
+def test_figures_without_matplotlib_say_what_to_install(fitted: AutoPrognosis, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install 'autoprog\[plots\]'"):
+        fitted.plot_calibration()
+
+
+def test_saved_estimator_is_read_again(fitted: AutoPrognosis, fitted_survival: AutoPrognosis, tmp_path: Path) -> None:
+    for model, X in ((fitted, patients()[0]), (fitted_survival, followed()[0])):
+        model.save(tmp_path / "model.autoprog")
+        again = AutoPrognosis.load(tmp_path / "model.autoprog")
+        np.testing.assert_array_equal(again.predict_risk(X[X.columns[::-1]]), model.predict_risk(X))
+        assert again.get_params() == model.get_params()
+        assert repr(again) == repr(model)
+        assert str(again.summary()) == str(model.summary())
+        pd.testing.assert_frame_equal(again.leaderboard_, model.leaderboard_)
+        pd.testing.assert_frame_equal(again.rules_table_, model.rules_table_)
+        with pytest.raises(ValueError, match="the search is not at hand"):
+            again.continue_for(10)
+    assert AutoPrognosis.load(tmp_path / "model.autoprog").horizons_.tolist() == [60, 120]
+
+
+def test_saved_file_holds_no_patient_unless_asked(fitted: AutoPrognosis, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "model.autoprog")
+    fitted.save(tmp_path / "search.autoprog", search=True)
+    assert b"PAR1" not in (tmp_path / "model.autoprog").read_bytes()
+    assert b"PAR1" in (tmp_path / "search.autoprog").read_bytes()
+    assert b"PAR1" not in pickle.dumps(fitted)
+
+
+def test_command_line_predicts_with_a_saved_estimator(fitted: AutoPrognosis, tmp_path: Path) -> None:
+    X, _ = patients()
+    fitted.save(tmp_path / "model.autoprog")
+    X.to_csv(tmp_path / "patients.csv", index=False)
+    command = [sys.executable, "-m", "autoprog.cli", "predict", "model.autoprog", "patients.csv"]
+    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert told.returncode == 0, told.stderr
+    risks = pd.read_csv(io.StringIO(told.stdout))["risk"]
+    np.testing.assert_allclose(risks, fitted.predict_risk(X), atol=1e-6)
+
+
+def test_model_of_a_server_is_read_and_predicts(fitted: AutoPrognosis, tmp_path: Path) -> None:
+    X, _ = patients()
+    (tmp_path / "model.autoprog").write_bytes(fitted.model_.to_bytes())
+    model = AutoPrognosis.load(tmp_path / "model.autoprog")
+    np.testing.assert_array_equal(model.predict_proba(X), fitted.predict_proba(X))
+    assert set(model.predict(X)) == {"no", "yes"}
+    assert repr(model) == "AutoPrognosis(positive='yes')"
+    with pytest.raises(ValueError, match="the file held the model alone"):
+        model.summary()
+
+
+@pytest.mark.parametrize("content", [b"", b"PK\x03\x04", b"no archive"])
+def test_file_that_is_no_model_is_refused(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "model.autoprog").write_bytes(content)
+    with pytest.raises(ArtifactError):
+        AutoPrognosis.load(tmp_path / "model.autoprog")
+
+
+def test_search_goes_on_where_it_ended(fitted: AutoPrognosis, tmp_path: Path) -> None:
+    fitted.save(tmp_path / "search.autoprog", search=True)
+    model = AutoPrognosis.load(tmp_path / "search.autoprog")
+    before = model.leaderboard_
+    assert model.continue_for(60, evaluations=3) is model
+    after = model.leaderboard_
+    assert len(after) == len(before) + 3
+    assert set(before["score"].dropna()) <= set(after["score"].dropna())
+    assert model.settings_["budget"]["evaluations"] == 7
+    assert model.warnings_[0].startswith("prediction/cox is left out")
+    assert model.continue_for(60, evaluations=0) is model
+    assert len(model.leaderboard_) == len(after)
+    refits = int(model.ensemble_["interval"]["method"].split(" refits")[0].rsplit(" ", 1)[-1])
+    assert refits > 10  # all the time is for the intervals
+    for arguments in ((0.5, None), (10, -1)):
+        with pytest.raises(ValueError, match="seconds must be at least 1"):
+            model.continue_for(*arguments)
+
+
+def test_before_fit_there_is_nothing_to_show() -> None:
+    model = AutoPrognosis()
+    for ask in (model.summary, model.plot_calibration, model.plot_decision_curve, lambda: model.continue_for(10)):
+        with pytest.raises(NotFittedError):
+            ask()
+
+
+def test_weights_are_refused_with_the_reason() -> None:
+    X, y = patients()
+    with pytest.raises(TypeError, match="fit takes no sample_weight: weights would have to pass through every learner"):
+        AutoPrognosis(settings=QUICK).fit(X, y, sample_weight=np.ones(len(X)))
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weight'"):
+        AutoPrognosis(settings=QUICK).fit(X, y, weight=np.ones(len(X)))

@@ -1,0 +1,1 @@
+"""Pages: in process, and in a browser that drives a real server."""

@@ -1,0 +1,259 @@
+"""The start page in process: guesses, specs, and odd input."""
+
+from __future__ import annotations
+
+import html
+import re
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tests.api.conftest import MakeClient
+from tests.api.searching import FILE, SMALL, table
+from tests.pages.conftest import DATA
+
+HTMX = {"HX-Request": "true"}
+
+
+def columns(client: TestClient, content: bytes, name: str = "patients.csv", **fields: object) -> str:
+    response = client.post("/start/columns", files={"file": (name, content)}, data=fields, headers=HTMX)
+    assert response.status_code == 200, response.text
+    return str(response.text)
+
+
+def filled_in(part: str) -> dict[str, Any]:
+    """What a browser would send of the form as it stands."""
+    fields: dict[str, Any] = {}
+    for tag in re.findall(r"<input [^>]*>", part):
+        found = {key: html.unescape(value) for key, value in re.findall(r'([\w-]+)="([^"]*)"', tag)}
+        if found.get("name", "file") == "file":
+            continue
+        if found.get("type") not in {"radio", "checkbox"} or " checked" in tag:
+            fields[found["name"]] = found.get("value", "")
+    for name, options in re.findall(r'<select[^>]* name="([^"]*)"[^>]*>(.*?)</select>', part, re.DOTALL):
+        chosen = re.search(r'value="([^"]*)" selected', options)
+        fields[name] = html.unescape(chosen.group(1)) if chosen else ""
+    return fields
+
+
+def start(client: TestClient, content: bytes, fields: dict[str, Any]) -> Any:
+    return client.post("/start", files={"file": ("patients.csv", content)}, data=fields, headers=HTMX)
+
+
+def errors(response: Any) -> dict[str, str]:
+    assert response.status_code == 422, response.text
+    found = re.findall(r'class="error" id="([\w-]+)-error"[^>]*>([^<]*)', response.text)
+    return {name: html.unescape(text) for name, text in found}
+
+
+@pytest.mark.parametrize(
+    ("file", "mode", "outcome"),
+    [
+        ("hepatitis", "classification", {"column": "outcome", "positive": "1"}),
+        (
+            "reference/bmt137", "survival",
+            {
+                "time": "time", "event": "event", "event_of_interest": "1", "competing": ["2"], "censored": "0",
+                "horizons": [100.0, 200.0, 390.0],
+            },
+        ),
+        (
+            "reference/pbcseq", "temporal",
+            {
+                "patient": "patient_id", "visit_time": "visit_time", "time": "time", "event": "event",
+                "event_of_interest": "1", "competing": ["2"], "censored": "0", "horizon": 1200.0,
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_guesses_alone_start_a_search(client: TestClient, file: str, mode: str, outcome: dict[str, Any]) -> None:
+    content = (DATA / f"{file}.csv.gz").read_bytes()
+    response = start(client, content, filled_in(columns(client, content)))
+    assert response.status_code == 200, response.text
+    search = client.get("/v1" + response.headers["HX-Redirect"]).json()
+    assert search["settings"]["budget"]["time_s"] == 60
+    cohort = client.get(f"/v1/cohorts/{search['cohort_id']}").json()
+    assert cohort["mode"] == mode
+    assert {key: cohort["outcome"].get(key) for key in outcome} == outcome
+
+
+def test_form_without_htmx_is_redirected(client: TestClient) -> None:
+    fields = filled_in(columns(client, FILE))
+    response = client.post("/start", files={"file": ("a.csv.gz", FILE)}, data=fields, follow_redirects=False)
+    assert response.status_code == 303
+    assert re.fullmatch(r"/searches/[0-9a-f]{32}", response.headers["location"])
+
+
+ODD = table(
+    "patient_id,age,admitted,crp,discharge_code,site,died",
+    *(
+        f"P{i:03},{40 + i % 37},2021-0{1 + i % 9}-1{i % 10},{-9 if i % 9 == 0 else 3 + i % 13},"
+        f"{9 if i % 4 == 0 else i % 3},Oslo,{'yes' if i % 4 == 0 else 'no'}"
+        for i in range(120)
+    ),
+)
+
+
+def test_identifiers_dates_constants_leaks_and_codes_of_missing_are_pointed_out(client: TestClient) -> None:
+    part = columns(client, ODD)
+    for text in (
+        "Looks like an identifier of patients.",
+        "Looks like dates",
+        "The same in every row.",
+        "alone gives the outcome away",
+        "Leave it out unless it is known when a risk is predicted.",
+    ):
+        assert text in part
+    assert "name it in ignore" not in part
+    fields = filled_in(part)
+    # patient_id, admitted and site; the leak stays until it is left out
+    assert [fields.get(f"kind-{i}") == "leave_out" for i in range(7)] == [True, False, True, False, False, True, False]
+    assert (fields["column"], fields["positive"]) == ("died", "yes")
+    assert re.search(r'name="na_value" value="-9"', part)
+
+
+def test_leak_that_is_left_out_and_code_that_means_missing_reach_the_cohort(client: TestClient) -> None:
+    fields = filled_in(columns(client, ODD)) | {"kind-4": "leave_out", "na_value": "-9", "unit-1": "years"}
+    part = columns(client, ODD, **fields)
+    assert "alone gives the outcome away" not in part
+    assert filled_in(part)["unit-1"] == "years"
+    response = start(client, ODD, fields)
+    search = client.get("/v1" + response.headers["HX-Redirect"]).json()
+    cohort = client.get(f"/v1/cohorts/{search['cohort_id']}").json()
+    features = {feature["name"]: feature for feature in cohort["features"]}
+    assert set(features) == {"age", "crp"}
+    assert features["age"]["unit"] == "years"
+    assert features["crp"]["minimum"] == 3
+    assert features["crp"]["missing_fraction"] > 0.1
+
+
+def test_columns_kept_by_choice_become_features(client: TestClient) -> None:
+    fields = filled_in(columns(client, ODD)) | {"kind-2": "categorical", "kind-4": "categorical"}
+    response = start(client, ODD, fields)
+    search = client.get("/v1" + response.headers["HX-Redirect"]).json()
+    cohort = client.get(f"/v1/cohorts/{search['cohort_id']}").json()
+    kinds = {feature["name"]: feature["kind"] for feature in cohort["features"]}
+    assert kinds["admitted"] == kinds["discharge_code"] == "categorical"
+
+
+def test_faults_stand_beside_their_fields_and_nothing_typed_is_lost(client: TestClient) -> None:
+    content = (DATA / "reference" / "bmt137.csv.gz").read_bytes()
+    typed = {"horizons": "1; 99999", "name": "My <cohort>", "role-2": "interest", "time_s": "soon", "unit-3": "years"}
+    fields = filled_in(columns(client, content)) | typed
+    found = errors(start(client, content, fields))
+    assert set(found) == {"roles", "time_s"}
+    response = start(client, content, fields | {"role-2": "competing", "time_s": "0.1"})
+    assert set(errors(response)) == {"horizons", "time_s"}
+    assert "too far ahead" in errors(response)["horizons"]
+    sent = filled_in(response.text)
+    assert (sent["horizons"], sent["name"], sent["unit-3"]) == ("1; 99999", "My <cohort>", "years")
+
+
+@pytest.mark.parametrize(
+    ("typed", "horizons"),
+    [("200", [200]), ("100; 200", [100, 200]), ("200, 100", [100, 200]), ("100,5 200", [100.5, 200]), ("", None)],
+)
+def test_horizons_are_read_as_people_write_them(client: TestClient, typed: str, horizons: list[float] | None) -> None:
+    content = (DATA / "reference" / "bmt137.csv.gz").read_bytes()
+    response = start(client, content, filled_in(columns(client, content)) | {"horizons": typed})
+    search = client.get("/v1" + response.headers["HX-Redirect"]).json()
+    cohort = client.get(f"/v1/cohorts/{search['cohort_id']}").json()
+    assert cohort["outcome"]["horizons"] == (horizons or [100, 200, 390])
+
+
+def test_horizons_that_are_no_numbers_are_a_fault(client: TestClient) -> None:
+    content = (DATA / "reference" / "bmt137.csv.gz").read_bytes()
+    fields = filled_in(columns(client, content)) | {"horizons": "one year"}
+    assert errors(start(client, content, fields)) == {"horizons": "Give numbers, separated by semicolons."}
+
+
+def test_outcome_that_is_not_chosen_is_asked_for(client: TestClient) -> None:
+    content = table("age,weight", *(f"{50 + i},{60 + 2 * i}" for i in range(30)))
+    part = columns(client, content)
+    assert "No column has exactly two values" in part
+    assert errors(start(client, content, filled_in(part))) == {
+        "column": "Choose the column that says who had the outcome."
+    }
+
+
+def test_choices_for_another_file_do_not_count(client: TestClient) -> None:
+    fields = filled_in(columns(client, table(*SMALL))) | {"positive": "0", "kind-0": "leave_out"}
+    assert filled_in(columns(client, table(*SMALL), **fields))["positive"] == "0"
+    found = filled_in(columns(client, ODD, **fields))
+    assert (found["column"], found["kind-1"]) == ("died", "numeric")
+
+
+def test_value_chosen_for_one_column_does_not_count_for_another(client: TestClient) -> None:
+    content = table("age,sex,died", *(f"{50 + i},{'m' if i % 3 else 'f'},{i % 2}" for i in range(20)))
+    fields = filled_in(columns(client, content)) | {"column": "sex"}
+    found = filled_in(columns(client, content, **fields))
+    assert (found["column"], found["positive_of"], found["positive"]) == ("sex", "sex", "f")
+
+
+@pytest.mark.parametrize(
+    ("content", "text"),
+    [
+        (b"%PDF-1.7", "the file is a PDF"),
+        (b"a,b\n1,2,3\n", "1 row has 3 cells where the header has 2"),
+        (b"", "the file is empty"),
+        (b"only one line", ""),
+        (b"\x00\x01\x02" * 100, "the file is no text"),
+        ("naïve,died\n".encode() + "".join(f"ü{i},{i % 2}\n" for i in range(30)).encode(), "naïve"),
+        (b"<script>alert(1)</script>,died\n" + b"".join(b"%d,%d\n" % (i, i % 2) for i in range(30)), "&lt;script&gt;"),
+    ],
+)  # fmt: skip
+def test_odd_files_are_explained(client: TestClient, content: bytes, text: str) -> None:
+    response = client.post("/start/columns", files={"file": ("x", content)}, headers=HTMX)
+    assert response.status_code in {200, 415, 422}
+    assert text in html.unescape(response.text) or text in response.text
+    assert "<script>" not in response.text
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"mode": "nonsense", "column": "nowhere", "positive": "\x00", "time_s": "-1"},
+        {"mode": "temporal", "patient": "age", "visit_time": "age", "time": "age", "event": "sex", "horizon": "1; 2"},
+        {"mode": "survival", "time": "age", "event": "age"},
+        {"mode": "temporal", "visit_outcome": "label", "horizon": "soon"},
+        {"name": "x" * 500},
+        {"kind-0": "no such kind"},
+        {"na_value": ["-9", "", "é"]},
+    ],
+)
+def test_odd_forms_are_answered_with_a_form(client: TestClient, fields: dict[str, Any]) -> None:
+    content = table(*SMALL)
+    sent = filled_in(columns(client, content)) | fields
+    columns(client, content, **sent)
+    response = start(client, content, sent)
+    assert response.status_code in {200, 422}, response.text
+    if response.status_code == 422:
+        assert 'role="alert"' in response.text
+
+
+def test_form_without_a_file_asks_for_one(client: TestClient) -> None:
+    response = client.post("/start/columns", data={"mode": "survival"}, headers=HTMX)
+    assert response.status_code == 422
+    assert "Choose a file." in response.text
+
+
+def test_file_above_the_limit_is_refused_in_words(client: TestClient) -> None:
+    content = b"a,b\n" + b"1,2\n" * 600_000
+    response = client.post("/start/columns", files={"file": ("x.csv", content)}, headers=HTMX)
+    assert response.status_code == 413
+    assert response.headers["content-type"].startswith("text/html")
+    assert "exceeds" in response.text
+
+
+def test_example_can_be_read(client: TestClient) -> None:
+    response = client.get("/example.csv")
+    assert "attachment" in response.headers["content-disposition"]
+    assert filled_in(columns(client, response.content))["column"] == "outcome"
+
+
+def test_key_without_the_scope_to_write_starts_nothing(client_of: MakeClient) -> None:
+    reader = client_of("reader", "read")
+    assert reader.get("/", headers={"Accept": "text/html"}).status_code == 200
+    for path in ("/start", "/start/columns"):
+        assert reader.post(path, files={"file": ("x.csv", table(*SMALL))}, headers=HTMX).status_code == 403
