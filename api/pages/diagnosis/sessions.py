@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Form, Request
 from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel, Field
 
 from api.auth import Principal
 from api.computing import Turn
@@ -29,6 +30,15 @@ Said = Literal["yes", "no", "unknown"]
 _ANSWERS: dict[Said, bool | None] = {"yes": True, "no": False, "unknown": None}
 
 
+class _Given(BaseModel):
+    """An answer as the form sends it."""
+
+    query: str = Field(max_length=1000)
+    answer: Said
+    number: int = Field(ge=1)  # of this answer, from 1
+    volunteered: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class _View:
     """Everything that the page of a session shows."""
@@ -38,6 +48,14 @@ class _View:
     effects: tuple[AnswerEffect, AnswerEffect] | None
     is_noisy: bool
     open_findings: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why an answer was not taken."""
+
+    status: HTTPStatus
+    text: str
 
 
 @router.post("/diagnosis/{model_id}/sessions")
@@ -63,28 +81,25 @@ def give_answer(
     context: ContextDependency,
     principal: PageWriter,
     _turn: Turn,
-    query: Annotated[str, Form(max_length=1000)],
-    answer: Annotated[Said, Form()],
-    number: Annotated[int, Form(ge=1)],
-    volunteered: Annotated[bool, Form()] = False,
+    said: Annotated[_Given, Form()],
 ) -> Response:
     """Add an answer. The page names the answer's number, so that a second press of a button changes nothing."""
     row, _, _ = service.resume_session(context, principal.owner_id, session_id)
     given = [Answer(**each) for each in row.state["answers"]]
-    if len(given) >= number:
-        if (given[number - 1].query, given[number - 1].answer) == (query, _ANSWERS[answer]):
+    if len(given) >= said.number:
+        if (given[said.number - 1].query, given[said.number - 1].answer) == (said.query, _ANSWERS[said.answer]):
             return _go(session_id)
         late = translate(request)("The session went on in the meantime, so this answer was not taken. Look again.")
-        return _page(request, context, principal, session_id, late)
-    asked = AnswerRequest(query=query, answer=_ANSWERS[answer], volunteered=volunteered)
+        return _page(request, context, principal, session_id, _Refusal(HTTPStatus.CONFLICT, late))
+    asked = AnswerRequest(query=said.query, answer=_ANSWERS[said.answer], volunteered=said.volunteered)
     try:
         with context.database.session() as session:
             service.give_answer(context, session, principal.owner_id, session_id, asked)
     except ConflictError as error:
-        return _page(request, context, principal, session_id, str(error))
+        return _page(request, context, principal, session_id, _Refusal(HTTPStatus.CONFLICT, str(error)))
     except InvalidInputError as error:
-        faults = " ".join(f"{query}: {fault.detail}." for fault in error.faults)
-        return _page(request, context, principal, session_id, faults)
+        faults = " ".join(f"{said.query}: {fault.detail}." for fault in error.faults)
+        return _page(request, context, principal, session_id, _Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, faults))
     return _go(session_id)
 
 
@@ -129,16 +144,16 @@ def delete_session(session_id: str, session: WriteSession, principal: PageWriter
 
 
 def _page(
-    request: Request, context: Context, principal: Principal, session_id: str, conflict: str | None = None
+    request: Request, context: Context, principal: Principal, session_id: str, refusal: _Refusal | None = None
 ) -> Response:
     view = _view(context, principal.owner_id, session_id)
     return render(
         request,
         "diagnosis/session.html",
-        status=HTTPStatus.CONFLICT if conflict else HTTPStatus.OK,
+        status=refusal.status if refusal else HTTPStatus.OK,
         view=view,
         session=view.document,
-        conflict=conflict,
+        refusal=refusal.text if refusal else None,
         shown=_SHOWN,
         may_write="write" in principal.scopes,
     )

@@ -57,9 +57,7 @@ class OwnedRepository(Generic[Row]):
 class NamedRepository(OwnedRepository[Row]):
     """Base class for resources that are found by their `name`."""
 
-    def find(
-        self, owner_id: str, text: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
-    ) -> Page[Row]:
+    def find(self, owner_id: str, text: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Row]:
         """List resources whose name contains a text, newest first; raises InvalidInputError for an invalid cursor."""
         query = select(self._table).where(self._table.owner_id == owner_id)
         if text:
