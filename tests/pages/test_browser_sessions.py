@@ -76,9 +76,8 @@ def test_a_wrong_key_opens_nothing(visitor: TestClient, wrong: str, database: Da
 
 
 def test_wrong_keys_are_limited(visitor: TestClient) -> None:
-    codes = [visitor.post("/login", data={"key": "ap_0_0"}, headers=SAME).status_code for _ in range(70)]
-    assert set(codes) == {401, 429}
-    assert codes[-1] == 429
+    tries = (visitor.post("/login", data={"key": "ap_0_0"}, headers=SAME).status_code for _ in range(400))
+    assert next(code for code in tries if code != 401) == 429
 
 
 @pytest.mark.parametrize("place", ["//evil.example", "https://evil.example", "/\\evil.example", "evil", "/a b"])
