@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 
 from autoprog.storage.database import Database, database_now
-from autoprog.storage.repositories import AuditRepository, KeyRepository
+from autoprog.storage.repositories import KeyRepository
 from autoprog.storage.tables import BrowserSessionRow
 from tests.pages.test_frame import BROWSER
 
@@ -154,12 +154,3 @@ def test_a_key_that_may_only_read_changes_nothing(visitor: TestClient, database:
     form = {"csrf_token": token_of(visitor)}
     assert visitor.post(f"/models/{'0' * 32}/delete", data=form, headers=SAME).status_code == 403
     assert visitor.get(f"/models/{'0' * 32}/calculator", headers=BROWSER).status_code == 403
-
-
-def test_log_ins_and_failures_are_in_the_audit_trail(visitor: TestClient, key: str, database: Database) -> None:
-    visitor.post("/login", data={"key": key[:-1]}, headers=SAME)
-    log_in(visitor, key)
-    with database.session(read_only=True) as session:
-        events = [row for row in AuditRepository(session).after(0) if row.action == "POST /login"]
-        assert [event.result for event in events] == ["401", "303"]
-        assert events[1].key_id == key.split("_")[1]
