@@ -242,6 +242,20 @@ class SubgroupDocument(BaseModel):
     expected_observed: Interval | None = Field(description="Expected over observed events. 1 is ideal.")
 
 
+class RunDocument(BaseModel):
+    """How the model was made: counts and versions for who writes about it."""
+
+    n_opening: int = Field(description="Number of evaluations of the opening's list.")
+    n_proposed: int = Field(description="Number of evaluations that the optimizer proposed.")
+    n_finalists: int = Field(description="Number of evaluations on all rows after an exploration of a sample.")
+    n_explored_rows: int | None = Field(description="Rows of the sample that was explored. Null: all rows.")
+    n_rows: int = Field(description="Number of patients, or visits, that the model was made from.")
+    n_groups: int | None = Field(
+        description="Number of groups that folds do not split; for visits, of patients. Null without groups."
+    )
+    software: dict[str, str] = Field(description="Version of Python and of each library at the fit.")
+
+
 class EnsembleDocument(BaseModel):
     """The members and the performance of the delivered model."""
 
@@ -285,6 +299,7 @@ class EnsembleDocument(BaseModel):
         None, description="Null if there are no intervals, and for event times, for which each horizon has its own."
     )
     subgroups: list[SubgroupDocument] = Field([], description="Performance by the features in the setting `subgroups`.")
+    run: RunDocument | None = Field(None, description="Null in searches that ended before this field existed.")
 
 
 class StratumDocument(BaseModel):
