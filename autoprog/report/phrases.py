@@ -29,8 +29,8 @@ def quoted(name: str) -> str:
 
 
 def figure(value: float) -> str:
-    """A measure with three decimals."""
-    return f"{value:.3f}"
+    """A measure with three decimals; never `-0.000`."""
+    return f"{round(value, 3) + 0.0:.3f}"
 
 
 def with_bounds(value: float, bounds: Mapping[str, Any] | None, level: float = 0.95) -> str:

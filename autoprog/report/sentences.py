@@ -170,12 +170,13 @@ def missing_handling(run: ReportedRun) -> str:
         return "No imputation was needed for development, as the predictors were complete."
     methods = run.member_algorithms("imputation")
     imputed = listed([algorithm_name(name) for name in methods if name != "none"])
-    parts = ["Missing predictor values were handled within each pipeline and fitted to its training patients only"]
-    if imputed:
-        parts.append(f"by imputation with {imputed}")
+    ways = [f"by imputation with {imputed}"] if imputed else []
     if "none" in methods:
-        parts.append("by learners that take missing values" if not imputed else "or by learners that take missing values")
-    text = f"{' '.join(parts)}. No patient was excluded for a missing predictor value."
+        ways.append("by learners that take missing values")
+    text = (
+        f"Missing predictor values were handled within each pipeline, {listed(ways, 'or')}, fitted to its training patients "
+        "only. No patient was excluded for a missing predictor value."
+    )
     if run.settings.get("missing_indicators"):
         text += " An indicator for each incomplete predictor marked missing values."
     return text
@@ -189,12 +190,13 @@ def missing_outcome(run: ReportedRun) -> str:
     return f"The {run.n_dropped:,} {rows} without a usable outcome were left out and not imputed."
 
 
-def missing_at_use() -> str:
+def missing_at_use(run: ReportedRun) -> str:
     """How a missing value is handled when the model is used."""
-    return (
-        "In use, a missing value is drawn many times from its distribution given the patient's known values, as "
-        "estimated from the training patients; the risk is the mean over the draws, and its interval covers them."
+    text = (
+        "In use, a missing value is drawn many times from its distribution given the patient's known values, as estimated "
+        "from the training patients; the risk is the mean over the draws"
     )
+    return f"{text}, and its interval covers them." if run.instability else f"{text}."
 
 
 def data_checks(run: ReportedRun) -> str:
@@ -659,8 +661,9 @@ def subgroup_figures(run: ReportedRun) -> str | None:
     if not run.subgroups:
         return None
     name = "auc" if run.has_times else "auc_roc"
+    rows = "visits" if run.has_visits else "patients"
     parts = [
-        f"{group['feature']} {group['label']} (n = {group['n']:,}): AUC {estimate(group[name])}, expected over observed "
+        f"{group['feature']} {group['label']} ({group['n']:,} {rows}): AUC {estimate(group[name])}, expected over observed "
         f"{estimate(group['expected_observed'])}"
         for group in run.subgroups
         if group.get(name) is not None
@@ -693,6 +696,7 @@ METRIC_NAMES = {
     "log_loss": "logarithmic loss",
     "net_benefit": "mean net benefit over the thresholds",
     "uno_c": "concordance until the last horizon",
+    "wolbers_c": "Wolbers's concordance until the last horizon",
     "c_index": "Harrell's concordance",
     "time_dependent_auc": "mean time-dependent AUC over the horizons",
     "integrated_brier": "integrated Brier score",

@@ -69,13 +69,14 @@ def _study(run: ReportedRun) -> str:
     return f"The study describes the {_kind_of_study(run)} of a prediction model."
 
 
-def _model_type(run: ReportedRun) -> str:
+def model_type(run: ReportedRun) -> str:
+    """Name the learners that the model is built from."""
     learners = listed([algorithm_name(name) for name in run.member_algorithms("prediction")])
     return f"The model is built from {learners}."
 
 
 def _building(run: ReportedRun) -> str:
-    return _join(_model_type(run), say.tuning(run), say.ensemble_rule(run), say.recalibration(run))
+    return _join(model_type(run), say.tuning(run), say.ensemble_rule(run), say.recalibration(run))
 
 
 def _measures(run: ReportedRun) -> str:
@@ -222,11 +223,11 @@ def _not_updated_for_groups(run: ReportedRun) -> Found:
 def _calculated(run: ReportedRun) -> Found:
     if not run.validation:
         return _NO_VALIDATION
-    return _join("The delivered model's file calculated the risks: the weighted average of its members, recalibrated.", say.missing_at_use())
+    return _join("The delivered model's file calculated the risks: the weighted average of its members, recalibrated.", say.missing_at_use(run))
 
 
-def _rebalanced(run: ReportedRun) -> list[str]:
-    """Learners of the ensemble that weigh or assume classes to be equally frequent."""
+def rebalanced_learners(run: ReportedRun) -> list[str]:
+    """Name the algorithms of the ensemble that weigh classes equally, or assume them to be equally frequent."""
     found = []
     for member in run.members:
         for step in member["configuration"].values():
@@ -237,19 +238,19 @@ def _rebalanced(run: ReportedRun) -> list[str]:
 
 
 def _imbalance(run: ReportedRun) -> str:
-    if rebalanced := _rebalanced(run):
+    if rebalanced := rebalanced_learners(run):
         return f"Patients were not resampled. In the ensemble, {listed(rebalanced)} gave both classes the same weight."
     return "No method for class imbalance was used: patients were neither resampled nor weighted by class in the ensemble."
 
 
 def _imbalance_reason(run: ReportedRun) -> Found:
-    if not _rebalanced(run):
+    if not rebalanced_learners(run):
         return NotApplicable("No method for class imbalance was used.")
     return "Equal weights are a hyperparameter of these learners and were chosen with it by the cross-validated score."
 
 
 def _imbalance_recalibration(run: ReportedRun) -> Found:
-    if not _rebalanced(run):
+    if not rebalanced_learners(run):
         return NotApplicable("No method for class imbalance was used.")
     return say.recalibration(run)
 
@@ -264,7 +265,8 @@ def _output(run: ReportedRun) -> str:
     return _join(say.prediction_target(run), "The output is a probability.", say.patient_intervals(run))
 
 
-def _strata(run: ReportedRun) -> Found:
+def describe_strata(run: ReportedRun) -> str:
+    """Describe the risk strata with their thresholds, or say that there are none."""
     parts = [
         f"{stratum['name']}{_at(stratum)} from {percent(stratum['lower'])} to {percent(stratum['upper'])}"
         for stratum in run.rules["strata"]
@@ -343,8 +345,8 @@ def _recalibration(run: ReportedRun) -> Found:
 def _means_to_predict(run: ReportedRun) -> str:
     model = run.search["model_id"]
     return (
-        "The model is one file. It predicts for new patients by `autoprog predict`, from Python, by its page with a "
-        f"calculator, and by POST /v1/models/{model}/predictions."
+        "The model is one file. It predicts for new patients by the command `autoprog predict`, from Python, and by POST "
+        f"/v1/models/{model}/predictions."
     )
 
 
@@ -397,8 +399,8 @@ def _poor_input(_: ReportedRun) -> str:
     return "A prediction warns of each missing value, unknown level and value outside the range of the training patients."
 
 
-def _handled_input(_: ReportedRun) -> str:
-    return _join(say.missing_at_use(), "An unknown level counts as missing, and values far outside the range are cut there.")
+def _handled_input(run: ReportedRun) -> str:
+    return _join(say.missing_at_use(run), "An unknown level counts as missing, and values outside the range by more than ten times its width are cut.")
 
 
 def _interaction(run: ReportedRun) -> str:
@@ -473,7 +475,7 @@ RULES: Mapping[str, Rule] = {
     "11.1": Rule(say.missing_handling, METHODS),
     "11.2": Rule(say.missing_outcome, METHODS),
     "11.3": Rule(_left_out, FLOW),
-    "11.4": Rule(lambda _: say.missing_at_use(), METHODS),
+    "11.4": Rule(say.missing_at_use, METHODS),
     "12a.1": Rule(_use_of_data, METHODS),
     "12a.2": Rule(say.folds, METHODS),
     "12a.3": Rule(say.fold_considerations, METHODS),
@@ -481,7 +483,7 @@ RULES: Mapping[str, Rule] = {
     "12b.2": Rule(lambda _: say.scaling(), METHODS),
     "12b.3": Rule(say.encoding, METHODS),
     "12b.4": Rule(_transformations, SPECIFICATION),
-    "12c.1": Rule(_model_type, SPECIFICATION),
+    "12c.1": Rule(model_type, SPECIFICATION),
     "12c.3": Rule(say.candidate_space, METHODS),
     "12c.4": Rule(_search, METHODS),
     "12c.5": Rule(say.search_budget, METHODS),
@@ -514,7 +516,7 @@ RULES: Mapping[str, Rule] = {
     "13.3": Rule(_imbalance_recalibration, SPECIFICATION),
     "14.1": Rule(_fairness, SUBGROUPS),
     "15.1": Rule(_output, METHODS),
-    "15.2": Rule(_strata, STRATA),
+    "15.2": Rule(describe_strata, STRATA),
     "15.3": Rule(_thresholds, STRATA),
     "16.1": Rule(_only_in_validation, VALIDATION),
     "16.2": Rule(_only_in_validation, VALIDATION),

@@ -268,7 +268,7 @@ ITEMS: tuple[Item, ...] = (
         "Plots",
         "Intervals",
         "Comparison of models",
-        "Stability of the predictions",
+        ("Stability of the predictions", "Not examined, as no time was left for refits: give the search more time."),
         ("Rationale for measures and thresholds", "Say why these thresholds matter in practice."),
     ),
     _item(
@@ -387,7 +387,7 @@ ITEMS: tuple[Item, ...] = (
         "Performance corrected for optimism",
         "Comparison with the simple model",
         "Subgroups",
-        "Stability",
+        ("Stability", "Not examined, as no time was left for refits: give the search more time."),
         "Plots",
     ),
     _item(

@@ -98,9 +98,15 @@ def _shift(feature: Document) -> str:
 
 
 def validation_counts(run: ReportedRun) -> str | None:
-    """Share with the outcome in both cohorts."""
+    """Share with the outcome, or its incidence by the last horizon, in both cohorts."""
     if run.validation is None or run.validation_cohort is None:
         return None
+    if run.has_times:
+        here, there = (docs[-1]["performance"]["observed"] for docs in (run.horizon_documents, run.validation["horizons"]))
+        return (
+            f"The incidence of the event by {run.horizons[-1]:g} was {percent(here['estimate'])} in development and "
+            f"{percent(there['estimate'])} in the validation."
+        )
     rows = "visits" if run.has_visits else "patients"
     return (
         f"The share of {rows} with the outcome was {percent(run.cohort['event_rate'])} in development and "
