@@ -145,7 +145,9 @@ def _external(run: ReportedRun) -> str | None:
 
 
 def _sensitive(run: ReportedRun) -> str | None:
-    named = [f["name"] for f in run.features if f.get("meta_group") == "demographics" or f["name"].lower() in _DEMOGRAPHIC]
+    named = [
+        f["name"] for f in run.features if f.get("meta_group") == "demographics" or f["name"].lower() in _DEMOGRAPHIC
+    ]
     if not named:
         return None
     return f"Demographic predictors of the model: {listed(named)}. Check whether their use is justified."

@@ -105,7 +105,9 @@ def _on_patients(part: Part, run: ReportedRun) -> list[SignallingQuestion]:
     """Domains 1 to 3, whose questions are the same in both parts of the tool."""
     external = part == "external validation"
     return [
-        SignallingQuestion(part, domain, number, question, *(_of_author(advice) if judge is None else judge(run, external)))
+        SignallingQuestion(
+            part, domain, number, question, *(_of_author(advice) if judge is None else judge(run, external))
+        )
         for domain, number, question, advice, judge in _PATIENTS
     ]
 
@@ -125,7 +127,9 @@ def _of_author(advice: str) -> Verdict:
 
 
 def _same_preprocessing(_run: ReportedRun, external: bool) -> Verdict:  # noqa: FBT001  as all in its table
-    whom = "The model's file prepares every patient in the same way." if external else "All patients were prepared alike."
+    whom = (
+        "The model's file prepares every patient in the same way." if external else "All patients were prepared alike."
+    )
     return Verdict(Answer.YES, f"{whom} No step depended on centre, subgroup or outcome.")
 
 
@@ -187,7 +191,9 @@ def _development_size(run: ReportedRun) -> Verdict:
 def _handled_predictors(run: ReportedRun) -> Verdict:
     reason = f"{say.encoding(run)} {say.functional_forms(run)}"
     if "bernoulli_nb" in run.member_algorithms("prediction"):
-        return Verdict(Answer.PROBABLY_NO, f"{reason} Naive Bayes on binary columns cuts each predictor at a threshold.")
+        return Verdict(
+            Answer.PROBABLY_NO, f"{reason} Naive Bayes on binary columns cuts each predictor at a threshold."
+        )
     return Verdict(Answer.YES, reason)
 
 
@@ -196,7 +202,9 @@ def _handled_missing(run: ReportedRun) -> Verdict:
     reason = " ".join(part for part in parts if part)
     if run.n_dropped > _SHARE_LEFT_OUT * run.cohort["n_rows"]:
         share = percent(run.n_dropped / run.cohort["n_rows"])
-        return Verdict(Answer.PROBABLY_NO, f"{reason} They are {share} of the file, and leaving them out may be selective.")
+        return Verdict(
+            Answer.PROBABLY_NO, f"{reason} They are {share} of the file, and leaving them out may be selective."
+        )
     if run.with_missing:
         return Verdict(Answer.PROBABLY_YES, f"{reason} Imputation was single, not multiple.")
     return Verdict(Answer.YES, reason)
@@ -243,7 +251,9 @@ def _compared(n: int, least: int) -> Verdict:
 
 def _internal_missing(run: ReportedRun) -> Verdict:
     answer, reason = _handled_missing(run)
-    return Verdict(answer, f"{reason} In each fold the training patients alone determined how held-out patients were imputed.")
+    return Verdict(
+        answer, f"{reason} In each fold the training patients alone determined how held-out patients were imputed."
+    )
 
 
 def _uncorrected(run: ReportedRun) -> Verdict:

@@ -125,8 +125,7 @@ _REFERENCES: dict[str, tuple[str, str | None]] = {
         None,
     ),
     "maron": (
-        "Maron O, Moore AW. The racing algorithm: model selection for lazy learners. Artif Intell Rev "
-        "1997;11:193-225",
+        "Maron O, Moore AW. The racing algorithm: model selection for lazy learners. Artif Intell Rev 1997;11:193-225",
         "10.1023/A:1006556606079",
     ),
     "nadeau": (

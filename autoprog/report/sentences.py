@@ -86,7 +86,9 @@ def censoring(run: ReportedRun) -> str | None:
         parts.append(f"classifiers learnt {reductions[run.settings['reduction']]}")
     text = f"Censored patients were kept: {listed(parts)}."
     if run.competing:
-        text += " Patients with a competing event were not treated as censored; the risks of all causes sum to at most 1."
+        text += (
+            " Patients with a competing event were not treated as censored; the risks of all causes sum to at most 1."
+        )
     return text
 
 
@@ -129,9 +131,7 @@ def encoding(run: ReportedRun) -> str:
         "entered as numbers."
     )
     if any(f["kind"] == "categorical" for f in run.features):
-        text += (
-            " Unordered levels became one indicator each, or stayed codes for boosted trees that split by sets of levels."
-        )
+        text += " Unordered levels became one indicator each, or stayed codes for boosted trees that split by sets of levels."
     return text
 
 
@@ -206,7 +206,11 @@ def data_checks(run: ReportedRun) -> str:
         "identifiers, constant and mostly missing columns, repeated rows, and columns that give the outcome away."
     )
     warnings = run.cohort["warnings"]
-    found = " It led to no warning." if not warnings else f" It led to {plural(len(warnings), 'warning')}: {'; '.join(warnings)}."
+    found = (
+        " It led to no warning."
+        if not warnings
+        else f" It led to {plural(len(warnings), 'warning')}: {'; '.join(warnings)}."
+    )
     return text + found
 
 
@@ -306,7 +310,9 @@ def folds(run: ReportedRun) -> str:
 
 def fold_considerations(run: ReportedRun) -> str:
     """How the size of the cohort bore on the partition."""
-    text = "No patients were set aside as a test set, so that all served for development and, out of fold, for evaluation."
+    text = (
+        "No patients were set aside as a test set, so that all served for development and, out of fold, for evaluation."
+    )
     reduced = [w for w in run.search["warnings"] if "folds in place of" in w]
     if reduced:
         text += f" The number of folds was lowered: {reduced[0]}."
@@ -328,7 +334,9 @@ def ensemble_rule(run: ReportedRun) -> str:
 
 def members_text(run: ReportedRun) -> str:
     """Every member with its weight, stages and hyperparameters."""
-    return "; ".join(f"weight {member['weight']:.3f}: {pipeline_text(member['configuration'])}" for member in run.members)
+    return "; ".join(
+        f"weight {member['weight']:.3f}: {pipeline_text(member['configuration'])}" for member in run.members
+    )
 
 
 def pipeline_text(configuration: Document) -> str:
@@ -339,7 +347,9 @@ def pipeline_text(configuration: Document) -> str:
             continue
         name = algorithm_name(step["algorithm"])
         inside = parameters_text(step["parameters"])
-        label = {"imputation": "imputation by ", "features": "features by ", "calibration": "calibrated by "}.get(stage, "")
+        label = {"imputation": "imputation by ", "features": "features by ", "calibration": "calibrated by "}.get(
+            stage, ""
+        )
         parts.append(f"{label}{name}" + (f" ({inside})" if inside else ""))
     return ", ".join(parts)
 
@@ -579,7 +589,9 @@ def discrimination_figures(run: ReportedRun) -> str:
     if not run.has_times:
         found, bounds = run.ensemble["performance"], run.ensemble["performance"].get("intervals") or {}
         auc = with_bounds(found["auc_roc"], bounds.get("auc_roc"))
-        return f"Area under the ROC curve {auc}, average precision {with_bounds(found['auc_prc'], bounds.get('auc_prc'))}."
+        return (
+            f"Area under the ROC curve {auc}, average precision {with_bounds(found['auc_prc'], bounds.get('auc_prc'))}."
+        )
     overall = run.ensemble["overall"]
     name, value = ("Wolbers's", overall["wolbers_c"]) if run.competing else ("Uno's", overall["uno_c"])
     text = f"{name} concordance until {overall['until']:g} {figure(value)}; time-dependent AUC "
@@ -702,7 +714,6 @@ METRIC_NAMES = {
     "integrated_brier": "integrated Brier score",
 }
 """Metrics of the setting `metric`, as a sentence names them."""
-
 
 
 def _were(n: int) -> str:

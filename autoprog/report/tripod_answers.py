@@ -147,7 +147,9 @@ def _with_unit(feature: Document) -> str:
 
 
 def _use_of_data(run: ReportedRun) -> str:
-    text = f"All {run.rows_text} served to develop the model, and to evaluate it by risks from folds that held them out."
+    text = (
+        f"All {run.rows_text} served to develop the model, and to evaluate it by risks from folds that held them out."
+    )
     if run.validation:
         text += f" {elsewhere.validation_name(run).capitalize()} served for external validation alone."
     return text
@@ -223,7 +225,10 @@ def _not_updated_for_groups(run: ReportedRun) -> Found:
 def _calculated(run: ReportedRun) -> Found:
     if not run.validation:
         return _NO_VALIDATION
-    return _join("The delivered model's file calculated the risks: the weighted average of its members, recalibrated.", say.missing_at_use(run))
+    return _join(
+        "The delivered model's file calculated the risks: the weighted average of its members, recalibrated.",
+        say.missing_at_use(run),
+    )
 
 
 def rebalanced_learners(run: ReportedRun) -> list[str]:
@@ -240,7 +245,9 @@ def rebalanced_learners(run: ReportedRun) -> list[str]:
 def _imbalance(run: ReportedRun) -> str:
     if rebalanced := rebalanced_learners(run):
         return f"Patients were not resampled. In the ensemble, {listed(rebalanced)} gave both classes the same weight."
-    return "No method for class imbalance was used: patients were neither resampled nor weighted by class in the ensemble."
+    return (
+        "No method for class imbalance was used: patients were neither resampled nor weighted by class in the ensemble."
+    )
 
 
 def _imbalance_reason(run: ReportedRun) -> Found:
@@ -392,15 +399,23 @@ def _limited_size(run: ReportedRun) -> str:
 def _limited_missing(run: ReportedRun) -> str:
     if not run.with_missing:
         return say.missing_amount(run)
-    return _join(say.missing_amount(run), "If values are missing for reasons that other predictors do not show, risks may be biased.")
+    return _join(
+        say.missing_amount(run),
+        "If values are missing for reasons that other predictors do not show, risks may be biased.",
+    )
 
 
 def _poor_input(_: ReportedRun) -> str:
-    return "A prediction warns of each missing value, unknown level and value outside the range of the training patients."
+    return (
+        "A prediction warns of each missing value, unknown level and value outside the range of the training patients."
+    )
 
 
 def _handled_input(run: ReportedRun) -> str:
-    return _join(say.missing_at_use(run), "An unknown level counts as missing, and values outside the range by more than ten times its width are cut.")
+    return _join(
+        say.missing_at_use(run),
+        "An unknown level counts as missing, and values outside the range by more than ten times its width are cut.",
+    )
 
 
 def _interaction(run: ReportedRun) -> str:

@@ -102,7 +102,9 @@ def validation_counts(run: ReportedRun) -> str | None:
     if run.validation is None or run.validation_cohort is None:
         return None
     if run.has_times:
-        here, there = (docs[-1]["performance"]["observed"] for docs in (run.horizon_documents, run.validation["horizons"]))
+        here, there = (
+            docs[-1]["performance"]["observed"] for docs in (run.horizon_documents, run.validation["horizons"])
+        )
         return (
             f"The incidence of the event by {run.horizons[-1]:g} was {percent(here['estimate'])} in development and "
             f"{percent(there['estimate'])} in the validation."
