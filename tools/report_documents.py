@@ -17,7 +17,7 @@ _SECONDS = 20.0
 _DRAWN = ("calibration_curve", "calibration_groups", "risk_distribution", "points", "curves", "risks", "path")
 
 
-def trimmed(document: Any) -> Any:
+def trimmed(document: Any) -> Any:  # noqa: ANN401  JSON
     """Leave out what is only drawn, and decision curves between the ends of their range."""
     if isinstance(document, list):
         return [trimmed(each) for each in document]
@@ -32,7 +32,7 @@ def _ends(curve: dict[str, Any]) -> dict[str, Any]:
     """A decision curve at the ends of its range."""
     kept = [k for k, t in enumerate(curve["thresholds"]) if any(abs(t - end) < 1e-9 for end in curve["range"])]
 
-    def chosen(value: Any) -> Any:
+    def chosen(value: Any) -> Any:  # noqa: ANN401  JSON
         if isinstance(value, dict):
             return {key: chosen(each) for key, each in value.items()}
         return [value[k] for k in kept] if isinstance(value, list) else value

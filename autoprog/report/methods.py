@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from autoprog.report import sentences as say
 from autoprog.report.references import Reference, number_citations
 from autoprog.report.run import ReportedRun
-from autoprog.report.validation_sentences import validation_methods
 
 Sentence = Callable[[ReportedRun], str | None]
 
@@ -85,7 +84,7 @@ _PARAGRAPHS: tuple[tuple[str, tuple[Sentence, ...]], ...] = (
             say.strata,
         ),
     ),
-    ("External validation", (validation_methods,)),
+    ("External validation", (say.validation_methods,)),
     ("Software", (say.software,)),
 )
 

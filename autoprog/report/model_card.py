@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from autoprog.report import sentences as say
-from autoprog.report import validation_sentences as elsewhere
-from autoprog.report.phrases import listed, quoted
+from autoprog.report.phrases import listed
 from autoprog.report.references import without_citations
 from autoprog.report.run import ReportedRun
 from autoprog.report.tripod_answers import describe_strata, model_type, suggest_title
@@ -59,8 +58,8 @@ def fill_model_card(run: ReportedRun) -> tuple[CardPart, ...]:
     Returns
     -------
     tuple of CardPart
-        The nine parts of a model card in their order. An entry that the run cannot fill says what the author must write,
-        or is left out where the run has nothing of the kind.
+        The nine parts of a model card in their order. An entry that the run cannot fill says what the author must
+        write, or is left out where the run has nothing of the kind.
     """
     return tuple(CardPart(title, tuple(_entries(rows, run))) for title, rows in _PARTS)
 
@@ -91,8 +90,10 @@ def _predictors(run: ReportedRun) -> str:
 def _not_for(run: ReportedRun) -> str:
     parts = [
         "Patients unlike those of the cohort: values outside the training ranges and unknown levels lead to a warning.",
-        "Decisions without a clinician. The model predicts and does not say what causes the outcome, or what a treatment "
-        "would change.",
+        (
+            "Decisions without a clinician. The model predicts and does not say what causes the outcome, or what a "
+            "treatment would change."
+        ),
     ]
     if run.has_times:
         parts.append(f"Times after the last horizon, {run.horizons[-1]:g} ({run.time_unit}).")
@@ -141,7 +142,7 @@ def _overall(run: ReportedRun) -> str:
 def _external(run: ReportedRun) -> str | None:
     if run.validation is None:
         return None
-    return f"{elsewhere.validation_scores(run)} {elsewhere.validation_calibration(run)}"
+    return f"{say.validation_scores(run)} {say.validation_calibration(run)}"
 
 
 def _sensitive(run: ReportedRun) -> str | None:
@@ -170,7 +171,7 @@ def _before_use(run: ReportedRun) -> str:
     found = say.validation_sample_size(run)
     text = "Validate the model in patients of another place or time before use, and recalibrate it there if needed."
     if run.validation is not None:
-        text = f"The model was validated in {elsewhere.validation_name(run)}; validate it where it shall be used."
+        text = f"The model was validated in {say.validation_name(run)}; validate it where it shall be used."
     return f"{text} {found}" if found else text
 
 
@@ -217,7 +218,7 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, Known | None, str], ...]], ...] = (
         "Evaluation data",
         (
             ("Internal validation", _evaluation, ""),
-            ("External validation", elsewhere.validation_methods, "None in this report; validate the model elsewhere."),
+            ("External validation", say.validation_methods, "None in this report; validate the model say."),
         ),
     ),
     (

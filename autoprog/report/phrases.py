@@ -8,7 +8,7 @@ from typing import Any
 
 def listed(parts: Sequence[str], conjunction: str = "and") -> str:
     """`a`, `a and b` or `a, b and c`."""
-    if len(parts) < 2:  # noqa: PLR2004  a list has two
+    if len(parts) < 2:
         return "".join(parts)
     return f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
 

@@ -17,7 +17,6 @@ from enum import StrEnum
 from typing import Literal, NamedTuple
 
 from autoprog.report import sentences as say
-from autoprog.report import validation_sentences as elsewhere
 from autoprog.report.phrases import percent, plural
 from autoprog.report.references import without_citations
 from autoprog.report.run import ReportedRun
@@ -218,8 +217,8 @@ def _recalibrated(run: ReportedRun) -> Verdict:
 
 def _overfitting(run: ReportedRun) -> Verdict:
     reason = (
-        f"{say.tuning(run)} {say.recalibration(run)} The average of {plural(len(run.members), 'pipeline')} was weighted by "
-        "out-of-fold risks alone."
+        f"{say.tuning(run)} {say.recalibration(run)} The average of {plural(len(run.members), 'pipeline')} was "
+        "weighted by out-of-fold risks alone."
     )
     return Verdict(Answer.YES, reason)
 
@@ -265,16 +264,17 @@ def _uncorrected(run: ReportedRun) -> Verdict:
 def _no_leakage(run: ReportedRun) -> Verdict:
     whole = f" The {run.grouped_by} stayed in one fold." if run.grouped_by else ""
     reason = (
-        f"Every step of a pipeline was fitted to training folds alone.{whole} Pipelines and weights were chosen on the same "
-        f"folds. {say.optimism(run)}"
+        f"Every step of a pipeline was fitted to training folds alone.{whole} Pipelines and weights were chosen on "
+        f"the same folds. {say.optimism(run)}"
     )
     return Verdict(Answer.PROBABLY_YES, reason)
 
 
 def _replicated(_: ReportedRun) -> Verdict:
     reason = (
-        "Imputation, feature processing, fitting and calibration were repeated in every fold, and the weights chosen anew in "
-        "the correction. The search for pipelines was not repeated, so performance may be slightly optimistic."
+        "Imputation, feature processing, fitting and calibration were repeated in every fold, and the weights chosen "
+        "anew in the correction. The search for pipelines was not repeated, so performance may be slightly "
+        "optimistic."
     )
     return Verdict(Answer.PROBABLY_NO, reason)
 
@@ -307,7 +307,7 @@ def _external_size(run: ReportedRun) -> Verdict:
 
 
 def _external_missing(run: ReportedRun) -> Verdict:
-    reason = f"{elsewhere.validation_missing(run)} {say.missing_at_use(run)}"
+    reason = f"{say.validation_missing(run)} {say.missing_at_use(run)}"
     cohort = run.validation_cohort
     if cohort is not None and cohort["n_dropped"] > _SHARE_LEFT_OUT * cohort["n_rows"]:
         share = percent(cohort["n_dropped"] / cohort["n_rows"])

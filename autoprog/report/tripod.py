@@ -89,9 +89,9 @@ class TripodChecklist:
         """How many elements the run answers, and of which list."""
         return (
             f"The run answers {self.count(Status.ANSWERED)} of {self.n_elements} elements; "
-            f"{self.count(Status.AUTHOR)} are the author's to write and {self.count(Status.NOT_APPLICABLE)} do not apply. The "
-            f"elements are this program's division of the 27 items (52 with subitems) of TRIPOD+AI. They are not those of "
-            f"the official adherence form, which counts {OFFICIAL_ELEMENTS}."
+            f"{self.count(Status.AUTHOR)} are the author's to write and {self.count(Status.NOT_APPLICABLE)} do not "
+            "apply. The elements are this program's division of the 27 items (52 with subitems) of TRIPOD+AI. They "
+            f"are not those of the official adherence form, which counts {OFFICIAL_ELEMENTS}."
         )
 
 
@@ -103,8 +103,8 @@ def fill_tripod(run: ReportedRun, sections: Collection[str] = ()) -> TripodCheck
     run : ReportedRun
         Documents of a finished search.
     sections : collection of str
-        Anchors of the sections that the report has. Answers that consist of a table or a diagram need theirs, and others
-        are linked only if the section is there.
+        Anchors of the sections that the report has. Answers that consist of a table or a diagram need theirs, and
+        others are linked only if the section is there.
 
     Returns
     -------

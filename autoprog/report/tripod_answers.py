@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from autoprog.report import sentences as say
-from autoprog.report import validation_sentences as elsewhere
 from autoprog.report.phrases import algorithm_name, listed, percent, plural, quoted
 from autoprog.report.run import Document, ReportedRun
 
@@ -62,7 +61,10 @@ def _title(run: ReportedRun) -> str:
 
 
 def _objective(run: ReportedRun) -> str:
-    return f"The objective was to predict {run.outcome_with_horizon} from {plural(len(run.features), 'candidate predictor')}."
+    return (
+        f"The objective was to predict {run.outcome_with_horizon} from "
+        f"{plural(len(run.features), 'candidate predictor')}."
+    )
 
 
 def _study(run: ReportedRun) -> str:
@@ -109,8 +111,8 @@ def _analysed_outcome(run: ReportedRun) -> str:
     if not run.has_times:
         return f"{quoted(outcome['column'])}: {outcome['positive']} is the outcome, {outcome['negative']} its absence."
     text = (
-        f"{quoted(outcome['event'])} with the time {quoted(outcome['time'])}: {outcome['event_of_interest']} is the event, "
-        f"{outcome['censored']} censoring"
+        f"{quoted(outcome['event'])} with the time {quoted(outcome['time'])}: {outcome['event_of_interest']} is the "
+        f"event, {outcome['censored']} censoring"
     )
     return f"{text}, and {listed(list(run.competing))} competing." if run.competing else f"{text}."
 
@@ -151,7 +153,7 @@ def _use_of_data(run: ReportedRun) -> str:
         f"All {run.rows_text} served to develop the model, and to evaluate it by risks from folds that held them out."
     )
     if run.validation:
-        text += f" {elsewhere.validation_name(run).capitalize()} served for external validation alone."
+        text += f" {say.validation_name(run).capitalize()} served for external validation alone."
     return text
 
 
@@ -292,7 +294,7 @@ def _thresholds(run: ReportedRun) -> Found:
 
 
 def _different_predictors(run: ReportedRun) -> Found:
-    return elsewhere.validation_differences(run) or _NO_VALIDATION
+    return say.validation_differences(run) or _NO_VALIDATION
 
 
 def _software(run: ReportedRun) -> Found:
@@ -319,11 +321,11 @@ def _size(run: ReportedRun) -> str:
 
 
 def _compared(run: ReportedRun) -> Found:
-    return elsewhere.validation_differences(run) or _NO_VALIDATION
+    return say.validation_differences(run) or _NO_VALIDATION
 
 
 def _compared_outcome(run: ReportedRun) -> Found:
-    return elsewhere.validation_counts(run) or _NO_VALIDATION
+    return say.validation_counts(run) or _NO_VALIDATION
 
 
 def _in_development(run: ReportedRun) -> str:
@@ -338,7 +340,7 @@ def _in_tuning(run: ReportedRun) -> str:
 
 def _in_evaluation(run: ReportedRun) -> str:
     text = f"Internal validation measured out-of-fold risks of all {run.rows_text}, with the same events."
-    return _join(text, f"External validation: {elsewhere.validation_sample(run)}" if run.validation else None)
+    return _join(text, f"External validation: {say.validation_sample(run)}" if run.validation else None)
 
 
 def _members(run: ReportedRun) -> str:
@@ -352,8 +354,8 @@ def _recalibration(run: ReportedRun) -> Found:
 def _means_to_predict(run: ReportedRun) -> str:
     model = run.search["model_id"]
     return (
-        "The model is one file. It predicts for new patients by the command `autoprog predict`, from Python, and by POST "
-        f"/v1/models/{model}/predictions."
+        "The model is one file. It predicts for new patients by the command `autoprog predict`, from Python, and by "
+        f"POST /v1/models/{model}/predictions."
     )
 
 
@@ -361,17 +363,17 @@ def _third_parties(run: ReportedRun) -> Found:
     if not run.software:
         return None
     return (
-        "Others can load the file with the versions of the software named in this report, validate it in their own patients "
-        "(POST /v1/models/{id}/validations) and recalibrate it as a new version."
+        "Others can load the file with the versions of the software named in this report, validate it in their own "
+        "patients (POST /v1/models/{id}/validations) and recalibrate it as a new version."
     )
 
 
 def _discrimination(run: ReportedRun) -> str:
-    return _join(say.discrimination_figures(run), say.cause_figures(run), elsewhere.validation_scores(run))
+    return _join(say.discrimination_figures(run), say.cause_figures(run), say.validation_scores(run))
 
 
 def _calibration(run: ReportedRun) -> str:
-    return _join(say.calibration_figures(run), elsewhere.validation_calibration(run))
+    return _join(say.calibration_figures(run), say.validation_calibration(run))
 
 
 def _optimism(run: ReportedRun) -> str:
@@ -385,8 +387,8 @@ def _plots(run: ReportedRun) -> str:
 def _overfitting(run: ReportedRun) -> str:
     return _join(
         say.optimism(run),
-        "The correction covers the choice of weights, not the search for pipelines, so performance may still be slightly "
-        "optimistic.",
+        "The correction covers the choice of weights, not the search for pipelines, so performance may still be "
+        "slightly optimistic.",
         say.instability(run),
     )
 
@@ -421,8 +423,8 @@ def _handled_input(run: ReportedRun) -> str:
 def _interaction(run: ReportedRun) -> str:
     visits = " of all visits so far" if run.has_visits else ""
     return (
-        f"Users enter the values of up to {plural(len(run.features), 'predictor')}{visits}, none of which is obligatory; no "
-        "further interaction with the model is needed."
+        f"Users enter the values of up to {plural(len(run.features), 'predictor')}{visits}, none of which is "
+        "obligatory; no further interaction with the model is needed."
     )
 
 
@@ -431,7 +433,7 @@ def _further_validation(run: ReportedRun) -> Found:
 
 
 def _evaluation_size(run: ReportedRun) -> Found:
-    return elsewhere.validation_sample(run) or _NO_VALIDATION
+    return say.validation_sample(run) or _NO_VALIDATION
 
 
 def _no_cluster_results(_: ReportedRun) -> Found:

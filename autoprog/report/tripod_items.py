@@ -1,7 +1,7 @@
 """The 27 items of TRIPOD+AI with their 52 subitems, each broken into the elements that it asks for.
 
-Numbers, topics and applicability are those of the statement (Collins et al., BMJ 2024;385:e078378, CC BY 4.0); questions
-and elements are paraphrased. The abstract's elements follow TRIPOD+AI for Abstracts, in the same paper.
+Numbers, topics and applicability are those of the statement (Collins et al., BMJ 2024;385:e078378, CC BY 4.0);
+questions and elements are paraphrased. The abstract's elements follow TRIPOD+AI for Abstracts, in the same paper.
 
 The elements are this program's own division of the items. The official adherence form counts 136 elements; its list was
 not at hand, so counts of these elements are not counts of that form.
@@ -236,7 +236,7 @@ ITEMS: tuple[Item, ...] = (
         "Transformation or reduction of predictors",
     ),
     _item(
-        "12c", _M, "Analytical methods", "D", "What is the model, how was it built, and how was it validated internally?",
+        "12c", _M, "Analytical methods", "D", "What is the model, and how was it built and validated internally?",
         "Type of model",
         ("Rationale for the type of model", "Say why machine learning, or a simpler model, suits the question."),
         "Candidate algorithms",
@@ -296,7 +296,7 @@ ITEMS: tuple[Item, ...] = (
         "Output of the model",
         "Classification and its thresholds",
         "How the thresholds were identified",
-        ("Rationale for a classification", "Say what follows for a patient in each stratum, or that strata only describe."),
+        ("Rationale for a classification", "Say what follows for patients of each stratum, or that strata only describe."),
     ),
     _item(
         "16", _M, "Training versus evaluation", "D;E", "How do development and evaluation data differ?",

@@ -95,7 +95,8 @@ def test_what_was_done_is_said() -> None:
     )
     text = text_of(run)
     for words in (
-        "20 pipelines that Bayesian optimisation", "11 earlier cohorts", "5 were stopped early", "sample of 200 of 303 rows",
+        "20 pipelines that Bayesian optimisation",
+        "11 earlier cohorts", "5 were stopped early", "sample of 200 of 303 rows",
         "4 pipelines were then evaluated on all", "the patients of a group stayed in one fold",
     ):  # fmt: skip
         assert words in text

@@ -5,7 +5,7 @@ from __future__ import annotations
 from autoprog.report.phrases import estimate, listed, percent, plural, quoted
 from autoprog.report.references import cite
 from autoprog.report.run import Document, ReportedRun
-from autoprog.report.sentences import METRIC_NAMES
+from autoprog.report.sentences.development import METRIC_NAMES
 
 
 def validation_methods(run: ReportedRun) -> str | None:
@@ -47,8 +47,8 @@ def validation_missing(run: ReportedRun) -> str | None:
         return "Its predictors were complete."
     worst = max(missing, key=lambda f: f["missing"])
     return (
-        f"Values were missing in {len(missing)} predictors, at most in {percent(worst['missing'])} ({worst['feature']}), and "
-        "were handled as in the use of the model."
+        f"Values were missing in {len(missing)} predictors, at most in {percent(worst['missing'])} "
+        f"({worst['feature']}), and were handled as in the use of the model."
     )
 
 
