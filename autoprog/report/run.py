@@ -132,7 +132,7 @@ class ReportedRun:
         """Patients with the outcome; of labelled visits, visits."""
         if self.has_times:
             return int(self.cohort["follow_up"]["events"][self.outcome["event_of_interest"]])
-        return round(self.cohort["event_rate"] * self.n_rows)
+        return round(float(self.cohort["event_rate"]) * self.n_rows)
 
     @property
     def features(self) -> Sequence[Document]:

@@ -296,7 +296,7 @@ ITEMS: tuple[Item, ...] = (
         "Output of the model",
         "Classification and its thresholds",
         "How the thresholds were identified",
-        ("Rationale for a classification", "Say what follows for patients of each stratum, or that strata only describe."),
+        ("Rationale for a classification", "Say what follows for patients of a stratum, or that strata only describe."),
     ),
     _item(
         "16", _M, "Training versus evaluation", "D;E", "How do development and evaluation data differ?",

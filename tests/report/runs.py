@@ -37,7 +37,8 @@ def stored_run(kind: str, *, validated: bool = False) -> ReportedRun:
 
 def changed(run: ReportedRun, document: str, /, **changes: Any) -> ReportedRun:
     """The run with other values in one of its documents."""
-    return replace(run, **{document: {**getattr(run, document), **changes}})
+    whole: dict[str, Any] = {document: {**getattr(run, document), **changes}}
+    return replace(run, **whole)
 
 
 def _numbers(document: Any) -> Iterator[float]:

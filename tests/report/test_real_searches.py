@@ -15,7 +15,12 @@ from tests.report.runs import SECTIONS, unknown_figures
 from tests.report.searching import search
 
 
-@pytest.mark.parametrize("kind", ["binary", "event_times", "visits"])
+_SLOW = (pytest.mark.slow, pytest.mark.ci)
+
+
+@pytest.mark.parametrize(
+    "kind", ["binary", pytest.param("event_times", marks=_SLOW), pytest.param("visits", marks=_SLOW)]
+)
 def test_real_search_fills_all_texts(kind: str, tmp_path: Path) -> None:
     run = ReportedRun(**search(kind, tmp_path, seconds=6))
     checklist = fill_tripod(run, SECTIONS)

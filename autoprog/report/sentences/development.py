@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 from autoprog.report.phrases import algorithm_name, listed, parameters_text, plural
 from autoprog.report.references import cite
 from autoprog.report.run import Document, ReportedRun
@@ -300,7 +302,7 @@ def software(run: ReportedRun) -> str | None:
     )
 
 
-_REASONS = {
+_REASONS: Mapping[str, Callable[[int], str]] = {
     "raced_out": lambda n: f"{_were(n)} stopped early for having lost against the best one",
     "timeout": lambda _: "exceeded the time limit",
     "memory": lambda _: "exceeded the memory limit",
@@ -310,7 +312,7 @@ _REASONS = {
 }
 
 
-_RULES = {
+_RULES: Mapping[str, Callable[[], str]] = {
     "pseudo_bma": lambda: f"weights after the log scores of their out-of-fold risks{cite('yao')}",
     "linear_pool": lambda: f"the average that gives the outcomes most probability out of fold{cite('yao')}",
     "blend": lambda: (
