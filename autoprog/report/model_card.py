@@ -84,7 +84,7 @@ def _date(run: ReportedRun) -> str:
 
 
 def _predictors(run: ReportedRun) -> str:
-    return f"{say.predictors(run)} They are {listed([feature['name'] for feature in run.features])}."
+    return f"{say.predictors(run)} They are {listed(list(run.labels.values()))}."
 
 
 def _not_for(run: ReportedRun) -> str:
@@ -105,7 +105,7 @@ def _not_for(run: ReportedRun) -> str:
 def _groups(run: ReportedRun) -> str | None:
     if not run.subgroups:
         return None
-    small = [f"{g['feature']} {g['label']}" for g in run.subgroups if g["brier"] is None]
+    small = [f"{run.labels.get(g['feature'], g['feature'])} {g['label']}" for g in run.subgroups if g["brier"] is None]
     text = f"Performance was measured by {listed(list(run.subgroup_features))}."
     return f"{text} Too small to be measured: {listed(small)}." if small else text
 
@@ -147,7 +147,9 @@ def _external(run: ReportedRun) -> str | None:
 
 def _sensitive(run: ReportedRun) -> str | None:
     named = [
-        f["name"] for f in run.features if f.get("meta_group") == "demographics" or f["name"].lower() in _DEMOGRAPHIC
+        run.labels[f["name"]]
+        for f in run.features
+        if f.get("meta_group") == "demographics" or f["name"].lower() in _DEMOGRAPHIC
     ]
     if not named:
         return None

@@ -141,6 +141,11 @@ class ReportedRun:
         return found
 
     @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """Labels of the predictors by their names; a name where the spec gives no label."""
+        return {f["name"]: f.get("label") or f["name"] for f in self.features}
+
+    @cached_property
     def with_missing(self) -> tuple[Document, ...]:
         """Predictors with missing values, most of them first."""
         missing = [f for f in self.features if f["missing_fraction"] > 0]
@@ -185,7 +190,7 @@ class ReportedRun:
     @cached_property
     def subgroup_features(self) -> tuple[str, ...]:
         """Features that define the subgroups."""
-        return tuple(dict.fromkeys(group["feature"] for group in self.subgroups))
+        return tuple(dict.fromkeys(self.labels.get(g["feature"], g["feature"]) for g in self.subgroups))
 
     @property
     def origin(self) -> Document:

@@ -91,7 +91,7 @@ def _counts(run: ReportedRun) -> str:
 
 def _predictor_names(run: ReportedRun) -> str:
     """Names of the predictors; all candidates are inputs of the model."""
-    return f"The model takes {plural(len(run.features), 'predictor')}: {listed([f['name'] for f in run.features])}."
+    return f"The model takes {plural(len(run.features), 'predictor')}: {listed(list(run.labels.values()))}."
 
 
 def _prognostic(run: ReportedRun) -> Found:
@@ -122,16 +122,17 @@ def _horizon(run: ReportedRun) -> Found:
 
 
 def _definitions(run: ReportedRun) -> str:
-    return f"{'; '.join(_definition(feature) for feature in run.features)}."
+    defined = [f"{run.labels[feature['name']]}: {_definition(feature)}" for feature in run.features]
+    return f"{'; '.join(defined)}."
 
 
 def _definition(feature: Document) -> str:
     unit = f" in {feature['unit']}" if feature["unit"] else ""
     if feature["levels"]:
-        return f"{feature['name']}: {feature['kind']}, levels {listed(feature['levels'])}"
+        return f"{feature['kind']}, levels {listed(feature['levels'])}"
     known = feature["minimum"] is not None
     values = f", from {feature['minimum']:g} to {feature['maximum']:g}" if known else ""
-    return f"{feature['name']}: {feature['kind']}{values}{unit}"
+    return f"{feature['kind']}{values}{unit}"
 
 
 def _units(run: ReportedRun) -> Found:
@@ -141,11 +142,7 @@ def _units(run: ReportedRun) -> Found:
         return None
     if not numeric:
         return NotApplicable("No predictor is numeric.")
-    return f"{listed([_with_unit(feature) for feature in numeric])}."
-
-
-def _with_unit(feature: Document) -> str:
-    return f"{feature['name']} in {feature['unit']}"
+    return f"{listed([f'{run.labels[feature['name']]} in {feature['unit']}' for feature in numeric])}."
 
 
 def _use_of_data(run: ReportedRun) -> str:

@@ -118,6 +118,30 @@ def test_every_rule_of_the_ensemble_has_its_words(rule: str, words: str) -> None
     assert words in text_of(changed(stored_run("binary"), "ensemble", rule=rule))
 
 
+def test_continued_and_stopped_searches_say_so() -> None:
+    run = stored_run("binary")
+    plain = text_of(run)
+    told = text_of(changed(run, "search", continues="an identifier", status="cancelled"))
+    for words in ("It continued an earlier search", "It was stopped by the user."):
+        assert words in told
+        assert words not in plain
+
+
+def test_rules_of_clinicians_are_told() -> None:
+    run = stored_run("binary")
+    rule = {**run.rules["rules"][0], "prior": {"probability": 0.8, "strength": 10.0}}
+    text = text_of(changed(run, "rules", rules=[*run.rules["rules"], rule]))
+    assert "1 rule that clinicians had stated beforehand is shown too" in text
+    assert "clinicians" not in text_of(run)
+
+
+def test_labels_of_predictors_replace_their_names() -> None:
+    run = stored_run("binary")
+    worst = run.with_missing[0]["name"]
+    features = [{**f, "label": "Major vessels"} if f["name"] == worst else f for f in run.features]
+    assert "(Major vessels)" in text_of(changed(run, "cohort", features=features))
+
+
 def test_label_of_the_outcome_replaces_its_code() -> None:
     run = stored_run("binary")
     run = changed(run, "cohort", outcome={**run.outcome, "label": "Death within 5 years"})

@@ -14,7 +14,6 @@ from autoprog.report.tripod import Status, fill_tripod
 from tests.report.runs import SECTIONS, unknown_figures
 from tests.report.searching import search
 
-
 _SLOW = (pytest.mark.slow, pytest.mark.ci)
 
 

@@ -144,14 +144,16 @@ def search_steps(run: ReportedRun) -> str | None:
         parts.append(f"{plural(origin['n_opening'], 'pipeline')} of a list that was fixed beforehand")
     if origin["n_proposed"]:
         parts.append(f"{plural(origin['n_proposed'], 'pipeline')} {_proposer(run)}")
-    text = f"The search evaluated {' and then '.join(parts)}." if parts else ""
+    text = f"The search tried {' and then '.join(parts)}." if parts else ""
+    if run.search.get("continues"):
+        text += " It continued an earlier search on the same cohort, whose evaluations are among these."
     if origin["n_explored_rows"]:
         text += (
             f" Exploration used a random sample of {origin['n_explored_rows']:,} of {run.n_rows:,} rows that keeps "
             "the share of events"
         )
         finals = origin["n_finalists"]
-        text += f"; {plural(finals, 'pipeline')} were then evaluated on all." if finals else "."
+        text += f"; {plural(finals, 'pipeline')} {_were(finals)} then evaluated on all." if finals else "."
     return text.strip()
 
 
@@ -177,7 +179,8 @@ def search_budget(run: ReportedRun) -> str:
         "folds"
     )
     reasons = [f"{account[key]:,} {why(account[key])}" for key, why in _REASONS.items() if account[key]]
-    return f"{text}, {listed(reasons)}." if reasons else f"{text}."
+    text = f"{text}, {listed(reasons)}." if reasons else f"{text}."
+    return f"{text} It was stopped by the user." if run.search["status"] == "cancelled" else text
 
 
 def _were(n: int) -> str:

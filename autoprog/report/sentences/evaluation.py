@@ -149,10 +149,16 @@ def strata(run: ReportedRun) -> str | None:
         return None
     how = "thresholds that the author set" if run.settings["strata"] else "the thirds of the out-of-fold risks"
     text = f"For description, risk strata were formed by {how}"
-    mined = [rule for rule in run.rules["rules"] if not rule.get("prior")]
+    rules = run.rules["rules"]
+    mined = [rule for rule in rules if not rule.get("prior")]
     if mined:
         text += (
             ", and association rules describe who is placed in them; they were tested on patients who were not used "
             f"to find them, at a false-discovery rate of 10 %{cite('benjamini')}"
+        )
+    if stated := len(rules) - len(mined):
+        text += (
+            f"; {plural(stated, 'rule')} that clinicians had stated beforehand {'is' if stated == 1 else 'are'} shown "
+            "too"
         )
     return f"{text}. The strata are no recommendation for treatment."

@@ -89,7 +89,7 @@ def missing_amount(run: ReportedRun) -> str:
     worst = run.with_missing[0]
     return (
         f"Values were missing in {len(run.with_missing)} of {len(run.features)} predictors, at most in "
-        f"{percent(worst['missing_fraction'])} ({worst['name']})."
+        f"{percent(worst['missing_fraction'])} ({run.labels[worst['name']]})."
     )
 
 

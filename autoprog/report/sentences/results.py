@@ -100,8 +100,8 @@ def subgroup_figures(run: ReportedRun) -> str | None:
     name = "auc" if run.has_times else "auc_roc"
     rows = "visits" if run.has_visits else "patients"
     parts = [
-        f"{group['feature']} {group['label']} ({group['n']:,} {rows}): AUC {estimate(group[name])}, expected over "
-        f"observed {estimate(group['expected_observed'])}"
+        f"{run.labels.get(group['feature'], group['feature'])} {group['label']} ({group['n']:,} {rows}): AUC "
+        f"{estimate(group[name])}, expected over observed {estimate(group['expected_observed'])}"
         for group in run.subgroups
         if group.get(name) is not None
     ]
