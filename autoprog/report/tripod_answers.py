@@ -142,7 +142,8 @@ def _units(run: ReportedRun) -> Found:
         return None
     if not numeric:
         return NotApplicable("No predictor is numeric.")
-    return f"{listed([f'{run.labels[feature['name']]} in {feature['unit']}' for feature in numeric])}."
+    units = [f"{run.labels[feature['name']]} in {feature['unit']}" for feature in numeric]
+    return f"{listed(units)}."
 
 
 def _use_of_data(run: ReportedRun) -> str:
