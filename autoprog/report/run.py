@@ -106,11 +106,9 @@ class ReportedRun:
     @property
     def outcome_with_horizon(self) -> str:
         """The outcome and the time within which it is predicted."""
-        if self.kind == "visit_events":
+        if self.has_visits:
             return f"{self.outcome_text} within {self.horizons_text} after a visit"
-        if self.has_times:
-            return f"{self.outcome_text} by {self.horizons_text}"
-        return f"{self.outcome_text} at a visit" if self.has_visits else self.outcome_text
+        return f"{self.outcome_text} by {self.horizons_text}" if self.has_times else self.outcome_text
 
     @property
     def n_patients(self) -> int:

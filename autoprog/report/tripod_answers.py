@@ -118,7 +118,7 @@ def _analysed_outcome(run: ReportedRun) -> str:
 
 
 def _horizon(run: ReportedRun) -> Found:
-    return f"The outcome is predicted within {run.horizons_text}." if run.has_times else None
+    return f"The outcome is predicted within {run.horizons_text}." if run.horizons else None
 
 
 def _definitions(run: ReportedRun) -> str:

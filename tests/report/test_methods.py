@@ -156,6 +156,6 @@ def test_labelled_visits_have_words_of_their_own() -> None:
     cohort = {**run.cohort, "outcome": label, "follow_up": None, "event_rate": 0.2}
     binary = stored_run("binary").ensemble
     text = text_of(replace(run, cohort=cohort, ensemble={**binary, "members": run.members}))
-    assert "at this visit" in text
+    assert "within 365 (in the unit of “day”) after the visit" in text
     assert "follow-up" not in text
     assert f"{round(0.2 * run.n_rows):,} of {run.n_rows:,} visits" in text

@@ -51,7 +51,8 @@ def prediction_target(run: ReportedRun) -> str:
     if run.kind == "binary":
         return f"The model predicts the probability of the outcome {run.outcome_text}."
     if run.kind == "visit_labels":
-        return f"At each visit the model predicts the probability of {run.outcome_text} at this visit."
+        within = f"within {run.horizons_text} after the visit"
+        return f"At each visit the model predicts the probability of {run.outcome_text} {within}."
     start = "At each visit the model predicts the risk" if run.has_visits else "The model predicts the risk"
     text = f"{start} of the event {run.outcome_text} within {run.horizons_text}"
     if run.competing:
