@@ -99,7 +99,7 @@ def _prognostic(run: ReportedRun) -> Found:
 
 
 def _preparation(run: ReportedRun) -> str:
-    return _join(say.visit_windows(run), say.encoding(run), say.scaling(), say.missing_handling(run))
+    return _join(say.visit_windows(run), say.encoding(run), say.scaling(run), say.missing_handling(run))
 
 
 def _same_preparation(_: ReportedRun) -> str:
@@ -495,7 +495,7 @@ RULES: Mapping[str, Rule] = {
     "12a.2": Rule(say.folds, METHODS),
     "12a.3": Rule(say.fold_considerations, METHODS),
     "12b.1": Rule(say.functional_forms, SPECIFICATION),
-    "12b.2": Rule(lambda _: say.scaling(), METHODS),
+    "12b.2": Rule(say.scaling, METHODS),
     "12b.3": Rule(say.encoding, METHODS),
     "12b.4": Rule(_transformations, SPECIFICATION),
     "12c.1": Rule(model_type, SPECIFICATION),

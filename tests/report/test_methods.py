@@ -9,6 +9,7 @@ import pytest
 
 from autoprog.report.methods import write_methods
 from autoprog.report.run import ReportedRun
+from autoprog.report.sentences import scaling
 from tests.report.runs import KINDS, changed, stored_run, unknown_figures
 
 
@@ -133,6 +134,23 @@ def test_rules_of_clinicians_are_told() -> None:
     text = text_of(changed(run, "rules", rules=[*run.rules["rules"], rule]))
     assert "1 rule that clinicians had stated beforehand is shown too" in text
     assert "clinicians" not in text_of(run)
+
+
+def test_coding_is_told_of_the_kinds_that_occur() -> None:
+    run = stored_run("binary")
+    numeric = changed(run, "cohort", features=[{**f, "kind": "numeric"} for f in run.features])
+    assert "Ordered levels" in text_of(run)
+    assert "Unordered levels became one indicator each" in text_of(run)
+    assert "levels" not in text_of(numeric)
+
+
+def test_trees_alone_need_no_scaling() -> None:
+    run = stored_run("binary")
+    steps = {stage: {"algorithm": "none", "parameters": {}} for stage in ("imputation", "features", "calibration")}
+    steps["prediction"] = {"algorithm": "lightgbm", "parameters": {"trees": 40}}
+    trees = changed(run, "ensemble", members=[{"weight": 1.0, "score": 0.9, "configuration": steps}])
+    assert scaling(trees) == "No predictor was rescaled, as trees do not depend on scales."
+    assert scaling(run).startswith("Columns were standardised")
 
 
 def test_labels_of_predictors_replace_their_names() -> None:

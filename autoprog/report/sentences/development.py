@@ -24,24 +24,29 @@ METRIC_NAMES = {
 
 
 def encoding(run: ReportedRun) -> str:
-    """How predictors were coded and scaled."""
-    text = (
-        "Continuous predictors entered as measured, without categories that were fixed beforehand; ordered levels "
-        "entered as numbers."
-    )
-    if any(f["kind"] == "categorical" for f in run.features):
-        text += (
-            " Unordered levels became one indicator each, or stayed codes for boosted trees that split by sets of "
-            "levels."
-        )
-    return text
+    """How predictors were coded."""
+    kinds = {feature["kind"] for feature in run.features}
+    parts = []
+    if "numeric" in kinds:
+        parts.append("Continuous predictors entered as measured, without categories that were fixed beforehand.")
+    if "binary" in kinds:
+        parts.append("Binary predictors entered as 0 and 1.")
+    if "ordinal" in kinds:
+        parts.append("Ordered levels entered as numbers in their order.")
+    if "categorical" in kinds:
+        codes = ", or stayed codes for boosted trees, which split by sets of levels"
+        boosted = not _TAKE_CATEGORIES.isdisjoint(run.member_algorithms("prediction"))
+        parts.append(f"Unordered levels became one indicator each{codes if boosted else ''}.")
+    return " ".join(parts)
 
 
-def scaling() -> str:
+def scaling(run: ReportedRun) -> str:
     """Rescaling and standardisation."""
-    return (
-        "Learners that need it, such as regressions and networks, standardised their columns by the training patients."
-    )
+    learners = run.member_algorithms("prediction")
+    scaled = [algorithm_name(name) for name in learners if _FORMS.get(name) != _TREES]
+    if not scaled and set(run.member_algorithms("features")) == {"none"}:
+        return "No predictor was rescaled, as trees do not depend on scales."
+    return "Columns were standardised by the training patients wherever a step of a pipeline depends on their scale."
 
 
 def functional_forms(run: ReportedRun) -> str:
@@ -330,6 +335,8 @@ _RULES: Mapping[str, Callable[[], str]] = {
     "best": lambda: "the largest posterior mean of the score",
 }
 
+
+_TAKE_CATEGORIES = frozenset(("lightgbm", "stochastic_boosting", "xgboost"))
 
 _OF_TIMES = frozenset(
     ("cox", "penalised_cox", "spline_cox", "fine_gray", "accelerated_failure_time", "survival_forest")

@@ -8,11 +8,13 @@ from autoprog.report.run import ReportedRun
 from autoprog.report.sentences.development import pipeline_text
 
 
-def performance_data(_run: ReportedRun) -> str:
+def performance_data(run: ReportedRun) -> str:
     """Which risks the measures are of."""
+    first = " of the first repeat" if run.settings["repeats"] > 1 else ""
     return (
-        "All measures are of out-of-fold risks: each risk is by pipelines that did not use the patient, averaged by "
-        "the weights of the ensemble; where a measure depends on calibration, recalibrated on other patients."
+        f"All measures are of out-of-fold risks{first}: each risk is by pipelines that did not use the patient, "
+        "averaged by the weights of the ensemble; where a measure depends on calibration, recalibrated on other "
+        "patients."
     )
 
 
