@@ -104,3 +104,12 @@ class SearchFailedError(AutoprogError):
     """A search ended without a model: no evaluation succeeded."""
 
     code = "search-failed"
+
+
+class MissingExtraError(AutoprogError, ImportError):
+    """Something needs an optional dependency that is not installed; names the extra that brings it."""
+
+    code = "missing-extra"
+
+    def __init__(self, what: str, extra: str) -> None:
+        super().__init__(f"for {what} install autoprog with its extra: pip install 'autoprog[{extra}]'")

@@ -4,9 +4,17 @@ from autoprog.cohort.alignment import align
 from autoprog.cohort.canonical import canonical_text
 from autoprog.cohort.checks import classified
 from autoprog.cohort.cohort import Cohort, Mode
+from autoprog.cohort.description import (
+    MIN_COUNTED,
+    CohortDescription,
+    FeatureSummary,
+    GroupSummary,
+    NumberSummary,
+    describe_by_outcome,
+)
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
 from autoprog.cohort.inference import cleveland
-from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcome_from_json
+from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcome_from_json, outcome_to_json
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec, TimeToEventSpec, VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.parquet import from_parquet, to_parquet
 from autoprog.cohort.patients import EncodedPatients, encode_patients, read_patients, read_visits
@@ -20,9 +28,11 @@ from autoprog.cohort.visits import EarlierVisits, VisitTable
 from autoprog.cohort.windows import WindowSchema, windowed
 
 __all__ = [
+    "MIN_COUNTED",
     "Binary",
     "BinaryOutcomeSpec",
     "Cohort",
+    "CohortDescription",
     "CohortReadResult",
     "CohortSpec",
     "EarlierVisits",
@@ -30,8 +40,11 @@ __all__ = [
     "Feature",
     "FeatureKind",
     "FeatureSpec",
+    "FeatureSummary",
     "FollowUpSummary",
+    "GroupSummary",
     "Mode",
+    "NumberSummary",
     "Outcome",
     "ReadLimits",
     "SampleSize",
@@ -47,6 +60,7 @@ __all__ = [
     "canonical_text",
     "classified",
     "cleveland",
+    "describe_by_outcome",
     "encode_patients",
     "encode_visits",
     "file_faults",
@@ -54,6 +68,7 @@ __all__ = [
     "from_parquet",
     "judge_spec",
     "outcome_from_json",
+    "outcome_to_json",
     "parse_spec",
     "read_cohort",
     "read_patients",
