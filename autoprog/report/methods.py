@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from autoprog.report import sentences as say
+from autoprog.report.document import ItemList, Paragraph, Section
 from autoprog.report.references import Reference, number_citations
 from autoprog.report.run import ReportedRun
 
@@ -110,3 +111,22 @@ def write_methods(run: ReportedRun) -> Methods:
     texts, references = number_citations([text for _, text in written])
     headings = [heading for heading, _ in written]
     return Methods(tuple(map(MethodsParagraph, headings, texts)), references)
+
+
+def methods_section(run: ReportedRun) -> Section:
+    """Write the section with the methods text and its references.
+
+    Parameters
+    ----------
+    run : ReportedRun
+        Documents of a finished search.
+
+    Returns
+    -------
+    Section
+        Its name is `methods`.
+    """
+    methods = write_methods(run)
+    paragraphs = [Paragraph(f"{paragraph.heading}. {paragraph.text}") for paragraph in methods.paragraphs]
+    references = ItemList(tuple(reference.with_doi for reference in methods.references), numbered=True)
+    return Section("methods", "Methods, for the paper", (*paragraphs, Paragraph("References"), references))

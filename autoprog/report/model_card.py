@@ -11,8 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from autoprog.report import sentences as say
+from autoprog.report.document import Column, Paragraph, Section, Table
 from autoprog.report.phrases import listed
-from autoprog.report.references import without_citations
+from autoprog.report.references import MODEL_CARDS, without_citations
 from autoprog.report.run import ReportedRun
 from autoprog.report.tripod_answers import describe_strata, model_type, suggest_title
 
@@ -258,3 +259,26 @@ _PARTS: tuple[tuple[str, tuple[tuple[str, Known | None, str], ...]], ...] = (
         ),
     ),
 )
+
+
+def model_card_section(run: ReportedRun) -> Section:
+    """Write the section with the model card.
+
+    Parameters
+    ----------
+    run : ReportedRun
+        Documents of a finished search.
+
+    Returns
+    -------
+    Section
+        Its name is `model-card`.
+    """
+    rows = tuple(
+        (part.title, entry.topic, f"For the author: {entry.text}" if entry.by_author else entry.text)
+        for part in fill_model_card(run)
+        for entry in part.entries
+    )
+    columns = tuple(map(Column, ("Part", "Topic", "Text")))
+    intro = f"A model card after {MODEL_CARDS}. What the run does not know is for the author to write."
+    return Section("model-card", "Model card", (Paragraph(intro), Table("model-card", "Model card", columns, rows)))

@@ -14,11 +14,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 from typing import Literal, NamedTuple
 
 from autoprog.report import sentences as say
+from autoprog.report.document import Column, Paragraph, Section, Table
 from autoprog.report.phrases import percent, plural
-from autoprog.report.references import without_citations
+from autoprog.report.references import PROBAST, without_citations
 from autoprog.report.run import ReportedRun
 from autoprog.report.tripod_answers import rebalanced_learners
 
@@ -321,3 +323,35 @@ _EXTERNAL: tuple[tuple[str, str, Judge], ...] = (
     ("4.4", _IMBALANCE, _uncorrected),
     ("4.7", _MEASURES, _measured),
 )
+
+
+_COLUMNS = tuple(map(Column, ("Domain", "Number", "Question", "Answer", "Reason, or what to consider")))
+
+
+def probast_section(run: ReportedRun) -> Section:
+    """Write the section on PROBAST+AI, with a table for development and for each evaluation.
+
+    Parameters
+    ----------
+    run : ReportedRun
+        Documents of a finished search.
+
+    Returns
+    -------
+    Section
+        Its name is `probast`.
+    """
+    tables = [
+        Table(
+            f"probast-{part.replace(' ', '-')}",
+            f"PROBAST+AI: {part}",
+            _COLUMNS,
+            tuple((q.domain, q.number, q.question, q.answer.value, q.reason) for q in questions),
+        )
+        for part, questions in groupby(fill_probast(run), key=lambda each: each.part)
+    ]
+    intro = (
+        f"The signalling questions of PROBAST+AI ({PROBAST}), paraphrased, with the answers that the run gives. The "
+        "ratings of the domains, of applicability and overall are the author's."
+    )
+    return Section("probast", "PROBAST+AI", (Paragraph(intro), *tables))

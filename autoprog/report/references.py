@@ -17,6 +17,11 @@ class Reference:
     text: str
     doi: str | None
 
+    @property
+    def with_doi(self) -> str:
+        """The reference as a list shows it."""
+        return self.text if self.doi is None else f"{self.text}. doi:{self.doi}"
+
 
 def cite(*keys: str) -> str:
     """A mark for references, to be numbered by `number_citations`."""
@@ -55,9 +60,9 @@ def without_citations(text: str) -> str:
     return _CITED.sub("", text)
 
 
-TRIPOD = "Collins GS, Moons KGM, Dhiman P, et al. TRIPOD+AI statement. BMJ 2024;385:e078378"
-PROBAST = "Moons KGM, Damen JAA, Kaul T, et al. PROBAST+AI. BMJ 2025;388:e082505"
-MODEL_CARDS = "Mitchell M, Wu S, Zaldivar A, et al. Model cards for model reporting. FAT* 2019:220-229"
+TRIPOD = "Collins GS, Moons KGM, Dhiman P, et al. BMJ 2024;385:e078378, doi:10.1136/bmj-2023-078378"
+PROBAST = "Moons KGM, Damen JAA, Kaul T, et al. BMJ 2025;388:e082505, doi:10.1136/bmj-2024-082505"
+MODEL_CARDS = "Mitchell M, Wu S, Zaldivar A, et al. FAT* 2019:220-229, doi:10.1145/3287560.3287596"
 
 # Authors, title, place; DOI. By the key that `cite` takes.
 _REFERENCES: dict[str, tuple[str, str | None]] = {

@@ -8,11 +8,13 @@ that use regression or machine learning methods. BMJ 2024;385:e078378.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import groupby
 
-from autoprog.report.references import without_citations
+from autoprog.report.document import Column, Paragraph, Section, Table
+from autoprog.report.references import TRIPOD, without_citations
 from autoprog.report.run import ReportedRun
 from autoprog.report.tripod_answers import RULES, NotApplicable
 from autoprog.report.tripod_items import ITEMS, Element, Item
@@ -129,3 +131,46 @@ def _answered(element: Element, run: ReportedRun, sections: Collection[str]) -> 
         return AnsweredElement(element, Status.AUTHOR, element.advice, None)
     anchor = rule.anchor if rule.anchor in sections else None
     return AnsweredElement(element, Status.ANSWERED, without_citations(found), anchor)
+
+
+_STATUS = {Status.ANSWERED: "answered", Status.AUTHOR: "for the author", Status.NOT_APPLICABLE: "does not apply"}
+
+_COLUMNS = tuple(map(Column, ("Item", "What to report", "Status", "Answer, or what to write", "Found in")))
+
+
+def tripod_section(run: ReportedRun, sections: Mapping[str, str]) -> Section:
+    """Write the section on TRIPOD+AI, with a table for each section of the statement.
+
+    Parameters
+    ----------
+    run : ReportedRun
+        Documents of a finished search.
+    sections : mapping of str to str
+        Titles of the report's sections by their names; `tripod_answers.ANCHORS` has the names that answers refer to.
+
+    Returns
+    -------
+    Section
+        Its name is `tripod`.
+    """
+    checklist = fill_tripod(run, sections)
+    tables = [
+        _table(name, tuple(items), sections)
+        for name, items in groupby(checklist.items, key=lambda each: each.item.section)
+    ]
+    return Section("tripod", "TRIPOD+AI", (Paragraph(f"{checklist.summary} The statement: {TRIPOD}."), *tables))
+
+
+def _table(name: str, items: tuple[AnsweredItem, ...], sections: Mapping[str, str]) -> Table:
+    rows = tuple(
+        (
+            each.element.number,
+            f"{item.item.topic}: {each.element.asked}",
+            _STATUS[each.status],
+            each.text,
+            None if each.anchor is None else sections[each.anchor],
+        )
+        for item in items
+        for each in item.elements
+    )
+    return Table(f"tripod-{name.lower().replace(' ', '-')}", f"TRIPOD+AI: {name}", _COLUMNS, rows)

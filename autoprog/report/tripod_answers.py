@@ -456,12 +456,32 @@ def _join(*parts: str | None) -> str:
 
 FLOW, TABLE, METHODS, PERFORMANCE, SPECIFICATION = "flow", "characteristics", "methods", "performance", "specification"
 CALIBRATION, UTILITY, SUBGROUPS, STRATA, VALIDATION = "calibration", "net-benefit", "subgroups", "strata", "validation"
-MISSING, SAMPLE_SIZE, STABILITY = "missing", "sample-size", "instability"
+MISSING, SAMPLE_SIZE, STABILITY, TITLE = "missing", "sample-size", "instability", "title"
+
+ANCHORS = frozenset(
+    (
+        FLOW,
+        TABLE,
+        METHODS,
+        PERFORMANCE,
+        SPECIFICATION,
+        CALIBRATION,
+        UTILITY,
+        SUBGROUPS,
+        STRATA,
+        VALIDATION,
+        MISSING,
+        SAMPLE_SIZE,
+        STABILITY,
+        TITLE,
+    )
+)
+"""Names of the sections in which answers are found."""
 
 RULES: Mapping[str, Rule] = {
-    "1.1": Rule(_title, "title"),
-    "1.3": Rule(_title, "title"),
-    "2.2": Rule(_objective, "title"),
+    "1.1": Rule(_title, TITLE),
+    "1.3": Rule(_title, TITLE),
+    "2.2": Rule(_objective, TITLE),
     "2.5": Rule(say.prediction_target, METHODS),
     "2.6": Rule(_building, METHODS),
     "2.7": Rule(say.folds, METHODS),
