@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Response
+from fastapi import Path, Response
 from fastapi.responses import HTMLResponse
 
 from autoprog.errors import NotFoundError
@@ -24,12 +24,8 @@ class ReportFormat(StrEnum):
     DOCX = "docx"
 
 
-class FigureFormat(StrEnum):
-    """Form of a figure."""
-
-    SVG = "svg"
-    PNG = "png"
-
+FigureName = Annotated[str, Path(description="Name of a figure with its form, such as `roc.svg` or `roc.png`.")]
+"""Path parameter of a figure."""
 
 _TYPES = {ReportFormat.HTML: "text/html", ReportFormat.MARKDOWN: "text/markdown", ReportFormat.DOCX: _DOCX}
 
@@ -74,21 +70,19 @@ def respond_with_report(report: Report, form: ReportFormat, figures_at: str | No
     return Response(write_docx(report), media_type=_DOCX, headers={**headers, "Content-Disposition": disposition})
 
 
-def respond_with_figure(report: Report, name: str, form: FigureFormat) -> Response:
+def respond_with_figure(report: Report, name: str) -> Response:
     """Draw a figure of a report; raises NotFoundError and MissingExtraError."""
-    figure = next((figure for figure in report.figures() if figure.name == name), None)
-    if figure is None:
+    stem, _, form = name.rpartition(".")
+    figure = next((figure for figure in report.figures() if figure.name == stem), None)
+    if figure is None or form not in {"svg", "png"}:
         names = ", ".join(figure.name for figure in report.figures())
-        raise NotFoundError(f"the report has no figure of this name; it has {names}")
+        raise NotFoundError(f"there is no such figure; the report has, each as .svg and .png, {names}")
     scene = draw(figure.data)
-    if form is FigureFormat.SVG:
+    if form == "svg":
         from autoprog.report.svg import write_svg  # noqa: PLC0415
 
-        return Response(
-            write_svg(scene, figure.title, figure.alt),
-            media_type="image/svg+xml",
-            headers={"Content-Security-Policy": "default-src 'none'"},
-        )
+        drawn = write_svg(scene, figure.title, figure.alt)
+        return Response(drawn, media_type="image/svg+xml", headers={"Content-Security-Policy": "default-src 'none'"})
     from autoprog.report.png import write_png  # noqa: PLC0415  an extra
 
     return Response(write_png(scene), media_type="image/png")

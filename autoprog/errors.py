@@ -110,6 +110,3 @@ class MissingExtraError(AutoprogError, ImportError):
     """Something needs an optional dependency that is not installed; names the extra that brings it."""
 
     code = "missing-extra"
-
-    def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"for {what} install autoprog with its extra: pip install 'autoprog[{extra}]'")

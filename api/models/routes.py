@@ -13,6 +13,7 @@ from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.idempotency import OnceDependency, answer
 from api.json_route import JsonRoute
 from api.models import service
+from api.models.report import validation_report
 from api.models.schemas import (
     ModelDocument,
     PredictionDocument,
@@ -22,12 +23,11 @@ from api.models.schemas import (
     ValidationRequest,
 )
 from api.openapi import problems
-from api.models.report import validation_report
 from api.pagination import ListDocument, PageParameters
 from api.reports import (
     FIGURE_RESPONSES,
     REPORT_RESPONSES,
-    FigureFormat,
+    FigureName,
     ReportFormat,
     choose_format,
     respond_with_figure,
@@ -170,6 +170,7 @@ def get_validation(model_id: str, validation_id: str, session: ReadSession, prin
 def get_validation_report(
     model_id: str,
     validation_id: str,
+    *,
     session: ReadSession,
     context: ContextDependency,
     principal: Reader,
@@ -185,7 +186,7 @@ def get_validation_report(
 
 
 @router.get(
-    "/{model_id}/validations/{validation_id}/figures/{name}.{form}",
+    "/{model_id}/validations/{validation_id}/figures/{name}",
     operation_id="get_validation_figure",
     summary="Get a figure of a validation's report",
     response_class=Response,
@@ -194,8 +195,8 @@ def get_validation_report(
 def get_validation_figure(
     model_id: str,
     validation_id: str,
-    name: str,
-    form: FigureFormat,
+    name: FigureName,
+    *,
     session: ReadSession,
     context: ContextDependency,
     principal: Reader,
@@ -203,7 +204,7 @@ def get_validation_figure(
 ) -> Response:
     """Return a figure as SVG, or as PNG at 300 dpi."""
     report = validation_report(context, session, principal.owner_id, model_id, validation_id)
-    return respond_with_figure(report, name, form)
+    return respond_with_figure(report, name)
 
 
 @router.delete(

@@ -21,7 +21,7 @@ from api.pagination import ListDocument, PageParameters
 from api.reports import (
     FIGURE_RESPONSES,
     REPORT_RESPONSES,
-    FigureFormat,
+    FigureName,
     ReportFormat,
     choose_format,
     respond_with_figure,
@@ -242,6 +242,7 @@ def get_decomposition(search_id: str, session: ReadSession, principal: Reader) -
 )
 def get_report(
     search_id: str,
+    *,
     session: ReadSession,
     context: ContextDependency,
     principal: Reader,
@@ -257,7 +258,7 @@ def get_report(
 
 
 @router.get(
-    "/{search_id}/figures/{name}.{form}",
+    "/{search_id}/figures/{name}",
     operation_id="get_figure",
     summary="Get a figure of a search's report",
     response_class=Response,
@@ -265,15 +266,15 @@ def get_report(
 )
 def get_figure(
     search_id: str,
-    name: str,
-    form: FigureFormat,
+    name: FigureName,
+    *,
     session: ReadSession,
     context: ContextDependency,
     principal: Reader,
     _turn: Turn,
 ) -> Response:
     """Return a figure as SVG, or as PNG at 300 dpi."""
-    return respond_with_figure(search_report(context, session, principal.owner_id, search_id), name, form)
+    return respond_with_figure(search_report(context, session, principal.owner_id, search_id), name)
 
 
 @router.post(

@@ -66,13 +66,29 @@ def build_report(run: ReportedRun, description: CohortDescription | None = None)
         leaderboard_section(run),
         software_section(run),
     ]
-    sections.append(methods_section(run))
-    # An answer is found only in a section that has content.
-    titles = {section.name: section.title for section in sections if section.left_out is None}
-    sections += [tripod_section(run, titles), probast_section(run), model_card_section(run)]
+    sections += _texts(run, sections)
     kind = "External validation" if run.validation is not None else "Development and internal validation"
     subtitle = f"{outcome_within(run)}. {kind} of a prognostic model in {plural(run.n_patients, 'patient')}."
     return Report(str(run.cohort["name"]), subtitle, tuple(sections))
+
+
+_TEXTS = {
+    "methods": "Methods, for the paper",
+    "tripod": "TRIPOD+AI",
+    "probast": "PROBAST+AI",
+    "model-card": "Model card",
+}
+_TOO_OLD = "Left out: the search ended before this program stored the measures that the text needs."
+
+
+def _texts(run: ReportedRun, sections: list[Section]) -> list[Section]:
+    """Methods, guidelines and model card, which need the measures of a search."""
+    if not run.ensemble.get("performance") and not run.horizon_documents:
+        return [Section(name, title, left_out=_TOO_OLD) for name, title in _TEXTS.items()]
+    methods = methods_section(run)
+    # An answer is found only in a section that has content.
+    titles = {section.name: section.title for section in (*sections, methods) if section.left_out is None}
+    return [methods, tripod_section(run, titles), probast_section(run), model_card_section(run)]
 
 
 def _validation_sections(run: ReportedRun) -> list[Section]:

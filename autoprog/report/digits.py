@@ -11,14 +11,17 @@ EMPTY = "–"
 
 
 def significant(value: float | None, digits: int = 3) -> str:
-    """A number with so many significant digits, and no fewer: `12.0`, `0.00345`, `1,230`."""
+    """A number with at least so many significant digits: `12.0`, `0.00345`, and whole from there on, `1,234`."""
     if value is None or not math.isfinite(value):
         return EMPTY
     if value == 0:
         return "0"
-    decimals = digits - 1 - math.floor(math.log10(abs(value)))
-    rounded = round(value, decimals)
-    return minus(f"{rounded:,.{max(0, digits - 1 - math.floor(math.log10(abs(rounded))))}f}")
+    rounded = round(value, _decimals(value, digits))
+    return minus(f"{rounded:,.{_decimals(rounded, digits)}f}")
+
+
+def _decimals(value: float, digits: int) -> int:
+    return max(0, digits - 1 - math.floor(math.log10(abs(value))))
 
 
 def decimal(value: float | None, decimals: int = 3) -> str:

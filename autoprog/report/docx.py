@@ -40,7 +40,7 @@ def write_docx(report: Report) -> bytes:
     try:
         from docx import Document as new_document  # noqa: N813, PLC0415  an extra
     except ModuleNotFoundError as error:
-        raise MissingExtraError("a report as DOCX", "report") from error
+        raise MissingExtraError("a report as DOCX needs python-docx: pip install 'autoprog[report]'") from error
     document = new_document()
     _set_up(document, report)
     numbers = number_blocks(report)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import structlog
+
 from autoprog.errors import MissingExtraError
 from autoprog.report.document import Report
 from autoprog.report.html import write_html
@@ -18,6 +20,7 @@ def write_report(report: Report, folder: Path) -> None:
         from autoprog.report.docx import write_docx  # noqa: PLC0415  an extra
 
         content = write_docx(report)
-    except MissingExtraError:
+    except MissingExtraError as error:
+        structlog.get_logger("report").info("report_docx_left_out", reason=str(error))
         return
     (folder / "report.docx").write_bytes(content)

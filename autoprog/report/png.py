@@ -44,7 +44,7 @@ def write_png(scene: Scene, dpi: int = DPI) -> bytes:
         from matplotlib.backends.backend_agg import FigureCanvasAgg  # noqa: PLC0415  an extra
         from matplotlib.figure import Figure  # noqa: PLC0415
     except ModuleNotFoundError as error:
-        raise MissingExtraError("figures as PNG", "plots") from error
+        raise MissingExtraError("figures as PNG need matplotlib: pip install 'autoprog[plots]'") from error
     # Not by pyplot, which keeps figures in the process and is not for threads.
     figure = Figure(figsize=(scene.width / 72, scene.height / 72), dpi=dpi, facecolor="white")
     axes = figure.add_axes((0, 0, 1, 1), xlim=(0, scene.width), ylim=(scene.height, 0))

@@ -10,9 +10,10 @@
              over the groups u, or the patients where there are none; at most the number in the denominator
     TP, FP   weight of the patients with and without the outcome whose risk reaches each cut
 
-The interval of a share is Wilson's with e patients: without weights and groups it is the one of a binomial share. Bands
-of the curves are percentiles of a bootstrap of the groups. More than 2,000 groups are put together at random into 2,000,
-and these are drawn, which leaves the distribution of the curves nearly as it is and takes no longer with more patients.
+The interval of a share is Wilson's with e patients: without weights and groups it is the one of a binomial share.
+Bands of the curves are percentiles of a bootstrap of the groups. More than 2,000 groups are put together at random
+into 2,000, and these are drawn, which leaves the distribution of the curves nearly as it is and takes no longer with
+more patients.
 
 References
 ----------

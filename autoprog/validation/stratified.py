@@ -87,7 +87,7 @@ def _curve(
     times = np.concatenate([[0.0], jumps, [end]])
     marks = np.array(round_ticks(0.0, horizon))
     return {
-        "times": times.round(_DECIMALS).tolist(),
+        "times": times.tolist(),
         **_at(estimate, times, grouped=grouped),
         "at_risk_times": marks.tolist(),
         "at_risk": [int((here["time"] >= t).sum()) for t in marks],

@@ -74,6 +74,7 @@ ROUTES = [
     ("GET", "/v1/searches/x/rules", "read"),
     ("GET", "/v1/searches/x/decomposition", "read"),
     ("GET", "/v1/searches/x/report", "read"),
+    ("GET", "/v1/searches/x/figures/x", "read"),
     ("POST", "/v1/searches/x/predictions", "predict"),
     ("GET", "/v1/models", "read"),
     ("GET", "/v1/models/x", "read"),
@@ -83,6 +84,8 @@ ROUTES = [
     ("GET", "/v1/models/x/validations", "read"),
     ("POST", "/v1/models/x/validations", "write"),
     ("GET", "/v1/models/x/validations/x", "read"),
+    ("GET", "/v1/models/x/validations/x/report", "read"),
+    ("GET", "/v1/models/x/validations/x/figures/x", "read"),
     ("DELETE", "/v1/models/x/validations/x", "write"),
     ("GET", "/v1/space", "read"),
 ]

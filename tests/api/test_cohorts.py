@@ -45,7 +45,7 @@ def test_a_cohort_is_made_and_shown_back(client: TestClient, files: Files) -> No
     assert len(document["features"]) == 13
     assert document["features"][0] == {
         "name": "age", "kind": "numeric", "unit": "years", "meta_group": "demographics", "levels": [],
-        "missing_fraction": 0.0, "minimum": 29.0, "maximum": 77.0,
+        "missing_fraction": 0.0, "minimum": 29.0, "maximum": 77.0, "label": None,
     }  # fmt: skip
     assert document["sample_size"]["verdict"] == "insufficient"
     assert document["sample_size"]["riley_minimum"] * 10 == document["sample_size"]["flexible_minimum"]

@@ -25,33 +25,38 @@ def first_section(run: ReportedRun) -> Section:
 
 
 def _verdict(run: ReportedRun) -> list[Block]:
-    subject, found = _judged(run)
-    per: list[tuple[str, tuple[str, ...]]] = []
-    for horizon in [each["horizon"] for each in found.get("horizons") or ()] or [None]:
-        reasons = reasons_for_doubt(found, horizon)
-        if reasons:
-            per.append(("" if horizon is None else f" within {horizon_text(run, horizon)}", reasons))
-    if not per:
+    notices = _doubts(run, "This model", run.ensemble, "Its risk strata and rules there are withheld. Do not use it.")
+    if run.validation is not None:
+        advice = "Do not use it for patients like these."
+        notices += _doubts(run, "In the other patients the model", run.validation, advice)
+    return notices
+
+
+def _doubts(run: ReportedRun, subject: str, found: Document, advice: str) -> list[Block]:
+    """Say that a model knows nothing, at which horizons, and why."""
+    horizons = [each["horizon"] for each in found.get("horizons") or ()] or [None]
+    reasons = {horizon: told for horizon in horizons if (told := reasons_for_doubt(found, horizon))}
+    if not reasons:
         return []
     if knows_nothing(found):
-        text = f"{subject} knows nothing: it tells patients with and without the outcome apart no better than chance would."
+        text = f"{subject} knows nothing: it has not been shown to tell more than the average risk does."
     else:
-        text = f"At some horizons {subject[0].lower()}{subject[1:]} knows nothing."
-    reasons_text = " ".join(f"For the outcome{where}: {'; '.join(reasons)}." for where, reasons in per)
-    return [Notice(f"{text} {reasons_text} Its risk strata and rules there are withheld. Do not use it.")]
-
-
-def _judged(run: ReportedRun) -> tuple[str, Document]:
-    if run.validation is not None:
-        return "In these other patients the model", run.validation
-    return "This model", run.ensemble
+        text = f"{subject} knows nothing at some horizons."
+    why = " ".join(
+        f"For the outcome{'' if horizon is None else f' within {horizon_text(run, horizon)}'}: {'; '.join(told)}."
+        for horizon, told in reasons.items()
+    )
+    return [Notice(f"{text} {why} {advice}")]
 
 
 def _summary(run: ReportedRun) -> str:
     events = plural(run.n_with_outcome, "visit" if run.kind == "visit_labels" else "patient")
     text = [
-        f"The model predicts: {outcome_within(run)}. It was made from {run.rows_text}; {events} had the outcome during "
-        f"observation ({percent(float(run.cohort['event_rate']))} of the {rows_name(run)})."
+        (
+            f"The model predicts: {outcome_within(run)}. It was made from {run.rows_text}; {events} had the "
+            "outcome during "
+            f"observation ({percent(float(run.cohort['event_rate']))} of the {rows_name(run)})."
+        )
     ]
     text.append(_area(run.ensemble, run, "Out of fold, in patients whom the respective pipelines had not seen,"))
     if run.validation is not None:

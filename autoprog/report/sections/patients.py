@@ -65,11 +65,17 @@ def characteristics_section(run: ReportedRun, description: CohortDescription | N
     )
     rows = [row for summary in description.features for row in _rows(run, summary)]
     notes = [
-        "Numbers: mean (standard deviation); median [quartiles]. Levels: number (per cent of those with a value). "
-        f"Fewer than {MIN_COUNTED} patients of a level are not counted.",
-        "Standardised difference: of means, in standard deviations; for levels the distance of their shares (Yang and "
-        "Dalton 2012). Above 0.1 in absolute value it is often called relevant. No tests: they would answer no question "
-        "of this study.",
+        (
+            "Numbers: mean (standard deviation); median [quartiles]. Levels: number (per cent of those with a value). "
+            f"Fewer than {MIN_COUNTED} patients of a level are not counted."
+        ),
+        (
+            "Standardised difference: of means, in standard deviations; for levels the distance of their "
+            "shares (Yang and "
+            "Dalton 2012). Above 0.1 in absolute value it is often called relevant. No tests: they would "
+            "answer no question "
+            "of this study."
+        ),
     ]
     if run.has_visits:
         notes.append("Values are those of each patient's first visit; the outcome may have followed any visit.")

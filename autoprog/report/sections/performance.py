@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+
 from autoprog.report.chart import Axis, Band, Bars, Chart, Line, Panel, Points, values
 from autoprog.report.digits import EMPTY, bounded, measured, percentage
 from autoprog.report.document import Block, Column, Figure, Paragraph, Section, Table
@@ -29,8 +30,7 @@ def performance_section(run: ReportedRun, measured_in: Document, *, external: bo
     blocks: list[Block] = [Paragraph(_whose(run, external=external))]
     if measured_in.get("performance"):
         blocks.append(_binary_table(run, measured_in, external=external))
-    for each in measured_in.get("horizons") or ():
-        blocks.append(_horizon_table(run, each, external=external))
+    blocks += [_horizon_table(run, each, external=external) for each in measured_in.get("horizons") or ()]
     blocks += _gains(run, measured_in)
     blocks += _operating_figures(run, measured_in, external=external)
     return Section(_name("performance", external=external), _title("Performance", external=external), tuple(blocks))
@@ -48,9 +48,12 @@ def _whose(run: ReportedRun, *, external: bool) -> str:
     if external:
         return "All figures of this section are of patients from whom the model has not learnt."
     score = run.ensemble["score"]
-    method = f" The score by which the search chose, {bounded(score)}: {score['method']}."
+    metric = str(run.settings["metric"])
+    named = str(score["method"]).replace(metric, MEASURES[metric].title) if metric in MEASURES else score["method"]
+    method = f" The score by which the search chose, {bounded(score)}: {named}."
     return (
-        f"All figures are of out-of-fold risks: each of the {rows_name(run)} was given a risk by pipelines that had not "
+        f"All figures are of out-of-fold risks: each of the {rows_name(run)} was given a risk by "
+        "pipelines that had not "
         f"seen the patient, recalibrated by other patients. Brackets hold 95 % intervals.{method}"
     )
 
@@ -69,8 +72,10 @@ def _binary_table(run: ReportedRun, found: Document, *, external: bool) -> Table
         rows.append((*cells, _BETTER[measure.direction]))
     low, high = found["performance"]["thresholds"]
     notes = [
-        f"Net benefit in true positives per {'visit' if run.has_visits else 'patient'}, mean over thresholds from "
-        f"{percentage(low)} to {percentage(high)}.",
+        (
+            f"Net benefit in true positives per {'visit' if run.has_visits else 'patient'}, mean over thresholds from "
+            f"{percentage(low)} to {percentage(high)}."
+        ),
     ]
     if baseline and run.baseline:
         notes.append(f"Simple model: {pipeline_name(run.baseline['configuration'])}, on the same folds.")
@@ -98,9 +103,12 @@ def _horizon_table(run: ReportedRun, each: Document, *, external: bool) -> Table
     ]
     observed = tuple(EMPTY if p is None else bounded(p["observed"], percent=True) for _, p in groups)
     notes = [
-        "Observed: Aalen-Johansen estimate. Area under the curve: cases until the horizon against those free of the event "
-        "then; Brier score weighted by the inverse probability of being uncensored; slope on the scale of "
-        "log(−log(1 − risk)) (McLernon et al. 2023).",
+        (
+            "Observed: Aalen-Johansen estimate. Area under the curve: cases until the horizon against those "
+            "free of the event "
+            "then; Brier score weighted by the inverse probability of being uncensored; slope on the scale of "
+            "log(−log(1 − risk)) (McLernon et al. 2023)."
+        ),
         *(f"{cause_name(run, c['cause'])}: {c['reason']}." for c in each.get("causes") or () if c.get("reason")),
     ]
     return Table(
@@ -180,7 +188,7 @@ def _describe_curves(found: Document) -> str:
     return f"Area under the ROC curve by horizon: {areas}."
 
 
-def _roc_panel(run: ReportedRun, horizon: float | None, operating: Document, found: Document) -> Panel:
+def _roc_panel(run: ReportedRun, horizon: float | None, operating: Document, _: Document) -> Panel:
     roc = operating["roc"]
     x = values(roc["false_positive_rate"])
     return Panel(
@@ -229,7 +237,8 @@ def calibration_section(run: ReportedRun, found: Document, *, external: bool = F
             name, title, left_out="Left out: no calibration curve was stored, or the risks separate the outcomes."
         )
     caption = (
-        "Observed frequency by predicted risk, smoothed. Band: pointwise 95 % interval. On the dashed diagonal the risks "
+        "Observed frequency by predicted risk, smoothed. Band: pointwise 95 % interval. On the dashed "
+        "diagonal the risks "
         "are right; above it they are too low."
     )
     if found.get("horizons"):
@@ -275,7 +284,7 @@ def _calibration_panel(curve: Document, groups: Document | None, title: str) -> 
     x, y = values(curve["risk"]), values(curve["observed"])
     lower, upper = values(curve["lower"]), values(curve["upper"])
     dots = () if groups is None else (Points(values(groups["risk"]), values(groups["observed"])),)
-    known = [v for part in (x, y, *((d.x for d in dots)), *((d.y for d in dots))) for v in part if v is not None]
+    known = [v for part in (x, y, *(d.x for d in dots), *(d.y for d in dots)) for v in part if v is not None]
     end = round_end(max(known))
     return Panel(
         Axis("Predicted risk", 0, end, percent=True),

@@ -45,7 +45,8 @@ def specification_section(run: ReportedRun) -> Section:
     blocks: list[Block] = [
         Paragraph(
             f"The model averages the {'risks' if run.ensemble.get('scale', 'risk') == 'risk' else 'log odds'} of "
-            f"{len(run.members)} pipelines by their weights, and recalibrates the average. Each pipeline is fitted to all "
+            f"{len(run.members)} pipelines by their weights, and recalibrates the average. Each pipeline is "
+            "fitted to all "
             "patients."
         ),
         _members(run),
@@ -100,7 +101,10 @@ def _recalibration(run: ReportedRun) -> list[Block]:
     if found is None:
         return []
     scale = "log(−log(1 − risk))" if run.has_times else "log odds"
-    text = f"Recalibration: {scale} of the delivered risk = {found['intercept']!r} + {found['slope']!r} × {scale} of the average."
+    text = (
+        f"Recalibration: {scale} of the delivered risk = {found['intercept']!r} + {found['slope']!r} × "
+        f"{scale} of the average."
+    )
     return [Paragraph(text)]
 
 
@@ -130,10 +134,16 @@ def _steps(run: ReportedRun) -> tuple[str, ...]:
     steps = [
         "Install the versions of the software that are listed below.",
         f"Read the file with the same spec; the stored cohort has the SHA-256 digest {run.cohort['sha256']}.",
-        "Fit each member's pipeline to all patients with its hyperparameters, average their risks by the weights, and "
-        "apply the recalibration.",
-        f"Or repeat the search with the same settings and seed {run.settings['seed']}. By the clock another machine may "
-        "evaluate another number of configurations; a budget of evaluations alone repeats exactly.",
+        (
+            "Fit each member's pipeline to all patients with its hyperparameters, average their risks by "
+            "the weights, and "
+            "apply the recalibration."
+        ),
+        (
+            f"Or repeat the search with the same settings and seed {run.settings['seed']}. By the clock "
+            "another machine may "
+            "evaluate another number of configurations; a budget of evaluations alone repeats exactly."
+        ),
         "Or use the delivered model's file, which holds the fitted pipelines: `autoprog predict`, or the REST API.",
     ]
     return tuple(steps)
@@ -160,7 +170,10 @@ def leaderboard_section(run: ReportedRun) -> Section:
         Column("Folds", "number"),
         Column("Seconds", "number"),
     )
-    note = "Mean and range over the folds. The best of many looks best partly by luck: these scores are not corrected for it."
+    note = (
+        "Mean and range over the folds. The best of many looks best partly by luck: these scores are "
+        "not corrected for it."
+    )
     return Section(
         "leaderboard", "Leaderboard", (Table("leaderboard", "Best pipelines of the search", columns, rows, (note,)),)
     )

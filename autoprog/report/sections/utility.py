@@ -33,7 +33,8 @@ def utility_section(run: ReportedRun, found: Document, *, external: bool = False
     caption = (
         "Net benefit, in true positives per hundred "
         f"{rows_name(run)}, of treating those whose risk reaches the threshold; a false positive costs "
-        "threshold / (1 − threshold) of one. Bands: pointwise 95 % intervals. At a threshold the highest line is the best "
+        "threshold / (1 − threshold) of one. Bands: pointwise 95 % intervals. At a threshold the "
+        "highest line is the best "
         "way to decide."
     )
     panels = [_decision_panel(run, horizon, curve) for horizon, curve in drawn]
@@ -97,8 +98,11 @@ def _threshold_table(
         rows.append((f"{100 * row['threshold']:g} %", *shares, benefit, bounded(row["alerts"], percent=True)))
     where = "" if horizon is None else f" within {horizon_text(run, horizon)}"
     notes = [
-        f"A threshold calls positive whose risk reaches it. PPV, NPV: positive and negative predictive value. Alerts: "
-        f"positives per hundred {rows_name(run)}. Brackets hold 95 % intervals, for shares Wilson's.",
+        (
+            "A threshold calls positive whose risk reaches it. PPV, NPV: positive and negative predictive "
+            "value. Alerts: "
+            f"positives per hundred {rows_name(run)}. Brackets hold 95 % intervals, for shares Wilson's."
+        ),
     ]
     if horizon is not None:
         notes.append("Weighted by the inverse probability of being uncensored.")
@@ -109,7 +113,7 @@ def _threshold_table(
 
 
 def _net_benefit(curve: Document | None, threshold: float) -> str:
-    """Net benefit of the decision curve at a threshold, which has a point at every hundredth and at the range's ends."""
+    """Net benefit at a threshold: the decision curve has a point at every hundredth and at the range's ends."""
     if curve is None:
         return EMPTY
     k = next((k for k, t in enumerate(curve["thresholds"]) if abs(t - threshold) < 1e-6), None)
@@ -145,11 +149,15 @@ def strata_section(run: ReportedRun) -> Section:
         mean = decimal(None if band.get("risk") is None else 100 * band["risk"], 1)
         rows.append((*where, band["name"], limits, n, mean, bounded(band.get("observed"), percent=True)))
     notes = [
-        "Strata are formed by out-of-fold risks. Observed: share with the outcome, for event times the Aalen-Johansen estimate by the horizon, with 95 % interval."
+        (
+            "Strata are formed by out-of-fold risks. Observed: share with the outcome, for event times the "
+            "Aalen-Johansen estimate by the horizon, with 95 % interval."
+        )
     ]
     if has_times and run.has_visits:
         notes.append(
-            "Visits of a patient are correlated: an interval that takes them as independent would be too narrow, and is not given."
+            "Visits of a patient are correlated: an interval that takes them as independent would be too "
+            "narrow, and is not given."
         )
     blocks: list[Block] = [
         Table(name, f"Risk strata: {outcome_within(run)}", tuple(columns), tuple(rows), tuple(notes))
@@ -182,7 +190,10 @@ def _incidence_figure(run: ReportedRun, bands: list[Document]) -> Iterator[Block
         tuple((band["name"], tuple(band["curve"]["at_risk"])) for band in drawn),
     )
     estimate = "Cumulative incidence (Aalen-Johansen)" if run.competing else "Kaplan-Meier estimate of the incidence"
-    caption = f"{estimate} by risk stratum{'' if run.has_visits else ', with pointwise 95 % intervals'}; below, the {rows_name(run)} at risk."
+    caption = (
+        f"{estimate} by risk stratum{'' if run.has_visits else ', with pointwise 95 % intervals'}; "
+        f"below, the {rows_name(run)} at risk."
+    )
     panel = Panel(
         Axis(f"Time ({unit})", 0, horizon),
         Axis("Incidence", 0, round_end(top), percent=True),
@@ -233,8 +244,11 @@ def subgroups_section(run: ReportedRun, found: Document, *, external: bool = Fal
         "Expected / observed",
     )
     notes = (
-        "Difference of the areas from the first group of the same feature that could be measured, with a 95 % interval for "
-        "independent groups. A dash: fewer than 10 with, or without, the outcome.",
+        (
+            "Difference of the areas from the first group of the same feature that could be measured, with "
+            "a 95 % interval for "
+            "independent groups. A dash: fewer than 10 with, or without, the outcome."
+        ),
         *(("Until the last horizon.",) if run.has_times else ()),
     )
     columns = (Column("Group"), *(Column(text, "number") for text in titles))
@@ -268,12 +282,16 @@ def instability_section(run: ReportedRun) -> Section:
     for horizon, each in found:
         where = "" if horizon is None else f" within {horizon_text(run, horizon)}"
         text.append(
-            f"Over {each['n_refits']} refits the risks{where} differ from the model's by {decimal(100 * each['mape'], 1)} "
+            f"Over {each['n_refits']} refits the risks{where} differ from the model's by "
+            f"{decimal(100 * each['mape'], 1)} "
             f"percentage points on average; for nine of ten patients by less than {decimal(100 * each['mape_90'], 1)}."
         )
         if each.get("points"):
             panels += _instability_panels(run, horizon, each)
-    caption = "Left: risks of patients by the model and by refits that did not use them. Right: calibration curves of the refits."
+    caption = (
+        "Left: risks of patients by the model and by refits that did not use them. Right: calibration "
+        "curves of the refits."
+    )
     blocks: list[Block] = [Paragraph(" ".join(text))]
     blocks += figures("instability-risks", "Instability of the risks", caption, panels, text[-1])
     return Section(name, title, tuple(blocks))
@@ -336,7 +354,9 @@ def _fidelities(run: ReportedRun) -> Iterator[str]:
         if fidelity is not None and not reasons_for_doubt(run.ensemble, horizon):
             where = "" if horizon is None else f" within {horizon_text(run, horizon)}"
             yield (
-                f"In {percentage(fidelity['agreement'])} of {fidelity['n']:,} patients who had no part in finding the rules, "
-                f"these alone tell the model's stratum{where} (kappa {decimal(fidelity['kappa'], 2)}; 1 is agreement, 0 "
+                f"In {percentage(fidelity['agreement'])} of {fidelity['n']:,} patients who had no part in "
+                "finding the rules, "
+                f"these alone tell the model's stratum{where} (kappa {decimal(fidelity['kappa'], 2)}; 1 is "
+                "agreement, 0 "
                 f"chance); whom none matches counts as {fidelity['default']}."
             )
