@@ -123,7 +123,7 @@ def describe_by_outcome(cohort: Cohort) -> CohortDescription:
 
 
 def _describe(feature: Feature, x: _Floats, had: NDArray[np.bool_]) -> FeatureSummary:
-    groups = [_summarise(feature, values) for values in (x, x[had], x[~had])]
+    everyone, with_outcome, without = (_summarise(feature, values) for values in (x, x[had], x[~had]))
     missing = np.isnan(x)
     observed = [x[had & ~missing], x[~had & ~missing]]
     if not all(len(values) for values in observed):
@@ -136,7 +136,8 @@ def _describe(feature: Feature, x: _Floats, had: NDArray[np.bool_]) -> FeatureSu
         ]
         difference = difference_of_levels(*shares)
     lacks = [np.array([1 - float(missing[rows].mean()), float(missing[rows].mean())]) for rows in (had, ~had)]
-    return FeatureSummary(feature, *groups, difference, difference_of_levels(*lacks) if missing.any() else None)
+    of_missing = difference_of_levels(*lacks) if missing.any() else None
+    return FeatureSummary(feature, everyone, with_outcome, without, difference, of_missing)
 
 
 def _summarise(feature: Feature, x: _Floats) -> GroupSummary:

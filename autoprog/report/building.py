@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from autoprog.cohort import CohortDescription
 from autoprog.report.digits import bounded, decimal, percentage, significant
+from autoprog.report.digits import measured as show_measure
 from autoprog.report.document import Block, Column, Paragraph, Report, Section, Table
 from autoprog.report.methods import methods_section
 from autoprog.report.model_card import model_card_section
@@ -29,7 +30,7 @@ from autoprog.report.sections.utility import (
     utility_section,
 )
 from autoprog.report.tripod import tripod_section
-from autoprog.report.wording import outcome_within
+from autoprog.report.wording import horizon_text, outcome_within
 
 
 def build_report(run: ReportedRun, description: CohortDescription | None = None) -> Report:
@@ -125,33 +126,26 @@ def _validation_section(run: ReportedRun, measured: Document) -> Section:
     return Section("validation", "External validation", (Paragraph(text), table))
 
 
-def _beside(run: ReportedRun, measured: Document) -> list[tuple[str, str, str]]:
-    rows = []
-    pairs: list[tuple[str, Document, Document, tuple[tuple[str, str], ...]]] = []
+_COMPARED = (("brier", "Brier score"), ("brier_skill", "Brier skill score"))
+
+
+def _beside(run: ReportedRun, measured: Document) -> list[tuple[str, ...]]:
+    """Measures of the development and in other patients, at every horizon that both have."""
+    pairs: list[tuple[str, str, Document, Document]] = []
     if measured.get("performance") and run.ensemble.get("performance"):
-        names = (
-            ("auc_roc", "Area under the ROC curve"),
-            ("brier", "Brier score"),
-            ("brier_skill", "Brier skill score"),
-        )
-        pairs.append(("", run.ensemble["performance"], measured["performance"], names))
+        pairs.append(("", "auc_roc", run.ensemble["performance"], measured["performance"]))
     here = {each["horizon"]: each["performance"] for each in run.horizon_documents}
     for each in measured.get("horizons") or ():
         if each["horizon"] in here:
-            names = (
-                ("auc", "Area under the ROC curve"),
-                ("brier", "Brier score"),
-                ("brier_skill", "Brier skill score"),
-            )
-            pairs.append((f", horizon {each['horizon']:g}", here[each["horizon"]], each["performance"], names))
-    for where, before, after, names in pairs:
-        for key, title in names:
-            cells = (
-                bounded({"estimate": p[key], **((p.get("intervals") or {}).get(key) or {})}) for p in (before, after)
-            )
-            rows.append((title + where, *cells))
-    before, after = (bounded(found["calibration"]["slope"]) for found in (run.ensemble, measured))
-    return [*rows, ("Calibration slope", before, after)]
+            where = f", within {horizon_text(run, each['horizon'])}"
+            pairs.append((where, "auc", here[each["horizon"]], each["performance"]))
+    rows: list[tuple[str, ...]] = [
+        (title + where, *(show_measure(document, key) for document in (before, after)))
+        for where, area, before, after in pairs
+        for key, title in ((area, "Area under the ROC curve"), *_COMPARED)
+    ]
+    slopes = (bounded(found["calibration"]["slope"]) for found in (run.ensemble, measured))
+    return [*rows, ("Calibration slope", *slopes)]
 
 
 def _shift_section(run: ReportedRun, measured: Document) -> Section:

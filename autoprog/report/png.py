@@ -7,7 +7,7 @@ figures anyway. It draws the same shapes as SVG has: the layout is made once, in
 from __future__ import annotations
 
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from autoprog.errors import MissingExtraError
 from autoprog.report.scene import Dot, Ink, Path, Scene, Text
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 DPI = 300
 _FONT = "DejaVu Sans"  # matplotlib brings it
-_ALIGNED = {"start": "left", "middle": "center", "end": "right"}
+_ALIGNED: dict[str, Literal["left", "center", "right"]] = {"start": "left", "middle": "center", "end": "right"}
 
 
 def write_png(scene: Scene, dpi: int = DPI) -> bytes:
@@ -59,7 +59,7 @@ def write_png(scene: Scene, dpi: int = DPI) -> bytes:
             left, top, right, bottom = shape.clip
             artist.set_clip_path(Rectangle((left, top), right - left, bottom - top, transform=axes.transData))
     out = BytesIO()
-    FigureCanvasAgg(figure).print_png(out)
+    FigureCanvasAgg(figure).print_png(out)  # type: ignore[no-untyped-call]
     return out.getvalue()
 
 

@@ -109,11 +109,12 @@ def weighted_share(a: _Floats, b: _Floats, groups: NDArray[np.integer] | None) -
     if total <= 0:
         return None
     s = float(a.sum()) / total
-    residuals = a - s * b
+    residuals: _Floats = a - s * b
     inside = b > 0
     most = int(inside.sum())
     if groups is not None:
-        residuals, most = np.bincount(groups, residuals), min(most, len(np.unique(groups[inside])))
+        residuals = np.bincount(groups, residuals).astype(np.float64)
+        most = min(most, len(np.unique(groups[inside])))
     variance = float(residuals @ residuals) / total**2
     e = min(most, s * (1 - s) / variance) if 0 < s < 1 and variance > 0 else float(most)
     lower, upper = wilson(s, e)
@@ -177,7 +178,7 @@ def _above(sums: _Floats) -> _Floats:
 def _at_rate(grid: _Floats, fpr: _Floats, sensitivity: _Floats) -> _Floats:
     """Sensitivity at false positive rates; the upper end where the curve rises."""
     last = np.append(np.flatnonzero(np.diff(fpr) > 0), len(fpr) - 1)
-    return np.interp(grid, fpr[last], sensitivity[last])
+    return np.asarray(np.interp(grid, fpr[last], sensitivity[last]), dtype=np.float64)
 
 
 def _precision(recall: _Floats, tp: _Floats, fp: _Floats) -> _Floats:

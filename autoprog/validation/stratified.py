@@ -59,7 +59,7 @@ def observed_incidences(
     list of dict
         JSON documents with `n`, `n_events`, `observed` and `curve`; None where too few patients or follow-up.
     """
-    found = []
+    found: list[dict[str, Any]] = []
     causes = int(y["event"].max())
     for s in range(n_strata):
         here = y[stratum == s]

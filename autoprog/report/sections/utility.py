@@ -258,7 +258,7 @@ def subgroups_section(run: ReportedRun, found: Document, *, external: bool = Fal
 def _difference(group: Document, reference: Document) -> str:
     """Difference of two independent areas, by the half-widths of their intervals towards each other (MOVER)."""
     # Newcombe 1998, Stat Med 17:873; Zou & Donner 2008, Stat Med 27:1693.
-    a, b = (each.get("auc_roc") or each.get("auc") for each in (group, reference))
+    a, b = (each.get("auc_roc") or each["auc"] for each in (group, reference))
     d = a["estimate"] - b["estimate"]
     below = ((a["estimate"] - a["lower"]) ** 2 + (b["upper"] - b["estimate"]) ** 2) ** 0.5
     above = ((a["upper"] - a["estimate"]) ** 2 + (b["estimate"] - b["lower"]) ** 2) ** 0.5

@@ -108,8 +108,8 @@ def performance_and_curve(
         name: make_estimate(name, value, standard_error(influences[name], groups), m, grouped=groups is not None)
         for name, value in values.items()
     }
-    for name, found in zip(("ici", "e50", "e90"), curve.distances, strict=True):
-        intervals[name] = Estimate(found.estimate, found.lower, found.upper)
+    for name, distance in zip(("ici", "e50", "e90"), curve.distances, strict=True):
+        intervals[name] = Estimate(distance.estimate, distance.lower, distance.upper)
     found = HorizonPerformance(
         **values,
         horizon=horizon,
