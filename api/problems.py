@@ -72,6 +72,7 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
     "too-many-requests": ProblemType(429, "Too much was asked for, or is waiting already"),
     "internal": ProblemType(500, "Something went wrong on the server", "The fault is recorded in the server's log."),
     "artifact": ProblemType(500, "A stored file cannot be used", "The stored file is missing or was altered."),
+    "missing-extra": ProblemType(501, "The server lacks an optional library that this needs"),
     "engine-unavailable": ProblemType(503, "No worker can be reached"),
     "store-unavailable": ProblemType(503, "The database cannot be used", "It is away or too busy; try again shortly."),
     "storage-full": ProblemType(

@@ -114,3 +114,9 @@ class MissingPackageError(AutoprogError, ImportError):
     def __init__(self, detail: str, *, name: str | None) -> None:
         super().__init__(detail)
         self.name = name
+
+
+class MissingExtraError(AutoprogError, ImportError):
+    """Something needs an optional dependency that is not installed; names the extra that brings it."""
+
+    code = "missing-extra"
