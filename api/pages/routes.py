@@ -9,6 +9,8 @@ from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.pages.cohorts.routes import router as cohorts
+from api.pages.diagnosis.models import router as diagnosis_models
+from api.pages.diagnosis.sessions import router as diagnosis_sessions
 from api.pages.languages import COOKIE, LANGUAGES
 from api.pages.login.routes import router as login
 from api.pages.models.routes import router as models
@@ -20,7 +22,7 @@ from api.pages.start.routes import router as start
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_request)])
-for part in (start, searches, search, cohorts, models, login, settings):
+for part in (start, searches, search, cohorts, models, diagnosis_models, diagnosis_sessions, login, settings):
     router.include_router(part)
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain"}

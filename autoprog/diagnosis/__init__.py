@@ -23,6 +23,7 @@ from autoprog.diagnosis.multiway import (
 from autoprog.diagnosis.next_query import NextQuery
 from autoprog.diagnosis.optimum import MAX_COLUMNS, MAX_ROWS, Objective, optimal_tree
 from autoprog.diagnosis.picture import tree_svg, tree_text
+from autoprog.diagnosis.question_effect import AnswerEffect, predict_answers
 from autoprog.diagnosis.random_models import (
     random_agreement,
     random_model,
@@ -61,6 +62,7 @@ __all__ = [
     "MAX_ROWS",
     "Algorithm",
     "Answer",
+    "AnswerEffect",
     "Batch",
     "Bounds",
     "Candidate",
@@ -102,6 +104,7 @@ __all__ = [
     "multiway_bounds",
     "multiway_state",
     "optimal_tree",
+    "predict_answers",
     "random_agreement",
     "random_model",
     "random_partition",

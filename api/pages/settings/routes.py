@@ -69,7 +69,7 @@ def ask_to_revoke(request: Request, key_id: str, session: ReadSession, principal
     if row.id == principal.key_id:
         what = f"{_('You are logged in with this key.')} {what}"
     choices = [("revoke", "yes", _("Revoke the key"))]
-    title = f"{_('Revoke this key?')} {row.id[:8]}…"
+    title = f"{_('Revoke this key?')} …{row.id[-8:]}"
     return render(request, "confirm.html", title=title, what=what, choices=choices, back=_SETTINGS)
 
 

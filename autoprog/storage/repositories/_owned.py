@@ -54,6 +54,17 @@ class OwnedRepository(Generic[Row]):
         return page_by_creation(self._session, query, self._table, limit, cursor)
 
 
+class NamedRepository(OwnedRepository[Row]):
+    """Base class for resources that are found by their `name`."""
+
+    def find(self, owner_id: str, text: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None) -> Page[Row]:
+        """List resources whose name contains a text, newest first; raises InvalidInputError for an invalid cursor."""
+        query = select(self._table).where(self._table.owner_id == owner_id)
+        if text:
+            query = query.where(self._table.__table__.c.name.icontains(text, autoescape=True))
+        return page_by_creation(self._session, query, self._table, limit, cursor, newest_first=True)
+
+
 class PartRepository(OwnedRepository[Row]):
     """Base class for resources that are part of another one, such as a round of its problem."""
 
@@ -68,12 +79,18 @@ class PartRepository(OwnedRepository[Row]):
         return row
 
     def load_page(
-        self, owner_id: str, whole_id: str, *, limit: int = DEFAULT_LIMIT, cursor: str | None = None
+        self,
+        owner_id: str,
+        whole_id: str,
+        *,
+        limit: int = DEFAULT_LIMIT,
+        cursor: str | None = None,
+        newest_first: bool = False,
     ) -> Page[Row]:
         """List a resource's parts, oldest first. Raises NotFoundError; InvalidInputError for an invalid cursor."""
         get_owned(self._session, self._whole, owner_id, whole_id)
         query = select(self._table).where(getattr(self._table, self._key) == whole_id)
-        return page_by_creation(self._session, query, self._table, limit, cursor)
+        return page_by_creation(self._session, query, self._table, limit, cursor, newest_first=newest_first)
 
 
 def _not_found(table: type[Row]) -> NotFoundError:

@@ -11,14 +11,14 @@ from sqlalchemy.orm import Session, undefer
 from autoprog.errors import ConflictError, NotFoundError
 from autoprog.storage.database import database_now, is_id, new_id
 from autoprog.storage.files import StoredFile
-from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, erase, get_owned
+from autoprog.storage.repositories._owned import NamedRepository, OwnedRepository, PartRepository, erase, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, DiagnosisLearnerRow, DiagnosisModelRow, DiagnosisSessionRow
 
 Versioned = TypeVar("Versioned", DiagnosisSessionRow, DiagnosisLearnerRow)
 
 
-class DiagnosisModelRepository(OwnedRepository[DiagnosisModelRow]):
+class DiagnosisModelRepository(NamedRepository[DiagnosisModelRow]):
     """Models of a diagnosis, of all owners."""
 
     _table = DiagnosisModelRow

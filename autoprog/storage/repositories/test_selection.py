@@ -11,13 +11,13 @@ from sqlalchemy.orm import Session
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
-from autoprog.storage.repositories._owned import OwnedRepository, PartRepository, erase, get_owned
+from autoprog.storage.repositories._owned import NamedRepository, PartRepository, erase, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, JobRow, SearchRow
 from autoprog.storage.test_selection_tables import FrontierRow, SelectionProblemRow, SelectionReplayRow
 
 
-class SelectionProblemRepository(OwnedRepository[SelectionProblemRow]):
+class SelectionProblemRepository(NamedRepository[SelectionProblemRow]):
     """Problems of test selection, of all owners."""
 
     _table = SelectionProblemRow

@@ -1,0 +1,1 @@
+"""Diagnosis models, and sessions on them: one question after another."""

@@ -1,0 +1,149 @@
+"""Pages of diagnosis models: the list, one model, a new one from a table."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, Request
+from fastapi.responses import RedirectResponse, Response
+from sqlalchemy.orm import Session
+
+from api.computing import Turn
+from api.dependencies import ContextDependency, ReadSession
+from api.diagnosis.models import service
+from api.diagnosis.sessions.service import session_summary
+from api.pages.forms import SentForm, receive_form
+from api.pages.lists import ITEMS, Asked
+from api.pages.rendering import render, translate
+from api.pages.sessions import PageReader, PageWriter
+from api.uploads import Upload
+from autoprog.cohort.csv_table import sniff_delimiter
+from autoprog.errors import Fault, InvalidInputError, TooLargeError, UnsupportedMediaError
+from autoprog.storage.repositories import DiagnosisModelRepository, DiagnosisSessionRepository
+from autoprog.storage.stored_files import remove_unreferenced
+
+router = APIRouter()
+
+_ROLES = frozenset({"object", "group", "prior"})
+_LIST = "/diagnosis"
+
+
+async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> SentForm:
+    return await receive_form(request, context.settings.upload_mb)
+
+
+_Sent = Annotated[SentForm, Depends(_receive)]
+
+
+@router.get(_LIST)
+def list_models(request: Request, session: ReadSession, principal: PageReader, asked: Asked) -> Response:
+    """List diagnosis models, newest first, or those whose name contains a text."""
+    found = DiagnosisModelRepository(session).find(
+        principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor
+    )
+    models = service.model_documents(session, found.items)
+    return render(request, "diagnosis/list.html", models=models, asked=asked, next_cursor=found.next_cursor)
+
+
+@router.get("/diagnosis/new")
+def show_new(request: Request, _principal: PageWriter) -> Response:
+    """Ask for a table of findings."""
+    return render(request, "diagnosis/new.html", form=SentForm(), faults=[])
+
+
+@router.post("/diagnosis/new")
+def create_model(
+    request: Request, context: ContextDependency, principal: PageWriter, form: _Sent, _turn: Turn
+) -> Response:
+    """Make a model of a table, or show everything that is wrong with it."""
+    try:
+        upload = Upload({"spec": json.dumps(_spec(form)).encode()}, form.file)
+        with context.database.session() as session:
+            model_id = service.create_model(context, session, principal.owner_id, upload).id
+    except (InvalidInputError, TooLargeError, UnsupportedMediaError) as error:
+        faults = [_say(fault) for fault in error.faults] if isinstance(error, InvalidInputError) else [str(error)]
+        status = HTTPStatus.UNPROCESSABLE_ENTITY
+        return render(request, "diagnosis/new.html", status=status, form=form, faults=list(dict.fromkeys(faults)))
+    return RedirectResponse(f"{_LIST}/{model_id}", status_code=HTTPStatus.SEE_OTHER)
+
+
+def _spec(form: SentForm) -> dict[str, Any]:
+    spec: dict[str, Any] = {"name": form.get("name") or form.file_name.split(".")[0]}
+    text = form.get("wrong").replace(",", ".")
+    if not text:
+        return spec
+    try:
+        rate = float(text) / 100
+    except ValueError:
+        raise InvalidInputError([Fault("/wrong", "give the share of wrong answers as a number of percent")]) from None
+    if not 0 <= rate < 0.5:
+        raise InvalidInputError([Fault("/wrong", "the share of wrong answers must be at least 0 and below 50 percent")])
+    if rate:
+        rates = {"false_positive_rate": rate, "false_negative_rate": rate}
+        spec["queries"] = [{"name": name, **rates} for name in _findings(form.file or b"")]
+    return spec
+
+
+def _findings(content: bytes) -> list[str]:
+    """Return the columns of a CSV file that are findings; none of a file that is not CSV, whose reading says why."""
+    try:
+        head = content.decode("utf-8-sig").split("\n", 1)[0].strip("\r")
+    except UnicodeDecodeError:
+        raise InvalidInputError([Fault("/file", "with a share of wrong answers, send CSV in UTF-8")]) from None
+    names = next(csv.reader(io.StringIO(head), delimiter=sniff_delimiter(head)), [])
+    return [name.strip() for name in names if name.strip() not in _ROLES]
+
+
+def _say(fault: Fault) -> str:
+    """Return a fault without a pointer into a document that nobody here has written."""
+    name = fault.pointer.rsplit("/", 1)[-1].replace("~1", "/").replace("~0", "~")
+    if fault.pointer.startswith("/file/columns/"):
+        return f"{name}: {fault.detail}"
+    return {"/file": "Table: ", "/spec/name": "Name: "}.get(fault.pointer, "") + fault.detail
+
+
+@router.get("/diagnosis/{model_id}")
+def show_model(request: Request, model_id: str, session: ReadSession, principal: PageReader) -> Response:
+    """Show a model and its sessions."""
+    row = DiagnosisModelRepository(session).get(principal.owner_id, model_id)
+    (model,) = service.model_documents(session, [row])
+    return render(
+        request,
+        "diagnosis/model.html",
+        model=model,
+        sessions=_sessions(session, principal.owner_id, model_id),
+        may_write="write" in principal.scopes,
+    )
+
+
+def _sessions(session: Session, owner_id: str, model_id: str) -> list[Any]:
+    found = DiagnosisSessionRepository(session).load_page(owner_id, model_id, limit=ITEMS, newest_first=True)
+    return [session_summary(row) for row in found.items]
+
+
+@router.get("/diagnosis/{model_id}/delete")
+def ask_to_delete(request: Request, model_id: str, session: ReadSession, principal: PageWriter) -> Response:
+    """Ask whether a model is to be deleted."""
+    row = DiagnosisModelRepository(session).get(principal.owner_id, model_id)
+    _ = translate(request)
+    return render(
+        request,
+        "confirm.html",
+        title=_("Delete this diagnosis model?"),
+        what=_("“%(name)s” and all sessions on it will be deleted. This cannot be undone.") % {"name": row.name},
+        choices=[("delete", "yes", _("Delete the model"))],
+        back=f"{_LIST}/{model_id}",
+    )
+
+
+@router.post("/diagnosis/{model_id}/delete")
+def delete_model(model_id: str, context: ContextDependency, principal: PageWriter) -> Response:
+    """Delete a model with its tree and sessions."""
+    with context.database.session() as session:
+        freed = DiagnosisModelRepository(session).delete(principal.owner_id, model_id)
+    remove_unreferenced(context.database, context.files, freed)
+    return RedirectResponse(_LIST, status_code=HTTPStatus.SEE_OTHER)

@@ -1,0 +1,177 @@
+"""Pages of a session: one question, big answers, and a way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Form, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import BaseModel, Field
+
+from api.auth import Principal
+from api.computing import Turn
+from api.dependencies import Context, ContextDependency, ReadSession, WriteSession
+from api.diagnosis.sessions import service
+from api.diagnosis.sessions.schemas import AnswerRequest, SessionDocument, SessionRequest
+from api.pages.rendering import render, translate
+from api.pages.sessions import PageReader, PageWriter
+from autoprog.diagnosis import Answer, AnswerEffect, predict_answers
+from autoprog.errors import ConflictError, InvalidInputError
+from autoprog.storage.repositories import DiagnosisModelRepository, DiagnosisSessionRepository
+
+router = APIRouter()
+
+_SHOWN = 5  # candidates
+_MAX_FINDINGS = 300  # offered as suggestions
+
+Said = Literal["yes", "no", "unknown"]
+_ANSWERS: dict[Said, bool | None] = {"yes": True, "no": False, "unknown": None}
+
+
+class _Given(BaseModel):
+    """An answer as the form sends it."""
+
+    query: str = Field(max_length=1000)
+    answer: Said
+    number: int = Field(ge=1)  # of this answer, from 1
+    volunteered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """Everything that the page of a session shows."""
+
+    document: SessionDocument
+    model_name: str
+    effects: tuple[AnswerEffect, AnswerEffect] | None
+    is_noisy: bool
+    open_findings: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """Why an answer was not taken."""
+
+    status: HTTPStatus
+    text: str
+
+
+@router.post("/diagnosis/{model_id}/sessions")
+def open_session(model_id: str, context: ContextDependency, principal: PageWriter, _turn: Turn) -> Response:
+    """Open a session."""
+    with context.database.session() as session:
+        row, _ = service.open_session(context, session, principal.owner_id, model_id, SessionRequest())
+    return _go(row.id)
+
+
+@router.get("/diagnosis/sessions/{session_id}")
+def show_session(
+    request: Request, session_id: str, context: ContextDependency, principal: PageReader, _turn: Turn
+) -> Response:
+    """Show the question of a session, or its result."""
+    return _page(request, context, principal, session_id)
+
+
+@router.post("/diagnosis/sessions/{session_id}")
+def give_answer(
+    request: Request,
+    session_id: str,
+    context: ContextDependency,
+    principal: PageWriter,
+    _turn: Turn,
+    said: Annotated[_Given, Form()],
+) -> Response:
+    """Add an answer. The page names the answer's number, so that a second press of a button changes nothing."""
+    row, _, _ = service.resume_session(context, principal.owner_id, session_id)
+    given = [Answer(**each) for each in row.state["answers"]]
+    if len(given) >= said.number:
+        if (given[said.number - 1].query, given[said.number - 1].answer) == (said.query, _ANSWERS[said.answer]):
+            return _go(session_id)
+        late = translate(request)("The session went on in the meantime, so this answer was not taken. Look again.")
+        return _page(request, context, principal, session_id, _Refusal(HTTPStatus.CONFLICT, late))
+    asked = AnswerRequest(query=said.query, answer=_ANSWERS[said.answer], volunteered=said.volunteered)
+    try:
+        with context.database.session() as session:
+            service.give_answer(context, session, principal.owner_id, session_id, asked)
+    except ConflictError as error:
+        return _page(request, context, principal, session_id, _Refusal(HTTPStatus.CONFLICT, str(error)))
+    except InvalidInputError as error:
+        faults = " ".join(f"{said.query}: {fault.detail}." for fault in error.faults)
+        return _page(request, context, principal, session_id, _Refusal(HTTPStatus.UNPROCESSABLE_ENTITY, faults))
+    return _go(session_id)
+
+
+@router.post("/diagnosis/sessions/{session_id}/undo")
+def undo_answer(
+    session_id: str,
+    context: ContextDependency,
+    session: WriteSession,
+    principal: PageWriter,
+    _turn: Turn,
+    number: Annotated[int, Form(ge=1)],
+) -> Response:
+    """Take the last answer back. A second press of the button changes nothing."""
+    row, _, _ = service.resume_session(context, principal.owner_id, session_id)
+    if len(row.state["answers"]) >= number:
+        service.undo_answer(context, session, principal.owner_id, session_id, number)
+    return _go(session_id)
+
+
+@router.get("/diagnosis/sessions/{session_id}/delete")
+def ask_to_delete(request: Request, session_id: str, session: ReadSession, principal: PageWriter) -> Response:
+    """Ask whether a session is to be deleted."""
+    DiagnosisSessionRepository(session).get(principal.owner_id, session_id)
+    _ = translate(request)
+    return render(
+        request,
+        "confirm.html",
+        title=_("Delete this session?"),
+        what=_("All its answers will be deleted. This cannot be undone."),
+        choices=[("delete", "yes", _("Delete the session"))],
+        back=f"/diagnosis/sessions/{session_id}",
+    )
+
+
+@router.post("/diagnosis/sessions/{session_id}/delete")
+def delete_session(session_id: str, session: WriteSession, principal: PageWriter) -> Response:
+    """Delete a session and its answers."""
+    sessions = DiagnosisSessionRepository(session)
+    model_id = sessions.get(principal.owner_id, session_id).model_id
+    sessions.delete(principal.owner_id, session_id)
+    return RedirectResponse(f"/diagnosis/{model_id}", status_code=HTTPStatus.SEE_OTHER)
+
+
+def _page(
+    request: Request, context: Context, principal: Principal, session_id: str, refusal: _Refusal | None = None
+) -> Response:
+    view = _view(context, principal.owner_id, session_id)
+    return render(
+        request,
+        "diagnosis/session.html",
+        status=refusal.status if refusal else HTTPStatus.OK,
+        view=view,
+        session=view.document,
+        refusal=refusal.text if refusal else None,
+        shown=_SHOWN,
+        may_write="write" in principal.scopes,
+    )
+
+
+def _view(context: Context, owner_id: str, session_id: str) -> _View:
+    row, sessions, stands = service.resume_session(context, owner_id, session_id)
+    with context.database.session(read_only=True) as session:
+        name = DiagnosisModelRepository(session).get(owner_id, row.model_id).name
+    given = {answer.query for answer in stands.answers}
+    return _View(
+        service.session_document(row, stands, _SHOWN),
+        name,
+        predict_answers(stands),
+        sessions.model.is_noisy,
+        [query for query in sessions.model.queries if query not in given][:_MAX_FINDINGS],
+    )
+
+
+def _go(session_id: str) -> Response:
+    return RedirectResponse(f"/diagnosis/sessions/{session_id}", status_code=HTTPStatus.SEE_OTHER)
