@@ -26,8 +26,8 @@ from api.searches.schemas import ContinuationRequest, SearchDocument
 from api.searches.service import continue_search, evaluation_document, search_documents, start_search
 from api.uploads import Upload
 from autoprog.errors import ConflictError, SearchFailedError
-from autoprog.search.settings import Budget
 from autoprog.report.files import write_report
+from autoprog.search.settings import Budget
 from autoprog.service import Service
 from autoprog.settings import Settings
 from autoprog.spreadsheet import write_rows
