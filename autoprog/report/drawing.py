@@ -101,7 +101,7 @@ def _height(panel: Panel, width: float) -> float:
 
 def _indent(panel: Panel) -> float:
     names = [*panel.y.categories, *(name for name, _ in (panel.at_risk.rows if panel.at_risk else ()))]
-    return max([_LEFT, *(_SMALL * _LETTER * len(name) + 14 for name in names)])
+    return max([_LEFT, *(_SMALL * _LETTER * len(name) + 24 for name in names)])
 
 
 def _draw_panel(frame: _Frame) -> Iterator[Shape]:
@@ -201,7 +201,7 @@ def _draw_at_risk(counts: NumbersAtRisk, frame: _Frame) -> Iterator[Shape]:
     yield Text((left, y), "Number at risk", _SMALL, bold=True)
     for name, row in counts.rows:
         y += _RISK_LINE
-        yield Text((left - 12, y), name, _SMALL, "end", _QUIET)
+        yield Text((left - 20, y), name, _SMALL, "end", _QUIET)
         for time, n in zip(counts.times, row, strict=True):
             yield Text((frame.x(time), y), f"{n:,}", _SMALL, "middle", _QUIET)
 
