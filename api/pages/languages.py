@@ -17,8 +17,8 @@ from babel.numbers import format_decimal, format_percent
 from babel.support import NullTranslations, Translations
 from fastapi import Request
 
-LANGUAGES: Mapping[str, str] = {"en": "English", "de": "Deutsch"}
-"""Languages by code, each by its own name. English is the language of the source."""
+LANGUAGES: Mapping[str, str] = {"en": "English"}
+"""Languages by code, each by its own name. English is the language of the source; others need a complete catalogue."""
 
 COOKIE = "lang"
 _DOMAIN = "autoprog"

@@ -148,7 +148,7 @@ def test_contributions_of_event_times_are_by_horizon_and_cause(name: str) -> Non
 def _table(model: PrognosticModel, cohort: Cohort) -> NDArray[np.float64]:
     if model.windows is None:
         return cohort.X
-    from autoprog.cohort import windowed
+    from autoprog.cohort import windowed  # noqa: PLC0415
 
     return windowed(cohort, WINDOW, model.windows).X
 

@@ -72,12 +72,3 @@ def test_list_is_searched_and_an_entry_deleted_after_a_question(page_at: PageAt,
     assert_accessible(page)
     page.get_by_role("link", name="Keep it").click()
     page.wait_for_url(f"**/cohorts/{cohort_id}")
-
-
-def test_language_is_chosen_and_remembered(page_at: PageAt) -> None:
-    page = page_at("/cohorts")
-    page.get_by_role("button", name="Deutsch").click()
-    expect(page.locator("html")).to_have_attribute("lang", "de")
-    page.goto("/searches")
-    expect(page.locator("html")).to_have_attribute("lang", "de")
-    assert_accessible(page)

@@ -17,7 +17,7 @@ from autoprog.storage.database import Database
 from tests.api.conftest import MakeClient
 from tests.api.diagnosing import RESPONSES, SESSIONS, make_model, open_session, without_groups
 from tests.pages.conftest import PageAt, assert_accessible
-from tests.pages.test_login import log_in, make_key, post
+from tests.pages.test_log_in_by_key import log_in, make_key, post
 from tests.system.server import Server
 
 TABLE = b"object,prior,fever,dark urine,pain\nhepatitis,40,1,1,0\ngallstone,50,0,1,1\nhaemolysis,10,0,1,0\n"

@@ -16,7 +16,7 @@ from tests.api.searching import patient
 from tests.api.selecting import CLEVELAND_TESTS, PIMA, PROBLEMS, make_problem, open_round, rounds_of
 from tests.api.test_test_selection_cohorts import ask, runner
 from tests.pages.conftest import PageAt, assert_accessible
-from tests.pages.test_login import log_in, make_key, post
+from tests.pages.test_log_in_by_key import log_in, make_key, post
 from tests.system.server import Server
 
 __all__ = ["runner"]

@@ -40,6 +40,10 @@ def test_path_of_a_stranger_from_a_file_to_the_calculator_takes_at_most_three_cl
     clicks += 1
     page.wait_for_url(re.compile("/calculator$"))
     assert clicks <= 3
+    page.get_by_label(re.compile("^age")).first.fill("40")
+    expect(page.locator("#answer .big-number").first).to_have_text(re.compile(r"^\d+\.\d %$"))
+    expect(page.locator("#answer")).to_contain_text("What counts most here")
+    assert_accessible(page)
 
 
 def test_start_works_by_keyboard_alone(page_at: PageAt) -> None:

@@ -1,0 +1,309 @@
+"""Log-in by key: sessions, the guards against other sites, settings and the audit trail of an owner."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from fastapi import FastAPI
+from fastapi.testclient import TestClient
+from httpx2 import Response
+from sqlalchemy import select, update
+
+from api import create_app
+from api.pages.sessions import local_path
+from autoprog.settings import Settings
+from autoprog.storage.database import Database, database_now
+from autoprog.storage.files import Files
+from autoprog.storage.repositories import AuditRepository, BrowserSessionRepository, KeyRepository
+from autoprog.storage.tables import ApiKeyRow, BrowserSessionRow
+
+SITE = "https://example.org"
+COOKIE = "__Host-session"
+
+
+def browse(app: FastAPI) -> TestClient:
+    """A browser that says from which page its requests come."""
+    headers = {"Accept": "text/html", "Origin": SITE, "Sec-Fetch-Site": "same-origin"}
+    return TestClient(app, base_url=SITE, headers=headers, follow_redirects=False)
+
+
+def make_key(database: Database, owner: str = "ada", *scopes: str, life: timedelta | None = None) -> tuple[str, str]:
+    with database.session() as session:
+        row, key = KeyRepository(session).create(owner, scopes or ("read", "write", "predict"), life=life)
+        return row.id, key
+
+
+def log_in(app: FastAPI, key: str) -> TestClient:
+    browser = browse(app)
+    assert browser.post("/login", data={"key": key}).status_code == 303
+    return browser
+
+
+def token(browser: TestClient) -> str:
+    found = re.search(r'name="csrf_token" value="([^"]+)"', browser.get("/settings").text)
+    assert found is not None
+    return found[1]
+
+
+def post(browser: TestClient, path: str, **fields: object) -> Response:
+    return browser.post(path, data={"csrf_token": token(browser), **fields})
+
+
+def test_pages_ask_for_a_log_in_and_come_back(keyed_app: FastAPI, database: Database) -> None:
+    _, key = make_key(database)
+    browser = browse(keyed_app)
+    asked = browser.get("/cohorts?q=liver")
+    assert (asked.status_code, asked.headers["location"]) == (303, "/login?next=%2Fcohorts%3Fq%3Dliver")
+    form = browser.get(asked.headers["location"])
+    assert 'name="next" value="/cohorts?q=liver"' in form.text
+    done = browser.post("/login", data={"key": f" {key}\n", "next": "/cohorts?q=liver"})
+    assert (done.status_code, done.headers["location"]) == (303, "/cohorts?q=liver")
+    assert browser.get("/cohorts?q=liver").status_code == 200
+    assert browser.get("/login").headers["location"] == "/"
+    by_htmx = browse(keyed_app).get("/cohorts", headers={"HX-Request": "true", "HX-Current-URL": f"{SITE}/models/1"})
+    assert by_htmx.headers["hx-redirect"] == "/login?next=%2Fmodels%2F1"
+
+
+def test_cookie_is_hidden_from_scripts_and_other_sites_and_its_token_is_not_stored(
+    keyed_app: FastAPI, database: Database
+) -> None:
+    browser = log_in(keyed_app, make_key(database)[1])
+    secret = browser.cookies[COOKIE]
+    answer = browse(keyed_app).post("/login", data={"key": make_key(database)[1]})
+    flags = {part.strip().lower() for part in answer.headers["set-cookie"].split(";")[1:]}
+    assert {"httponly", "secure", "samesite=strict", "path=/", "max-age=604800"} <= flags
+    with database.session(read_only=True) as session:
+        rows = session.scalars(select(BrowserSessionRow)).all()
+    assert len(rows) == 2
+    assert all(secret not in (row.id, row.token_sha256, row.csrf_token) for row in rows)
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["//evil.org", "https://evil.org", "/\\evil.org", "\\\\evil.org", "/\t/evil.org", "javascript:alert(1)", ""],
+)
+def test_log_in_leads_to_no_other_site(keyed_app: FastAPI, database: Database, place: str) -> None:
+    assert local_path(place) == "/"
+    answer = browse(keyed_app).post("/login", data={"key": make_key(database)[1], "next": place})
+    assert (answer.status_code, answer.headers["location"]) == (303, "/")
+
+
+def test_wrong_key_is_refused_told_and_limited(database: Database, files: Files) -> None:
+    app = create_app(Settings(), database, files, local_owner=False)
+    key_id, key = make_key(database)
+    browser = browse(app)
+    wrong = browser.post("/login", data={"key": f"ap_{key_id}_guess", "next": "/models"})
+    assert wrong.status_code == 401
+    assert "set-cookie" not in wrong.headers
+    assert "This key is unknown or has ended." in wrong.text
+    assert 'value="/models"' in wrong.text
+    assert "guess" not in wrong.text
+    codes = [browser.post("/login", data={"key": "ap_x"}).status_code for _ in range(61)]
+    assert codes[0] == 401
+    assert codes[-1] == 429
+    assert browser.post("/login", data={"key": key}).status_code == 303, "a valid key is taken all the same"
+
+
+def test_log_in_gives_a_new_session_and_ends_the_one_before(keyed_app: FastAPI, database: Database) -> None:
+    key = make_key(database)[1]
+    browser = browse(keyed_app)
+    browser.cookies.set(COOKIE, "planted", domain="example.org")
+    answer = browser.post("/login", data={"key": key})
+    first = re.search(rf"{COOKIE}=([^;]+)", answer.headers["set-cookie"])
+    assert first is not None
+    assert first[1] != "planted"
+    browser = log_in(keyed_app, key)
+    before = browser.cookies[COOKIE]
+    post(browser, "/login", key=key)
+    assert browser.cookies[COOKIE] != before
+    other = browse(keyed_app)
+    other.cookies.set(COOKIE, before, domain="example.org")
+    assert other.get("/settings").status_code == 303
+
+
+def test_change_needs_the_token_of_its_session(keyed_app: FastAPI, database: Database) -> None:
+    key = make_key(database)[1]
+    browser, other = log_in(keyed_app, key), log_in(keyed_app, key)
+    for sent in ({}, {"csrf_token": ""}, {"csrf_token": "guess"}, {"csrf_token": token(other)}):
+        assert browser.post("/settings/keys", data={"scopes": "read", **sent}).status_code == 403
+        assert browser.post("/logout", data=sent).status_code == 403
+        assert browser.post("/language", data={"language": "de", **sent}).status_code == 403
+    assert browser.post("/settings/keys", json={"scopes": "read", "csrf_token": token(browser)}).status_code == 403
+    with database.session(read_only=True) as session:
+        assert len(session.scalars(select(ApiKeyRow)).all()) == 1
+    header = {"X-CSRF-Token": token(browser)}
+    assert browser.post("/settings/keys", data={"scopes": "read"}, headers=header).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"Origin": "https://evil.org"},
+        {"Origin": "null"},
+        {"Origin": "http://example.org"},
+        {"Sec-Fetch-Site": "cross-site"},
+        {"Sec-Fetch-Site": "same-site"},
+        {"Origin": f"{SITE}.evil.org"},
+    ],
+)
+def test_change_from_another_origin_is_refused(keyed_app: FastAPI, database: Database, headers: dict[str, str]) -> None:
+    key = make_key(database)[1]
+    browser = log_in(keyed_app, key)
+    form = {"csrf_token": token(browser)}
+    assert browser.post("/logout", data=form, headers=headers).status_code == 403
+    assert browse(keyed_app).post("/login", data={"key": key}, headers=headers).status_code == 403
+    assert browser.post("/logout", data=form).status_code == 303
+
+
+def test_change_that_names_no_page_is_refused(keyed_app: FastAPI, database: Database) -> None:
+    silent = TestClient(keyed_app, base_url=SITE, follow_redirects=False)
+    assert silent.post("/login", data={"key": make_key(database)[1]}).status_code == 403
+
+
+def test_key_in_a_header_opens_no_page(keyed_app: FastAPI, database: Database) -> None:
+    bearer = {"Authorization": f"Bearer {make_key(database)[1]}"}
+    assert browse(keyed_app).get("/cohorts", headers=bearer).status_code == 303
+    assert browse(keyed_app).get("/v1/cohorts", headers=bearer).status_code == 200
+
+
+def test_log_out_ends_the_session_on_the_server(keyed_app: FastAPI, database: Database) -> None:
+    browser = log_in(keyed_app, make_key(database)[1])
+    secret = browser.cookies[COOKIE]
+    assert post(browser, "/logout").headers["location"] == "/login"
+    browser.cookies.set(COOKIE, secret, domain="example.org")
+    assert browser.get("/settings").status_code == 303
+
+
+@pytest.mark.parametrize("end", ["revoked", "expired", "idle", "old"])
+def test_session_ends_with_its_key_and_with_time(keyed_app: FastAPI, database: Database, end: str) -> None:
+    key_id, key = make_key(database)
+    browser = log_in(keyed_app, key)
+    assert browser.get("/settings").status_code == 200
+    with database.session() as session:
+        now = database_now(session)
+        if end == "revoked":
+            KeyRepository(session).revoke(key_id)
+        elif end == "expired":
+            session.execute(update(ApiKeyRow).values(expires_at=now - timedelta(seconds=1)))
+        elif end == "idle":
+            session.execute(update(BrowserSessionRow).values(used_at=now - timedelta(hours=12, seconds=1)))
+        else:
+            session.execute(update(BrowserSessionRow).values(expires_at=now - timedelta(seconds=1)))
+    assert browser.get("/settings").status_code == 303
+    with database.session() as session:
+        BrowserSessionRepository(session).delete_ended()
+        assert session.scalars(select(BrowserSessionRow)).all() == []
+
+
+def test_sweep_keeps_live_sessions_and_use_keeps_one_alive(keyed_app: FastAPI, database: Database) -> None:
+    browser = log_in(keyed_app, make_key(database)[1])
+    with database.session() as session:
+        session.execute(update(BrowserSessionRow).values(used_at=database_now(session) - timedelta(hours=11)))
+    assert browser.get("/settings").status_code == 200
+    with database.session() as session:
+        BrowserSessionRepository(session).delete_ended()
+        (row,) = session.scalars(select(BrowserSessionRow))
+        assert database_now(session) - row.used_at < timedelta(minutes=1)
+
+
+def test_scopes_of_the_key_hold_on_pages(keyed_app: FastAPI, database: Database) -> None:
+    browser = log_in(keyed_app, make_key(database, "ada", "read")[1])
+    assert browser.get("/cohorts").status_code == 200
+    assert post(browser, "/settings/keys", scopes="read").status_code == 403
+    assert "Make a key" not in browser.get("/settings").text
+    only_predicts = log_in(keyed_app, make_key(database, "ada", "predict")[1])
+    assert only_predicts.get("/cohorts").status_code == 403
+
+
+def test_new_key_is_shown_once_and_is_no_stronger(keyed_app: FastAPI, database: Database) -> None:
+    key_id, key = make_key(database, "ada", "read", "write", life=timedelta(days=10))
+    browser = log_in(keyed_app, key)
+    made = post(browser, "/settings/keys", scopes=["read", "write"], days="")
+    found = re.search(r"ap_[0-9a-f]{32}_[\w-]+", made.text)
+    assert found is not None
+    assert found[0] not in browser.get("/settings").text
+    assert log_in(keyed_app, found[0]).get("/settings").status_code == 200
+    with database.session(read_only=True) as session:
+        ends = {row.id: row.expires_at for row in session.scalars(select(ApiKeyRow))}
+    assert len(set(ends.values())) == 1, "it ends with the key that made it"
+    assert post(browser, "/settings/keys", scopes=["predict"], days="1").status_code == 403
+    assert post(browser, "/settings/keys", days="1").status_code == 422
+    assert post(browser, "/settings/keys", scopes=["read"], days="12").status_code == 422
+    assert post(browser, f"/settings/keys/{key_id}/revocation").status_code == 303
+    assert browser.get("/settings").status_code == 303, "its own key has ended"
+
+
+def test_other_owners_keys_and_sessions_do_not_exist(keyed_app: FastAPI, database: Database) -> None:
+    his_key_id, his_key = make_key(database, "bob")
+    his = log_in(keyed_app, his_key)
+    with database.session(read_only=True) as session:
+        his_session_id = session.scalars(select(BrowserSessionRow.id)).one()
+    ada = log_in(keyed_app, make_key(database, "ada")[1])
+    assert ada.get(f"/settings/keys/{his_key_id}/revocation").status_code == 404
+    assert post(ada, f"/settings/keys/{his_key_id}/revocation").status_code == 404
+    assert post(ada, f"/settings/sessions/{his_session_id}/end").status_code == 404
+    assert his_key_id[-8:] not in ada.get("/settings").text
+    assert his.get("/settings").status_code == 200
+
+
+def test_another_session_can_be_ended(keyed_app: FastAPI, database: Database) -> None:
+    key = make_key(database)[1]
+    lost, browser = log_in(keyed_app, key), log_in(keyed_app, key)
+    ends = re.findall(r"/settings/sessions/(\w+)/end", browser.get("/settings").text)
+    assert len(ends) == 1, "one's own is ended by logging out"
+    assert post(browser, f"/settings/sessions/{ends[0]}/end").status_code == 303
+    assert lost.get("/settings").status_code == 303
+    assert browser.get("/settings").status_code == 200
+
+
+def test_audit_trail_shows_an_owner_her_own_events(database: Database, files: Files) -> None:
+    app = create_app(Settings(), database, files, local_owner=False)
+    key_id, key = make_key(database)
+    browse(app).post("/login", data={"key": f"ap_{key_id}_guess"})
+    log_in(app, make_key(database, "bob")[1])
+    browser = log_in(app, key)
+    post(browser, "/language", language="de")
+    post(browser, "/language", language="en")
+    with database.session(read_only=True) as session:
+        owner_id = KeyRepository(session).get(session.get_one(ApiKeyRow, key_id).owner_id, key_id).owner_id
+        trail = AuditRepository(session)
+        events = trail.load_page(owner_id).items
+        assert [(event.action, event.result) for event in events[-2:]] == [
+            ("POST /login", "303"),
+            ("POST /login", "401"),
+        ]
+        assert {event.key_id for event in events} == {key_id}
+        assert len(events) == 4
+        first = trail.load_page(owner_id, limit=3)
+        assert len(first.items) == 3
+        rest = trail.load_page(owner_id, limit=3, before=int(first.next_cursor or 0))
+        assert [*first.items, *rest.items] == list(events)
+        assert rest.next_cursor is None
+        assert trail.load_page(owner_id, day=events[0].at.date()).items == events
+        assert trail.load_page(owner_id, day=events[0].at.date() - timedelta(days=1)).items == ()
+        assert len(trail.load_page(owner_id, action="LANG").items) == 2
+        assert trail.load_page(owner_id, action="%").items == ()
+    page = browser.get("/audit?action=login").text
+    assert page.count("POST /login") == 2
+    assert browser.get("/audit?day=yesterday").status_code == 422
+    assert browser.get("/audit?before=0").status_code == 422
+
+
+def test_local_server_without_keys_needs_no_log_in_but_the_right_origin(local_app: FastAPI) -> None:
+    home = "http://127.0.0.1:8000"
+    browser = TestClient(local_app, base_url=home, headers={"Accept": "text/html"}, follow_redirects=False)
+    assert browser.get("/settings").status_code == 200
+    assert browser.get("/login?next=/cohorts").headers["location"] == "/cohorts"
+    send = {"language": "de", "back": "/cohorts"}
+    assert browser.post("/language", data=send, headers={"Origin": home}).status_code == 303
+    for foreign in ({"Origin": "https://evil.org"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
+        assert browser.post("/language", data=send, headers=foreign).status_code == 403
+
+
+def test_local_server_asks_for_a_log_in_once_a_key_is_made(local_app: FastAPI, database: Database) -> None:
+    browser = TestClient(local_app, base_url="http://127.0.0.1:8000", follow_redirects=False)
+    assert browser.get("/cohorts").status_code == 200
+    make_key(database)
+    assert browser.get("/cohorts").status_code == 303
