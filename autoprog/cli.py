@@ -27,7 +27,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from autoprog.errors import ArtifactError, AutoprogError, InvalidInputError
+from autoprog.errors import ArtifactError, AutoprogError, Fault, InvalidInputError
 from autoprog.logs import log_to_stderr
 from autoprog.settings import Settings
 from autoprog.spreadsheet import write_rows
@@ -64,13 +64,18 @@ def main() -> None:
     try:
         app(obj=psutil.Process().create_time())
     except InvalidInputError as error:
-        _fail(*(f"{fault.pointer}: {fault.detail}" for fault in error.faults))
+        _fail(*map(_fault_line, error.faults))
     except AutoprogError as error:
         _fail(str(error))
     except OSError as error:
         if error.filename is None:
             raise
         _fail(f"{error.filename}: {error.strerror}")
+
+
+def _fault_line(fault: Fault) -> str:
+    values = f"; among them {', '.join(fault.values)}" if fault.values else ""
+    return f"{fault.pointer}: {fault.detail}{values}"
 
 
 def _fail(*lines: str) -> NoReturn:
