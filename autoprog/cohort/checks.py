@@ -56,8 +56,8 @@ def reason_to_leave_out(cells: Cells) -> str | None:
         return f"column {name} has no value and was left out; {declare}"
     if holds_dates(cells.column.texts):
         return (
-            f"column {name} holds dates and was left out; declare it in features as kind 'date', relative_to the column "
-            "of an index date, to use the time between them"
+            f"column {name} holds dates and was left out; declare it in features as kind 'date', relative_to the "
+            "column of an index date, to use the time between them"
         )
     n_values = count_values(cells)
     if n_values == 1:
@@ -119,10 +119,8 @@ def _limits_of_detection(cells: Cells) -> list[str]:
     n = int(cells.counts[cells.at_limit].sum())
     example = short(cells.column.texts[int(np.flatnonzero(cells.at_limit)[0])].as_py())
     verb = "was" if n == 1 else "were"
-    return [
-        f"{count_text(n, 'cell')} of column {short(cells.name, 60)} at a limit of detection ({example}) {verb} read as "
-        "the limit"
-    ]
+    where = f"{count_text(n, 'cell')} of column {short(cells.name, 60)}"
+    return [f"{where} at a limit of detection ({example}) {verb} read as the limit"]
 
 
 _MISSING_CODES = (-1.0, -8.0, -9.0, -88.0, -99.0, -888.0, -999.0, -9999.0, 9.0, 88.0, 99.0, 888.0, 999.0, 9999.0)
@@ -172,10 +170,8 @@ def cohort_warnings(cohort: Cohort) -> list[str]:
 def _few_patients(cohort: Cohort) -> list[str]:
     if cohort.n_patients >= FEW_PATIENTS:
         return []
-    return [
-        f"the cohort has only {count_text(cohort.n_patients, 'patient')}: scores will be very uncertain, and a model of "
-        "so few should not be used"
-    ]
+    patients = count_text(cohort.n_patients, "patient")
+    return [f"the cohort has only {patients}: scores are very uncertain, and a model of so few should not be used"]
 
 
 def _repeated_rows(cohort: Cohort) -> list[str]:

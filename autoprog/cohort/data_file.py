@@ -1,6 +1,6 @@
 """Read workbooks and files of Stata, SPSS and SAS in a child process, under limits of time and memory.
 
-Their readers are large, one of them C code: a hostile file may loop, take all memory or crash, and then only the child ends.
+Their readers are large, and one is C code. A hostile file may loop, take all memory or crash: only the child ends.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def recognise(data: bytes) -> FileKind | None:
 
 
 def read_data_file(data: bytes, kind: FileKind, limits: ReadLimits, sheet: str | None) -> Parsed:
-    """Read the file; raises TooLargeError beyond a limit, UnsupportedMediaError if it is damaged or cannot be read here."""
+    """Read the file; raises TooLargeError, and UnsupportedMediaError if it is damaged or its library is missing."""
     library = "openpyxl" if kind == "xlsx" else "pyreadstat"
     if find_spec(library) is None:
         msg = (
@@ -82,13 +82,9 @@ def read_data_file(data: bytes, kind: FileKind, limits: ReadLimits, sheet: str |
 
 def _parsed(answer: dict[str, Any], content: pa.Table, limits: ReadLimits, faults: tuple[Fault, ...]) -> Parsed:
     names = tuple(str(name).strip() for name in answer["names"])
-    columns = {
-        name: Column.of(name, content.column(i).combine_chunks()) for name, i in usable_columns(names).items()
-    }
+    columns = {name: Column.of(name, content.column(i).combine_chunks()) for name, i in usable_columns(names).items()}
     lines = np.array(answer["lines"], dtype=np.int64) if answer["lines"] else np.arange(1, content.num_rows + 1)
-    return Parsed(
-        names, Table(columns, lines), (*faults, *name_faults(names, limits)), tuple(answer["warnings"])
-    )
+    return Parsed(names, Table(columns, lines), (*faults, *name_faults(names, limits)), tuple(answer["warnings"]))
 
 
 def _run_child(folder: Path, asked: dict[str, Any], kind: FileKind) -> None:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from xml.parsers import expat
 
 import numpy as np
@@ -20,6 +20,9 @@ from autoprog.cohort.canonical import canonical_text, short
 from autoprog.cohort.data_file import CPU_S
 from autoprog.cohort.messages import count_text, listed, near_names, rows_text
 from autoprog.cohort.table import ReadLimits, too_many_columns
+
+if TYPE_CHECKING:
+    from openpyxl import Workbook
 
 _MEMORY_BYTES = 4 * 2**30
 _MAX_PARTS = 5_000
@@ -67,7 +70,7 @@ def _limit_resources() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (_MEMORY_BYTES, _MEMORY_BYTES))
 
 
-def _answer(names: Sequence[str], faults: Sequence[tuple[str, str]] = (), **more: Any) -> Answer:
+def _answer(names: Sequence[str], faults: Sequence[tuple[str, str]] = (), **more: object) -> Answer:
     return {"names": list(names), "faults": list(faults), "warnings": [], "lines": [], "has_table": False} | more
 
 
@@ -84,7 +87,7 @@ def read_workbook(path: Path, limits: ReadLimits, sheet: str | None) -> tuple[An
         return _read_sheet(workbook, limits, sheet)
 
 
-def _read_sheet(workbook: Any, limits: ReadLimits, sheet: str | None) -> tuple[Answer, list[pa.Array] | None]:
+def _read_sheet(workbook: Workbook, limits: ReadLimits, sheet: str | None) -> tuple[Answer, list[pa.Array] | None]:
     sheets = [worksheet.title for worksheet in workbook.worksheets]
     if not sheets:
         return _answer([], [("/file", "the workbook has no sheet with cells")]), None
@@ -96,7 +99,7 @@ def _read_sheet(workbook: Any, limits: ReadLimits, sheet: str | None) -> tuple[A
     others = [name for name in sheets if name != chosen.title]
     if sheet is None and others:
         warnings.append(
-            f"the workbook has {count_text(len(sheets), 'sheet')}, of which the first, {short(sheets[0], 60)}, was read; "
+            f"the workbook has {count_text(len(sheets), 'sheet')}: the first, {short(sheets[0], 60)}, was read; "
             f"the others are {listed((short(name, 60) for name in others), len(others))}: choose one with `sheet`"
         )
     chosen.reset_dimensions()  # what the file claims
@@ -187,7 +190,9 @@ def _check_archive(path: Path, limits: ReadLimits) -> None:
     with zipfile.ZipFile(path) as archive:
         parts = archive.infolist()
         if "xl/workbook.xml" not in {part.filename for part in parts}:
-            raise RefusedError("unsupported", "the file is a ZIP archive but no Excel workbook (.xlsx); unpack it first")
+            raise RefusedError(
+                "unsupported", "the file is a ZIP archive but no Excel workbook (.xlsx); unpack it first"
+            )
         n_bytes = sum(part.file_size for part in parts)  # no part is unpacked beyond its declared size
         if n_bytes > limits.decompressed_bytes or len(parts) > _MAX_PARTS:
             most = f"at most {limits.decompressed_bytes:,} bytes in {_MAX_PARTS:,} parts are read"

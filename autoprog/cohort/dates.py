@@ -91,12 +91,13 @@ def holds_dates(texts: pa.Array) -> bool:
     """Check whether all texts but the empty one are dates that are written with separators."""
     written = [text for text in texts.to_pylist() if text]
     return bool(written) and all(
-        _ISO.fullmatch(text) or _NUMBERS.fullmatch(text) or (_NAMED.fullmatch(text) and _named(text)) for text in written
+        _ISO.fullmatch(text) or _NUMBERS.fullmatch(text) or (_NAMED.fullmatch(text) and _named(text))
+        for text in written
     )
 
 
 def _order(column: Column) -> str | None:
-    """Find which number of `3/4/2020` is the day: `day` or `month` is first, `open`, `both` or None without such dates."""
+    """Find what comes first in `3/4/2020`: `day`, `month`, `open` or `both`; None without such dates."""
     found = [match for text in column.texts.to_pylist() if (match := _NUMBERS.fullmatch(text))]
     if not found:
         return None

@@ -33,7 +33,7 @@ def derive_times(table: Table, spec: CohortSpec) -> Derived:
         if feature.relative_to is None:
             features[name] = feature
             continue
-        unit = cast(Unit, feature.unit or "days")
+        unit = cast("Unit", feature.unit or "days")
         wanted.append((feature.relative_to, name, unit))
         features[difference_name(feature.relative_to, name, unit)] = FeatureSpec(
             kind="numeric", unit=unit, meta_group=feature.meta_group
@@ -52,7 +52,7 @@ def derive_times(table: Table, spec: CohortSpec) -> Derived:
     return Derived(
         replace(table, columns=kept),
         spec.model_copy(update={"features": features}),
-        tuple({fault: None for fault in faults}),
+        tuple(dict.fromkeys(faults)),
     )
 
 
@@ -66,7 +66,7 @@ def add_named_times(table: Table, names: Iterable[str]) -> tuple[Table, tuple[Fa
             made = date_difference(table, *dates, ())
             columns[name] = made.column
             faults += made.faults
-    return replace(table, columns=columns), tuple({fault: None for fault in faults})
+    return replace(table, columns=columns), tuple(dict.fromkeys(faults))
 
 
 def _dates_of(name: str, table: Table) -> tuple[str, str, Unit] | None:

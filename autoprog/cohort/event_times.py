@@ -73,8 +73,8 @@ def _faults(cells: Cells, spec: EventSpec, interest: str | None, places: Mapping
     if unexplained:
         detail = (
             f"beside {short(spec.censored)} (censored) and the events that are named, column {column} has "
-            f"{_values_text(unexplained.values())}: name what may come before the event of interest here, what means censored "
-            "in censored, and what is unknown in na_values"
+            f"{_values_text(unexplained.values())}: name what may come before the event of interest here, what means "
+            "censored in censored, and what is unknown in na_values"
         )
         faults.append(Fault("/spec/outcome/competing", detail, examples(sorted(unexplained))))
     return faults

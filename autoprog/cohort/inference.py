@@ -28,7 +28,8 @@ def encode_column(
     faults = number_faults(cells, lines) if cells.is_numeric else []
     if faults:
         return faults
-    kind = infer_kind(cells) if declared.kind in {None, "date"} else declared.kind  # dates are numbers by now
+    # A date that could not be computed keeps its kind; its fault is known by now.
+    kind = infer_kind(cells) if declared.kind is None or declared.kind == "date" else declared.kind
     if kind == "numeric":
         return _numeric(cells, declared)
     values = observed_values(cells)
@@ -137,7 +138,9 @@ def _kind_faults(
         return [Fault(place + "/kind", f"the column has no value, so the levels of kind {kind!r} cannot be known")]
     if kind == "binary" and len(values) != 2:
         found = values_text(cells, lines, values)
-        return [Fault(place + "/kind", f"a binary column has two values; this one has {found}", examples(sorted(values)))]
+        return [
+            Fault(place + "/kind", f"a binary column has two values; this one has {found}", examples(sorted(values)))
+        ]
     if kind == "ordinal":
         return _order_faults(place + "/levels", cells, lines, declared, values)
     return []

@@ -49,7 +49,9 @@ def read_number_texts(texts: pa.Array, *, decimal_comma: bool) -> NumberTexts:
     bodies = [_LIMIT.sub("", text, count=1) if text[0] in "<>≤≥" else text for text in originals]
     at_limit[odd] = [body != text for body, text in zip(bodies, originals, strict=True)]
     spaced = [_SPACED.fullmatch(body) is not None for body in bodies]
-    bodies = [body.translate(_SEPARATORS) if is_spaced else body for body, is_spaced in zip(bodies, spaced, strict=True)]
+    bodies = [
+        body.translate(_SEPARATORS) if is_spaced else body for body, is_spaced in zip(bodies, spaced, strict=True)
+    ]
     plain = [text for text, n in zip(texts.to_pylist(), numbers, strict=True) if np.isfinite(n) and "." in text]
     style = _choose([*bodies, *plain], decimal_comma=decimal_comma)
     numbers = numbers.copy()

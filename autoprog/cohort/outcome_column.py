@@ -126,7 +126,9 @@ def _faults(cells: Cells, lines: NDArray[np.int64], spec: BinaryOutcomeSpec, val
     if len(values) == 1:
         faults.append(Fault(place, f"the outcome is the same in every row that has one{read_as}; it needs two values"))
     elif len(values) > 2:
-        faults.append(Fault(place, f"the outcome has {values_text(cells, lines, values)}; classification needs two", shown))
+        faults.append(
+            Fault(place, f"the outcome has {values_text(cells, lines, values)}; classification needs two", shown)
+        )
     if spec.positive not in values:
         found = values_text(cells, lines, values)
         detail = f"{short(spec.positive)} is not a value of column {short(spec.column)}, which has {found}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
@@ -79,7 +79,7 @@ class TimeToEventSpec(EventSpec):
 
     @model_validator(mode="before")
     @classmethod
-    def _name_the_time(cls, document: Any) -> Any:
+    def _name_the_time(cls, document: object) -> object:
         """Take the dates out of `time`, which becomes the name of the column that they make."""
         if not isinstance(document, Mapping):
             return document

@@ -183,8 +183,8 @@ def read_patients(
     Parameters
     ----------
     source : Path or bytes
-        The file or its content: CSV, Parquet, Excel, Stata, SPSS or SAS, plain or gzipped. Other columns than the features (an
-        identifier, the outcome) are ignored.
+        The file or its content: CSV, Parquet, Excel, Stata, SPSS or SAS, plain or gzipped. Other columns
+        than the features (an identifier, the outcome) are ignored.
     features : sequence of Feature
         The model's features.
     limits : ReadLimits

@@ -31,7 +31,7 @@ class FeatureSpec(BaseModel):
     model_config = FROZEN
 
     kind: Annotated[
-        FeatureKind | Literal["date"] | None,
+        Literal[FeatureKind, "date"] | None,
         Field(
             description="A date becomes the number of days (or of months or years, if that is its unit) since another "
             "column's date, `relative_to`."

@@ -14,7 +14,9 @@ def to_utf_8(data: bytes) -> tuple[bytes, tuple[str, ...]]:
         try:
             return data.decode("utf-16").encode(), ("the file is UTF-16 and was converted to UTF-8",)
         except UnicodeError:
-            raise InvalidInputError([Fault("/file", "the file begins as UTF-16 but is damaged or ends early")]) from None
+            raise InvalidInputError(
+                [Fault("/file", "the file begins as UTF-16 but is damaged or ends early")]
+            ) from None
     try:
         data.decode()
     except UnicodeDecodeError as error:

@@ -122,7 +122,9 @@ def test_labels_of_some_values_leave_the_codes_and_say_so(tmp_path: Path) -> Non
     path = tmp_path / "a.sav"
     pyreadstat.write_sav(coded(), str(path), variable_value_labels={"smoker": {1: "no"}})
     result = read_cohort(path, spec_of())
-    assert "column 'smoker': 1 value has no label, so its codes were kept and its labels were not used" in result.warnings
+    assert (
+        "column 'smoker': 1 value has no label, so its codes were kept and its labels were not used" in result.warnings
+    )
 
 
 def archive(**parts: bytes) -> bytes:
@@ -148,7 +150,9 @@ def with_entities(part: str, content: bytes) -> bytes:
     if not part.endswith("sheet1.xml"):
         return content
     lol = b"".join(b'<!ENTITY l%d "%s">' % (i, b"&l%d;" % (i - 1) * 10) for i in range(1, 10))
-    return b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY l0 "lol">' + lol + b"]>" + content[content.index(b"<worksheet") :]
+    return (
+        b'<?xml version="1.0"?><!DOCTYPE x [<!ENTITY l0 "lol">' + lol + b"]>" + content[content.index(b"<worksheet") :]
+    )
 
 
 def with_gap(part: str, content: bytes) -> bytes:
@@ -219,4 +223,6 @@ def test_cp1252_is_converted_with_a_warning() -> None:
     content = patients().assign(smoker=lambda f: f["smoker"].map({"no": "früher", "yes": "nie"}))
     result = read_cohort(content.to_csv(index=False).encode("cp1252"), spec_of())
     assert result.cohort.features[1].levels == ("früher", "nie")
-    assert any(text.startswith("the file is not UTF-8 and was read as Windows-1252: check 'ü'") for text in result.warnings)
+    assert any(
+        text.startswith("the file is not UTF-8 and was read as Windows-1252: check 'ü'") for text in result.warnings
+    )
