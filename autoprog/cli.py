@@ -285,7 +285,13 @@ _SETTINGS_HELP = (
 _FILE_HELP = "The cohort's file: a row per patient, or per visit; the first row names the columns."
 
 
-@app.command()
+_SEARCH_HELP = """Search for a model without a server; Ctrl-C makes one of what was found so far.
+
+Without an outcome it says which columns may hold one. Run again with the same folder, a search that was stopped continues,
+and one that has ended goes on if --minutes says more than before."""
+
+
+@app.command(help=_SEARCH_HELP)
 def search(  # noqa: PLR0913, PLR0917  one option a piece of the description
     context: typer.Context,
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help=_FILE_HELP)],
@@ -317,11 +323,7 @@ def search(  # noqa: PLR0913, PLR0917  one option a piece of the description
     spec: Annotated[str | None, typer.Option(help="Instead of all these: a JSON file or JSON text.")] = None,
     settings: Annotated[str, typer.Option(help=_SETTINGS_HELP)] = "{}",
 ) -> None:
-    """Search for a model without a server; Ctrl-C makes one of what was found so far.
-
-    Without an outcome it says which columns may hold one. Run again with the same folder, a search that was stopped
-    continues, and one that has ended goes on if --minutes says more than before.
-    """
+    """Search for a model without a server; Ctrl-C makes one of what was found so far."""
     from autoprog.local import search_locally
     from autoprog.spec_options import SpecOptions, build_spec, suggest, to_json
 
