@@ -77,6 +77,7 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
     "storage-full": ProblemType(
         507, "There is no room to store this", "The operator has to make room; try again then."
     ),
+    "missing-package": ProblemType(501, "The server lacks a package that this needs"),
     "not-ready": ProblemType(503, "The server is not ready"),
 }
 

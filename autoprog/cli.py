@@ -287,8 +287,8 @@ _FILE_HELP = "The cohort's file: a row per patient, or per visit; the first row 
 
 _SEARCH_HELP = """Search for a model without a server; Ctrl-C makes one of what was found so far.
 
-Without an outcome it says which columns may hold one. Run again with the same folder, a search that was stopped continues,
-and one that has ended goes on if --minutes says more than before."""
+Without an outcome it says which columns may hold one. Run again with the same folder, a search that was stopped
+continues, and one that has ended goes on if --minutes says more than before."""
 
 
 @app.command(help=_SEARCH_HELP)
