@@ -111,6 +111,6 @@ class MissingPackageError(AutoprogError, ImportError):
 
     code = "missing-package"
 
-    def __init__(self, detail: str, *, name: str | None) -> None:
+    def __init__(self, detail: str, *, name: str | None = None) -> None:
         super().__init__(detail)
         self.name = name
