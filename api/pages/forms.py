@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Annotated
 
-from fastapi import Request
+from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 
 from api.body_limit import parts_mb
+from api.dependencies import ContextDependency
+from api.pages.sessions import CurrentSession
 from autoprog.errors import TooLargeError, UnsupportedMediaError
 
 _MIB = 2**20
@@ -51,3 +54,11 @@ async def receive_form(request: Request, upload_mb: int) -> SentForm:
                     raise TooLargeError(f"the file exceeds {upload_mb} MiB")
                 content, file_name = await run_in_threadpool(value.file.read), value.filename
         return SentForm(fields, content, file_name)
+
+
+async def _receive(request: Request, context: ContextDependency, _session: CurrentSession) -> SentForm:
+    return await receive_form(request, context.settings.upload_mb)
+
+
+Sent = Annotated[SentForm, Depends(_receive)]
+"""The form of a request; a route names it after the scope that it needs, which is then checked first."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Annotated, get_args
+from typing import get_args
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from sqlalchemy.orm import Session
 
 from api.cohorts.service import cohort_document
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession
-from api.pages.forms import SentForm, receive_form
+from api.pages.forms import Sent, SentForm
 from api.pages.lists import Asked
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
@@ -30,13 +30,6 @@ from autoprog.storage.stored_files import remove_unreferenced
 router = APIRouter(include_in_schema=False)
 
 _SEARCHES_SHOWN = 20
-
-
-async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> SentForm:
-    return await receive_form(request, context.settings.upload_mb)
-
-
-_Sent = Annotated[SentForm, Depends(_receive)]
 
 
 @router.get("/cohorts")
@@ -55,7 +48,7 @@ def show_cohort(request: Request, cohort_id: str, session: ReadSession, principa
 
 @router.post("/cohorts/{cohort_id}/searches")
 def search_again(
-    request: Request, cohort_id: str, context: ContextDependency, principal: PageWriter, form: _Sent, _turn: Turn
+    request: Request, cohort_id: str, context: ContextDependency, principal: PageWriter, form: Sent, _turn: Turn
 ) -> Response:
     """Start another search on a cohort, or show the faults of the form."""
     try:
@@ -135,7 +128,7 @@ def ask_to_delete(request: Request, cohort_id: str, session: ReadSession, princi
 
 @router.post("/cohorts/{cohort_id}/delete")
 def delete_cohort(
-    request: Request, cohort_id: str, context: ContextDependency, principal: PageWriter, form: _Sent
+    request: Request, cohort_id: str, context: ContextDependency, principal: PageWriter, form: Sent
 ) -> Response:
     """Delete a cohort."""
     models = form.get("models")

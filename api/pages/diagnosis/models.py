@@ -6,9 +6,9 @@ import csv
 import io
 import json
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from sqlalchemy.orm import Session
 
@@ -16,7 +16,7 @@ from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession
 from api.diagnosis.models import service
 from api.diagnosis.sessions.service import session_summary
-from api.pages.forms import SentForm, receive_form
+from api.pages.forms import Sent, SentForm
 from api.pages.lists import ITEMS, Asked
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
@@ -30,13 +30,6 @@ router = APIRouter()
 
 _ROLES = frozenset({"object", "group", "prior"})
 _LIST = "/diagnosis"
-
-
-async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> SentForm:
-    return await receive_form(request, context.settings.upload_mb)
-
-
-_Sent = Annotated[SentForm, Depends(_receive)]
 
 
 @router.get(_LIST)
@@ -57,7 +50,7 @@ def show_new(request: Request, _principal: PageWriter) -> Response:
 
 @router.post("/diagnosis/new")
 def create_model(
-    request: Request, context: ContextDependency, principal: PageWriter, form: _Sent, _turn: Turn
+    request: Request, context: ContextDependency, principal: PageWriter, form: Sent, _turn: Turn
 ) -> Response:
     """Make a model of a table, or show everything that is wrong with it."""
     try:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from sqlalchemy.orm import Session
 
@@ -15,7 +15,7 @@ from api.dependencies import Context, ContextDependency, ReadSession
 from api.models import service
 from api.models.schemas import ModelDocument, PatientPrediction, PredictionRequest, ValidationRequest
 from api.models.status import check_usable
-from api.pages.forms import SentForm, receive_form
+from api.pages.forms import Sent, SentForm
 from api.pages.lists import Asked
 from api.pages.models.calculator import draw_contributions, find_rules, list_answers, read_values, squares
 from api.pages.rendering import render, translate
@@ -29,13 +29,6 @@ from autoprog.storage.tables import ModelRow
 router = APIRouter(include_in_schema=False)
 
 _COHORTS_SHOWN = 50
-
-
-async def _receive(request: Request, context: ContextDependency, _principal: PageReader) -> SentForm:
-    return await receive_form(request, context.settings.upload_mb)
-
-
-_Sent = Annotated[SentForm, Depends(_receive)]
 
 
 @router.get("/models")
@@ -66,7 +59,7 @@ def show_calculator(
 
 @router.post("/models/{model_id}/calculator")
 def calculate(
-    request: Request, model_id: str, context: ContextDependency, principal: PagePredictor, form: _Sent, _turn: Turn
+    request: Request, model_id: str, context: ContextDependency, principal: PagePredictor, form: Sent, _turn: Turn
 ) -> Response:
     """Show the risk of the patient in the form."""
     return _calculate(request, context, principal, model_id, form)
@@ -119,7 +112,7 @@ def _explain(
 
 @router.post("/models/{model_id}/validate")
 def validate(
-    request: Request, model_id: str, context: ContextDependency, principal: PageWriter, form: _Sent, _turn: Turn
+    request: Request, model_id: str, context: ContextDependency, principal: PageWriter, form: Sent, _turn: Turn
 ) -> Response:
     """Validate a model on another cohort, and show the result."""
     _ = translate(request)

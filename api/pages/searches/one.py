@@ -18,13 +18,14 @@ from api.pages.start.draft import MINUTES
 from api.searches import service
 from api.searches.schemas import ContinuationRequest
 from autoprog.errors import Fault, InvalidInputError
+from autoprog.evaluation import metric_direction
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository
 
 router = APIRouter()
 
 _EVALUATIONS_A_MINUTE = 100
 _SHOWN = 10
-_LOWER_IS_BETTER = frozenset({"brier", "log_loss", "integrated_brier"})
+_LOWER_IS_BETTER = frozenset({"brier", "log_loss"})  # of the measures of a gain
 
 
 @router.get("/searches/{search_id}")
@@ -84,13 +85,12 @@ def _load(session: Session, owner_id: str, search_id: str) -> dict[str, Any]:
     """Return what all pages of a search show."""
     row = SearchRepository(session).get(owner_id, search_id)
     (search,) = service.search_documents(session, [row])
-    evaluations = EvaluationRepository(session).list_all(owner_id, search_id)
-    scores = [float(each.score) for each in evaluations if each.score is not None]
+    found = EvaluationRepository(session).list_scores(owner_id, search_id)
     metric = str(search.settings.metric)
     return {
         "search": search,
         "cohort": cohort_document(CohortRepository(session).get(owner_id, row.cohort_id)),
-        "plot": draw_progress(scores, greater_is_better=metric not in _LOWER_IS_BETTER),
+        "plot": draw_progress(found, greater_is_better=metric_direction(metric).greater_is_better),
         "metric": metric,
     }
 

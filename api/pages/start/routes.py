@@ -6,15 +6,15 @@ import gzip
 import json
 from http import HTTPStatus
 from pathlib import PurePath
-from typing import Annotated, Any
+from typing import Any
 
-from fastapi import APIRouter, Depends, Request
+from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 
 from api.cohorts.service import read_limits
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency
-from api.pages.forms import SentForm, receive_form
+from api.pages.forms import Sent, SentForm
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.start.draft import (
@@ -46,13 +46,6 @@ from autoprog.errors import AutoprogError, Fault, InvalidInputError
 router = APIRouter(include_in_schema=False)
 
 
-async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> SentForm:
-    return await receive_form(request, context.settings.upload_mb)
-
-
-_Sent = Annotated[SentForm, Depends(_receive)]
-
-
 @router.get("/")
 def show_start(request: Request, _principal: PageReader) -> Response:
     """Show the field for the file."""
@@ -68,7 +61,7 @@ def get_example(_principal: PageReader) -> Response:
 
 @router.post("/start/columns")
 def show_columns(
-    request: Request, context: ContextDependency, _principal: PageWriter, form: _Sent, _turn: Turn
+    request: Request, context: ContextDependency, _principal: PageWriter, form: Sent, _turn: Turn
 ) -> Response:
     """Show the columns of the file as they were understood, with what was chosen so far."""
     file, draft = _read(request, context, form)
@@ -82,7 +75,7 @@ def show_columns(
 
 
 @router.post("/start")
-def start(request: Request, context: ContextDependency, principal: PageWriter, form: _Sent, _turn: Turn) -> Response:
+def start(request: Request, context: ContextDependency, principal: PageWriter, form: Sent, _turn: Turn) -> Response:
     """Store the cohort and start the search, or show all faults beside their fields."""
     file, draft = _read(request, context, form)
     spec = build_spec(draft, file, translate(request)) if file.columns else None

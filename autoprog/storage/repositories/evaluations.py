@@ -101,6 +101,15 @@ class EvaluationRepository:
         query, _ = self._query(owner_id, search_id, sort)
         return self._session.scalars(query).all()
 
+    def list_scores(self, owner_id: str, search_id: str) -> Sequence[tuple[int, float]]:
+        """List number and score of the evaluations on most patients, which can be compared, in order."""
+        # Raises NotFoundError.
+        get_owned(self._session, SearchRow, owner_id, search_id)
+        known = (EvaluationRow.search_id == search_id, EvaluationRow.score.is_not(None))
+        most = select(func.max(_patients)).where(*known).scalar_subquery()
+        query = select(EvaluationRow.number, EvaluationRow.score).where(*known, _patients == most)
+        return [(number, score) for number, score in self._session.execute(query.order_by(EvaluationRow.number))]
+
     def tallies(self, searches: Sequence[SearchRow]) -> dict[str, Tally]:
         """Count the evaluations of several searches that the owner may see, by search identifier."""
         query = (
