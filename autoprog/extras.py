@@ -1,4 +1,4 @@
-"""Which extra of the package brings a module that is missing."""
+"""Name the extra of the package that brings a missing module."""
 
 from __future__ import annotations
 

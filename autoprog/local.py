@@ -120,7 +120,7 @@ def _held(context: Context, asked: _Asked, note: Path, console: Console) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What was asked for: a question, and how much time to answer it."""
+    """A request: the question, and the time to answer it."""
 
     question: str  # digest of everything but the budget
     time_s: float

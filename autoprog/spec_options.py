@@ -21,7 +21,7 @@ _MAX_LEVELS = 6
 
 @dataclass(frozen=True, slots=True)
 class SpecOptions:
-    """What the options say; None or empty for those that were not given."""
+    """Values of the options; None or empty for those that were not given."""
 
     outcome: str | None = None
     positive: str | None = None

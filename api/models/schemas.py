@@ -74,7 +74,7 @@ class StatusChangeDocument(BaseModel):
 
 
 class PredictionPolicy(BaseModel):
-    """Which models of an owner may predict."""
+    """Rule of an owner about drafts that predict."""
 
     model_config = ConfigDict(extra="forbid")
 

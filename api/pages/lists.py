@@ -1,4 +1,4 @@
-"""What every list of the pages takes: a text to search for, and a place to go on from."""
+"""Search text and cursor of a list page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who asks for a page: the session of a person who has logged in with a key, and the guards against foreign pages."""
+"""Sessions of people who have logged in with a key, and guards against requests from other sites."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class LoginNeededError(UnauthorizedError):
 
 @dataclass(frozen=True, slots=True)
 class PageSession:
-    """Who asks: a person with a session, or the owner of a local server without keys."""
+    """Caller of a page: a person with a session, or the owner of a local server without keys."""
 
     principal: Principal
     session_id: str | None = None  # None on a local server without keys

@@ -1,4 +1,4 @@
-"""What each answer to a session's question would leave: the reason for asking it."""
+"""Candidates that each answer to a question would leave, as the reason for asking it."""
 
 from __future__ import annotations
 

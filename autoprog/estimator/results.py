@@ -1,4 +1,4 @@
-"""What a fitted estimator shows besides predictions: summary, report, figures, tables, and a search on a server."""
+"""Results of a fitted estimator besides predictions: summary, report, figures, tables, a search on a server."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ _TOO_GOOD = "the results below are too good and say nothing of other patients"
 
 @dataclass(frozen=True, slots=True)
 class TrainingOverlap:
-    """How many rows of a cohort are training rows."""
+    """Share of a cohort's rows that are training rows."""
 
     share: float | None  # None if the training cohorts are unknown, or have too few features in common with this one
     is_training: bool

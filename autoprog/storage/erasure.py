@@ -21,7 +21,7 @@ from autoprog.storage.tables import Base, CohortRow, DiagnosisSessionRow, OwnerR
 
 @dataclass(frozen=True, slots=True)
 class Erasure:
-    """What was erased.
+    """Result of an erasure.
 
     Attributes
     ----------

@@ -16,7 +16,7 @@ _BAR = 150.0  # half the width of the drawing of contributions
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What is predicted until one time; a binary outcome has one answer without a time."""
+    """Prediction for one horizon; a binary outcome has one answer without a time."""
 
     time: float | None
     risk: float

@@ -24,7 +24,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Horizon:
-    """What is known of the risks until one time; a binary outcome has one without a time.
+    """Performance at one horizon; a binary outcome has one without a time.
 
     `measures` and `baseline` hold the estimates by name, `intervals` their ends.
     """
