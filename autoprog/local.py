@@ -145,10 +145,11 @@ class _Asked:
 def _print_cohort(context: Context, search: SearchDocument, console: Console) -> None:
     with context.database.session(read_only=True) as session:
         cohort = cohort_document(CohortRepository(session).get(context.local_owner_id, search.cohort_id))
-    with_outcome = round(cohort.event_rate * cohort.n_patients)
-    rows = "visits" if cohort.mode == "temporal" else "patients"
-    text = f"{cohort.name}: {cohort.n_patients:,} {rows}, {len(cohort.features)} features"
-    console.print(f"{text}, {with_outcome:,} with the outcome ({cohort.event_rate:.1%})", highlight=False, markup=False)
+    n_rows = cohort.n_rows - cohort.n_dropped
+    visits = f" with {n_rows:,} visits" if cohort.mode == "temporal" else ""
+    text = f"{cohort.name}: {cohort.n_patients:,} patients{visits}, {len(cohort.features)} features"
+    with_outcome = f"{round(cohort.event_rate * n_rows):,} with the outcome ({cohort.event_rate:.1%})"
+    console.print(f"{text}, {with_outcome}", highlight=False, markup=False)
     if cohort.n_dropped:
         console.print(f"{cohort.n_dropped:,} rows without an outcome were left out", highlight=False)
     for warning in cohort.warnings:

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-import api.app
+import api.context
 from api import create_app
 from api.rate import Rate
 from autoprog.settings import Settings
@@ -19,7 +19,7 @@ from tests.api.conftest import MakeClient
 
 @pytest.fixture
 def keyed_app(database: Database, files: Files, monkeypatch: pytest.MonkeyPatch) -> FastAPI:
-    monkeypatch.setattr(api.app, "_FAILURES_A_MINUTE", 3)
+    monkeypatch.setattr(api.context, "_FAILURES_A_MINUTE", 3)
     return create_app(Settings(requests_a_minute=5), database, files, local_owner=False)
 
 

@@ -108,7 +108,8 @@ class EvaluationRepository:
         known = (EvaluationRow.search_id == search_id, EvaluationRow.score.is_not(None))
         most = select(func.max(_patients)).where(*known).scalar_subquery()
         query = select(EvaluationRow.number, EvaluationRow.score).where(*known, _patients == most)
-        return [(number, score) for number, score in self._session.execute(query.order_by(EvaluationRow.number))]
+        rows = self._session.execute(query.order_by(EvaluationRow.number))
+        return [(number, score) for number, score in rows if score is not None]
 
     def tallies(self, searches: Sequence[SearchRow]) -> dict[str, Tally]:
         """Count the evaluations of several searches that the owner may see, by search identifier."""
