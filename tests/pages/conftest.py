@@ -45,7 +45,8 @@ def chromium() -> str | None:
     return named if Path(named).is_file() else shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-@pytest.fixture(scope="session")
+# A file's alone: Playwright's loop runs in the thread for as long as it is open, and asyncio begins no second one there.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     program = chromium()
     if program is None:
