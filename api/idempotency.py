@@ -100,6 +100,8 @@ class IdempotentRequest:
             if document.status >= HTTPStatus.INTERNAL_SERVER_ERROR or document.status == HTTPStatus.TOO_MANY_REQUESTS:
                 self._record(session).forget()
             else:
+                for fault in document.errors or ():
+                    fault.values = None  # the file's values are for this answer only, and are stored nowhere
                 body = document.model_dump_json(exclude_none=True).encode()
                 refusal = StoredAnswer(document.status, {"Content-Type": MEDIA_TYPE}, body)
                 self._record(session).finish(self._about(refusal))
@@ -113,7 +115,7 @@ _KEY = r"^[\x21-\x7e]{1,255}$"
 _DESCRIPTION = (
     "New text for each request. A repeated request with the same key and body gets the first response again, for 24 "
     "hours. Responses are not kept for failures of the server (5xx), a full queue (429), and requests refused before "
-    "they are read (401, 403, 413, 415)."
+    "they are read (401, 403, 413, 415). A kept refusal does not quote the file's values again."
 )
 
 

@@ -51,7 +51,7 @@ def multipart_body(required: Models, optional: Models | None = None) -> Content:
     file = {
         "type": "string",
         "format": "binary",
-        "description": "CSV, gzipped CSV or Parquet, recognised by its content.",
+        "description": "CSV, Parquet, Excel (.xlsx), Stata, SPSS or SAS, plain or gzipped, recognised by its content.",
     }
     schema = {
         "type": "object",

@@ -87,6 +87,7 @@ class FaultDocument(BaseModel):
 
     pointer: str = Field(description="JSON pointer (RFC 6901) to the fault.", examples=["/spec/outcome/column"])
     detail: str
+    values: list[str] | None = Field(None, description="Values of your file that show the fault, quoted.")
 
 
 class Problem(BaseModel):
@@ -112,7 +113,11 @@ def problem(
         status=kind.status,
         detail=kind.detail or detail,
         instance=instance,
-        errors=[FaultDocument(pointer=_encodable(f.pointer), detail=_encodable(f.detail)) for f in faults] or None,
+        errors=[
+            FaultDocument(pointer=_encodable(f.pointer), detail=_encodable(f.detail), values=list(f.values) or None)
+            for f in faults
+        ]
+        or None,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from fastapi import Request
@@ -194,5 +194,5 @@ def attempt(faults: list[Fault], work: Callable[[], Result], prefix: str = "") -
     try:
         return work()
     except InvalidInputError as error:
-        faults += [Fault(prefix + fault.pointer, fault.detail) for fault in error.faults]
+        faults += [replace(fault, pointer=prefix + fault.pointer) for fault in error.faults]
         return None

@@ -27,7 +27,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from autoprog.errors import ArtifactError, AutoprogError, InvalidInputError
+from autoprog.errors import ArtifactError, AutoprogError, Fault, InvalidInputError
 from autoprog.extras import explain_missing
 from autoprog.logs import log_to_stderr
 from autoprog.settings import Settings, read_settings
@@ -73,13 +73,18 @@ def main() -> None:
             raise
         _fail(str(missing))
     except InvalidInputError as error:
-        _fail(*(f"{fault.pointer}: {fault.detail}" for fault in error.faults))
+        _fail(*map(_fault_line, error.faults))
     except AutoprogError as error:
         _fail(str(error))
     except OSError as error:
         if error.filename is None:
             raise
         _fail(f"{error.filename}: {error.strerror}")
+
+
+def _fault_line(fault: Fault) -> str:
+    values = f"; among them {', '.join(fault.values)}" if fault.values else ""
+    return f"{fault.pointer}: {fault.detail}{values}"
 
 
 def _fail(*lines: str) -> NoReturn:
@@ -303,6 +308,12 @@ def search(  # noqa: PLR0913, PLR0917  one option a piece of the description
     time_column: Annotated[
         str | None, typer.Option("--time", help="Column of the time to the event or the end of follow-up.")
     ] = None,
+    since: Annotated[
+        str | None, typer.Option(help="Column of the date from which time counts, if --time is a column of dates.")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="Unit of the time between two dates: days (the default), months or years.")
+    ] = None,
     event: Annotated[str | None, typer.Option(help="Column of what ended the follow-up.")] = None,
     cause: Annotated[str | None, typer.Option(help="Its value for the event of interest.")] = None,
     competing: Annotated[list[str] | None, typer.Option(help="Its value for another event; repeat.")] = None,
@@ -317,6 +328,7 @@ def search(  # noqa: PLR0913, PLR0917  one option a piece of the description
     ignore: Annotated[list[str] | None, typer.Option(help="Column to leave out; repeat.")] = None,
     categorical: Annotated[list[str] | None, typer.Option(help="Column of codes, not of numbers; repeat.")] = None,
     name: Annotated[str | None, typer.Option(help="Name of the cohort; default: the file's.")] = None,
+    sheet: Annotated[str | None, typer.Option(help="Sheet of an Excel workbook; default: the first.")] = None,
     minutes: Annotated[
         float | None, typer.Option(min=0.1, help="Time to search; with more than before an ended search goes on.")
     ] = None,
@@ -328,13 +340,27 @@ def search(  # noqa: PLR0913, PLR0917  one option a piece of the description
     from autoprog.spec_options import SpecOptions, build_spec, suggest, to_json
 
     options = SpecOptions(
-        outcome, positive, time_column, event, cause, tuple(competing or ()), censored, tuple(horizon or ()),
-        patient_id, visit_time, tuple(ignore or ()), tuple(categorical or ()), name,
-    )  # fmt: skip
-    if spec is not None and options.are_given:
+        outcome=outcome,
+        positive=positive,
+        time=time_column,
+        since=since,
+        unit=unit,
+        event=event,
+        cause=cause,
+        competing=tuple(competing or ()),
+        censored=censored,
+        horizons=tuple(horizon or ()),
+        patient=patient_id,
+        visit_time=visit_time,
+        ignore=tuple(ignore or ()),
+        categorical=tuple(categorical or ()),
+        name=name,
+        sheet=sheet,
+    )
+    if spec is not None and options != SpecOptions():
         _fail("--spec says what the columns mean: leave out --outcome, --time and the like, or leave out --spec")
     if spec is None and not options.are_given:
-        print(*suggest(file), sep="\n", file=sys.stderr)
+        print(*suggest(file, sheet), sep="\n", file=sys.stderr)
         raise SystemExit(2)
     document = _document(spec) if spec is not None else to_json(build_spec(options, file))
     # Not in an installation's database, whose runners would take the search.
@@ -360,7 +386,7 @@ def _with_minutes(settings: bytes, minutes: float | None) -> bytes:
     return json.dumps({**document, "budget": {"time_s": 60 * minutes, "evaluations": evaluations}}).encode()
 
 
-_PATIENTS_HELP = "Patients: CSV, gzipped CSV or Parquet, with the model's features as columns; cells may be missing."
+_PATIENTS_HELP = "Patients, in any format that a search takes, with the model's features; cells may be missing."
 
 
 @app.command()

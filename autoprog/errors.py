@@ -19,6 +19,9 @@ class Fault:
     # Names the column, the rows, the count, the bound. Never a patient's value: a cell is named by its place and by
     # what was expected there.
     detail: str
+    # Values of the file that show the fault, quoted. Only for the answer to the caller, who owns the file: no log,
+    # stored reason or error's text has them.
+    values: tuple[str, ...] = ()
 
 
 class AutoprogError(Exception):

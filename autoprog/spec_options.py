@@ -26,6 +26,8 @@ class SpecOptions:
     outcome: str | None = None
     positive: str | None = None
     time: str | None = None
+    since: str | None = None
+    unit: str | None = None
     event: str | None = None
     cause: str | None = None
     competing: tuple[str, ...] = ()
@@ -36,11 +38,12 @@ class SpecOptions:
     ignore: tuple[str, ...] = ()
     categorical: tuple[str, ...] = ()
     name: str | None = None
+    sheet: str | None = None
 
     @property
     def are_given(self) -> bool:
-        """Whether any option was given."""
-        return self != SpecOptions()
+        """Whether any option says what columns mean."""
+        return self != SpecOptions(sheet=self.sheet)
 
 
 def build_spec(options: SpecOptions, file: Path) -> dict[str, Any]:
@@ -60,6 +63,8 @@ def build_spec(options: SpecOptions, file: Path) -> dict[str, Any]:
         spec["outcome"] = outcome
     if options.patient is not None and options.visit_time is None:
         spec["groups"] = options.patient
+    if options.sheet is not None:
+        spec["sheet"] = options.sheet
     if options.ignore:
         spec["ignore"] = list(options.ignore)
     if options.categorical:
@@ -67,9 +72,9 @@ def build_spec(options: SpecOptions, file: Path) -> dict[str, Any]:
     return spec
 
 
-def suggest(file: Path) -> list[str]:
+def suggest(file: Path, sheet: str | None = None) -> list[str]:
     """Return lines that say how to name the outcome of a file: its likeliest columns, and the command to type."""
-    described = describe_file(file, _NO_LIMITS)
+    described = describe_file(file, _NO_LIMITS, sheet=sheet)
     if described.faults:
         raise InvalidInputError(described.faults)
     lines = [
@@ -89,9 +94,13 @@ def _find_faults(options: SpecOptions) -> Iterator[Fault]:
         yield Fault("--event", "goes with --time: the columns of times and of event codes")
     if options.outcome is None and options.positive is not None:
         yield Fault("--positive", "goes with --outcome")
-    for name in ("cause", "competing", "censored"):
+    for name in ("cause", "competing", "censored", "since"):
         if options.time is None and getattr(options, name):
             yield Fault(f"--{name}", "goes with --time and --event")
+    if options.unit is not None and options.since is None:
+        yield Fault("--unit", "goes with --since: the unit of the time between two dates")
+    if options.since is not None and options.visit_time is not None:
+        yield Fault("--since", "does not go with --visit-time: times of visits are numbers")
     if options.visit_time is not None and (options.patient is None or len(options.horizons) != 1):
         yield Fault("--visit-time", "needs --patient-id and one --horizon: how far after a visit to predict")
     if options.horizons and options.time is None and options.visit_time is None:
@@ -102,7 +111,7 @@ def _binary(options: SpecOptions, file: Path) -> dict[str, Any]:
     assert options.outcome is not None, "checked"  # noqa: S101
     positive = options.positive
     if positive is None:
-        column = _column(file, options.outcome, "--outcome")
+        column = _column(file, options, options.outcome, "--outcome")
         positive = guess_positive(column.levels)
         if positive is None or not _denies(column.levels):
             raise InvalidInputError([Fault("--positive", f"say who had the outcome: {_list(column)}")])
@@ -111,10 +120,13 @@ def _binary(options: SpecOptions, file: Path) -> dict[str, Any]:
 
 def _times(options: SpecOptions, file: Path) -> dict[str, Any]:
     assert options.event is not None, "checked"  # noqa: S101
-    outcome: dict[str, Any] = {"time": options.time, "event": options.event}
+    time: str | dict[str, str | None] | None = options.time
+    if options.since is not None:
+        time = {"from": options.since, "to": options.time, "unit": options.unit or "days"}
+    outcome: dict[str, Any] = {"time": time, "event": options.event}
     censored = options.censored
     if censored is None:
-        column = _column(file, options.event, "--event")
+        column = _column(file, options, options.event, "--event")
         censored = guess_censored(column.levels)
         if censored is None or not _denies(column.levels):
             text = f"say which value means that follow-up ended without an event: {_list(column)}"
@@ -127,9 +139,9 @@ def _times(options: SpecOptions, file: Path) -> dict[str, Any]:
     return outcome
 
 
-def _column(file: Path, name: str, option: str) -> ColumnDescription:
+def _column(file: Path, options: SpecOptions, name: str, option: str) -> ColumnDescription:
     """Describe a column; raises InvalidInputError if there is no such one."""
-    described = describe_file(file, _NO_LIMITS)
+    described = describe_file(file, _NO_LIMITS, sheet=options.sheet)
     if described.faults:
         raise InvalidInputError(described.faults)
     found = next((each for each in described.columns if each.name == name), None)

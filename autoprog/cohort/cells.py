@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import LARGEST, canonical_text, parse_number, parse_numbers
+from autoprog.cohort.number_texts import Style, read_number_texts
 from autoprog.cohort.table import Column
 
 MISSING_TOKENS = frozenset({"", "na", "n/a", "nan", "null", "?", ".", "-"})
@@ -23,7 +24,7 @@ NUMERIC_MISSING_TOKENS = MISSING_TOKENS | {"none"}
 MOSTLY_NUMERIC = 0.8
 """Share of numbers among the observed cells from which words in a column count as mistakes."""
 
-_DECIMAL_COMMA = r"^[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?$"
+_MOSTLY_MEASURED = 0.5  # share of plain numbers from which a text such as `<40` is a limit and no age group
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,7 +36,8 @@ class Cells:
     missing: NDArray[np.bool_]  # texts that mean missing
     numbers: NDArray[np.float64]  # infinite where the text says so, NaN for a word
     is_numeric: bool
-    has_decimal_commas: bool  # whether commas were read as decimal points
+    style: Style | None = None  # how commas and separators were read
+    at_limit: NDArray[np.bool_] | None = None  # texts such as `<0.5` that were read as the limit; None without any
 
     @property
     def name(self) -> str:
@@ -74,7 +76,7 @@ class Cells:
     def canonical(self) -> list[str]:
         """Canonical text of every distinct text, length n_distinct."""
         texts = self.column.texts.to_pylist()
-        if not self.has_decimal_commas:
+        if self.style is None and self.at_limit is None:
             return [canonical_text(text) for text in texts]
         return [
             canonical_text(number) if math.isfinite(number) else canonical_text(text)
@@ -100,16 +102,21 @@ def read_cells(
 ) -> Cells:
     """Classify a column's cells; `na_values` and `levels` are canonical texts."""
     plain = parse_numbers(column.texts)
-    converted = _decimal_commas(column.texts, plain) if decimal_comma else None
-    numbers = plain if converted is None else converted
+    read = read_number_texts(column.texts, decimal_comma=decimal_comma)
     counts = np.bincount(column.codes, minlength=len(column.texts))
-    missing = _missing(column.texts, numbers, NUMERIC_MISSING_TOKENS, na_values, levels)
+    missing = _missing(column.texts, read.numbers, NUMERIC_MISSING_TOKENS, na_values, levels)
+    numbers, at_limit = read.numbers, read.at_limit & ~missing
+    if at_limit.any() and not numeric:
+        measured = _numeric_fraction(counts, np.where(at_limit, np.nan, numbers), missing)
+        if measured < _MOSTLY_MEASURED:
+            numbers, at_limit = np.where(at_limit, np.nan, numbers), np.zeros_like(at_limit)
     if numeric is None:
         numeric = _numeric_fraction(counts, numbers, missing) >= MOSTLY_NUMERIC
     if numeric:
-        return Cells(column, counts, missing, numbers, is_numeric=True, has_decimal_commas=converted is not None)
+        limits = at_limit if at_limit.any() else None
+        return Cells(column, counts, missing, numbers, is_numeric=True, style=read.style, at_limit=limits)
     missing = _missing(column.texts, plain, MISSING_TOKENS, na_values, levels)
-    return Cells(column, counts, missing, plain, is_numeric=False, has_decimal_commas=False)
+    return Cells(column, counts, missing, plain, is_numeric=False)
 
 
 def _numeric_fraction(counts: NDArray[np.int64], numbers: NDArray[np.float64], missing: NDArray[np.bool_]) -> float:
@@ -134,14 +141,3 @@ def _missing(
 
 def _is_in(texts: pa.Array, values: Collection[str]) -> NDArray[np.bool_]:
     return np.asarray(pc.is_in(texts, pa.array(sorted(values), texts.type)), dtype=np.bool_)
-
-
-def _decimal_commas(texts: pa.Array, numbers: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    """Numbers with decimal commas read; None if no cell has one or a decimal point is used as well."""
-    commas = np.asarray(pc.match_substring_regex(texts, _DECIMAL_COMMA), dtype=np.bool_)
-    points = np.asarray(pc.match_substring(texts, "."), dtype=np.bool_) & np.isfinite(numbers)
-    if not commas.any() or points.any():
-        return None
-    numbers = numbers.copy()
-    numbers[commas] = parse_numbers(pc.replace_substring(texts.filter(pa.array(commas)), ",", "."))
-    return numbers

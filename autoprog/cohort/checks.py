@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -12,8 +13,10 @@ from numpy.typing import NDArray
 from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import MOSTLY_NUMERIC, Cells
 from autoprog.cohort.cohort import Cohort
+from autoprog.cohort.dates import holds_dates
 from autoprog.cohort.inference import count_values
 from autoprog.cohort.messages import count_text, listed
+from autoprog.cohort.number_texts import Style
 from autoprog.cohort.outcome import Binary
 from autoprog.cohort.schema import Feature
 from autoprog.errors import Fault, InvalidInputError
@@ -29,6 +32,9 @@ MANY_LEVELS = 50
 
 MOSTLY_MISSING = 0.5
 """Share of missing cells above which a column gets a warning."""
+
+FEW_PATIENTS = 50
+"""Number of patients below which a cohort gets a warning."""
 
 _FEWEST_FOR_IDENTIFIER = 20  # below, all values differ by chance too often
 _MOSTLY_DISTINCT = 0.95
@@ -49,6 +55,11 @@ def reason_to_leave_out(cells: Cells) -> str | None:
     name = short(cells.name, 60)
     if cells.n_observed == 0:
         return f"column {name} has no value and was left out; {declare}"
+    if holds_dates(cells):
+        return (
+            f"column {name} holds dates and was left out; declare it in features as kind 'date', relative_to the "
+            "column of an index date, to use the time between them"
+        )
     n_values = count_values(cells)
     if n_values == 1:
         beside = " in every row that has a value" if cells.missing_fraction > 0 else ""
@@ -86,14 +97,76 @@ def reading_warnings(columns: Sequence[Cells]) -> list[str]:
             by_token.setdefault(token, []).append(f"{short(cells.name, 60)} ({count_text(count, 'cell')})")
     for token, where in sorted(by_token.items()):
         warnings.append(f"{short(token)} was read as missing in {listed(where, len(where))}")
-    commas = [short(cells.name, 60) for cells in columns if cells.has_decimal_commas]
-    if commas:
-        warnings.append(f"commas were read as decimal points in {listed(commas, len(commas))}")
+    for style, what in _STYLES.items():
+        names = [short(cells.name, 60) for cells in columns if cells.style == style]
+        if names:
+            warnings.append(f"{what} in {listed(names, len(names))}")
+    warnings += [text for cells in columns for text in _limits_of_detection(cells)]
     for cells in columns:
         if not cells.is_numeric and cells.words.any() and 0 < cells.numeric_fraction < MOSTLY_NUMERIC:
             share = f"{cells.numeric_fraction:.0%} of the values of column {short(cells.name, 60)} are numbers"
             warnings.append(f"{share}, the others words: each value is a category")
     return warnings
+
+
+_STYLES: dict[Style, str] = {
+    "decimal commas": "commas were read as decimal points",
+    "thousands separators": "commas, points or blanks between digits were read as thousands separators",
+}
+
+
+def _limits_of_detection(cells: Cells) -> list[str]:
+    if cells.at_limit is None:
+        return []
+    n = int(cells.counts[cells.at_limit].sum())
+    example = short(cells.column.texts[int(np.flatnonzero(cells.at_limit)[0])].as_py())
+    verb = "was" if n == 1 else "were"
+    where = f"{count_text(n, 'cell')} of column {short(cells.name, 60)}"
+    return [f"{where} at a limit of detection ({example}) {verb} read as the limit"]
+
+
+_MISSING_CODES = (-1.0, -8.0, -9.0, -88.0, -99.0, -888.0, -999.0, -9999.0, 9.0, 88.0, 99.0, 888.0, 999.0, 9999.0)
+_FEWEST_OF_A_CODE = 2
+_FEWEST_BESIDE_A_CODE = 10
+_FAR = 0.5  # distance from the nearest other value, in ranges of the others
+
+
+def suspected_codes(columns: Sequence[Cells]) -> list[str]:
+    """Warn of numbers such as -9 and 999 that repeat far outside a column's other values: coded missing values."""
+    return [
+        f"column {short(cells.name, 60)} is {suspected.code:g} in {count_text(suspected.n_rows, 'row')}, far from its "
+        f"other values ({suspected.low:g} to {suspected.high:g}): if it means missing, name it in na_values"
+        for cells in columns
+        for suspected in find_missing_codes(cells)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class MissingCode:
+    """A number that probably means missing, the rows that have it, and the range of the other values."""
+
+    code: float
+    n_rows: int
+    low: float
+    high: float
+
+
+def find_missing_codes(cells: Cells) -> list[MissingCode]:
+    """Find the coded missing values of a column of numbers."""
+    if not cells.is_numeric:
+        return []
+    values = np.where(cells.missing, np.nan, cells.numbers)
+    others = values[np.isfinite(values) & ~np.isin(values, _MISSING_CODES)]
+    if len(others) < 2 or int(cells.counts[np.isin(values, others)].sum()) < _FEWEST_BESIDE_A_CODE:
+        return []
+    low, high = float(others.min()), float(others.max())
+    found = [MissingCode(code, int(cells.counts[values == code].sum()), low, high) for code in _MISSING_CODES]
+    return [each for each in found if each.n_rows >= _FEWEST_OF_A_CODE and _is_far(each)]
+
+
+def _is_far(each: MissingCode) -> bool:
+    distance = max(each.low - each.code, each.code - each.high)
+    return distance > _FAR * (each.high - each.low) or (each.code < 0 <= each.low)
 
 
 def cohort_warnings(cohort: Cohort) -> list[str]:
@@ -106,9 +179,17 @@ def cohort_warnings(cohort: Cohort) -> list[str]:
             warnings.append(f"column {name} is missing in {feature.missing_fraction:.0%} of the {rows}")
         if feature.kind == "categorical" and len(feature.levels) > MANY_LEVELS:
             warnings.append(f"column {name} has {len(feature.levels):,} levels; most will be rare")
+    warnings += _few_patients(cohort)
     warnings += _giveaways(cohort)
     warnings += _repeated_rows(cohort)
     return warnings
+
+
+def _few_patients(cohort: Cohort) -> list[str]:
+    if cohort.n_patients >= FEW_PATIENTS:
+        return []
+    patients = count_text(cohort.n_patients, "patient")
+    return [f"the cohort has only {patients}: scores are very uncertain, and a model of so few should not be used"]
 
 
 def _repeated_rows(cohort: Cohort) -> list[str]:

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort.cells import Cells, read_cells
-from autoprog.cohort.checks import is_identifier
+from autoprog.cohort.checks import find_missing_codes, is_identifier
+from autoprog.cohort.dates import FollowUpDates, date_difference, holds_dates
 from autoprog.cohort.follow_up import default_horizons, horizon_fault
 from autoprog.cohort.inference import count_values, infer_kind, observed_values, places_of_values, sort_levels
 from autoprog.cohort.messages import capped
@@ -37,12 +38,6 @@ MAX_LEVELS = 12
 
 _MANY_LEVELS = 50
 _MOSTLY_MISSING = 0.5
-_MOSTLY_DATES = 0.8
-_DATE = re.compile(
-    r"\d{4}[-/.]\d{1,2}[-/.]\d{1,2}([T ]\d{1,2}:.*)?|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2})([T ]\d{1,2}:.*)?"
-)
-_CODES_OF_MISSING = (-9.0, -99.0, -999.0, -9999.0, 99.0, 999.0, 9999.0)
-_FAR = 0.5  # distance of a code from all other values, in their range, from which it is suspected
 _MAX_EVENT_CODES = 6
 
 _OUTCOME_NAME = re.compile(
@@ -128,18 +123,26 @@ class FileDescription:
         Number of rows.
     faults : tuple of Fault
         Structural faults.
+    sheets : tuple of str
+        Sheets of an Excel workbook; empty for other files.
     """
 
     columns: tuple[ColumnDescription, ...]
     n_rows: int
     faults: tuple[Fault, ...]
+    sheets: tuple[str, ...] = ()
     _table: Table | None = None
 
-    def propose_horizons(self, time: str, event: str, interest: str) -> tuple[float, ...]:
-        """Propose horizons for a time column and a value of an event column: rounded quartiles of the event times."""
-        if self._table is None or not {time, event} <= set(self._table.columns):
+    def propose_horizons(self, time: str | FollowUpDates, event: str, interest: str) -> tuple[float, ...]:
+        """Propose horizons for a follow-up and a value of an event column: rounded quartiles of the event times."""
+        names = {time} if isinstance(time, str) else {time.start, time.end}
+        if self._table is None or not names | {event} <= set(self._table.columns):
             return ()
-        times = read_cells(self._table.columns[time], numeric=True, decimal_comma=self._table.decimal_comma)
+        if isinstance(time, str):
+            column = self._table.columns[time]
+        else:
+            column = date_difference(self._table, time.start, time.end, time.unit, ()).column
+        times = read_cells(column, numeric=True, decimal_comma=self._table.decimal_comma)
         t = np.where(times.missing, np.nan, times.numbers)[times.column.codes]
         codes = read_cells(self._table.columns[event], levels=(interest,))
         is_event = np.array([text == interest for text in codes.canonical()])[codes.column.codes]
@@ -154,7 +157,9 @@ class FileDescription:
         return tuple(sorted(set(proposed)))
 
 
-def describe_file(source: Path | bytes, limits: ReadLimits, na_values: Collection[str] = ()) -> FileDescription:
+def describe_file(
+    source: Path | bytes, limits: ReadLimits, na_values: Collection[str] = (), sheet: str | None = None
+) -> FileDescription:
     """Describe the columns of a file.
 
     Parameters
@@ -165,6 +170,8 @@ def describe_file(source: Path | bytes, limits: ReadLimits, na_values: Collectio
         Maximum size of the file.
     na_values : collection of str
         Canonical texts of cells that mean missing, besides the usual ones.
+    sheet : str, optional
+        Sheet of an Excel workbook. Default: the first.
 
     Returns
     -------
@@ -180,14 +187,13 @@ def describe_file(source: Path | bytes, limits: ReadLimits, na_values: Collectio
     InvalidInputError
         If the file is damaged.
     """
-    parsed = read_table(source, limits)
+    parsed = read_table(source, limits, sheet)
     faults = capped(parsed.faults, "/file")
     table = parsed.table
     if table is None:
-        return FileDescription((), 0, faults)
-    return FileDescription(
-        tuple(_describe(table, name, na_values) for name in table.columns), table.n_rows, faults, table
-    )
+        return FileDescription((), 0, faults, parsed.sheets)
+    columns = tuple(_describe(table, name, na_values) for name in table.columns)
+    return FileDescription(columns, table.n_rows, faults, parsed.sheets, table)
 
 
 def _describe(table: Table, name: str, na_values: Collection[str]) -> ColumnDescription:
@@ -207,7 +213,7 @@ def _describe(table: Table, name: str, na_values: Collection[str]) -> ColumnDesc
         median=float(np.median(np.repeat(numbers, counts))) if has_numbers else None,
         maximum=float(numbers.max()) if has_numbers else None,
         bins=_bins(numbers, counts) if has_numbers and kind == "numeric" else (),
-        missing_codes=_missing_codes(numbers) if kind == "numeric" else (),
+        missing_codes=tuple(f"{each.code:g}" for each in find_missing_codes(cells)) if kind == "numeric" else (),
         remarks=tuple(_remarks(cells, n_values)),
     )
 
@@ -228,23 +234,12 @@ def _bins(numbers: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[int,
     return tuple(int(n) for n in np.histogram(numbers, bins=N_BINS, range=(low, high), weights=counts)[0])
 
 
-def _missing_codes(numbers: NDArray[np.float64]) -> tuple[str, ...]:
-    """Values such as -9 or 999 that lie far from all others."""
-    found = [code for code in _CODES_OF_MISSING if code in numbers]
-    rest = numbers[~np.isin(numbers, found)]
-    if not found or len(rest) < 2:
-        return ()
-    low, high = float(rest.min()), float(rest.max())
-    gap = _FAR * (high - low)
-    return tuple(f"{code:g}" for code in found if code > high + gap or (code < 0 <= low) or code < low - gap)
-
-
 def _remarks(cells: Cells, n_values: int) -> Iterator[Remark]:
     if n_values == 0:
         yield "empty"
     elif n_values == 1:
         yield "constant"
-    elif _has_dates(cells):
+    elif holds_dates(cells):
         yield "date"
     elif is_identifier(cells, n_values):
         yield "identifier"
@@ -252,13 +247,6 @@ def _remarks(cells: Cells, n_values: int) -> Iterator[Remark]:
         yield "many_levels"
     if n_values and cells.missing_fraction > _MOSTLY_MISSING:
         yield "mostly_missing"
-
-
-def _has_dates(cells: Cells) -> bool:
-    if cells.is_numeric:
-        return False
-    is_date = np.array([_DATE.fullmatch(text) is not None for text in cells.column.texts.to_pylist()], dtype=np.bool_)
-    return int(cells.counts[is_date & ~cells.missing].sum()) >= _MOSTLY_DATES * cells.n_observed
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.follow_up import default_horizons, horizon_fault
 from autoprog.cohort.inference import number_faults, places_of_values
-from autoprog.cohort.messages import column_pointer, count_text, listed, pointer, rows_text
+from autoprog.cohort.messages import column_pointer, count_text, examples, listed, pointer, rows_text
 from autoprog.cohort.outcome import TimeToEvent
 from autoprog.cohort.outcome_column import FEWEST_OF_A_CLASS, OutcomeRows, missing_faults
 from autoprog.cohort.outcome_spec import EventSpec, TimeToEventSpec
@@ -57,26 +57,26 @@ def _faults(cells: Cells, spec: EventSpec, interest: str | None, places: Mapping
     if not places:
         return [Fault(place, "the event has no value in any row")]
     found = _values_text(places.values())
-    column = short(spec.event, 60)
+    column, shown = short(spec.event, 60), examples(sorted(places))
     faults = missing_faults(cells, "the event")
     if interest is None:
-        faults.append(Fault(_INTEREST, f"must be given: column {column} has {found}"))
+        faults.append(Fault(_INTEREST, f"must be given: column {column} has {found}", shown))
         return faults
     competing = [(pointer("spec", "outcome", "competing", i), cause) for i, cause in enumerate(spec.competing)]
     faults += [
-        Fault(at, f"no row has {short(cause)} in column {column}, which has {found}")
+        Fault(at, f"no row has {short(cause)} in column {column}, which has {found}", shown)
         for at, cause in [(_INTEREST, interest), *competing]
         if cause not in places
     ]
     explained = {spec.censored, interest, *spec.competing}
-    unexplained = [places[value] for value in places if value not in explained]
+    unexplained = {value: places[value] for value in places if value not in explained}
     if unexplained:
         detail = (
             f"beside {short(spec.censored)} (censored) and the events that are named, column {column} has "
-            f"{_values_text(unexplained)}: name what may come before the event of interest here, what means censored "
-            "in censored, and what is unknown in na_values"
+            f"{_values_text(unexplained.values())}: name what may come before the event of interest here, what means "
+            "censored in censored, and what is unknown in na_values"
         )
-        faults.append(Fault("/spec/outcome/competing", detail))
+        faults.append(Fault("/spec/outcome/competing", detail, examples(sorted(unexplained))))
     return faults
 
 

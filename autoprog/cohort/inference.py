@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import LARGEST, parse_number
 from autoprog.cohort.cells import Cells
-from autoprog.cohort.messages import column_pointer, count_text, pointer, rows_text
+from autoprog.cohort.messages import column_pointer, count_text, examples, pointer, rows_text
 from autoprog.cohort.schema import Feature, FeatureKind
 from autoprog.cohort.spec import CohortSpec, FeatureSpec, parse_spec
 from autoprog.errors import Fault
@@ -28,7 +28,8 @@ def encode_column(
     faults = number_faults(cells, lines) if cells.is_numeric else []
     if faults:
         return faults
-    kind = declared.kind or infer_kind(cells)
+    # A date that could not be computed keeps its kind; its fault is known by now.
+    kind = infer_kind(cells) if declared.kind is None or declared.kind == "date" else declared.kind
     if kind == "numeric":
         return _numeric(cells, declared)
     values = observed_values(cells)
@@ -73,7 +74,7 @@ def observed_values(cells: Cells) -> set[str]:
 
 def values_text(cells: Cells, lines: NDArray[np.int64], values: Collection[str]) -> str:
     """Count the values and list their first rows: `3 values, first in rows 2, 3, 17`."""
-    # Only rows are named: a fault must not repeat a patient's value.
+    # Only rows are named: a fault's text must not repeat a patient's value; its `values` may.
     first = sorted(line for value, (line, _) in places_of_values(cells, lines).items() if value in values)
     return f"{count_text(len(first), 'value')}, first in {rows_text(first)}"
 
@@ -105,7 +106,8 @@ def number_faults(cells: Cells, lines: NDArray[np.int64]) -> list[Fault]:
     if len(rows):
         cells_are = "1 cell is no number" if len(rows) == 1 else f"{len(rows):,} cells are no numbers"
         advice = "correct them, name them in na_values, or declare the column categorical"
-        faults.append(Fault(place, f"{cells_are}: {rows_text(lines[rows])}; {advice}"))
+        words = (str(cells.column.texts[int(i)].as_py()) for i in np.flatnonzero(cells.words))
+        faults.append(Fault(place, f"{cells_are}: {rows_text(lines[rows])}; {advice}", examples(words)))
     rows = cells.rows_with(cells.too_large)
     if len(rows):
         cells_are = "1 cell is" if len(rows) == 1 else f"{len(rows):,} cells are"
@@ -136,7 +138,9 @@ def _kind_faults(
         return [Fault(place + "/kind", f"the column has no value, so the levels of kind {kind!r} cannot be known")]
     if kind == "binary" and len(values) != 2:
         found = values_text(cells, lines, values)
-        return [Fault(place + "/kind", f"a binary column has two values; this one has {found}")]
+        return [
+            Fault(place + "/kind", f"a binary column has two values; this one has {found}", examples(sorted(values)))
+        ]
     if kind == "ordinal":
         return _order_faults(place + "/levels", cells, lines, declared, values)
     return []
@@ -152,7 +156,7 @@ def _order_faults(
     uncovered = set(values) - set(declared.levels)
     if not uncovered:
         return []
-    return [Fault(place, f"the levels do not name {values_text(cells, lines, uncovered)}")]
+    return [Fault(place, f"the levels do not name {values_text(cells, lines, uncovered)}", examples(sorted(uncovered)))]
 
 
 def cleveland() -> tuple[bytes, CohortSpec]:

@@ -50,6 +50,11 @@ def rows_text(lines: Sequence[int] | NDArray[np.int64]) -> str:
     return f"row{'s' if len(lines) > 1 else ''} {listed(map(str, lines), len(lines))}"
 
 
+def examples(values: Iterable[str]) -> tuple[str, ...]:
+    """First few values, quoted, for the answer to the file's owner."""
+    return tuple(short(value) for value, _ in zip(values, range(FIRST), strict=False))
+
+
 def count_text(n: int, singular: str, plural: str | None = None) -> str:
     """Count with its noun: `1 row`, `2,000 rows`."""
     return f"{n:,} {singular if n == 1 else plural or singular + 's'}"

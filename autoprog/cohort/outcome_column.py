@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from autoprog.cohort.canonical import short
 from autoprog.cohort.cells import Cells, read_cells
 from autoprog.cohort.inference import observed_values, values_text
-from autoprog.cohort.messages import column_pointer, count_text, listed
+from autoprog.cohort.messages import column_pointer, count_text, examples, listed
 from autoprog.cohort.outcome import Binary, Outcome
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec
 from autoprog.cohort.table import Table
@@ -122,14 +122,17 @@ def _faults(cells: Cells, lines: NDArray[np.int64], spec: BinaryOutcomeSpec, val
     if not values:
         return [Fault(place, f"the outcome has no value in any row{read_as}")]
     faults = missing_faults(cells, "the outcome", read_as)
+    shown = examples(sorted(values))
     if len(values) == 1:
         faults.append(Fault(place, f"the outcome is the same in every row that has one{read_as}; it needs two values"))
     elif len(values) > 2:
-        faults.append(Fault(place, f"the outcome has {values_text(cells, lines, values)}; classification needs two"))
+        faults.append(
+            Fault(place, f"the outcome has {values_text(cells, lines, values)}; classification needs two", shown)
+        )
     if spec.positive not in values:
         found = values_text(cells, lines, values)
         detail = f"{short(spec.positive)} is not a value of column {short(spec.column)}, which has {found}"
-        faults.append(Fault("/spec/outcome/positive", detail))
+        faults.append(Fault("/spec/outcome/positive", detail, shown))
     return faults
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from pydantic import BaseModel, Field, field_validator, model_validator
 
 from autoprog.cohort.canonical import short
+from autoprog.cohort.dates import FollowUpDates
 from autoprog.cohort.spec_values import FROZEN, CellValue, ColumnName, Duration
 
 MAX_HORIZONS = 50
@@ -59,6 +61,13 @@ class EventSpec(BaseModel):
 class TimeToEventSpec(EventSpec):
     """The columns of a survival cohort's outcome."""
 
+    dates: Annotated[
+        FollowUpDates | None,
+        Field(
+            description="Two columns of dates, in place of a column `time`. `time` takes this object too: "
+            '`{"time": {"from": "admission", "to": "last_contact", "unit": "months"}}`.'
+        ),
+    ] = None
     horizons: Annotated[
         tuple[Duration, ...] | None,
         Field(
@@ -67,6 +76,31 @@ class TimeToEventSpec(EventSpec):
             description="Times at which risks are predicted, ascending. Default: quartiles of the event times.",
         ),
     ] = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_the_time(cls, document: object) -> object:
+        """Take the dates out of `time`, which becomes the name of the column that they make."""
+        if not isinstance(document, Mapping):
+            return document
+        dates = document.get("dates")
+        if isinstance(document.get("time"), Mapping) and dates is None:
+            dates = document["time"]
+        if not isinstance(dates, Mapping):
+            return document
+        made = "{} from {} to {}".format(dates.get("unit", "days"), dates.get("from"), dates.get("to"))
+        given = document.get("time")
+        return {**document, "dates": dates, "time": given if isinstance(given, str) else made}
+
+    @model_validator(mode="after")
+    def _dates_make_the_time(self) -> TimeToEventSpec:
+        if self.dates is not None and self.time != self.dates.name:
+            msg = "give either a column time or dates"
+            raise ValueError(msg)
+        if self.dates is not None and self.event in {self.dates.start, self.dates.end}:
+            msg = f"the event and a date are both column {short(self.event, 60)}"
+            raise ValueError(msg)
+        return self
 
     @field_validator("horizons")
     @classmethod

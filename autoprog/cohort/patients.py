@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from autoprog.cohort.canonical import LARGEST, canonical_text, parse_number, short
 from autoprog.cohort.cells import Cells, read_cells
+from autoprog.cohort.derived_times import add_named_times
 from autoprog.cohort.inference import number_faults
 from autoprog.cohort.messages import MAX_FAULTS, absent_columns, capped, column_pointer, near_names, pointer
 from autoprog.cohort.schema import Feature
@@ -214,8 +215,8 @@ def read_patients(
     Parameters
     ----------
     source : Path or bytes
-        The file or its content: CSV, gzipped CSV or Parquet, detected by content. Other columns than the features (an
-        identifier, the outcome) are ignored.
+        The file or its content: CSV, Parquet, Excel, Stata, SPSS or SAS, plain or gzipped. Other columns
+        than the features (an identifier, the outcome) are ignored.
     features : sequence of Feature
         The model's features.
     limits : ReadLimits
@@ -237,14 +238,19 @@ def read_patients(
     """
     parsed = read_table(source, limits)
     faults = list(parsed.faults)
-    if parsed.names:
+    table, names = parsed.table, set(parsed.names)
+    if table is not None:
+        table, found = add_named_times(table, [feature.name for feature in features])
+        faults += found
+        names |= table.columns.keys()
+    if names:
         wanted = [(column_pointer(feature.name), feature.name) for feature in features]
-        faults += absent_columns("/file/columns", wanted, parsed.names)
+        faults += absent_columns("/file/columns", wanted, sorted(names))
     columns: dict[str, list[object]] = {}
     for feature in features:
-        if parsed.table is not None and feature.name in parsed.table.columns:
-            cells = _read_cells(parsed.table, feature)
-            faults += number_faults(cells, parsed.table.lines) if feature.kind == "numeric" else []
+        if table is not None and feature.name in table.columns:
+            cells = _read_cells(table, feature)
+            faults += number_faults(cells, table.lines) if feature.kind == "numeric" else []
             columns[feature.name] = _values(cells)
     if faults:
         raise InvalidInputError(capped(faults, "/file"))

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoprog.cohort.cells import Cells, read_cells
-from autoprog.cohort.checks import cohort_warnings, reading_warnings, reason_to_leave_out
+from autoprog.cohort.checks import cohort_warnings, reading_warnings, reason_to_leave_out, suspected_codes
 from autoprog.cohort.cohort import Cohort
+from autoprog.cohort.derived_times import derive_times
 from autoprog.cohort.event_times import read_survival
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
 from autoprog.cohort.inference import encode_column, observed_values, sort_levels
@@ -64,7 +65,7 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     Parameters
     ----------
     source : Path or bytes
-        The file or its content: CSV, gzipped CSV or Parquet, detected by content.
+        The file or its content: CSV, Parquet, Excel, Stata, SPSS or SAS, plain or gzipped; content decides.
     spec : CohortSpec
         The meaning of its columns.
     limits : ReadLimits
@@ -84,13 +85,16 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     UnsupportedMediaError
         If the file has another format.
     """
-    parsed = read_table(source, limits)
+    parsed = read_table(source, limits, spec.sheet)
     faults = list(parsed.faults)
     if 0 < len(parsed.names) <= limits.columns:
         faults += spec_faults(spec, parsed.names)
     table = parsed.table
     if table is None:
         raise InvalidInputError(capped(faults, "/file"))
+    derived = derive_times(table, spec)
+    table, spec = derived.table, derived.spec
+    faults += derived.faults
     outcome = _read_outcome(table, spec)
     known = table if outcome is None else table.take(outcome.rows)
     earlier = None if outcome is None else outcome.earlier
@@ -117,7 +121,7 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     )
     if cohort.visits is not None and (clashes := name_faults([f.name for f in WindowSchema.of(cohort).windowed])):
         raise InvalidInputError(capped(clashes, "/file"))
-    warnings = [*outcome.warnings, *features.warnings, *cohort_warnings(cohort)]
+    warnings = [*parsed.warnings, *outcome.warnings, *features.warnings, *cohort_warnings(cohort)]
     return CohortReadResult(
         cohort, table.n_rows, table.n_rows - n, capped_warnings(warnings), sample_size(cohort), follow_up(cohort)
     )
@@ -174,7 +178,7 @@ def _read_features(table: Table, spec: CohortSpec) -> _Features:
         why = "".join(f"; {reason}" for reason in left_out[:5])
         faults.append(Fault("/file", f"no column is left as a feature{why}"))
     X = np.column_stack(columns) if columns else np.empty((table.n_rows, 0))
-    return _Features(tuple(features), X, tuple(faults), (*left_out, *reading_warnings(kept)))
+    return _Features(tuple(features), X, tuple(faults), (*left_out, *reading_warnings(kept), *suspected_codes(kept)))
 
 
 def _read_cells(table: Table, name: str, spec: CohortSpec) -> Cells:

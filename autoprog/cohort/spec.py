@@ -9,6 +9,7 @@ from pydantic import BaseModel, Field, ValidationError, model_validator
 
 from autoprog.cohort.canonical import short
 from autoprog.cohort.cohort import Mode
+from autoprog.cohort.dates import DAYS_IN
 from autoprog.cohort.messages import HALF_A_PAIR, absent_columns, capped, pointer, strip_key_mark
 from autoprog.cohort.outcome_spec import (
     BinaryOutcomeSpec,
@@ -29,13 +30,30 @@ class FeatureSpec(BaseModel):
 
     model_config = FROZEN
 
-    kind: FeatureKind | None = None
+    kind: Annotated[
+        Literal[FeatureKind, "date"] | None,
+        Field(
+            description="A date becomes the number of days (or of months or years, if that is its unit) since another "
+            "column's date, `relative_to`."
+        ),
+    ] = None
+    relative_to: Annotated[ColumnName | None, Field(description="Column of the index date, for kind 'date'.")] = None
     unit: ShortText | None = None
     meta_group: ShortText | None = None
     levels: Annotated[
         tuple[CellValue, ...] | None,
         Field(min_length=2, max_length=1000, description="Values of an ordinal feature, lowest first."),
     ] = None
+
+    @model_validator(mode="after")
+    def _dates_have_an_index(self) -> FeatureSpec:
+        if (self.kind == "date") != (self.relative_to is not None):
+            msg = "kind 'date' and relative_to, the column of the index date, are given together"
+            raise ValueError(msg)
+        if self.kind == "date" and self.unit not in {None, *DAYS_IN}:
+            msg = f"the unit of a date is {' or '.join(DAYS_IN)}"
+            raise ValueError(msg)
+        return self
 
     @model_validator(mode="after")
     def _levels_are_an_order(self) -> FeatureSpec:
@@ -71,6 +89,10 @@ class CohortSpec(BaseModel):
         tuple[CellValue, ...],
         Field(max_length=100, description="Cells that mean missing, besides the usual ones (NA, ?, ., -, null, ...)."),
     ] = ()
+    sheet: Annotated[
+        str | None,
+        Field(min_length=1, max_length=200, description="Sheet of an Excel workbook. Default: the first."),
+    ] = None
     share_statistics: Annotated[
         bool,
         Field(
@@ -168,7 +190,7 @@ def judge_spec(spec: str | bytes | Mapping[str, Any]) -> tuple[CohortSpec | None
         return _without(form, decoded, wrong), capped(faults, "/spec")
 
 
-_OF_COLUMNS = frozenset({"", "mode", "outcome", "features", "ignore", "groups", "na_values"})
+_OF_COLUMNS = frozenset({"", "mode", "outcome", "features", "ignore", "groups", "na_values", "sheet"})
 
 
 def _without(form: type[CohortSpec], decoded: object, wrong: set[str]) -> CohortSpec | None:
@@ -224,7 +246,15 @@ _ROLES = {
 def spec_faults(spec: CohortSpec, names: Sequence[str]) -> list[Fault]:
     """List the columns that the spec names but the file lacks, and those with two roles."""
     outcome = outcome_columns(spec.outcome)
-    wanted = [(pointer("spec", "outcome", key), name) for key, name in outcome.items()]
+    dates = spec.outcome.dates if isinstance(spec.outcome, TimeToEventSpec) else None
+    wanted = [(pointer("spec", "outcome", key), name) for key, name in outcome.items() if not (dates and key == "time")]
+    if dates is not None:
+        wanted += [("/spec/outcome/time/from", dates.start), ("/spec/outcome/time/to", dates.end)]
+    wanted += [
+        (pointer("spec", "features", name, "relative_to"), feature.relative_to)
+        for name, feature in spec.features.items()
+        if feature.relative_to is not None
+    ]
     if spec.groups is not None:
         wanted.append(("/spec/groups", spec.groups))
     faults = absent_columns("/spec", wanted, names)

@@ -99,6 +99,8 @@ class Parsed:
     names: tuple[str, ...]  # column names; empty without a readable header
     table: Table | None  # sound rows of uniquely named columns; None if too few to judge
     faults: tuple[Fault, ...]
+    warnings: tuple[str, ...] = ()  # of what was converted or left out
+    sheets: tuple[str, ...] = ()  # of a workbook
 
 
 def name_faults(names: Sequence[str], limits: ReadLimits) -> list[Fault]:
@@ -108,8 +110,7 @@ def name_faults(names: Sequence[str], limits: ReadLimits) -> list[Fault]:
         faults.append(too_many_columns(len(names), limits))
     nameless = [i for i, name in enumerate(names, 1) if not name]
     if nameless:
-        which = listed((str(i) for i in nameless), len(nameless))
-        faults.append(Fault("/file", f"{count_text(len(nameless), 'column')} without a name: number {which}"))
+        faults.append(nameless_fault(nameless))
     long = [i for i, name in enumerate(names, 1) if len(name) > MAX_NAME]
     if long:
         which = listed((str(i) for i in long), len(long))
@@ -126,6 +127,12 @@ def name_faults(names: Sequence[str], limits: ReadLimits) -> list[Fault]:
         which = listed((f"{short(n, 60)} ({len(at)} times)" for n, at in repeated.items()), len(repeated))
         faults.append(Fault("/file", f"column names must differ; repeated are {which}"))
     return faults
+
+
+def nameless_fault(numbers: Sequence[int]) -> Fault:
+    """Fault of columns without a name."""
+    which = listed(map(str, numbers), len(numbers))
+    return Fault("/file", f"{count_text(len(numbers), 'column')} without a name: number {which}")
 
 
 def too_many_columns(n: int, limits: ReadLimits) -> Fault:

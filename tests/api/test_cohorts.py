@@ -81,7 +81,7 @@ def test_rows_without_an_outcome_are_dropped_and_warned_of(client: TestClient) -
         (b"age,sex,died\n", "/file"),
         (table("age,age,died", *SMALL[1:]), "/file"),
         (table(*SMALL, "50,m"), "/file"),
-        (table(*SMALL).replace(b",m,", b",\xff\xfe,", 1), "/file"),
+        (table(*SMALL).replace(b",m,", b",\x81\x8d,", 1), "/file"),
         (table("age,sex,dead", *SMALL[1:]), "/spec/outcome/column"),
         (table("age,sex,died", *(f"{i},m,1" for i in range(20))), "/file/columns/died"),
         (table(*SMALL, "50,m,2"), "/file/columns/died"),
@@ -126,12 +126,18 @@ def test_all_faults_of_file_and_spec_come_in_one_answer(client: TestClient) -> N
     ],
     ids=["number", "outcome", "binary", "ordinal", "event"],
 )
-def test_a_fault_tells_the_row_of_a_cell_and_not_what_stands_in_it(
+def test_a_fault_tells_the_row_of_a_cell_and_quotes_it_to_the_owner_alone(
     client: TestClient, spec: dict[str, object], content: bytes
 ) -> None:
-    response = client.post("/v1/cohorts", files=multipart(spec, content))
+    key = {"Idempotency-Key": "quoted-once"}
+    response = client.post("/v1/cohorts", files=multipart(spec, content), headers=key)
     assert response.status_code == 422
-    assert "secret" not in response.text
+    faults = response.json()["errors"]
+    assert any("'secret'" in fault.get("values", ()) for fault in faults)
+    assert not any("secret" in fault["detail"] for fault in faults)
+    again = client.post("/v1/cohorts", files=multipart(spec, content), headers=key)
+    assert again.headers["Idempotency-Replayed"] == "true"
+    assert "secret" not in again.text  # the database must not hold it
     assert f"row {len(SMALL) + 1}" in response.text or f", {len(SMALL) + 1}" in response.text
 
 

@@ -16,9 +16,12 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from autoprog.cohort import cleveland
+from autoprog.cohort import cleveland, parse_spec, read_cohort
+from autoprog.errors import InvalidInputError
+from autoprog.spec_options import SpecOptions, build_spec
 from tests.cli.answer import Answer, CommandLine
 
 SPEC = cleveland()[1].model_dump_json(exclude_unset=True)
@@ -293,6 +296,23 @@ def search_in_own_process(folder: Path, *options: str) -> subprocess.Popen[str]:
         text=True,
         start_new_session=True,
     )
+
+
+def test_follow_up_between_two_dates_of_a_sheet(tmp_path: Path) -> None:
+    days = pd.DataFrame({"in": pd.date_range("2020-01-01", periods=60), "age": [*range(40, 70)] * 2})
+    days["died"] = [0, 1] * 30
+    days["out"] = days["in"] + pd.to_timedelta(range(30, 90), "D")
+    with pd.ExcelWriter(tmp_path / "registry.xlsx") as book:
+        pd.DataFrame({"note": ["none"]}).to_excel(book, sheet_name="Notes", index=False)
+        days.to_excel(book, sheet_name="Patients", index=False)
+    options = SpecOptions(time="out", since="in", unit="days", event="died", sheet="Patients")
+    spec = parse_spec(build_spec(options, tmp_path / "registry.xlsx"))
+    cohort = read_cohort(tmp_path / "registry.xlsx", spec).cohort
+    assert cohort.time is not None
+    assert sorted(cohort.time) == list(range(30, 90))
+    with pytest.raises(InvalidInputError) as caught:
+        build_spec(SpecOptions(outcome="died", since="in", unit="days"), tmp_path / "registry.xlsx")
+    assert [fault.pointer for fault in caught.value.faults] == ["--since"]
 
 
 @pytest.mark.timeout(400)

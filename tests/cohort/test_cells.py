@@ -57,18 +57,18 @@ def test_numbers_that_are_too_large_are_no_words() -> None:
 
 def test_decimal_commas_are_read_only_where_no_point_is_used() -> None:
     cells = cells_of(["1,5", "2", "-,25", "3,1e2"], decimal_comma=True)
-    assert cells.has_decimal_commas
+    assert cells.style == "decimal commas"
     np.testing.assert_allclose(cells.numbers[cells.column.codes], [1.5, 2, -0.25, 310])
     mixed = cells_of(["1,5", "2.5", "3.5", "4.5", "5.5"], decimal_comma=True)
-    assert not mixed.has_decimal_commas
+    assert mixed.style is None
     assert mixed.rows_with(mixed.words).tolist() == [0]
-    assert not cells_of(["1,5", "2,5"]).has_decimal_commas
-    assert not cells_of(["1,5", "2,5"], numeric=False, decimal_comma=True).has_decimal_commas
+    assert cells_of(["1,5", "2,5"]).style == "decimal commas"  # quoted, where commas separate cells
+    assert cells_of(["1,5", "2,5"], numeric=False, decimal_comma=True).style is None
 
 
 def test_commas_among_words_stay_as_they_are() -> None:
     cells = cells_of(["1,5", "low", "mid", "high"], decimal_comma=True)
-    assert (cells.is_numeric, cells.has_decimal_commas) == (False, False)
+    assert (cells.is_numeric, cells.style) == (False, None)
     assert cells.canonical() == ["1,5", "low", "mid", "high"]
 
 

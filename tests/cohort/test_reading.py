@@ -94,7 +94,7 @@ def test_all_faults_of_file_and_spec_come_at_once() -> None:
     values[4], values[9] = "bad", "inf"
     columns = twenty(x=values, kind=["a", "b", "c", "d"] * 5)
     columns["died"] = [0, 1, 2, 0] * 5
-    content = csv_of(columns) + b"1,2\n\xff,1,2,b\n"
+    content = csv_of(columns) + b"1,2\n\x81,1,2,b\n"
     faults = find_faults(content, features={"kind": {"kind": "binary"}, "kidn": {}}, groups="grp")
     assert {fault.pointer for fault in faults} == {
         "/file",

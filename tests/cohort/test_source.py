@@ -69,7 +69,7 @@ def test_damaged_gzip_is_a_fault(cut: int) -> None:
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"PK\x03\x04" + b"x" * 50, "an Excel workbook"),
+        (b"PK\x03\x04" + b"x" * 50, "begins as an Excel workbook but is damaged"),
         (b"%PDF-1.7 ...", "a PDF"),
         (bytes(range(256)), "no text"),
         (gzip.compress(gzip.compress(CSV, mtime=0), mtime=0), "no text"),
@@ -83,9 +83,13 @@ def test_what_is_none_of_the_three_is_refused(content: bytes, words: str) -> Non
         read_table(content, SMALL)
 
 
-def test_utf_16_is_a_fault_that_says_so() -> None:
-    with pytest.raises(InvalidInputError, match="UTF-16"):
-        read_table("a,b\n1,2\n".encode("utf-16"), SMALL)
+def test_utf_16_is_converted_with_a_warning_and_a_fault_if_it_is_damaged() -> None:
+    parsed = read_table("a,b\n1,ö\n".encode("utf-16"), SMALL)
+    assert (parsed.faults, parsed.warnings) == ((), ("the file is UTF-16 and was converted to UTF-8",))
+    assert parsed.table is not None
+    assert parsed.table.columns["b"].texts.to_pylist() == ["ö"]
+    with pytest.raises(InvalidInputError, match="begins as UTF-16 but is damaged"):
+        read_table("a,b\n1,2\n".encode("utf-16")[:-1], SMALL)
 
 
 @pytest.mark.parametrize("line", [b"1,2\n", b"1\n", b"\n"], ids=["sound", "ragged", "blank"])

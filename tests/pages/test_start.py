@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import html
 import re
+from datetime import date, timedelta
+from io import BytesIO
 from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
+from openpyxl import Workbook
 
 from tests.api.conftest import MakeClient
 from tests.api.searching import FILE, SMALL, table
@@ -99,13 +102,15 @@ def test_identifiers_dates_constants_leaks_and_codes_of_missing_are_pointed_out(
     part = columns(client, ODD)
     for text in (
         "Looks like an identifier of patients.",
-        "Looks like dates",
+        "Dates, which models can use as days since another date; this file has none.",
+        "tick it above if it means missing",
         "The same in every row.",
         "alone gives the outcome away",
         "Leave it out unless it is known when a risk is predicted.",
     ):
         assert text in part
     assert "name it in ignore" not in part
+    assert "name it in na_values" not in part
     fields = filled_in(part)
     # patient_id, admitted and site; the leak stays until it is left out
     assert [fields.get(f"kind-{i}") == "leave_out" for i in range(7)] == [True, False, True, False, False, True, False]
@@ -126,6 +131,59 @@ def test_leak_that_is_left_out_and_code_that_means_missing_reach_the_cohort(clie
     assert features["age"]["unit"] == "years"
     assert features["crp"]["minimum"] == 3
     assert features["crp"]["missing_fraction"] > 0.1
+
+
+REGISTRY = table(
+    "diagnosed,admitted,last_contact,age,status",
+    *(
+        f"{date(2019, 1, 1) + timedelta(i)},{date(2020, 1, 1) + timedelta(i)},{date(2020, 3, 1) + timedelta(3 * i)},"
+        f"{40 + i % 37},{1 if i % 3 == 0 else 0}"
+        for i in range(120)
+    ),
+)
+
+
+def test_follow_up_between_two_dates_and_days_since_a_date(client: TestClient) -> None:
+    fields = filled_in(columns(client, REGISTRY)) | {"mode": "survival", "time": "last_contact"}
+    fields |= {"event": "status", "since": "admitted", "unit": "months", "kind-0": "since-1"}
+    part = columns(client, REGISTRY, **fields)
+    assert "Days since admitted" in part
+    chosen = filled_in(part)
+    assert (chosen["since"], chosen["unit"], chosen["kind-0"]) == ("admitted", "months", "since-1")
+    assert chosen["horizons"]  # of the months between the dates
+    response = start(client, REGISTRY, chosen)
+    assert response.status_code == 200, errors(response)
+    search = client.get("/v1" + response.headers["HX-Redirect"]).json()
+    cohort = client.get(f"/v1/cohorts/{search['cohort_id']}").json()
+    assert cohort["outcome"]["time"] == "months from admitted to last_contact"
+    assert [f["name"] for f in cohort["features"]] == ["age", "days from admitted to diagnosed"]
+    assert {float(h) for h in chosen["horizons"].split(";")} <= {float(h) for h in cohort["outcome"]["horizons"]}
+
+
+def test_date_of_the_last_contact_alone_asks_for_the_first(client: TestClient) -> None:
+    content = table("last_contact,age,status", *(f"2020-0{1 + i % 9}-11,{40 + i},{i % 2}" for i in range(60)))
+    fields = filled_in(columns(client, content)) | {"mode": "survival", "time": "last_contact"}
+    found = errors(start(client, content, fields))
+    assert found["since"] == "Choose the column with the date from which the time counts."
+
+
+def test_a_sheet_of_a_workbook_is_chosen(client: TestClient) -> None:
+    book = Workbook()
+    book.create_sheet("Notes", 0).append(["nothing here"])
+    sheet = book.create_sheet("Patients")
+    for line in SMALL:
+        sheet.append(line.split(","))
+    file = BytesIO()
+    book.save(file)
+    content = file.getvalue()
+    part = columns(client, content, "patients.xlsx")
+    assert 'value="Notes"' in part
+    assert 'id="outcome-title"' not in part
+    fields = filled_in(columns(client, content, "patients.xlsx", sheet="Patients"))
+    assert fields["sheet"] == "Patients"
+    assert start(client, content, fields).status_code == 200
+    other = filled_in(columns(client, table(*SMALL), sheet="Patients"))
+    assert start(client, table(*SMALL), other | {"sheet": "Patients"}).status_code == 200
 
 
 def test_columns_kept_by_choice_become_features(client: TestClient) -> None:

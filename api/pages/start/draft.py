@@ -17,11 +17,13 @@ from autoprog.cohort import (
     guess_outcome,
     guess_positive,
 )
+from autoprog.cohort.dates import DAYS_IN, FollowUpDates
 from autoprog.errors import Fault
 
 MODES = ("classification", "survival", "temporal")
 MINUTES = (1, 5, 15)
 LEAVE_OUT = "leave_out"
+SINCE = "since-"  # and the number of the column with the index date
 INTEREST, COMPETING, CENSORED, UNKNOWN = "interest", "competing", "censored", "unknown"
 MAX_EVENT_CODES = 12
 MAX_EVALUATIONS = 1_000
@@ -46,7 +48,9 @@ class Draft:
     mode: str
     column: str
     positive: str
-    time: str
+    time: str  # a column of numbers or, in survival mode, of dates
+    since: str  # the column of dates from which those of `time` count
+    unit: str  # of the time between two dates
     event: str
     roles: dict[str, str]  # of the event column's values
     horizons: str
@@ -58,7 +62,9 @@ class Draft:
     kinds: dict[str, str]  # by column
     units: dict[str, str]
     na_values: list[str]
+    sheet: str
     time_s: str
+    dates: tuple[str, ...]  # columns of dates
     errors: Errors = field(default_factory=Errors)
 
     @property
@@ -70,9 +76,23 @@ class Draft:
     def outcome_columns(self) -> dict[str, str]:
         """Columns of the outcome by the form's field."""
         names = {"time": self.time, "event": self.event} if self.has_event else {"column": self.column}
+        if self.has_dates:
+            names["since"] = self.since
         if self.mode == "temporal":
             names |= {"patient": self.patient, "visit_time": self.visit_time}
         return names
+
+    @property
+    def has_dates(self) -> bool:
+        """Whether the time is that between two dates."""
+        return self.mode == "survival" and self.time in self.dates
+
+    @property
+    def follow_up(self) -> str | FollowUpDates:
+        """The column of the time, or the two dates that make it."""
+        if not (self.has_dates and self.since):
+            return self.time
+        return FollowUpDates.model_validate({"from": self.since, "to": self.time, "unit": self.unit})
 
     def add_error(self, key: str, text: str) -> None:
         """Note a fault beside its field."""
@@ -93,13 +113,18 @@ def make_draft(form: SentForm, file: FileDescription, default_name: str) -> Draf
         return value if value in by_name else ""
 
     column, event = chosen("column", guess.column), chosen("event", guess.event)
+    dates = tuple(c.name for c in file.columns if "date" in c.remarks)
+    time = chosen("time", guess.time)
+    since = chosen("since", next((name for name in dates if name != time), None))
     draft = Draft(
         key=key,
         name=sent.get("name", default_name),
         mode=_one_of(sent.get("mode", guess.mode), MODES),
         column=column,
         positive=_positive(sent, by_name.get(column)),
-        time=chosen("time", guess.time),
+        time=time,
+        since=since if since in dates and since != time else "",
+        unit=_one_of(sent.get("unit"), tuple(DAYS_IN)),
         event=event,
         roles=_roles(sent, by_name.get(event)),
         horizons="",
@@ -111,7 +136,9 @@ def make_draft(form: SentForm, file: FileDescription, default_name: str) -> Draf
         kinds={c.name: sent.get(f"kind-{i}") or default_kind(c) for i, c in enumerate(file.columns)},
         units={c.name: sent.get(f"unit-{i}") for i, c in enumerate(file.columns)},
         na_values=[canonical_text(value) for value in sent.all("na_value") if value.strip()],
+        sheet=form.get("sheet") if form.get("sheet") in file.sheets else next(iter(file.sheets), ""),
         time_s=sent.get("time_s", str(60 * MINUTES[0])),
+        dates=dates,
     )
     _propose_horizons(draft, sent, file)
     return draft
@@ -152,8 +179,9 @@ def _roles(sent: SentForm, column: ColumnDescription | None) -> dict[str, str]:
 def _propose_horizons(draft: Draft, sent: SentForm, file: FileDescription) -> None:
     """Propose horizons; what was typed instead of the earlier proposal stays."""
     interest = next((value for value, role in draft.roles.items() if role == INTEREST), None)
-    if draft.has_event and draft.time and draft.event and interest is not None:
-        proposed = file.propose_horizons(draft.time, draft.event, interest)
+    has_time = bool(draft.time) and (bool(draft.since) or not draft.has_dates)
+    if draft.has_event and has_time and draft.event and interest is not None:
+        proposed = file.propose_horizons(draft.follow_up, draft.event, interest)
         draft.proposed = "; ".join(f"{h:.12g}" for h in proposed)
     typed = sent.get("horizons")
     draft.horizons = typed if typed and typed != sent.get("proposed") else draft.proposed
@@ -167,6 +195,7 @@ def build_spec(draft: Draft, file: FileDescription, text: Text) -> dict[str, Any
     missing = {
         "column": text("Choose the column that says who had the outcome."),
         "time": text("Choose the column with the time to the event or to the last contact."),
+        "since": text("Choose the column with the date from which the time counts."),
         "event": text("Choose the column that says how the follow-up ended."),
         "patient": text("Choose the column that says which patient a visit belongs to."),
         "visit_time": text("Choose the column with the time of the visit."),
@@ -175,6 +204,8 @@ def build_spec(draft: Draft, file: FileDescription, text: Text) -> dict[str, Any
         if not name:
             draft.add_error(key, missing[key])
     outcome: dict[str, Any] = dict(columns)
+    if draft.has_dates:
+        outcome["time"] = {"from": outcome.pop("since"), "to": draft.time, "unit": draft.unit}
     if draft.has_event:
         outcome |= _event_codes(draft, text)
     elif draft.column and not draft.positive:
@@ -192,6 +223,7 @@ def build_spec(draft: Draft, file: FileDescription, text: Text) -> dict[str, Any
         "outcome": outcome,
         "features": features,
         "ignore": ignore,
+        **({"sheet": draft.sheet} if draft.sheet else {}),
         "na_values": [*draft.na_values, *(value for value in unknown if value not in draft.na_values)],
     }
 
@@ -246,6 +278,10 @@ def _features(draft: Draft, file: FileDescription, taken: set[str]) -> tuple[dic
         if kind == LEAVE_OUT:
             ignore.append(column.name)
             continue
+        if kind.startswith(SINCE):
+            index = _column_at(kind.removeprefix(SINCE), file)
+            features[column.name] = {"kind": "date", "relative_to": index}
+            continue
         declared = {} if kind == column.kind and not column.is_left_out else {"kind": kind}
         if unit:
             declared["unit"] = unit
@@ -254,9 +290,14 @@ def _features(draft: Draft, file: FileDescription, taken: set[str]) -> tuple[dic
     return features, ignore
 
 
+def _column_at(number: str, file: FileDescription) -> str:
+    known = {str(i): column.name for i, column in enumerate(file.columns)}
+    return known.get(number, number)
+
+
 _PLACES = {
     "name": "name", "column": "column", "positive": "column", "time": "time", "event": "event",
-    "event_of_interest": "roles", "competing": "roles", "censored": "roles", "horizons": "horizons",
+    "event_of_interest": "roles", "competing": "roles", "censored": "roles", "horizons": "horizons", "sheet": "sheet",
     "horizon": "horizon", "patient": "patient", "visit_time": "visit_time",
 }  # fmt: skip
 

@@ -21,6 +21,7 @@ from api.pages.start.draft import (
     LEAVE_OUT,
     MAX_EVALUATIONS,
     MINUTES,
+    SINCE,
     Draft,
     build_spec,
     make_draft,
@@ -117,7 +118,10 @@ def _read(request: Request, context: Context, form: SentForm) -> tuple[FileDescr
     if form.file is None:
         raise InvalidInputError([Fault("/file", translate(request)("Choose a file."))])
     na_values = [canonical_text(value) for value in form.all("na_value") if value.strip()]
-    file = describe_file(form.file, read_limits(context), na_values)
+    limits, sheet = read_limits(context), form.get("sheet") or None
+    file = describe_file(form.file, limits, na_values, sheet)
+    if sheet is not None and sheet not in file.sheets:  # it was chosen for another file
+        file = describe_file(form.file, limits, na_values)
     name = PurePath(form.file_name.replace("\\", "/")).name.partition(".")[0] or "cohort"
     return file, make_draft(form, file, name[:200])
 
@@ -158,6 +162,8 @@ def _form_part(
         other_warnings=[text for text in warnings if text not in attached],
         binary=[c for c in file.columns if c.n_values == 2 and len(c.levels) == 2],
         numeric=[c for c in file.columns if c.minimum is not None],
+        dates=[c for c in file.columns if c.name in draft.dates],
+        index_dates={c.name: _index_dates(c, file, draft) for c in file.columns},
         coded=[c for c in file.columns if 2 <= c.n_values == len(c.levels)],
         levels=levels,
         suspected=_suspected(file, draft),
@@ -166,12 +172,27 @@ def _form_part(
     )
 
 
+def _index_dates(column: ColumnDescription, file: FileDescription, draft: Draft) -> list[tuple[str, str]]:
+    """Return the dates since which a date may count, each with the form's value for it."""
+    if column.name not in draft.dates:
+        return []
+    return [
+        (f"{SINCE}{i}", other.name)
+        for i, other in enumerate(file.columns)
+        if other.name in draft.dates and other.name != column.name
+    ]
+
+
 _FOR_SPECS = "It stays a feature; name it in ignore to leave it out"
+
+_OF_CODES = "if it means missing, name it in na_values"
 
 
 def _in_plain_words(request: Request, warning: str) -> str:
     """Replace the advice that a warning has for a spec by what can be done on the page."""
-    return warning.replace(_FOR_SPECS, translate(request)("Leave it out unless it is known when a risk is predicted."))
+    text = translate(request)
+    warning = warning.replace(_FOR_SPECS, text("Leave it out unless it is known when a risk is predicted."))
+    return warning.replace(_OF_CODES, text("tick it above if it means missing"))
 
 
 def _kinds(column: ColumnDescription) -> list[str]:
