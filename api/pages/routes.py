@@ -19,10 +19,15 @@ from api.pages.searches.one import router as search
 from api.pages.sessions import check_request, local_path
 from api.pages.settings.routes import router as settings
 from api.pages.start.routes import router as start
+from api.pages.test_selection.problems import router as test_selection
+from api.pages.test_selection.rounds import router as rounds
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_request)])
-for part in (start, searches, search, cohorts, models, diagnosis_models, diagnosis_sessions, login, settings):
+for part in (
+    start, searches, search, cohorts, models, diagnosis_models, diagnosis_sessions, test_selection, rounds, login,
+    settings,
+):  # fmt: skip
     router.include_router(part)
 
 _TYPES = {".js": "text/javascript", ".css": "text/css", ".svg": "image/svg+xml", ".txt": "text/plain"}

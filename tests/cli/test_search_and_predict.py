@@ -12,7 +12,8 @@ import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -285,17 +286,24 @@ def test_wrong_options_are_named_and_leave_nothing_behind(
     assert not out.exists()
 
 
-def search_in_own_process(folder: Path, *options: str) -> subprocess.Popen[str]:
+@contextmanager
+def search_in_own_process(folder: Path, *options: str) -> Iterator[subprocess.Popen[str]]:
+    """A search that Ctrl-C reaches, also where the tests run in the background, and that does not outlive the test."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("AUTOPROG_")}
     command = [sys.executable, "-m", "autoprog.cli", "search", str(folder / "cohort.csv"), "--out", str(folder / "out")]
-    return subprocess.Popen(
-        [*command, *options],
+    with subprocess.Popen(
+        ["env", "--default-signal=INT", *command, *options],
         env={**inherited, "COLUMNS": "200", "AUTOPROG_WORKERS": "1"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-    )
+    ) as search:
+        try:
+            yield search
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(search.pid, signal.SIGKILL)
 
 
 def test_follow_up_between_two_dates_of_a_sheet(tmp_path: Path) -> None:
@@ -318,23 +326,23 @@ def test_follow_up_between_two_dates_of_a_sheet(tmp_path: Path) -> None:
 @pytest.mark.timeout(400)
 def test_ctrl_c_delivers_what_was_found_and_more_minutes_go_on(tmp_path: Path) -> None:
     write_cohort(tmp_path)
-    first = search_in_own_process(tmp_path, *BINARY, "--minutes", "30")
     database = tmp_path / "out" / "state" / "autoprog.db"
-    deadline = time.monotonic() + 200
-    while count_evaluations(database) < 2:
-        assert first.poll() is None, first.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
-    os.killpg(first.pid, signal.SIGINT)  # as a terminal does: to every process of the group
-    out, err = first.communicate(timeout=200)
+    with search_in_own_process(tmp_path, *BINARY, "--minutes", "30") as first:
+        deadline = time.monotonic() + 200
+        while count_evaluations(database) < 2:
+            assert first.poll() is None, first.communicate()
+            assert time.monotonic() < deadline
+            time.sleep(0.2)
+        os.killpg(first.pid, signal.SIGINT)  # as a terminal does: to every process of the group
+        out, err = first.communicate(timeout=200)
     assert first.returncode == 0, err
     assert "making a model of what was found" in out
     assert "303 patients, 13 features, 139 with the outcome (45.9%)" in out
     assert "simple model" in out
     assert {path.name for path in (tmp_path / "out").iterdir()} >= {"model.autoprog", "report.html", "leaderboard.csv"}
     before = count_evaluations(database)
-    second = search_in_own_process(tmp_path, *BINARY, "--minutes", "30.2")
-    out, err = second.communicate(timeout=200)
+    with search_in_own_process(tmp_path, *BINARY, "--minutes", "30.2") as second:
+        out, err = second.communicate(timeout=200)
     assert second.returncode == 0, err
     assert "going on for 12 s more with what was found before" in out
     assert count_evaluations(database) > before

@@ -50,8 +50,8 @@ def test_columns_are_counted_before_anything_else_is_looked_at(kind: str) -> Non
         file = io.BytesIO()
         pq.write_table(pa.table({name: pa.array([1]) for name in names}), file)
         content = file.getvalue()
-    began = time.process_time()
+    began = time.thread_time()
     with pytest.raises(InvalidInputError) as caught:
         read_cohort(content, SPEC)
-    assert time.process_time() - began < 3
+    assert time.thread_time() - began < 3
     assert str(caught.value) == "/file: the file has 60,000 columns; at most 5,000 are read"
