@@ -130,6 +130,10 @@ class BinaryEndpoint:
     def _slope(self, p: Risks) -> Coefficient | None:
         return delivered_slope(self.y, p, shrunk_recalibration(self.y, p), self.cohort.groups)
 
+    def gains(self, P: Risks, Q: Risks) -> list[dict[str, Estimate]]:
+        p, q = P[:, 0], Q[:, 0]
+        return [compute_gains(self.y, (p, p), (q, q), self.thresholds, self.cohort.groups)]
+
     def subgroups(self, P: Risks, names: Sequence[str]) -> list[dict[str, Any]]:
         return [found.to_json() for found in measure_subgroups(self.cohort, P, names)]
 

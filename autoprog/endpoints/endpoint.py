@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort
 from autoprog.evaluation import History, Metric, ScoringContext
 from autoprog.interpreter import ObservedOutcome
-from autoprog.validation import CurveOf, Recalibration, ScoreEstimate, Stop, Weighing
+from autoprog.validation import CurveOf, Estimate, Recalibration, ScoreEstimate, Stop, Weighing
 
 Risks = NDArray[np.floating[Any]]
 Real = TypeVar("Real", bound=np.floating[Any])
@@ -126,6 +126,10 @@ class Endpoint(Protocol):
         self, risks: Assessed, baseline: Assessed | None, causes: NDArray[np.float64] | None, seed: int
     ) -> dict[str, Any]:
         """Measures of the ensemble alone: calibration, net benefit beside the baseline's, and more, ready for JSON."""
+        ...
+
+    def gains(self, P: Risks, Q: Risks) -> list[dict[str, Estimate]]:
+        """Compare risks P with Q, both (n, H), on the same patients: AUC first, Brier score and more, by horizon."""
         ...
 
     def subgroups(self, P: Risks, names: Sequence[str]) -> list[dict[str, Any]]:

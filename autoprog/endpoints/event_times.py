@@ -24,6 +24,7 @@ from autoprog.evaluation import (
 from autoprog.interpreter import Clusters, IncidenceOutcome, ObservedOutcome
 from autoprog.validation import (
     CurveOf,
+    Estimate,
     FollowedPatients,
     Recalibration,
     ScoreEstimate,
@@ -31,6 +32,7 @@ from autoprog.validation import (
     Weighing,
     calibration_document,
     cause_documents,
+    compute_event_gains,
     corrected_event_score,
     cross_fitted_competing,
     cross_fitted_events,
@@ -131,6 +133,12 @@ class EventEndpoint:
         F, y, names = causes
         for k, document in enumerate(horizons):
             document["causes"] = cause_documents(y, F[:, :, k], names, document["horizon"], self.cohort.groups)
+
+    def gains(self, P: Risks, Q: Risks) -> list[dict[str, Estimate]]:
+        y, groups = self.y, self.cohort.groups
+        return [
+            compute_event_gains(y, P[:, k], Q[:, k], horizon, groups) for k, horizon in enumerate(self.context.horizons)
+        ]
 
     def subgroups(self, P: Risks, names: Sequence[str]) -> list[dict[str, Any]]:
         return [found.to_json() for found in measure_event_subgroups(self.cohort, P, self.context, names)]

@@ -16,6 +16,7 @@ class JobKind(StrEnum):
     TEST_SELECTION_TRAINING = "test_selection_training"
     TEST_SELECTION_REPLAY = "test_selection_replay"
     TEST_FRONTIER = "test_frontier"
+    EXPLANATION = "explanation"
 
 
 __all__ = ["JobKind"]

@@ -1,6 +1,6 @@
 """The fitted model, which predicts and is stored as one file."""
 
-from autoprog.model.contributions import Contribution, Contributions, HorizonContribution
+from autoprog.model.contributions import Contribution, Contributions, HorizonContribution, find_columns
 from autoprog.model.external_validation import external_validation
 from autoprog.model.members import Member, ModelMetadata
 from autoprog.model.model import HorizonRisk, PatientRisk, PrognosticModel
@@ -21,6 +21,7 @@ __all__ = [
     "allowed_types",
     "dump_estimator",
     "external_validation",
+    "find_columns",
     "load_estimator",
     "update_model",
 ]

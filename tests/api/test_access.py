@@ -134,6 +134,8 @@ SELECTION_ROUTES = [
     ("POST", f"{_PROBLEMS}/x/replays", "write"),
     ("GET", f"{_PROBLEMS}/x/replays/x", "read"),
     ("DELETE", f"{_PROBLEMS}/x/replays/x", "write"),
+    ("GET", "/v1/searches/x/explanation", "read"),
+    ("POST", "/v1/searches/x/explanation", "write"),
     ("GET", "/v1/searches/x/test-frontiers", "read"),
     ("POST", "/v1/searches/x/test-frontiers", "write"),
     ("GET", "/v1/searches/x/test-frontiers/x", "read"),

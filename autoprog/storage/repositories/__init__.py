@@ -13,6 +13,7 @@ from autoprog.storage.repositories.diagnosis import (
     DiagnosisSessionRepository,
 )
 from autoprog.storage.repositories.evaluations import EvaluationRepository, Tally
+from autoprog.storage.repositories.explanations import ExplanationRepository
 from autoprog.storage.repositories.feature_streams import (
     FeatureSelectionRepository,
     FeatureStreamRepository,
@@ -47,6 +48,7 @@ __all__ = [
     "DiagnosisSessionRepository",
     "EarlierCohort",
     "EvaluationRepository",
+    "ExplanationRepository",
     "FeatureSelectionRepository",
     "FeatureStreamRepository",
     "FrontierRepository",

@@ -16,7 +16,7 @@ from autoprog.storage.repositories._owned import OwnedRepository, erase, get_own
 from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository
 from autoprog.storage.repositories.diagnosis import list_files
 from autoprog.storage.repositories.jobs import JobRepository
-from autoprog.storage.repositories.test_selection import delete_frontier_jobs, delete_problem
+from autoprog.storage.repositories.test_selection import delete_jobs_of_searches, delete_problem
 from autoprog.storage.tables import (
     CohortRow,
     DiagnosisModelRow,
@@ -109,7 +109,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
             files += self._delete_selection_problems(cohort_id)
         else:
             self._refuse_training(cohort_id)
-        delete_frontier_jobs(self._session, SearchRow.cohort_id == cohort_id)
+        delete_jobs_of_searches(self._session, SearchRow.cohort_id == cohort_id)
         CohortStatisticsRepository(self._session).delete_for(cohort_id)
         erase(self._session, CohortRow, CohortRow.id == cohort_id)
         return tuple(files)

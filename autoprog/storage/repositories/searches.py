@@ -13,7 +13,7 @@ from autoprog.storage.database import database_now, new_id
 from autoprog.storage.events import append_event, finished_payload
 from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
 from autoprog.storage.repositories._owned import OwnedRepository, erase, get_owned
-from autoprog.storage.repositories.test_selection import delete_frontier_jobs
+from autoprog.storage.repositories.test_selection import delete_jobs_of_searches
 from autoprog.storage.tables import (
     CohortRow,
     EvaluationRow,
@@ -173,5 +173,5 @@ class SearchRepository(OwnedRepository[SearchRow]):
         if search.status == SearchStatus.RUNNING:
             msg = "the search is running; cancel it first"
             raise ConflictError(msg)
-        delete_frontier_jobs(self._session, SearchRow.id == search_id)
+        delete_jobs_of_searches(self._session, SearchRow.id == search_id)
         erase(self._session, SearchRow, SearchRow.id == search_id)

@@ -148,7 +148,8 @@ class FrontierRepository(PartRepository[FrontierRow]):
         erase(self._session, FrontierRow, FrontierRow.id == row.id)
 
 
-def delete_frontier_jobs(session: Session, searches: ColumnElement[bool]) -> None:
-    """Delete the frontier jobs of locked searches that are about to be deleted."""
+def delete_jobs_of_searches(session: Session, searches: ColumnElement[bool]) -> None:
+    """Delete the jobs of locked searches that are about to be deleted, and those of their frontiers."""
+    erase(session, JobRow, JobRow.subject_id.in_(select(SearchRow.id).where(searches)))
     frontiers = select(FrontierRow.id).join(SearchRow, SearchRow.id == FrontierRow.search_id).where(searches)
     erase(session, JobRow, JobRow.subject_id.in_(frontiers))

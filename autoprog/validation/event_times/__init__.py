@@ -11,6 +11,7 @@ from autoprog.validation.event_times.pairs import can_be_scored, resampled_event
 from autoprog.validation.event_times.performance import (
     HorizonPerformance,
     calibration_document,
+    compute_event_gains,
     distribution_document,
     horizon_document,
     horizon_documents,
@@ -33,6 +34,7 @@ __all__ = [
     "calibration_document",
     "can_be_scored",
     "cause_documents",
+    "compute_event_gains",
     "corrected_event_score",
     "cross_fitted_competing",
     "cross_fitted_events",

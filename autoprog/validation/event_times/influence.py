@@ -31,18 +31,19 @@ from autoprog.validation.influence import of_mean
 _Floats = NDArray[np.float64]
 
 
-def horizon_influences(y: NDArray[np.void], p: _Floats, horizon: float, incidence: float) -> dict[str, _Floats]:
-    """Influences on `auc`, `brier` and `brier_skill`; the outcome by the horizon is known for some of either kind."""
+def horizon_influences(
+    y: NDArray[np.void], p: _Floats, horizon: float, incidence: float | None = None
+) -> dict[str, _Floats]:
+    """Influences on `auc`, `brier` and, given the incidence, `brier_skill`; some outcomes of either kind are known."""
     w = ipcw_weights(y["time"], y["event"], np.array([horizon]))[:, 0]
     d = (y["event"] == 1) & (y["time"] <= horizon)
-    losses, of_none = w * (d - p) ** 2, w * (d - incidence) ** 2
-    ratio = losses.mean() / of_none.mean()
-    skill = -(of_mean(losses) - ratio * of_mean(of_none)) / of_none.mean()
-    return {
-        "auc": _of_area(p, np.where(d, w, 0.0), np.where(d, 0.0, w)),
-        "brier": of_mean(losses),
-        "brier_skill": skill,
-    }
+    losses = w * (d - p) ** 2
+    found = {"auc": _of_area(p, np.where(d, w, 0.0), np.where(d, 0.0, w)), "brier": of_mean(losses)}
+    if incidence is not None:
+        of_none = w * (d - incidence) ** 2
+        ratio = losses.mean() / of_none.mean()
+        found["brier_skill"] = -(of_mean(losses) - ratio * of_mean(of_none)) / of_none.mean()
+    return found
 
 
 def net_benefit_influences(

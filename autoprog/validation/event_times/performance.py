@@ -178,7 +178,8 @@ def horizon_document(
     if baseline is not None:
         its = np.asarray(baseline, dtype=np.float64)
         simple = performance_at(y, its, horizon, groups)
-        gains = _gains(y, (told, risk), (simple, its), groups)
+        found = compute_event_gains(y, risk, its, horizon, groups)
+        gains = {name: gain.to_json() for name, gain in found.items()}
     tenths = min(_GROUPS, max(2, len(y) // _MIN_OF_A_GROUP))
     document: dict[str, Any] = {
         "horizon": horizon,
@@ -234,23 +235,43 @@ def calibration_document(horizons: Sequence[Mapping[str, Any]]) -> dict[str, Any
     }
 
 
-def _gains(
+def compute_event_gains(
     y: NDArray[np.void],
-    model: tuple[HorizonPerformance, _Floats],
-    baseline: tuple[HorizonPerformance, _Floats],
-    groups: NDArray[np.integer] | None,
-) -> dict[str, Any]:
-    """AUC and Brier score of a model less the simple pipeline's, on the same patients."""
-    mine, its = (horizon_influences(y, risk, told.horizon, told.observed.estimate) for told, risk in (model, baseline))
-    m = n_rarer_at(y, model[0].horizon, groups)
+    model: NDArray[np.floating],
+    baseline: NDArray[np.floating],
+    horizon: float,
+    groups: NDArray[np.integer] | None = None,
+) -> dict[str, Estimate]:
+    """Compare the risks of two models until a horizon on the same patients.
+
+    Parameters
+    ----------
+    y : ndarray of dtype `EVENT_TIMES`, shape = (n_patients,)
+        Observed times and events.
+    model, baseline : ndarray, shape = (n_patients,)
+        Risks until the horizon.
+    horizon : float
+        In the unit of the times.
+    groups : ndarray of int, shape = (n_patients,), optional
+        Patients whose outcomes are alike.
+
+    Returns
+    -------
+    dict of str to Estimate
+        Model less baseline, in the measure's own direction, for `auc` and `brier`.
+    """
+    time, event, h = y["time"], y["event"], np.array([horizon])
+    m = n_rarer_at(y, horizon, groups)
+    p, q = (np.asarray(risks, dtype=np.float64) for risks in (model, baseline))
+    mine, its = horizon_influences(y, p, horizon), horizon_influences(y, q, horizon)
     return {
         name: make_estimate(
             "difference",
-            getattr(model[0], name) - getattr(baseline[0], name),
+            float(measure(time, event, p[:, None], h)[0] - measure(time, event, q[:, None], h)[0]),
             standard_error(mine[name] - its[name], groups),
             m,
-        ).to_json()
-        for name in ("auc", "brier")
+        )
+        for name, measure in (("auc", cumulative_dynamic_auc), ("brier", brier_score))
     }
 
 

@@ -1,0 +1,9 @@
+"""What an ensemble has learnt: importance and effects of its inputs, and what more patients would give."""
+
+from autoprog.explanation.explanation import Explanation, explain
+from autoprog.explanation.importance import InputImportance
+from autoprog.explanation.learning_curve import CurvePoint
+from autoprog.explanation.local_effects import Effect
+from autoprog.explanation.refits import Member
+
+__all__ = ["CurvePoint", "Effect", "Explanation", "InputImportance", "Member", "explain"]
