@@ -14,6 +14,7 @@ from api.pages.diagnosis.sessions import router as diagnosis_sessions
 from api.pages.languages import COOKIE, LANGUAGES
 from api.pages.login.routes import router as login
 from api.pages.models.routes import router as models
+from api.pages.searches.explanation import router as explanation
 from api.pages.searches.lists import router as searches
 from api.pages.searches.one import router as search
 from api.pages.sessions import check_request, local_path
@@ -25,8 +26,8 @@ from autoprog.errors import Fault, InvalidInputError, NotFoundError
 
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_request)])
 for part in (
-    start, searches, search, cohorts, models, diagnosis_models, diagnosis_sessions, test_selection, rounds, login,
-    settings,
+    start, searches, search, explanation, cohorts, models, diagnosis_models, diagnosis_sessions, test_selection, rounds,
+    login, settings,
 ):  # fmt: skip
     router.include_router(part)
 

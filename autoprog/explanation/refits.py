@@ -63,10 +63,7 @@ class Refitting:
         self._scale = scale
 
     def fit(self, number: int, keep: Callable[[NDArray[np.intp]], NDArray[np.intp]] | None = None) -> FoldEnsemble:
-        """Fit to the training part of a fold, or to the rows of it that `keep` returns.
-
-        Members that cannot be fitted are left out; raises ValueError if none can.
-        """
+        """Fit to the training part of a fold, or to what `keep` returns of it; raises ValueError if none can be."""
         fold = self.plan.fold(self.cohort, number)
         rows = fold.train if keep is None else keep(fold.train)
         fitted = []

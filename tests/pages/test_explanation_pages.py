@@ -1,0 +1,53 @@
+"""The page that explains a model: asked for, waited for, shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from fastapi.testclient import TestClient
+
+from autoprog.jobs.runner import JobRunner
+from autoprog.storage.database import Database
+from tests.api.searching import Driver
+from tests.api.test_test_frontiers import finished, runner
+from tests.pages.conftest import NARROW, PageAt, assert_accessible
+
+__all__ = ["runner"]
+
+
+def test_an_explanation_is_asked_for_waited_for_and_shown(
+    client: TestClient, driver: Driver, runner: JobRunner
+) -> None:
+    address = f"/searches/{finished(client, driver)['id']}/explanation"
+    assert "Compute it" in client.get(address).text
+    waiting = client.post(address)
+    assert (waiting.status_code, str(waiting.url.path)) == (200, address)
+    assert "Waiting for its turn" in waiting.text
+    assert runner.run_one()
+    part = client.get(address, headers={"HX-Request": "true"}).text
+    assert "<html" not in part
+    assert 'hx-trigger="every' not in part
+    for text in ("Importance", "thal", "How the risk changes", "Would more patients help?"):
+        assert text in part
+
+
+def test_an_explanation_that_failed_says_why_and_can_be_repeated(
+    client: TestClient, driver: Driver, database: Database
+) -> None:
+    address = f"/searches/{finished(client, driver)['id']}/explanation"
+    client.post(address)
+    with database.session() as session:
+        session.connection().exec_driver_sql(
+            """UPDATE job SET status = 'failed', error = '{"code": "job-failed", "detail": "out of memory"}'"""
+        )
+    page = client.get(address).text
+    assert "out of memory" in page
+    assert "Compute it" in page
+
+
+def test_every_outcome_has_an_accessible_explanation(page_at: PageAt, ended: dict[str, dict[str, Any]]) -> None:
+    for kind, width in (("binary", 1280), ("times", NARROW), ("visits", 1280)):
+        page = page_at(f"/searches/{ended[kind]['id']}/explanation", width=width)
+        page.click("text=Compute it")
+        page.wait_for_selector("#importance-title", timeout=180_000)
+        assert_accessible(page)
