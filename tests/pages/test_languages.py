@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from babel.messages import Catalog
+from babel.messages import Catalog, Message
 from babel.messages.extract import DEFAULT_KEYWORDS, extract_from_dir
 from babel.messages.pofile import read_po
 from fastapi import FastAPI
@@ -47,6 +47,11 @@ def read_catalogue(language: str) -> Catalog:
         return read_po(file, locale=language, abort_invalid=True)
 
 
+def forms(message: Message) -> tuple[str, ...]:
+    """The translation, or that of each plural form."""
+    return (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
+
+
 def placeholders(text: str) -> set[str]:
     """Names of a text's placeholders; `%%` is a per cent sign, and no other may stand."""
     rest = text.replace("%%", "")
@@ -71,7 +76,7 @@ def test_every_text_is_translated_with_its_placeholders(language: str) -> None:
         if not message.id:
             continue
         ids = (message.id,) if isinstance(message.id, str) else message.id
-        strings = (message.string,) if isinstance(message.string, str) else message.string
+        strings = forms(message)
         assert len(strings) == (1 if isinstance(message.id, str) else catalogue.num_plurals), message.id
         for string in strings:
             assert string.strip() == string != "", message.id
@@ -80,7 +85,7 @@ def test_every_text_is_translated_with_its_placeholders(language: str) -> None:
 
 def test_quotation_marks_are_german() -> None:
     for message in read_catalogue("de"):
-        for string in [message.string] if isinstance(message.string, str) else message.string:
+        for string in forms(message):
             assert string.count("„") == string.count("“"), string
             assert not set(string) & set('”"'), string
 
@@ -90,7 +95,11 @@ def calls(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call) and node.args and isinstance(node.args[0], ast.Constant):
             called = node.func.func if isinstance(node.func, ast.Call) else node.func
-            if isinstance(called, ast.Name) and called.id in {"_", "text", "translate"}:
+            if (
+                isinstance(called, ast.Name)
+                and isinstance(node.args[0].value, str)
+                and called.id in {"_", "text", "translate"}
+            ):
                 yield node.args[0].value
 
 

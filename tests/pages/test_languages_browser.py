@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from tests.api.diagnosing import RESPONSES, make_model, without_groups
+from tests.api.selecting import make_problem
 from tests.pages.conftest import DATA, NARROW, SPECS, WIDE, PageAt, assert_accessible, first_lines
 from tests.system.server import Server
 
@@ -50,6 +52,23 @@ def test_german_results_fit_a_phone(page_at: PageAt, ended: dict[str, dict[str, 
     model = f"/models/{search['model_id']}"
     for path in (f"/searches/{search['id']}", f"/cohorts/{search['cohort_id']}", model, f"{model}/calculator"):
         assert_accessible(page_at(path, width=NARROW, language="de-DE"))
+
+
+def test_german_questions_at_the_bedside_fit_a_phone(page_at: PageAt, served: Server) -> None:
+    spec = {**{k: v for k, v in without_groups(name="Ikterus").items() if k != "responses"}, "responses": RESPONSES}
+    for address, begin in (
+        (f"/diagnosis/{make_model(served.client, **spec)['id']}", "Mit einem Patienten beginnen"),
+        (f"/test-selection/{make_problem(served.client)['id']}", "Nächster Patient"),
+    ):
+        page = page_at(address, width=NARROW, language="de-DE")
+        assert_accessible(page)
+        page.get_by_role("button", name=begin).click()
+        page.locator(".answer.yes").wait_for()
+        for answer in page.locator(".answer").all():
+            box = answer.bounding_box()
+            assert box is not None
+            assert box["height"] >= 44
+        assert_accessible(page)
 
 
 def test_choice_in_the_footer_stays(page_at: PageAt) -> None:
