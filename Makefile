@@ -6,7 +6,7 @@ SELECT ?= slow
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test slow lint format docs bench prior sbom lock clean
+.PHONY: help install demo test slow lint format messages docs bench prior sbom lock clean
 
 help:
 	@echo 'make demo     install, then search a model for a bundled cohort over the REST API'
@@ -14,6 +14,7 @@ help:
 	@echo 'make slow     the tests that take minutes; SELECT="slow and ci" for the part that CI runs'
 	@echo 'make lint     ruff, import-linter, numpydoc, the schemas of YAML files, mypy'
 	@echo 'make format   let ruff rewrite what it can'
+	@echo 'make messages bring the catalogues of the pages in step with the texts in the source'
 	@echo 'make docs     the documentation as a site, with the notebooks executed; fails at a warning'
 	@echo 'make bench    the benchmarks; each writes its figures to benchmarks/results'
 	@echo 'make prior    make the shipped prior again, minutes; fails unless it is the same byte for byte'
@@ -52,6 +53,13 @@ lint: install
 format: install
 	$(VENV)/bin/ruff check --fix
 	$(VENV)/bin/ruff format
+
+# Neither dates nor lines: a catalogue changes when a text does.
+messages: install
+	@mkdir -p build
+	@$(VENV)/bin/pybabel -q extract -F pyproject.toml -k text --add-location=file --omit-header --no-wrap -o build/messages.pot api/pages
+	@$(VENV)/bin/pybabel -q update -i build/messages.pot -D autoprog -d api/pages/locale \
+		--no-fuzzy-matching --ignore-obsolete --omit-header --no-wrap
 
 docs: install
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r docs/requirements.lock

@@ -11,14 +11,18 @@ from typing import Any
 
 from babel import Locale, negotiate_locale
 from babel.dates import format_datetime
+from babel.messages import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 from babel.numbers import format_decimal, format_percent
 from babel.support import NullTranslations, Translations
 from fastapi import Request
 
-LANGUAGES: Mapping[str, str] = {"en": "English"}
-"""Languages by code, each by its own name. English is the language of the source; others need a complete catalogue."""
+SOURCE = "en"
+"""Language of the texts in the source, and of everything that the services say."""
+
+LANGUAGES: Mapping[str, str] = {SOURCE: "English", "de": "Deutsch"}
+"""Languages by code, each by its own name. All but the source's need a complete catalogue."""
 
 COOKIE = "lang"
 _DOMAIN = "autoprog"
@@ -30,21 +34,34 @@ def choose_language(request: Request) -> str:
     if chosen in LANGUAGES:
         return chosen
     asked = [part.partition(";")[0].strip() for part in request.headers.get("accept-language", "").split(",")]
-    return negotiate_locale([code for code in asked if code], list(LANGUAGES), sep="-") or "en"
+    return negotiate_locale([code for code in asked if code], list(LANGUAGES), sep="-") or SOURCE
 
 
 @lru_cache
 def load_translations(language: str) -> NullTranslations:
     """Return the texts of a language, compiled from its `.po` file."""
-    source = files("api.pages").joinpath("locale", language, "LC_MESSAGES", f"{_DOMAIN}.po")
-    if not source.is_file():
+    catalog = _read_catalog(language)
+    if catalog is None:
         return NullTranslations()
-    with source.open("rb") as file:
-        catalog = read_po(file, locale=language)
     compiled = BytesIO()
     write_mo(compiled, catalog)
     compiled.seek(0)
     return Translations(compiled, domain=_DOMAIN)
+
+
+@lru_cache
+def load_texts(language: str) -> frozenset[str]:
+    """Return the translations into a language, as a page may show them; plural forms are not among them."""
+    return frozenset(m.string for m in _read_catalog(language) or () if isinstance(m.string, str))
+
+
+@lru_cache
+def _read_catalog(language: str) -> Catalog | None:
+    source = files("api.pages").joinpath("locale", language, "LC_MESSAGES", f"{_DOMAIN}.po")
+    if not source.is_file():
+        return None
+    with source.open("rb") as file:
+        return read_po(file, locale=language)
 
 
 class Formats:

@@ -15,7 +15,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup
 
-from api.pages.languages import LANGUAGES, Formats, choose_language, load_translations
+from api.pages.languages import LANGUAGES, SOURCE, Formats, choose_language, load_texts, load_translations
 from api.pages.sessions import csrf_token
 
 _POLICY = (
@@ -54,8 +54,16 @@ def _environment(language: str) -> Environment:
         extensions=["jinja2.ext.i18n"],
     )
     environment.install_gettext_translations(load_translations(language), newstyle=True)  # type: ignore[attr-defined]
-    environment.filters.update(Formats(language).filters())
+    formats = Formats(language)
+    environment.filters.update(formats.filters(), with_lang=_lang_marker(language))
+    plural = environment.globals["ngettext"]
+
+    @pass_context
+    def count(context: Context, one: str, many: str, n: int) -> str:
+        return plural(context, one, many, n, num=formats.integer(n))  # type: ignore[operator,no-any-return]
+
     environment.globals.update(
+        ngettext=count,
         csrf_token=csrf_token,
         language=language,
         languages=LANGUAGES,
@@ -63,6 +71,19 @@ def _environment(language: str) -> Environment:
         csrf_field=_csrf_field,
     )
     return environment
+
+
+def _lang_marker(language: str) -> Callable[[str], str]:
+    """Return a filter that marks the services' texts, which are English, on a page in another language."""
+    own = load_texts(language)
+
+    def mark(text: str) -> str:
+        # A fault may begin with the name of its field.
+        if language == SOURCE or text in own or text.rpartition(": ")[2] in own:
+            return text
+        return Markup('<span lang="{}">{}</span>').format(SOURCE, text)
+
+    return mark
 
 
 @pass_context

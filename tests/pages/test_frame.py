@@ -100,11 +100,11 @@ def test_what_pages_change_is_in_the_audit_trail(client: TestClient, local_app: 
     ("headers", "cookie", "language"),
     [
         ({}, None, "en"),
-        ({"Accept-Language": "de-AT,de;q=0.9"}, None, "en"),
+        ({"Accept-Language": "de-AT,de;q=0.9"}, None, "de"),
         ({"Accept-Language": "fr, en-GB;q=0.9"}, None, "en"),
         ({"Accept-Language": "xx, fr;q=0.5"}, None, "en"),
         ({"Accept-Language": "de"}, "en", "en"),
-        ({}, "de", "en"),
+        ({}, "de", "de"),
         ({"Accept-Language": ",;=,q"}, "../../x", "en"),
     ],
 )

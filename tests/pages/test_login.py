@@ -12,6 +12,7 @@ from httpx2 import Response
 from sqlalchemy import select, update
 
 from api import create_app
+from api.auth import SCOPES
 from api.pages.sessions import local_path
 from autoprog.settings import Settings
 from autoprog.storage.database import Database, database_now
@@ -50,6 +51,13 @@ def token(browser: TestClient) -> str:
 
 def post(browser: TestClient, path: str, **fields: object) -> Response:
     return browser.post(path, data={"csrf_token": token(browser), **fields})
+
+
+def test_settings_name_every_scope(keyed_app: FastAPI, database: Database) -> None:
+    _, key = make_key(database, "ada", *SCOPES)
+    page = log_in(keyed_app, key).get("/settings").text
+    assert page.count("approve models") == 2
+    assert [scope for scope in SCOPES if f'name="scopes" value="{scope}"' not in page] == []
 
 
 def test_pages_ask_for_a_log_in_and_come_back(keyed_app: FastAPI, database: Database) -> None:

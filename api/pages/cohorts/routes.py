@@ -52,20 +52,21 @@ def search_again(
 ) -> Response:
     """Start another search on a cohort, or show the faults of the form."""
     try:
-        search_id = _start(context, principal.owner_id, cohort_id, form)
+        search_id = _start(request, context, principal.owner_id, cohort_id, form)
     except InvalidInputError as error:
         with context.database.session(read_only=True) as session:
             return _cohort_page(request, session, principal.owner_id, cohort_id, form, error.faults)
     return RedirectResponse(f"/searches/{search_id}", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _start(context: Context, owner_id: str, cohort_id: str, form: SentForm) -> str:
+def _start(request: Request, context: Context, owner_id: str, cohort_id: str, form: SentForm) -> str:
+    _ = translate(request)
     try:
         minutes = float(form.get("minutes").replace(",", "."))
         seed = int(form.get("seed", "0") or 0)
     except ValueError:
         raise InvalidInputError(
-            [Fault("/budget/time_s", "give a number of minutes, and a whole number as seed")]
+            [Fault("/budget/time_s", _("give a number of minutes, and a whole number as seed"))]
         ) from None
     settings = {
         "cohort_id": cohort_id,
@@ -133,8 +134,8 @@ def delete_cohort(
     """Delete a cohort."""
     models = form.get("models")
     if models not in {"keep", "delete"}:
-        detail = translate(request)("Choose whether the models are kept.")
-        raise InvalidInputError([Fault("/models", detail)])
+        _ = translate(request)
+        raise InvalidInputError([Fault("/models", _("Choose whether the models are kept."))])
     with context.database.session() as session:
         freed = CohortRepository(session).delete(
             principal.owner_id, cohort_id, models="keep" if models == "keep" else "delete"

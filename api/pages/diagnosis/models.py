@@ -54,7 +54,7 @@ def create_model(
 ) -> Response:
     """Make a model of a table, or show everything that is wrong with it."""
     try:
-        upload = Upload({"spec": json.dumps(_spec(form)).encode()}, form.file)
+        upload = Upload({"spec": json.dumps(_spec(request, form)).encode()}, form.file)
         with context.database.session() as session:
             model_id = service.create_model(context, session, principal.owner_id, upload).id
     except (InvalidInputError, TooLargeError, UnsupportedMediaError) as error:
@@ -64,7 +64,8 @@ def create_model(
     return RedirectResponse(f"{_LIST}/{model_id}", status_code=HTTPStatus.SEE_OTHER)
 
 
-def _spec(form: SentForm) -> dict[str, Any]:
+def _spec(request: Request, form: SentForm) -> dict[str, Any]:
+    _ = translate(request)
     spec: dict[str, Any] = {"name": form.get("name") or form.file_name.split(".")[0]}
     text = form.get("wrong").replace(",", ".")
     if not text:
@@ -72,9 +73,11 @@ def _spec(form: SentForm) -> dict[str, Any]:
     try:
         rate = float(text) / 100
     except ValueError:
-        raise InvalidInputError([Fault("/wrong", "give the share of wrong answers as a number of percent")]) from None
+        fault = _("give the share of wrong answers as a number of percent")
+        raise InvalidInputError([Fault("/wrong", fault)]) from None
     if not 0 <= rate < 0.5:
-        raise InvalidInputError([Fault("/wrong", "the share of wrong answers must be at least 0 and below 50 percent")])
+        fault = _("the share of wrong answers must be at least 0 and below 50 percent")
+        raise InvalidInputError([Fault("/wrong", fault)])
     if rate:
         rates = {"false_positive_rate": rate, "false_negative_rate": rate}
         spec["queries"] = [{"name": name, **rates} for name in _findings(form.file or b"")]

@@ -89,7 +89,8 @@ def give_answer(
     if len(given) >= said.number:
         if (given[said.number - 1].query, given[said.number - 1].answer) == (said.query, _ANSWERS[said.answer]):
             return _go(session_id)
-        late = translate(request)("The session went on in the meantime, so this answer was not taken. Look again.")
+        text = translate(request)
+        late = text("The session went on in the meantime, so this answer was not taken. Look again.")
         return _page(request, context, principal, session_id, _Refusal(HTTPStatus.CONFLICT, late))
     asked = AnswerRequest(query=said.query, answer=_ANSWERS[said.answer], volunteered=said.volunteered)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,7 +42,7 @@ class Bar:
 
 
 def read_values(
-    features: Sequence[FeatureDocument], sent: Mapping[str, str]
+    features: Sequence[FeatureDocument], sent: Mapping[str, str], _: Callable[[str], str]
 ) -> tuple[dict[str, object], dict[str, str], list[Fault]]:
     """Return the patient as the model takes it, the texts of the form by feature, and faults by feature."""
     patient: dict[str, object] = {}
@@ -57,7 +57,7 @@ def read_values(
                 patient[feature.name] = float(text.replace(",", "."))
             except ValueError:
                 patient[feature.name] = None
-                faults.append(Fault(feature.name, "give a number, or leave it empty if it is unknown"))
+                faults.append(Fault(feature.name, _("give a number, or leave it empty if it is unknown")))
     return patient, texts, faults
 
 

@@ -73,7 +73,8 @@ def _calculate(request: Request, context: Context, principal: PagePredictor, mod
     model: ModelDocument = values["model"]
     if "visit_time" in model.outcome.model_dump():
         return render(request, "models/no_calculator.html", **values)
-    patient, texts, faults = read_values(model.features, {name: form.get(name) for name in form.fields})
+    sent = {name: form.get(name) for name in form.fields}
+    patient, texts, faults = read_values(model.features, sent, translate(request))
     prediction, interval = None, None
     if not faults:
         asked = PredictionRequest(patients=[patient], explain=any(value is not None for value in patient.values()))

@@ -67,9 +67,9 @@ def ask_to_revoke(request: Request, key_id: str, session: ReadSession, principal
     _ = translate(request)
     what = _("Programs that use this key will be refused, and people who logged in with it are logged out.")
     if row.id == principal.key_id:
-        what = f"{_('You are logged in with this key.')} {what}"
+        what = _("You are logged in with this key.") + " " + what
     choices = [("revoke", "yes", _("Revoke the key"))]
-    title = f"{_('Revoke this key?')} …{row.id[-8:]}"
+    title = _("Revoke this key?") + f" …{row.id[-8:]}"
     return render(request, "confirm.html", title=title, what=what, choices=choices, back=_SETTINGS)
 
 

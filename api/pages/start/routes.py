@@ -79,8 +79,9 @@ def show_columns(
 def start(request: Request, context: ContextDependency, principal: PageWriter, form: Sent, _turn: Turn) -> Response:
     """Store the cohort and start the search, or show all faults beside their fields."""
     file, draft = _read(request, context, form)
-    spec = build_spec(draft, file, translate(request)) if file.columns else None
-    search = _search_settings(draft, translate(request)("Give the time in seconds."))
+    text = translate(request)
+    spec = build_spec(draft, file, text) if file.columns else None
+    search = _search_settings(draft, text("Give the time in seconds."))
     status = HTTPStatus.UNPROCESSABLE_ENTITY
     if spec is not None and search is not None:
         parts = {"spec": json.dumps(spec).encode(), "search": json.dumps(search).encode()}
@@ -115,8 +116,9 @@ def _go_to(request: Request, address: str) -> Response:
 
 def _read(request: Request, context: Context, form: SentForm) -> tuple[FileDescription, Draft]:
     """Read the columns of the file; raises InvalidInputError without one, and as `describe_file` does."""
+    text = translate(request)
     if form.file is None:
-        raise InvalidInputError([Fault("/file", translate(request)("Choose a file."))])
+        raise InvalidInputError([Fault("/file", text("Choose a file."))])
     na_values = [canonical_text(value) for value in form.all("na_value") if value.strip()]
     limits, sheet = read_limits(context), form.get("sheet") or None
     file = describe_file(form.file, limits, na_values, sheet)
@@ -142,7 +144,7 @@ def _form_part(
     for fault in file.faults:
         draft.add_error("top", fault.detail)
     taken = {name: key for key, name in draft.outcome_columns.items() if name}
-    warnings = [_in_plain_words(request, text) for text in warnings]
+    warnings = [_in_plain_words(text) for text in warnings]
     by_column = {c.name: [w for w in warnings if f"column {short(c.name, 60)} " in w] for c in file.columns}
     attached = {text for texts in by_column.values() for text in texts}
     levels = {c.name: c.levels for c in file.columns}
@@ -188,11 +190,10 @@ _FOR_SPECS = "It stays a feature; name it in ignore to leave it out"
 _OF_CODES = "if it means missing, name it in na_values"
 
 
-def _in_plain_words(request: Request, warning: str) -> str:
-    """Replace the advice that a warning has for a spec by what can be done on the page."""
-    text = translate(request)
-    warning = warning.replace(_FOR_SPECS, text("Leave it out unless it is known when a risk is predicted."))
-    return warning.replace(_OF_CODES, text("tick it above if it means missing"))
+def _in_plain_words(warning: str) -> str:
+    """Replace the advice that a warning has for a spec by what can be done on the page; warnings are English."""
+    warning = warning.replace(_FOR_SPECS, "Leave it out unless it is known when a risk is predicted.")
+    return warning.replace(_OF_CODES, "tick it above if it means missing")
 
 
 def _kinds(column: ColumnDescription) -> list[str]:
