@@ -26,6 +26,7 @@ from api.searches.schemas import ContinuationRequest, SearchDocument
 from api.searches.service import continue_search, evaluation_document, search_documents, start_search
 from api.uploads import Upload
 from autoprog.errors import ConflictError, SearchFailedError
+from autoprog.report.files import write_report_files
 from autoprog.search.settings import Budget
 from autoprog.service import Service
 from autoprog.settings import Settings
@@ -230,7 +231,7 @@ def _write_results(context: Context, search: SearchDocument, out: Path) -> None:
         model = ModelRepository(session).get(owner, search.model_id)
         (out / "model.autoprog").write_bytes(context.files.get("models", model.sha256))
         (out / "rules.json").write_text(json.dumps(row.rules, indent=2), encoding="utf-8")
-        (out / "report.html").write_text(search_report(session, owner, search.id), encoding="utf-8")
+        write_report_files(search_report(context, session, owner, search.id), out)
         with (out / "leaderboard.csv").open("w", newline="", encoding="utf-8") as leaderboard:
             header = ["rank", "status", "score", "duration_s", "imputation", "features", "prediction", "calibration",
                       "parameters", "reason"]  # fmt: skip

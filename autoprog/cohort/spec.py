@@ -31,6 +31,9 @@ class FeatureSpec(BaseModel):
 
     kind: FeatureKind | None = None
     unit: ShortText | None = None
+    label: Annotated[
+        ShortText | None, Field(description="What tables and figures call it, such as `Systolic blood pressure`.")
+    ] = None
     meta_group: ShortText | None = None
     levels: Annotated[
         tuple[CellValue, ...] | None,

@@ -16,7 +16,7 @@ from packaging.utils import canonicalize_name
 from autoprog.extras import find_extra
 from tests.api.searching import patient, simple_result
 
-EXTRAS = ("search", "server", "distributed", "plots")
+EXTRAS = ("search", "server", "distributed", "plots", "report")
 # Modules of every distribution that is not named on the command line cannot be found.
 _ISOLATED = """
 import sys

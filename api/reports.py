@@ -1,0 +1,88 @@
+"""Responses with a report, in the form that the client asks for, and with its figures."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from fastapi import Path, Response
+from fastapi.responses import HTMLResponse
+
+from autoprog.errors import NotFoundError
+from autoprog.report.document import Report
+from autoprog.report.drawing import draw
+
+_DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+class ReportFormat(StrEnum):
+    """Form of a report."""
+
+    HTML = "html"
+    MARKDOWN = "md"
+    DOCX = "docx"
+
+
+FigureName = Annotated[str, Path(description="Name of a figure with its form, such as `roc.svg` or `roc.png`.")]
+"""Path parameter of a figure."""
+
+_TYPES = {ReportFormat.HTML: "text/html", ReportFormat.MARKDOWN: "text/markdown", ReportFormat.DOCX: _DOCX}
+
+REPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {"description": "The report.", "content": {kind: {"schema": {"type": "string"}} for kind in _TYPES.values()}}
+}
+"""What a route that responds with a report declares."""
+
+FIGURE_RESPONSES: dict[int | str, dict[str, Any]] = {
+    200: {
+        "description": "The figure.",
+        "content": {kind: {"schema": {"type": "string"}} for kind in ("image/svg+xml", "image/png")},
+    }
+}
+"""What a route that responds with a figure declares."""
+
+
+def choose_format(asked: ReportFormat | None, accept: str) -> ReportFormat:
+    """Choose the form: what the query asks for, else the first in `Accept` that there is, else HTML."""
+    if asked is not None:
+        return asked
+    by_type = {kind: form for form, kind in _TYPES.items()}
+    wanted = [part.split(";")[0].strip().lower() for part in accept.split(",")]
+    return next((by_type[kind] for kind in wanted if kind in by_type), ReportFormat.HTML)
+
+
+def respond_with_report(report: Report, form: ReportFormat, figures_at: str | None) -> Response:
+    """Write a report; `figures_at` is the address of its figures. Raises MissingPackageError."""
+    headers = {"Vary": "Accept"}
+    if form is ReportFormat.HTML:
+        from autoprog.report.html import write_html  # noqa: PLC0415  the template engine, for this form alone
+
+        return HTMLResponse(write_html(report, figures_at), headers={**headers, "Content-Security-Policy": _POLICY})
+    if form is ReportFormat.MARKDOWN:
+        from autoprog.report.markdown import write_markdown  # noqa: PLC0415
+
+        text = write_markdown(report, None if figures_at is None else lambda figure: f"{figures_at}/{figure.name}.svg")
+        return Response(text, media_type=_TYPES[form], headers=headers)
+    from autoprog.report.docx import write_docx  # noqa: PLC0415  an extra
+
+    disposition = 'attachment; filename="report.docx"'
+    return Response(write_docx(report), media_type=_DOCX, headers={**headers, "Content-Disposition": disposition})
+
+
+def respond_with_figure(report: Report, name: str) -> Response:
+    """Draw a figure of a report; raises NotFoundError and MissingPackageError."""
+    stem, _, form = name.rpartition(".")
+    figure = next((figure for figure in report.figures() if figure.name == stem), None)
+    if figure is None or form not in {"svg", "png"}:
+        names = ", ".join(figure.name for figure in report.figures())
+        raise NotFoundError(f"there is no such figure; the report has, each as .svg and .png, {names}")
+    scene = draw(figure.data)
+    if form == "svg":
+        from autoprog.report.svg import write_svg  # noqa: PLC0415
+
+        drawn = write_svg(scene, figure.title, figure.alt)
+        return Response(drawn, media_type="image/svg+xml", headers={"Content-Security-Policy": "default-src 'none'"})
+    from autoprog.report.png import write_png  # noqa: PLC0415  an extra
+
+    return Response(write_png(scene), media_type="image/png")
