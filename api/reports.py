@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
 from enum import StrEnum
 from typing import Annotated, Any
 
@@ -43,6 +47,39 @@ FIGURE_RESPONSES: dict[int | str, dict[str, Any]] = {
 """What a route that responds with a figure declares."""
 
 
+class Renderings:
+    """The last renderings of this process; a request for one that is under way waits for it."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._lock = threading.Lock()
+        self._found: OrderedDict[Hashable, Future[bytes]] = OrderedDict()
+
+    def get(self, what: Hashable, render: Callable[[], bytes]) -> bytes:
+        """Return what was rendered before, or render it."""
+        with self._lock:
+            mine = what not in self._found
+            found = self._found.setdefault(what, Future())
+            self._found.move_to_end(what)
+            if len(self._found) > self._most:
+                self._found.popitem(last=False)
+        if mine:
+            try:
+                found.set_result(render())
+            except BaseException as error:
+                found.set_exception(error)
+                with self._lock:
+                    if self._found.get(what) is found:
+                        del self._found[what]
+                raise
+        return found.result()
+
+
+# By the whole report, so that what is kept is never older than what is stored.
+_documents = Renderings(most=4)
+_pictures = Renderings(most=32)
+
+
 def choose_format(asked: ReportFormat | None, accept: str) -> ReportFormat:
     """Choose the form: what the query asks for, else the first in `Accept` that there is, else HTML."""
     if asked is not None:
@@ -67,7 +104,8 @@ def respond_with_report(report: Report, form: ReportFormat, figures_at: str | No
     from autoprog.report.docx import write_docx  # noqa: PLC0415  an extra
 
     disposition = 'attachment; filename="report.docx"'
-    return Response(write_docx(report), media_type=_DOCX, headers={**headers, "Content-Disposition": disposition})
+    content = _documents.get(report, lambda: write_docx(report))
+    return Response(content, media_type=_DOCX, headers={**headers, "Content-Disposition": disposition})
 
 
 def respond_with_figure(report: Report, name: str) -> Response:
@@ -77,12 +115,12 @@ def respond_with_figure(report: Report, name: str) -> Response:
     if figure is None or form not in {"svg", "png"}:
         names = ", ".join(figure.name for figure in report.figures())
         raise NotFoundError(f"there is no such figure; the report has, each as .svg and .png, {names}")
-    scene = draw(figure.data)
     if form == "svg":
         from autoprog.report.svg import write_svg  # noqa: PLC0415
 
-        drawn = write_svg(scene, figure.title, figure.alt)
+        drawn = write_svg(draw(figure.data), figure.title, figure.alt)
         return Response(drawn, media_type="image/svg+xml", headers={"Content-Security-Policy": "default-src 'none'"})
     from autoprog.report.png import write_png  # noqa: PLC0415  an extra
 
-    return Response(write_png(scene), media_type="image/png")
+    picture = _pictures.get(figure.data, lambda: write_png(draw(figure.data)))
+    return Response(picture, media_type="image/png")

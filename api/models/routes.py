@@ -176,7 +176,6 @@ def get_validation_report(
     model_id: str,
     validation_id: str,
     *,
-    session: ReadSession,
     context: ContextDependency,
     principal: Reader,
     _turn: Turn,
@@ -186,7 +185,8 @@ def get_validation_report(
     ] = None,
 ) -> Response:
     """Return the performance in other patients beside that of the development: HTML, Markdown or DOCX."""
-    report = validation_report(context, session, principal.owner_id, model_id, validation_id)
+    with context.database.session(read_only=True) as session:  # rendering may take seconds
+        report = validation_report(context, session, principal.owner_id, model_id, validation_id)
     return respond_with_report(report, choose_format(form, request.headers.get("Accept", "")), "figures")
 
 
@@ -202,13 +202,13 @@ def get_validation_figure(
     validation_id: str,
     name: FigureName,
     *,
-    session: ReadSession,
     context: ContextDependency,
     principal: Reader,
     _turn: Turn,
 ) -> Response:
     """Return a figure as SVG, or as PNG at 300 dpi."""
-    report = validation_report(context, session, principal.owner_id, model_id, validation_id)
+    with context.database.session(read_only=True) as session:
+        report = validation_report(context, session, principal.owner_id, model_id, validation_id)
     return respond_with_figure(report, name)
 
 

@@ -244,7 +244,6 @@ def get_decomposition(search_id: str, session: ReadSession, principal: Reader) -
 def get_report(
     search_id: str,
     *,
-    session: ReadSession,
     context: ContextDependency,
     principal: Reader,
     _turn: Turn,
@@ -254,7 +253,8 @@ def get_report(
     ] = None,
 ) -> Response:
     """Return the whole result: a self-contained HTML page, Markdown, or a DOCX file."""
-    report = search_report(context, session, principal.owner_id, search_id)
+    with context.database.session(read_only=True) as session:  # rendering may take seconds
+        report = search_report(context, session, principal.owner_id, search_id)
     return respond_with_report(report, choose_format(form, request.headers.get("Accept", "")), "figures")
 
 
@@ -269,13 +269,14 @@ def get_figure(
     search_id: str,
     name: FigureName,
     *,
-    session: ReadSession,
     context: ContextDependency,
     principal: Reader,
     _turn: Turn,
 ) -> Response:
     """Return a figure as SVG, or as PNG at 300 dpi."""
-    return respond_with_figure(search_report(context, session, principal.owner_id, search_id), name)
+    with context.database.session(read_only=True) as session:
+        report = search_report(context, session, principal.owner_id, search_id)
+    return respond_with_figure(report, name)
 
 
 @router.post(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 
 import docx
@@ -9,6 +11,8 @@ import pytest
 from fastapi.testclient import TestClient
 from PIL import Image
 
+from api.reports import Renderings
+from autoprog.errors import MissingPackageError
 from tests.api.searching import FILE, SPEC, Driver, make_search, multipart
 
 WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
@@ -54,6 +58,37 @@ def test_figures_are_served_as_svg_and_png(client: TestClient, url: str) -> None
     assert absent.status_code == 404
     assert "flow" in absent.json()["detail"]
     assert client.get(f"{url}/figures/flow.pdf").status_code == 404
+
+
+def test_a_rendering_is_made_once_for_all_who_wait_for_it() -> None:
+    kept, started = Renderings(most=2), threading.Event()
+    begun: list[int] = []
+
+    def render() -> bytes:
+        begun.append(1)
+        started.wait(10)
+        return b"done"
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(kept.get, "a", render) for _ in range(4)]
+        started.set()
+        assert [each.result(10) for each in found] == [b"done"] * 4
+    assert len(begun) == 1
+    for what in ("b", "c", "a"):
+        kept.get(what, render)
+    assert len(begun) == 4
+
+
+def test_a_rendering_that_failed_is_tried_again() -> None:
+    kept = Renderings(most=2)
+
+    def fail() -> bytes:
+        raise MissingPackageError("no docx")
+
+    for _ in range(2):
+        with pytest.raises(MissingPackageError):
+            kept.get("a", fail)
+    assert kept.get("a", lambda: b"done") == b"done"
 
 
 def test_a_validation_has_a_report(client: TestClient, url: str) -> None:
