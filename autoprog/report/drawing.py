@@ -261,7 +261,8 @@ def _draw_flow(flow: Flow) -> Scene:
             shapes += _write(aside, x + 8, at, "start")
         shapes += _arrow((middle, bottom), (middle, bottom + gap))
         y = bottom + gap
-    return Scene(6 + _BOX_WIDTH + 30 + _SIDE_WIDTH + 6, y + 6, tuple(shapes))
+    has_side = any(step.left_out is not None for step in flow.steps)
+    return Scene(12 + _BOX_WIDTH + (30 + _SIDE_WIDTH if has_side else 0), y + 6, tuple(shapes))
 
 
 def _write(lines: Sequence[str], x: float, top: float, anchor: str) -> list[Shape]:

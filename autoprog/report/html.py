@@ -13,6 +13,9 @@ from autoprog.report.drawing import draw
 from autoprog.report.numbering import number_blocks
 from autoprog.report.svg import write_svg
 
+_WIDE_TABLE = 7  # columns
+_WIDE_SCENE = 360.0  # points
+
 
 @dataclass(frozen=True)
 class _Shown:
@@ -22,6 +25,7 @@ class _Shown:
     block: Block
     number: str
     svg: Markup
+    is_wide: bool  # a table in smaller print, a drawing that a phone scrolls
 
 
 def write_html(report: Report, figures_at: str | None = None) -> str:
@@ -47,11 +51,13 @@ def write_html(report: Report, figures_at: str | None = None) -> str:
 def _show(block: Block, numbers: dict[str, str]) -> _Shown:
     kinds = {Paragraph: "paragraph", Notice: "notice", ItemList: "list", Table: "table", Figure: "figure"}
     number = numbers[block.name] if isinstance(block, Table | Figure) else ""
-    svg = Markup("")
+    svg, is_wide = Markup(""), isinstance(block, Table) and len(block.columns) >= _WIDE_TABLE
     if isinstance(block, Figure):
+        scene = draw(block.data)
         # Every text of the drawing is escaped by `write_svg`.
-        svg = Markup(write_svg(draw(block.data), block.title, block.alt, f"f-{block.name}"))  # noqa: S704
-    return _Shown(kinds[type(block)], block, number, svg)
+        svg = Markup(write_svg(scene, block.title, block.alt, f"f-{block.name}"))  # noqa: S704
+        is_wide = scene.width > _WIDE_SCENE
+    return _Shown(kinds[type(block)], block, number, svg, is_wide)
 
 
 def _has_head(columns: tuple[Column, ...]) -> bool:

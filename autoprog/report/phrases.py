@@ -30,7 +30,7 @@ def quoted(name: str) -> str:
 
 def figure(value: float) -> str:
     """A measure with three decimals; never `-0.000`."""
-    return f"{round(value, 3) + 0.0:.3f}"
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", "\u2212")
 
 
 def with_bounds(value: float, bounds: Mapping[str, Any] | None, level: float = 0.95) -> str:

@@ -352,7 +352,7 @@ def _recalibration(run: ReportedRun) -> Found:
 def _means_to_predict(run: ReportedRun) -> str:
     model = run.search["model_id"]
     return (
-        "The model is one file. It predicts for new patients by the command `autoprog predict`, from Python, and by "
+        "The model is one file. It predicts for new patients by the command “autoprog predict”, from Python, and by "
         f"POST /v1/models/{model}/predictions."
     )
 

@@ -35,7 +35,7 @@ def reasons_for_doubt(ensemble: Mapping[str, Any], horizon: float | None = None)
     if bounds is not None and bounds["lower"] <= _NO_KNOWLEDGE:
         reasons.append(
             f"the 95 % interval of the area under the ROC curve, {decimal(bounds['lower'])} to "
-            f"{decimal(bounds['upper'])}, does not lie above 0.5, which is a coin's"
+            f"{decimal(bounds['upper'])}, does not lie above 0.5, that of a coin toss"
         )
     skill = measured.get("brier_skill")
     if skill is not None and skill <= 0:

@@ -58,6 +58,7 @@ def unknown_figures(text: str, run: ReportedRun) -> list[str]:
     """Figures with three decimals, and percentages with one, that no document of the run holds."""
     parts = (run.cohort, run.search, run.ensemble, run.rules, run.validation, run.validation_cohort)
     known = [x for part in parts for x in _numbers(part)]
+    text = text.replace("\u2212", "-")
     decimals = {f"{round(x, 3) + 0.0:.3f}" for x in known}
     shares = {f"{100 * x:.1f}" for x in known}
     found = [x for x in re.findall(r"(?<![\d.])-?\d+\.\d{3}(?![\d.])", text) if x not in decimals]

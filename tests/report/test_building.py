@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
@@ -141,6 +142,14 @@ def test_only_horizons_that_know_nothing_are_withheld() -> None:
     table = next(block for block in kept if isinstance(block, Table))
     assert len({row[0] for row in table.rows}) == len({s["horizon"] for s in run.rules["strata"]}) - 1
     assert not knows_nothing(doubted.ensemble)
+
+
+@EVERY_KIND
+def test_no_name_of_a_documents_field_is_left_in_the_note_on_rules(kind: str) -> None:
+    rules = section(build_report(stored_run(kind)), "rules")
+    note = rules.left_out or rules.blocks[0].text
+    assert note.startswith(("The rules describe", "No rule stands out", "Withheld"))
+    assert not re.search(r"stratum_probability|observed_event_rate|held_out|fidelity|_", note)
 
 
 def test_what_a_client_wrote_is_text() -> None:

@@ -28,8 +28,7 @@ def flow_section(run: ReportedRun) -> Section:
     words = [
         f"The file had {read}.",
         f"{left_out}." if left_out else "None was left out.",
-        f"{analysed}.",
-        f"{events}.",
+        f"{run.rows_text} {'was' if run.rows_text.startswith('1 ') else 'were'} analysed; {events}.",
     ]
     blocks = [Figure("flow", "Participant flow", caption, " ".join(words), Flow(tuple(steps)))]
     follow_up = run.cohort.get("follow_up")
@@ -67,7 +66,7 @@ def characteristics_section(run: ReportedRun, description: CohortDescription | N
     notes = [
         (
             "Numbers: mean (standard deviation); median [quartiles]. Levels: number (per cent of those with a value). "
-            f"Fewer than {MIN_COUNTED} patients of a level are not counted."
+            f"Fewer than {MIN_COUNTED} patients of a level are not counted; the totals may still tell their number."
         ),
         (
             "Standardised difference: of means, in standard deviations; for levels the distance of their "

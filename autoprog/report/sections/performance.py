@@ -159,7 +159,7 @@ def _operating(found: Document) -> list[tuple[float | None, Document]]:
 def _operating_figures(run: ReportedRun, found: Document, *, external: bool) -> Iterator[Block]:
     stored = _operating(found)
     for name, title, caption, draw in (
-        ("roc", "Receiver operating characteristic", "The diagonal is a coin's.", _roc_panel),
+        ("roc", "Receiver operating characteristic", "The diagonal is that of a coin toss.", _roc_panel),
         (
             "precision-recall",
             "Precision and recall",

@@ -8,7 +8,7 @@ from typing import Any
 
 from autoprog.report.digits import EMPTY, decimal, percentage, significant
 from autoprog.report.document import Block, Column, ItemList, Paragraph, Section, Table
-from autoprog.report.phrases import algorithm_name
+from autoprog.report.phrases import algorithm_name, plural
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.wording import feature_name, pipeline_name
 
@@ -45,7 +45,7 @@ def specification_section(run: ReportedRun) -> Section:
     blocks: list[Block] = [
         Paragraph(
             f"The model averages the {'risks' if run.ensemble.get('scale', 'risk') == 'risk' else 'log odds'} of "
-            f"{len(run.members)} pipelines by their weights, and recalibrates the average. Each pipeline is "
+            f"{plural(len(run.members), 'pipeline')} by their weights, and recalibrates the average. Each pipeline is "
             "fitted to all "
             "patients."
         ),
@@ -144,7 +144,7 @@ def _steps(run: ReportedRun) -> tuple[str, ...]:
             "another machine may "
             "evaluate another number of configurations; a budget of evaluations alone repeats exactly."
         ),
-        "Or use the delivered model's file, which holds the fitted pipelines: `autoprog predict`, or the REST API.",
+        "Or use the delivered model's file: it holds the fitted pipelines for the command line, Python and REST.",
     ]
     return tuple(steps)
 

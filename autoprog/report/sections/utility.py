@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from autoprog.cohort import Feature
@@ -16,6 +17,13 @@ from autoprog.report.wording import at_horizon, horizon_text, outcome_within, ro
 
 _STYLES: tuple[Style, ...] = ("first", "second", "third", "fourth")
 _BELOW_ZERO = 0.25  # share of the height shown below 0: treating all falls without end and is of no use there
+_NOTE_WORDS = (
+    ("stratum_probability is", "The probability is"),
+    ("observed_event_rate is", "the observed share is"),
+    ("; support is the share of all [a-z]+ that match", ""),
+    ("held_out has those of (.+?) who had no part in it", r"\1 had no part in it"),
+    ("fidelity says", "Their agreement with the model says"),
+)
 _WITHHELD = (
     "Withheld: the model knows no more than the average (see “Read this first”), so that its strata mean nothing."
 )
@@ -343,9 +351,16 @@ def rules_section(run: ReportedRun) -> Section:
             f"{conditions}: {rule.stratum} risk{where} with probability {decimal(p.mean, 2)} (90 % interval "
             f"{decimal(p.lower, 2)} to {decimal(p.upper, 2)}); {observed} of {of} had the outcome."
         )
-    blocks: list[Block] = [Paragraph(str(run.rules["note"])), ItemList(tuple(items), numbered=True)]
+    blocks: list[Block] = [Paragraph(_in_words(str(run.rules["note"]))), ItemList(tuple(items), numbered=True)]
     blocks += [Paragraph(text) for text in _fidelities(run)]
     return Section(name, title, tuple(blocks))
+
+
+def _in_words(note: str) -> str:
+    """The note on the rules without the names that their documents use."""
+    for name, words in _NOTE_WORDS:
+        note = re.sub(name, words, note)
+    return note
 
 
 def _fidelities(run: ReportedRun) -> Iterator[str]:
