@@ -6,7 +6,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from concurrent.futures import Future
-from enum import StrEnum
 from typing import Annotated, Any
 
 from fastapi import Path, Response
@@ -15,17 +14,10 @@ from fastapi.responses import HTMLResponse
 from autoprog.errors import NotFoundError
 from autoprog.report.document import Report
 from autoprog.report.drawing import draw
+from autoprog.report.forms import ReportFormat
 
 _DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-
-
-class ReportFormat(StrEnum):
-    """Form of a report."""
-
-    HTML = "html"
-    MARKDOWN = "md"
-    DOCX = "docx"
 
 
 FigureName = Annotated[str, Path(description="Name of a figure with its form, such as `roc.svg` or `roc.png`.")]

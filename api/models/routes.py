@@ -32,11 +32,11 @@ from api.reports import (
     FIGURE_RESPONSES,
     REPORT_RESPONSES,
     FigureName,
-    ReportFormat,
     choose_format,
     respond_with_figure,
     respond_with_report,
 )
+from autoprog.report.forms import ReportFormat
 from autoprog.storage.repositories import ModelRepository, ModelStatusRepository, StoredAnswer, ValidationRepository
 from autoprog.storage.stored_files import remove_unreferenced
 

@@ -23,7 +23,6 @@ from api.reports import (
     FIGURE_RESPONSES,
     REPORT_RESPONSES,
     FigureName,
-    ReportFormat,
     choose_format,
     respond_with_figure,
     respond_with_report,
@@ -42,6 +41,7 @@ from api.searches.schemas import (
 )
 from api.uploads import Upload, receive_body
 from autoprog.cohort import CohortSpec
+from autoprog.report.forms import ReportFormat
 from autoprog.search import SearchSettings
 from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository, StoredAnswer
 from autoprog.storage.repositories.evaluations import EvaluationOrder

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from autoprog.estimator.summary import Summary, summarise
 from autoprog.extras import require
 from autoprog.frames import leaderboard_table, rules_table, score_text
+from autoprog.report.forms import find_format
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -95,11 +96,10 @@ class ResultsMixin:
         found = self._documents()
         require("autoprog.report.files", "a report")
         from autoprog.estimator.reporting import estimator_report  # noqa: PLC0415  asked for by few
-        from autoprog.report.files import find_form, write_report  # noqa: PLC0415  loads the template engine
+        from autoprog.report.files import write_report  # noqa: PLC0415  loads the template engine
 
-        target = Path(path)
-        find_form(target)  # before the work
-        write_report(estimator_report(found, getattr(self, "_archive", None)), target)
+        find_format(path)  # before the work
+        write_report(estimator_report(found, getattr(self, "_archive", None)), Path(path))
 
     def plot_calibration(self, *, horizon: float | None = None, ax: Axes | None = None) -> Axes:
         """Plot how often patients had the outcome by their predicted risk, out of fold.

@@ -100,10 +100,9 @@ def _recalibration(run: ReportedRun) -> list[Block]:
     found = run.ensemble["calibration"].get("recalibration")
     if found is None:
         return []
-    scale = "log(−log(1 − risk))" if run.has_times else "log odds"
     text = (
-        f"Recalibration: {scale} of the delivered risk = {found['intercept']!r} + {found['slope']!r} × "
-        f"{scale} of the average."
+        f"Recalibration: log odds of the delivered risk = {found['intercept']!r} + {found['slope']!r} × log odds of "
+        "the average."
     )
     return [Paragraph(text)]
 

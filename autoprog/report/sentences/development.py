@@ -290,6 +290,8 @@ def recalibration(run: ReportedRun) -> str:
         "The averaged out-of-fold risks were recalibrated by a logistic regression on their log odds, with intercept "
         f"and slope shrunk towards no change{cite('cox')}"
     )
+    if run.has_times:
+        text += ", at all times at once and weighted by the inverse probability of censoring"
     found = run.ensemble["calibration"].get("recalibration")
     if found:
         text += f" (intercept {found['intercept']:.3f}, slope {found['slope']:.3f})"
