@@ -13,7 +13,7 @@ from autoprog.report.document import Block, Column, Figure, ItemList, Notice, Pa
 from autoprog.report.run import Document, ReportedRun
 from autoprog.report.sections.performance import figures, round_end
 from autoprog.report.verdict import reasons_for_doubt
-from autoprog.report.wording import at_horizon, horizon_text, outcome_within, rows_name
+from autoprog.report.wording import at_horizon, horizon_text, outcome_name, outcome_within, rows_name
 
 _STYLES: tuple[Style, ...] = ("first", "second", "third", "fourth")
 _BELOW_ZERO = 0.25  # share of the height shown below 0: treating all falls without end and is of no use there
@@ -168,7 +168,7 @@ def strata_section(run: ReportedRun) -> Section:
             "narrow, and is not given."
         )
     blocks: list[Block] = [
-        Table(name, f"Risk strata: {outcome_within(run)}", tuple(columns), tuple(rows), tuple(notes))
+        Table(name, f"Risk strata: {outcome_name(run)}", tuple(columns), tuple(rows), tuple(notes))
     ]
     if any(
         band["horizon"] is not None and reasons_for_doubt(run.ensemble, band["horizon"])
