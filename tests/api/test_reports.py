@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
@@ -58,6 +59,18 @@ def test_figures_are_served_as_svg_and_png(client: TestClient, url: str) -> None
     assert absent.status_code == 404
     assert "flow" in absent.json()["detail"]
     assert client.get(f"{url}/figures/flow.pdf").status_code == 404
+
+
+def test_without_its_extra_a_form_is_refused_by_name(
+    client: TestClient, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, path in (("docx", "report?format=docx"), ("matplotlib", "figures/flow.png")):
+        monkeypatch.setitem(sys.modules, module, None)
+        refused = client.get(f"{url}/{path}")
+        assert refused.status_code == 501
+        assert refused.json()["type"].endswith("missing-package")
+        assert "pip install 'autoprog[" in refused.json()["detail"]
+        assert client.get(f"{url}/report").status_code == 200
 
 
 def test_a_rendering_is_made_once_for_all_who_wait_for_it() -> None:
