@@ -25,7 +25,9 @@ def first_section(run: ReportedRun) -> Section:
 
 
 def _verdict(run: ReportedRun) -> list[Block]:
-    notices = _doubts(run, "This model", run.ensemble, "Its risk strata and rules there are withheld. Do not use it.")
+    there = "" if knows_nothing(run.ensemble) else " there"
+    advice = f"Its risk strata and rules{there} are withheld. Do not use it{there}."
+    notices = _doubts(run, "This model", run.ensemble, advice)
     if run.validation is not None:
         advice = "Do not use it for patients like these."
         notices += _doubts(run, "In the other patients the model", run.validation, advice)
