@@ -167,9 +167,7 @@ def strata_section(run: ReportedRun) -> Section:
             "Visits of a patient are correlated: an interval that takes them as independent would be too "
             "narrow, and is not given."
         )
-    blocks: list[Block] = [
-        Table(name, f"Risk strata: {outcome_name(run)}", tuple(columns), tuple(rows), tuple(notes))
-    ]
+    blocks: list[Block] = [Table(name, f"Risk strata: {outcome_name(run)}", tuple(columns), tuple(rows), tuple(notes))]
     if any(
         band["horizon"] is not None and reasons_for_doubt(run.ensemble, band["horizon"])
         for band in bands
