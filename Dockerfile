@@ -17,7 +17,7 @@ WORKDIR /src
 
 # The dependencies make a layer of their own, which a change of the code leaves alone.
 COPY pyproject.toml requirements.lock ./
-RUN python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; extras = project['optional-dependencies']; needed = project['dependencies'] + [line for name, lines in extras.items() if name in ('search', 'server', 'distributed', 'files', 'plots') for line in lines]; print(*(line for line in needed if not line.startswith('autoprog')), sep='\n')" \
+RUN python -c "import tomllib; project = tomllib.load(open('pyproject.toml', 'rb'))['project']; extras = project['optional-dependencies']; needed = project['dependencies'] + [line for name, lines in extras.items() if name in ('search', 'server', 'distributed', 'files', 'plots', 'report') for line in lines]; print(*(line for line in needed if not line.startswith('autoprog')), sep='\n')" \
     > dependencies.txt \
     && pip install -r dependencies.txt -c requirements.lock
 

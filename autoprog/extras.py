@@ -11,6 +11,7 @@ from autoprog.errors import MissingPackageError
 
 # Where a distribution's name is not its module's.
 _DISTRIBUTIONS = {
+    "docx": "python-docx",
     "fastapi_offline": "fastapi-offline",
     "multipart": "python-multipart",
     "prometheus_client": "prometheus-fastapi-instrumentator",

@@ -26,6 +26,8 @@ from api.searches.schemas import ContinuationRequest, SearchDocument
 from api.searches.service import continue_search, evaluation_document, search_documents, start_search
 from api.uploads import Upload
 from autoprog.errors import ConflictError, SearchFailedError
+from autoprog.report.files import write_report_files
+from autoprog.report.forms import ReportFormat
 from autoprog.search.settings import Budget
 from autoprog.service import Service
 from autoprog.settings import Settings
@@ -47,7 +49,7 @@ def search_locally(
     console: Console,
     began: float,
 ) -> None:
-    """Search and write `model.autoprog`, `leaderboard.csv`, `rules.json` and `report.html` to the folder `out`."""
+    """Search and write `model.autoprog`, `leaderboard.csv`, `rules.json` and the report to the folder `out`."""
     # Raises InvalidInputError, ConflictError if the folder holds another search, SearchFailedError without a model.
     # `began` is when the command was given, in seconds since 1970: a new search's budget begins there.
     is_new = not settings.data_dir.exists()
@@ -170,8 +172,9 @@ def _print_result(context: Context, search: SearchDocument, out: Path, console: 
         console.print(f"model less simple model: {told}", highlight=False, markup=False)
         if all(gain["lower"] <= 0 <= gain["upper"] for gain in gains.values()):
             console.print("every interval holds 0: the simple model may serve as well", highlight=False)
-    names = "model.autoprog, leaderboard.csv, rules.json, report.html"
-    console.print(f"wrote {names} to {out}; read {out / 'report.html'} first", highlight=False, soft_wrap=True)
+    names = ["model.autoprog", "leaderboard.csv", "rules.json", *(f"report.{form}" for form in ReportFormat)]
+    written = ", ".join(name for name in names if (out / name).exists())
+    console.print(f"wrote {written} to {out}; read {out / 'report.html'} first", highlight=False, soft_wrap=True)
 
 
 def _estimate(score: Mapping[str, float]) -> str:
@@ -230,7 +233,7 @@ def _write_results(context: Context, search: SearchDocument, out: Path) -> None:
         model = ModelRepository(session).get(owner, search.model_id)
         (out / "model.autoprog").write_bytes(context.files.get("models", model.sha256))
         (out / "rules.json").write_text(json.dumps(row.rules, indent=2), encoding="utf-8")
-        (out / "report.html").write_text(search_report(session, owner, search.id), encoding="utf-8")
+        write_report_files(search_report(context, session, owner, search.id), out)
         with (out / "leaderboard.csv").open("w", newline="", encoding="utf-8") as leaderboard:
             header = ["rank", "status", "score", "duration_s", "imputation", "features", "prediction", "calibration",
                       "parameters", "reason"]  # fmt: skip

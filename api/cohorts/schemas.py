@@ -21,6 +21,7 @@ class FeatureDocument(BaseModel):
     name: str
     kind: FeatureKind
     unit: str | None
+    label: str | None = Field(None, description="What tables and figures call it. Null for its name.")
     meta_group: str | None
     levels: list[str] = Field(description="Values of a feature that is not numeric, in the order of their codes.")
     missing_fraction: float
@@ -34,6 +35,7 @@ class BinaryOutcomeDocument(BaseModel):
     column: str
     positive: str = Field(description="Value of patients who have the outcome.")
     negative: str
+    label: str | None = Field(None, description="What tables and figures call the outcome.")
 
 
 class _EventDocument(BaseModel):
@@ -42,6 +44,8 @@ class _EventDocument(BaseModel):
     event_of_interest: str = Field(description="Value of `event` that is predicted.")
     competing: list[str] = Field(description="Values of `event` after which the event of interest cannot occur.")
     censored: str
+    label: str | None = Field(None, description="What tables and figures call the event of interest.")
+    time_unit: str | None = Field(None, description="Unit of the times.")
 
 
 class TimeToEventDocument(_EventDocument):
@@ -54,6 +58,7 @@ class _VisitsDocument(BaseModel):
     patient: str
     visit_time: str
     horizon: float = Field(description="Time from a visit up to which the outcome is predicted.")
+    time_unit: str | None = Field(None, description="Unit of the times.")
 
     @model_validator(mode="before")
     @classmethod

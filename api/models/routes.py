@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request, Response
 from sqlalchemy.orm import Session
 
 from api.auth import Approver, Predictor, Reader, Writer
@@ -11,6 +13,7 @@ from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.idempotency import OnceDependency, answer
 from api.json_route import JsonRoute
 from api.models import service
+from api.models.report import validation_report
 from api.models.schemas import (
     ModelDocument,
     PredictionDocument,
@@ -25,6 +28,15 @@ from api.models.schemas import (
 from api.models.status import approved_only, change_status, check_usable, set_policy, status_document
 from api.openapi import problems
 from api.pagination import ListDocument, PageParameters
+from api.reports import (
+    FIGURE_RESPONSES,
+    REPORT_RESPONSES,
+    FigureName,
+    choose_format,
+    respond_with_figure,
+    respond_with_report,
+)
+from autoprog.report.forms import ReportFormat
 from autoprog.storage.repositories import ModelRepository, ModelStatusRepository, StoredAnswer, ValidationRepository
 from autoprog.storage.stored_files import remove_unreferenced
 
@@ -151,6 +163,53 @@ def get_validation(model_id: str, validation_id: str, session: ReadSession, prin
     """Return the measured performance."""
     row = ValidationRepository(session).of(principal.owner_id, model_id, validation_id)
     return service.validation_document(row)
+
+
+@router.get(
+    "/{model_id}/validations/{validation_id}/report",
+    operation_id="get_validation_report",
+    summary="Get the report of a validation",
+    response_class=Response,
+    responses=REPORT_RESPONSES | problems(404, 409, 422, 501),
+)
+def get_validation_report(
+    model_id: str,
+    validation_id: str,
+    *,
+    context: ContextDependency,
+    principal: Reader,
+    _turn: Turn,
+    request: Request,
+    form: Annotated[
+        ReportFormat | None, Query(alias="format", description="Form of the report. Default: by `Accept`, else HTML.")
+    ] = None,
+) -> Response:
+    """Return the performance in other patients beside that of the development: HTML, Markdown or DOCX."""
+    with context.database.session(read_only=True) as session:  # rendering may take seconds
+        report = validation_report(context, session, principal.owner_id, model_id, validation_id)
+    return respond_with_report(report, choose_format(form, request.headers.get("Accept", "")), "figures")
+
+
+@router.get(
+    "/{model_id}/validations/{validation_id}/figures/{name}",
+    operation_id="get_validation_figure",
+    summary="Get a figure of a validation's report",
+    response_class=Response,
+    responses=FIGURE_RESPONSES | problems(404, 409, 422, 501),
+)
+def get_validation_figure(
+    model_id: str,
+    validation_id: str,
+    name: FigureName,
+    *,
+    context: ContextDependency,
+    principal: Reader,
+    _turn: Turn,
+) -> Response:
+    """Return a figure as SVG, or as PNG at 300 dpi."""
+    with context.database.session(read_only=True) as session:
+        report = validation_report(context, session, principal.owner_id, model_id, validation_id)
+    return respond_with_figure(report, name)
 
 
 @router.delete(

@@ -16,7 +16,13 @@ from api.searches.schemas import (
     RiskDistributionDocument,
     SubgroupDocument,
 )
-from api.searches.score_schemas import CalibrationDocument, NetBenefitDocument, PerformanceDocument, ScoreDocument
+from api.searches.score_schemas import (
+    CalibrationDocument,
+    NetBenefitDocument,
+    OperatingDocument,
+    PerformanceDocument,
+    ScoreDocument,
+)
 from autoprog.evaluation import THRESHOLDS
 from autoprog.search.settings import Text, Thresholds
 
@@ -251,6 +257,9 @@ class ValidationDocument(BaseModel):
         description="Null also if the risks separate the outcomes, and in validations from before this field existed.",
     )
     risk_distribution: RiskDistributionDocument | None = None
+    operating: OperatingDocument | None = Field(
+        None, description="Null for event times, and in validations from before this field existed."
+    )
     calibration: CalibrationDocument
     overall: OverallDocument | None = Field(None, description="Null for outcomes without event times.")
     d_calibration: DCalibrationDocument | None = Field(

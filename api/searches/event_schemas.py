@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from pydantic import BaseModel, Field
 
-from api.searches.score_schemas import Bounds, InstabilityDocument, Interval, NetBenefitDocument
+from api.searches.score_schemas import (
+    Bounds,
+    InstabilityDocument,
+    Interval,
+    NetBenefitDocument,
+    OperatingDocument,
+)
 
 
 class OverallDocument(BaseModel):
@@ -95,6 +101,9 @@ class CauseDocument(BaseModel):
     performance: HorizonPerformanceDocument | None = Field(
         description="Performance as for the event of interest. Patients with another cause count as free of this one."
     )
+    calibration_curve: HorizonCurveDocument | None = Field(
+        None, description="Null without a performance, and in searches that ended before this field existed."
+    )
     reason: str | None = Field(description="Reason why the performance could not be measured.")
 
 
@@ -117,5 +126,8 @@ class HorizonDocument(BaseModel):
         None,
         description="Competing causes, recalibrated with the event of interest. Null if there are none, and in "
         "searches that ended before this field existed.",
+    )
+    operating: OperatingDocument | None = Field(
+        None, description="Null in searches that ended before this field existed."
     )
     instability: InstabilityDocument | None = Field(None, description="Null if patients' risks have no intervals.")

@@ -1,27 +1,49 @@
-"""The report of a stored search."""
+"""The report of a stored search, and of a validation of its model."""
 
 from __future__ import annotations
 
 from sqlalchemy.orm import Session
 
-from api.searches.service import evaluation_document, load_result
+from api.cohorts.service import cohort_document
+from api.dependencies import Context
+from api.searches.service import evaluation_document, load_result, search_documents
+from autoprog.cohort import describe_by_outcome, from_parquet
+from autoprog.report.building import build_report
+from autoprog.report.document import Report
+from autoprog.report.run import Document, ReportedRun
 from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository
 
 _SHOWN = 20
 
 
-def search_report(session: Session, owner_id: str, search_id: str) -> str:
-    """Render the report of a search as one self-contained HTML page; raises NotFoundError and ConflictError."""
-    from autoprog.search.report import render_report  # noqa: PLC0415 - the only place that needs the template engine
+def search_report(context: Context, session: Session, owner_id: str, search_id: str) -> Report:
+    """Build the report of a search; raises NotFoundError, ConflictError without a result, and ArtifactError."""
+    return report_with(context, session, owner_id, search_id)
 
-    search = SearchRepository(session).get(owner_id, search_id)
-    ensemble, rules = load_result(search, "ensemble"), load_result(search, "rules")
+
+def report_with(
+    context: Context,
+    session: Session,
+    owner_id: str,
+    search_id: str,
+    *,
+    validation: Document | None = None,
+    validation_cohort: Document | None = None,
+) -> Report:
+    """Build the report of a search with a validation of its model, if any; raises as `search_report` does."""
+    row = SearchRepository(session).get(owner_id, search_id)
+    ensemble, rules = load_result(row, "ensemble"), load_result(row, "rules")
+    cohort = CohortRepository(session).get(owner_id, row.cohort_id)
     best = EvaluationRepository(session).page(owner_id, search_id, sort="score", limit=_SHOWN)
-    return render_report(
-        cohort=CohortRepository(session).get(owner_id, search.cohort_id).document,
-        settings=search.settings,
-        warnings=search.warnings,
-        leaderboard=[evaluation_document(row).model_dump(mode="json") for row in best.items],
+    (search,) = search_documents(session, [row])
+    run = ReportedRun(
+        cohort=cohort_document(cohort).model_dump(mode="json"),
+        search=search.model_dump(mode="json"),
         ensemble=ensemble,
         rules=rules,
+        evaluations=[evaluation_document(item).model_dump(mode="json") for item in best.items],
+        validation=validation,
+        validation_cohort=validation_cohort,
     )
+    description = describe_by_outcome(from_parquet(context.files.get("cohorts", cohort.sha256)))
+    return build_report(run, description)

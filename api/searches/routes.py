@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Header, Query, Request, Response
-from fastapi.responses import HTMLResponse
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from sqlalchemy.orm import Session
 
@@ -20,6 +19,14 @@ from api.models.service import predict
 from api.models.status import check_usable
 from api.openapi import json_body, multipart_body, problems, reference
 from api.pagination import ListDocument, PageParameters
+from api.reports import (
+    FIGURE_RESPONSES,
+    REPORT_RESPONSES,
+    FigureName,
+    choose_format,
+    respond_with_figure,
+    respond_with_report,
+)
 from api.searches import service
 from api.searches.events import follow_search
 from api.searches.report import search_report
@@ -34,6 +41,7 @@ from api.searches.schemas import (
 )
 from api.uploads import Upload, receive_body
 from autoprog.cohort import CohortSpec
+from autoprog.report.forms import ReportFormat
 from autoprog.search import SearchSettings
 from autoprog.storage.repositories import EvaluationRepository, ModelRepository, SearchRepository, StoredAnswer
 from autoprog.storage.repositories.evaluations import EvaluationOrder
@@ -230,13 +238,45 @@ def get_decomposition(search_id: str, session: ReadSession, principal: Reader) -
     "/{search_id}/report",
     operation_id="get_report",
     summary="Get a search's report",
-    response_class=HTMLResponse,
-    responses=problems(404, 409),
+    response_class=Response,
+    responses=REPORT_RESPONSES | problems(404, 409, 422, 501),
 )
-def get_report(search_id: str, session: ReadSession, principal: Reader, _turn: Turn) -> HTMLResponse:
-    """Return the whole result as one self-contained HTML page."""
-    page = search_report(session, principal.owner_id, search_id)
-    return HTMLResponse(page, headers={"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'"})
+def get_report(
+    search_id: str,
+    *,
+    context: ContextDependency,
+    principal: Reader,
+    _turn: Turn,
+    request: Request,
+    form: Annotated[
+        ReportFormat | None, Query(alias="format", description="Form of the report. Default: by `Accept`, else HTML.")
+    ] = None,
+) -> Response:
+    """Return the whole result: a self-contained HTML page, Markdown, or a DOCX file."""
+    with context.database.session(read_only=True) as session:  # rendering may take seconds
+        report = search_report(context, session, principal.owner_id, search_id)
+    return respond_with_report(report, choose_format(form, request.headers.get("Accept", "")), "figures")
+
+
+@router.get(
+    "/{search_id}/figures/{name}",
+    operation_id="get_figure",
+    summary="Get a figure of a search's report",
+    response_class=Response,
+    responses=FIGURE_RESPONSES | problems(404, 409, 422, 501),
+)
+def get_figure(
+    search_id: str,
+    name: FigureName,
+    *,
+    context: ContextDependency,
+    principal: Reader,
+    _turn: Turn,
+) -> Response:
+    """Return a figure as SVG, or as PNG at 300 dpi."""
+    with context.database.session(read_only=True) as session:
+        report = search_report(context, session, principal.owner_id, search_id)
+    return respond_with_figure(report, name)
 
 
 @router.post(

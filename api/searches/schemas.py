@@ -14,6 +14,7 @@ from api.searches.score_schemas import (
     InstabilityDocument,
     Interval,
     NetBenefitDocument,
+    OperatingDocument,
     PerformanceDocument,
     ScoreDocument,
 )
@@ -242,6 +243,56 @@ class SubgroupDocument(BaseModel):
     expected_observed: Interval | None = Field(description="Expected over observed events. 1 is ideal.")
 
 
+class RunDocument(BaseModel):
+    """How the model was made: counts and versions for who writes about it."""
+
+    n_opening: int = Field(description="Number of evaluations of the opening's list.")
+    n_proposed: int = Field(description="Number of evaluations that the optimizer proposed.")
+    n_finalists: int = Field(description="Number of evaluations on all rows after an exploration of a sample.")
+    n_explored_rows: int | None = Field(description="Rows of the sample that was explored. Null: all rows.")
+    n_rows: int = Field(description="Number of patients, or visits, that the model was made from.")
+    n_groups: int | None = Field(
+        description="Number of groups that folds do not split; for visits, of patients. Null without groups."
+    )
+    software: dict[str, str] = Field(description="Version of Python and of each library at the fit.")
+
+
+class IncidenceCurveDocument(BaseModel):
+    """Incidence of the event of interest over time (Aalen-Johansen), with numbers at risk."""
+
+    times: list[float] = Field(description="Ascending, from 0. The next three lists have one number per time.")
+    estimate: list[float | None]
+    lower: list[float | None] = Field(description="Pointwise interval. Null where it has no value, and with groups.")
+    upper: list[float | None]
+    at_risk_times: list[float]
+    at_risk: list[int] = Field(description="Number of patients, or visits, at risk at each of `at_risk_times`.")
+
+
+class PartialShareDocument(BaseModel):
+    """A share, or incidence, with its interval of level 0.95 where it has one."""
+
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+
+
+class StratumOutcomeDocument(BaseModel):
+    """What was observed in a risk stratum, formed by out-of-fold risks."""
+
+    horizon: float | None = Field(description="Null for outcomes without event times.")
+    name: str
+    lower: float
+    upper: float
+    risk: float | None = Field(description="Mean predicted risk. Null if nobody is in the stratum.")
+    n: int = Field(description="Number of patients, or visits.")
+    n_events: int | None = Field(description="Null, like `observed` and `curve`, below 10 patients.")
+    observed: PartialShareDocument | None = Field(
+        description="Share with the outcome; for event times the incidence by the horizon, null if nobody is followed "
+        "that long."
+    )
+    curve: IncidenceCurveDocument | None = Field(description="For event times, in the strata of the last horizon.")
+
+
 class EnsembleDocument(BaseModel):
     """The members and the performance of the delivered model."""
 
@@ -276,6 +327,14 @@ class EnsembleDocument(BaseModel):
     risk_distribution: RiskDistributionDocument | None = Field(
         None, description="Null in searches that ended before this field existed."
     )
+    operating: OperatingDocument | None = Field(
+        None,
+        description="Null for event times, for which each horizon has its own, and in searches that ended before this "
+        "field existed.",
+    )
+    strata: list[StratumOutcomeDocument] | None = Field(
+        None, description="Null in searches that ended before this field existed."
+    )
     interval: IntervalDocument | None = Field(
         None,
         description="Level and method of the intervals of patients' risks. Null in searches that ended before this "
@@ -285,6 +344,7 @@ class EnsembleDocument(BaseModel):
         None, description="Null if there are no intervals, and for event times, for which each horizon has its own."
     )
     subgroups: list[SubgroupDocument] = Field([], description="Performance by the features in the setting `subgroups`.")
+    run: RunDocument | None = Field(None, description="Null in searches that ended before this field existed.")
 
 
 class StratumDocument(BaseModel):

@@ -123,6 +123,51 @@ class CalibrationDocument(BaseModel):
     level: float = Field(description="Level of the intervals.")
 
 
+class ShareDocument(BaseModel):
+    """A share with its interval, of level 0.95."""
+
+    estimate: float
+    lower: float
+    upper: float
+
+
+class ThresholdDocument(BaseModel):
+    """Decisions at one threshold: a patient is positive if the risk reaches it."""
+
+    threshold: float
+    sensitivity: ShareDocument | None = Field(description="Null, like the next ones, if nobody is in the denominator.")
+    specificity: ShareDocument | None
+    ppv: ShareDocument | None = Field(description="Positive predictive value.")
+    npv: ShareDocument | None = Field(description="Negative predictive value.")
+    alerts: ShareDocument | None = Field(description="Share of all patients, or visits, at or above the threshold.")
+
+
+class RocDocument(BaseModel):
+    """Receiver operating characteristic, with a pointwise band of level 0.95."""
+
+    false_positive_rate: list[float] = Field(description="Ascending. The other lists have one number per rate.")
+    sensitivity: list[float]
+    lower: list[float]
+    upper: list[float]
+
+
+class PrecisionRecallDocument(BaseModel):
+    """Precision-recall curve, with a pointwise band of level 0.95."""
+
+    sensitivity: list[float] = Field(description="Ascending. The other lists have one number per sensitivity.")
+    ppv: list[float]
+    lower: list[float]
+    upper: list[float]
+
+
+class OperatingDocument(BaseModel):
+    """Decisions by the risks; for event times weighted by the inverse probability of censoring."""
+
+    thresholds: list[ThresholdDocument]
+    roc: RocDocument
+    precision_recall: PrecisionRecallDocument
+
+
 class InstabilityDocument(BaseModel):
     """Instability: how much the risks change when the ensemble is refitted to bootstrap samples.
 

@@ -94,9 +94,9 @@ class Connection:
         document: Json = self._send("GET", path, params=parameters).json()
         return document
 
-    def text(self, path: str) -> str:
-        """Get a page."""
-        return self._send("GET", path).text
+    def content(self, path: str, **parameters: str) -> bytes:
+        """Get a file."""
+        return self._send("GET", path, params=parameters).content
 
     def items(self, path: str, **parameters: str | int) -> Iterator[Json]:
         """Get all items of a list, page by page."""

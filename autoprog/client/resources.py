@@ -11,6 +11,7 @@ from autoprog.client.connection import Connection, ServerError
 from autoprog.client.tables import chunks, patients_of, prediction_table
 from autoprog.frames import leaderboard_table, rules_table, score_text
 from autoprog.progress import open_progress
+from autoprog.report.forms import find_format
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -49,6 +50,9 @@ class Resource:
         """Read it anew; raises ServerError."""
         self.document = self._connection.get(self._url)
         return self
+
+    def _write_report(self, path: str | Path) -> None:
+        Path(path).write_bytes(self._connection.content(f"{self._url}/report", format=find_format(path)))
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.id}>"
@@ -95,6 +99,10 @@ class Validation(Resource):
     def warnings(self) -> tuple[str, ...]:
         """How these patients differ from those that the model was fitted to."""
         return tuple(self.document["warnings"])
+
+    def report(self, path: str | Path) -> None:
+        """Write the report as .html, .md or .docx; raises ValueError, and ServerError if the search was deleted."""
+        self._write_report(path)
 
     def delete(self) -> None:
         """Delete it; raises ServerError."""
@@ -280,8 +288,8 @@ class Search(Resource):
         return "\n".join([f"{metric} {score_text(found['score'])}{beside}", *(f"warning: {w}" for w in self.warnings)])
 
     def report(self, path: str | Path) -> None:
-        """Write the report, one page of HTML; raises ServerError before the end."""
-        Path(path).write_text(self._connection.text(f"{self._url}/report"), encoding="utf-8")
+        """Write the report as .html, .md or .docx; raises ValueError, and ServerError before the end."""
+        self._write_report(path)
 
     def cancel(self) -> Self:
         """Ask the search to end; what it has evaluated becomes the model."""

@@ -13,9 +13,17 @@ from autoprog.cohort.columns import (
     guess_outcome,
     guess_positive,
 )
+from autoprog.cohort.description import (
+    MIN_COUNTED,
+    CohortDescription,
+    FeatureSummary,
+    GroupSummary,
+    NumberSummary,
+    describe_by_outcome,
+)
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
 from autoprog.cohort.inference import cleveland
-from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcome_from_json
+from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcome_from_json, outcome_to_json
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec, TimeToEventSpec, VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.parquet import from_parquet, to_parquet
 from autoprog.cohort.patients import EncodedPatients, encode_patients, read_column, read_patients, read_visits
@@ -29,9 +37,11 @@ from autoprog.cohort.visits import EarlierVisits, VisitTable
 from autoprog.cohort.windows import WindowSchema, windowed
 
 __all__ = [
+    "MIN_COUNTED",
     "Binary",
     "BinaryOutcomeSpec",
     "Cohort",
+    "CohortDescription",
     "CohortReadResult",
     "CohortSpec",
     "ColumnDescription",
@@ -40,9 +50,12 @@ __all__ = [
     "Feature",
     "FeatureKind",
     "FeatureSpec",
+    "FeatureSummary",
     "FileDescription",
     "FollowUpSummary",
+    "GroupSummary",
     "Mode",
+    "NumberSummary",
     "Outcome",
     "OutcomeGuess",
     "ReadLimits",
@@ -59,6 +72,7 @@ __all__ = [
     "canonical_text",
     "classified",
     "cleveland",
+    "describe_by_outcome",
     "describe_file",
     "encode_patients",
     "encode_visits",
@@ -70,6 +84,7 @@ __all__ = [
     "guess_positive",
     "judge_spec",
     "outcome_from_json",
+    "outcome_to_json",
     "parse_spec",
     "read_cohort",
     "read_column",

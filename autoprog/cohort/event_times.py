@@ -143,7 +143,9 @@ def read_survival(table: Table, spec: TimeToEventSpec, na_values: Sequence[str])
         faults = tuple(Fault(at, reason) for at, reason in zip(places, reasons, strict=True) if reason)
     if faults:
         return OutcomeRows.refused(faults, table.n_rows)
-    outcome = TimeToEvent(spec.time, spec.event, times.causes[0], horizons, times.causes[1:], spec.censored)
+    outcome = TimeToEvent(
+        spec.time, spec.event, times.causes[0], horizons, times.causes[1:], spec.censored, spec.label, spec.time_unit
+    )
     return OutcomeRows(outcome, rows, y, time=time, warnings=tuple(warnings))
 
 

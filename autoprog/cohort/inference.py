@@ -46,6 +46,7 @@ def encode_column(
         kind=kind,
         levels=levels,
         unit=declared.unit,
+        label=declared.label,
         meta_group=declared.meta_group,
         missing_fraction=cells.missing_fraction,
     )
@@ -122,6 +123,7 @@ def _numeric(cells: Cells, declared: FeatureSpec) -> tuple[Feature, NDArray[np.f
         name=cells.name,
         kind="numeric",
         unit=declared.unit,
+        label=declared.label,
         meta_group=declared.meta_group,
         missing_fraction=cells.missing_fraction,
         minimum=float(observed.min()) if len(observed) else None,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 
@@ -19,11 +19,14 @@ class Binary:
         The value with the outcome, as `canonical_text` (`"1"`, `"yes"`).
     negative : str
         The other value.
+    label : str or None
+        What tables and figures call the outcome.
     """
 
     column: str
     positive: str
     negative: str
+    label: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,10 @@ class TimeToEvent:
         The values of `event` after which the event of interest cannot occur or is not observed.
     censored : str
         The value of `event` for a patient without an event during follow-up.
+    label : str or None
+        What tables and figures call the event of interest.
+    time_unit : str or None
+        Unit of the times.
     """
 
     time: str
@@ -52,6 +59,8 @@ class TimeToEvent:
     horizons: tuple[float, ...]
     competing: tuple[str, ...] = ()
     censored: str = "0"
+    label: str | None = None
+    time_unit: str | None = None
 
     @property
     def causes(self) -> tuple[str, ...]:
@@ -78,20 +87,33 @@ class Visits:
         Prediction horizon from each visit, above 0, in the unit of `visit_time`.
     of : Binary or TimeToEvent
         A label of the visit, or the event after it, with `horizon` as the only one of its `horizons`.
+    time_unit : str or None
+        Unit of the times.
     """
 
     patient: str
     visit_time: str
     horizon: float
     of: Binary | TimeToEvent
+    time_unit: str | None = None
 
 
 Outcome: TypeAlias = Binary | TimeToEvent | Visits
 """The outcome that a cohort predicts."""
 
 
+def outcome_to_json(outcome: Outcome) -> dict[str, Any]:
+    """Write an outcome as JSON; a label or unit of None is left out, so that digests stay those of earlier versions."""
+    document = asdict(outcome)
+    for part in (document, document.get("of", {})):
+        for name in ("label", "time_unit"):
+            if name in part and part[name] is None:
+                del part[name]
+    return document
+
+
 def outcome_from_json(document: Mapping[str, Any]) -> Outcome:
-    """Rebuild an outcome from its `dataclasses.asdict`.
+    """Rebuild an outcome from its `outcome_to_json`.
 
     Parameters
     ----------

@@ -88,7 +88,7 @@ def read_labels(table: Table, spec: BinaryOutcomeSpec, na_values: Sequence[str])
     if faults:
         return Labels(None, known, positive, faults)
     negative = next(value for value in values if value != spec.positive)
-    return Labels(Binary(spec.column, spec.positive, negative), known, positive, ())
+    return Labels(Binary(spec.column, spec.positive, negative, spec.label), known, positive, ())
 
 
 def class_faults(column: str, n_with: int, n_without: int) -> tuple[Fault, ...]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, Field, field_validator, model_validator
 
 from autoprog.cohort.canonical import short
 from autoprog.cohort.dates import FollowUpDates
-from autoprog.cohort.spec_values import FROZEN, CellValue, ColumnName, Duration
+from autoprog.cohort.spec_values import FROZEN, CellValue, ColumnName, Duration, ShortText
 
 MAX_HORIZONS = 50
 """Maximum number of horizons of a cohort."""
@@ -25,6 +25,12 @@ _Competing = Annotated[
 _Censored = Annotated[CellValue, Field(description="Value of `event` for patients without an event during follow-up.")]
 
 
+_Label = Annotated[
+    ShortText | None, Field(description="What tables and figures call the outcome, such as `Death` or `Readmission`.")
+]
+_TimeUnit = Annotated[ShortText | None, Field(description="Unit of the times, such as `days` or `years`.")]
+
+
 class BinaryOutcomeSpec(BaseModel):
     """The column of a binary outcome."""
 
@@ -32,6 +38,7 @@ class BinaryOutcomeSpec(BaseModel):
 
     column: ColumnName
     positive: Annotated[CellValue, Field(description="Value of patients who have the outcome.")]
+    label: _Label = None
 
 
 class EventSpec(BaseModel):
@@ -44,6 +51,8 @@ class EventSpec(BaseModel):
     event_of_interest: _Interest = None
     competing: _Competing = ()
     censored: _Censored = "0"
+    label: _Label = None
+    time_unit: _TimeUnit = None
 
     @model_validator(mode="after")
     def _parts_differ(self) -> EventSpec:
@@ -131,6 +140,7 @@ class VisitLabelSpec(BinaryOutcomeSpec):
     patient: ColumnName
     visit_time: ColumnName
     horizon: Annotated[Duration, Field(description="Time from a visit up to which the label refers.")]
+    time_unit: _TimeUnit = None
 
     @model_validator(mode="after")
     def _columns_differ(self) -> VisitLabelSpec:

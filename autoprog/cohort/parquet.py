@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -14,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from autoprog.cohort.cohort import Cohort
-from autoprog.cohort.outcome import outcome_from_json
+from autoprog.cohort.outcome import outcome_from_json, outcome_to_json
 from autoprog.cohort.schema import Feature
 from autoprog.cohort.visits import EarlierVisits, VisitTable
 from autoprog.errors import ArtifactError
@@ -61,8 +60,8 @@ def to_parquet(cohort: Cohort) -> bytes:
         "version": _VERSION if n_earlier else _WITHOUT_EARLIER,
         "name": cohort.name,
         "mode": cohort.mode,
-        "outcome": asdict(cohort.outcome),
-        "features": [asdict(feature) for feature in cohort.features],
+        "outcome": outcome_to_json(cohort.outcome),
+        "features": [feature.to_json() for feature in cohort.features],
         "has_time": cohort.time is not None,
         "has_groups": cohort.groups is not None,
         "has_visits": cohort.visits is not None,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
 
 FeatureKind = Literal["numeric", "binary", "categorical", "ordinal"]
 
@@ -22,6 +22,8 @@ class Feature:
         Canonical texts in the order of their codes, which is meaningful if ordinal; two if binary, none if numeric.
     unit : str or None
         The client's unit.
+    label : str or None
+        What tables and figures call it; None for its name.
     meta_group : str or None
         The clinical group (laboratory, medication, ...), if given.
     missing_fraction : float
@@ -38,3 +40,11 @@ class Feature:
     missing_fraction: float = 0.0
     minimum: float | None = None
     maximum: float | None = None
+    label: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON document; without a label it is the one of versions that had none, so that digests stay."""
+        document = asdict(self)
+        if self.label is None:
+            del document["label"]
+        return document

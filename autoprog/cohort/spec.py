@@ -39,6 +39,9 @@ class FeatureSpec(BaseModel):
     ] = None
     relative_to: Annotated[ColumnName | None, Field(description="Column of the index date, for kind 'date'.")] = None
     unit: ShortText | None = None
+    label: Annotated[
+        ShortText | None, Field(description="What tables and figures call it, such as `Systolic blood pressure`.")
+    ] = None
     meta_group: ShortText | None = None
     levels: Annotated[
         tuple[CellValue, ...] | None,

@@ -55,8 +55,9 @@ def read_visit_events(table: Table, spec: VisitEventSpec, na_values: Sequence[st
         *uncensored_warning(spec, y),
         *_single_visits(np.bincount(visits.patient)),
     ]
-    event = TimeToEvent(spec.time, spec.event, times.causes[0], (spec.horizon,), times.causes[1:], spec.censored)
-    outcome = Visits(spec.patient, spec.visit_time, spec.horizon, event)
+    causes, unit = times.causes, spec.time_unit
+    event = TimeToEvent(spec.time, spec.event, causes[0], (spec.horizon,), causes[1:], spec.censored, spec.label, unit)
+    outcome = Visits(spec.patient, spec.visit_time, spec.horizon, event, unit)
     return OutcomeRows(outcome, rows, y, time=time, visits=visits, warnings=tuple(warnings))
 
 
@@ -75,7 +76,7 @@ def read_visit_labels(table: Table, spec: VisitLabelSpec, na_values: Sequence[st
     faults = class_faults(spec.column, n_with, n_without)
     if faults:
         return OutcomeRows.refused(faults, table.n_rows)
-    outcome = Visits(spec.patient, spec.visit_time, spec.horizon, labels.outcome)
+    outcome = Visits(spec.patient, spec.visit_time, spec.horizon, labels.outcome, spec.time_unit)
     n_visits = np.bincount(visits.patient) + np.bincount(earlier.visits.patient, minlength=visits.n_patients)
     dropped = dropped_warning(spec.column, labels, n_looked_back_on=len(earlier.rows))
     warnings = (*dropped, *_single_visits(n_visits))

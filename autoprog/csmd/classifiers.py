@@ -6,7 +6,7 @@ import io
 import json
 import zlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
 from zipfile import BadZipFile
@@ -141,7 +141,7 @@ class ArmClassifiers:
             "format": FORMAT,
             **arms_to_json(self.arms),
             "threshold": self.threshold,
-            "features": [asdict(feature) for feature in self.features],
+            "features": [feature.to_json() for feature in self.features],
             "read": [[feature.name for feature in c.features] for c in self.classifiers],
         }
         files = {_MANIFEST: json.dumps(manifest, indent=1, allow_nan=False).encode()}

@@ -36,6 +36,8 @@ from autoprog.validation import (
     fit_recalibration,
     frequency_curves,
     measure_subgroups,
+    observed_shares,
+    operating_document,
     risk_distribution,
     shrunk_recalibration,
 )
@@ -125,6 +127,7 @@ class BinaryEndpoint:
             "calibration_curve": None if curve is None else curve.to_json(),
             "risk_distribution": risk_distribution(y, p).to_json(),
             "net_benefit": decision_curve(y, p, simple, self.thresholds, groups).to_json(),
+            "operating": operating_document(y, p, self.thresholds, groups=groups, ranked=risks.raw),
         }
 
     def _slope(self, p: Risks) -> Coefficient | None:
@@ -152,7 +155,11 @@ class BinaryEndpoint:
             "net_benefit": decision_curve(y, P, None, self.thresholds, groups).to_json(),
             "calibration_curve": None if curve is None else curve.to_json(),
             "risk_distribution": risk_distribution(y, P).to_json(),
+            "operating": operating_document(y, P, self.thresholds, groups=groups),
         }
+
+    def observe_strata(self, k: int, stratum: NDArray[np.int64], n_strata: int) -> list[dict[str, Any]]:
+        return observed_shares(self.y, stratum, n_strata, self.cohort.groups)
 
     def observed(self, k: int) -> ObservedOutcome | None:
         return None

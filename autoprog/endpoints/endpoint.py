@@ -140,6 +140,10 @@ class Endpoint(Protocol):
         """Measure a model's risks in these patients, whom it has never seen, ready for JSON."""
         ...
 
+    def observe_strata(self, k: int, stratum: NDArray[np.int64], n_strata: int) -> list[dict[str, Any]]:
+        """What was observed until horizon `k` in every stratum, given the index of each patient's, ready for JSON."""
+        ...
+
     def observed(self, k: int) -> ObservedOutcome | None:
         """What was observed until horizon `k`, for rules; None for the cohort's own 0 and 1."""
         ...

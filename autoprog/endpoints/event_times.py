@@ -43,6 +43,7 @@ from autoprog.validation import (
     horizon_documents,
     incidence_curves,
     measure_event_subgroups,
+    observed_incidences,
     overall_performance,
 )
 
@@ -163,6 +164,12 @@ class EventEndpoint:
             "calibration": calibration_document(horizons),
             "horizons": horizons,
         }
+
+    def observe_strata(self, k: int, stratum: NDArray[np.int64], n_strata: int) -> list[dict[str, Any]]:
+        last = k == len(self.horizons) - 1
+        return observed_incidences(
+            self.y, stratum, n_strata, self.horizons[k], curve=last, grouped=self.cohort.groups is not None
+        )
 
     def observed(self, k: int) -> ObservedOutcome:
         assert self.cohort.time is not None  # noqa: S101  of event times

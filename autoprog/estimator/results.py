@@ -11,7 +11,9 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from autoprog.estimator.summary import Summary, summarise
+from autoprog.extras import require
 from autoprog.frames import leaderboard_table, rules_table, score_text
+from autoprog.report.forms import find_format
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,13 +29,13 @@ class ResultsMixin:
     """Everything that `AutoPrognosis` shows of a search that has ended."""
 
     # Documents as the REST API shows them.
-    _DOCUMENTS = ("cohort", "settings", "ensemble", "rules", "evaluations", "warnings")
+    _DOCUMENTS = ("cohort", "search", "settings", "ensemble", "rules", "evaluations", "warnings")
 
     def _keep_documents(self, documents: dict[str, Any]) -> None:
         self.cohort_, self.settings_ = documents["cohort"], documents["settings"]
         self.ensemble_, self.rules_ = documents["ensemble"], documents["rules"]
         self.warnings_ = tuple(documents["warnings"])
-        self._evaluations = documents["evaluations"]
+        self._search, self._evaluations = documents["search"], documents["evaluations"]
         self.leaderboard_, self.rules_table_ = leaderboard_table(self._evaluations), rules_table(self.rules_)
 
     def _documents(self) -> dict[str, Any]:
@@ -44,6 +46,7 @@ class ResultsMixin:
             raise ValueError(msg)
         return {
             "cohort": self.cohort_,
+            "search": self._search,
             "settings": self.settings_,
             "ensemble": self.ensemble_,
             "rules": self.rules_,
@@ -67,16 +70,19 @@ class ResultsMixin:
             If the estimator was loaded from a model alone.
         """
         found = self._documents()
-        del found["evaluations"]
+        del found["search"], found["evaluations"]
         return summarise(**found)
 
     def report(self, path: str | Path) -> None:
-        """Write the report: patients, scores, curves, subgroups, members and rules, on one page.
+        """Write the report: tables, figures, text for the methods of a paper, TRIPOD+AI, PROBAST+AI, a model card.
+
+        The patients by outcome are described only where their rows are at hand: after `fit`, and in an estimator that
+        was saved with `search=True`.
 
         Parameters
         ----------
         path : str or Path
-            The file to write; its suffix is `.html`.
+            The file to write, `.html`, `.md` or `.docx`.
 
         Raises
         ------
@@ -84,16 +90,16 @@ class ResultsMixin:
             Before `fit`.
         ValueError
             If the suffix is another, or the estimator was loaded from a model alone.
+        ImportError
+            For `.docx` without the extra `report`.
         """
         found = self._documents()
-        found["leaderboard"] = found.pop("evaluations")
-        target = Path(path)
-        if target.suffix.lower() not in (".html", ".htm"):
-            msg = f"a report is written as .html, not as {target.suffix or 'a file without a suffix'}"
-            raise ValueError(msg)
-        from autoprog.search.report import render_report  # noqa: PLC0415  loads the template engine
+        require("autoprog.report.files", "a report")
+        from autoprog.estimator.reporting import estimator_report  # noqa: PLC0415  asked for by few
+        from autoprog.report.files import write_report  # noqa: PLC0415  loads the template engine
 
-        target.write_text(render_report(**found), encoding="utf-8")
+        find_format(path)  # before the work
+        write_report(estimator_report(found, getattr(self, "_archive", None)), Path(path))
 
     def plot_calibration(self, *, horizon: float | None = None, ax: Axes | None = None) -> Axes:
         """Plot how often patients had the outcome by their predicted risk, out of fold.

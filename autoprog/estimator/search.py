@@ -17,7 +17,7 @@ from autoprog.engine import DaskEngine
 from autoprog.errors import SearchFailedError
 from autoprog.estimator.archive import SearchArchive
 from autoprog.estimator.tables import CohortTable
-from autoprog.evaluation import EvaluatedPath
+from autoprog.evaluation import EvaluatedPath, Status
 from autoprog.logs import log_warnings_only
 from autoprog.model import PrognosticModel
 from autoprog.progress import ProgressLine, open_progress
@@ -33,10 +33,11 @@ from autoprog.storage.repositories import (
     KeyRepository,
     ModelRepository,
     SearchRepository,
+    Tally,
 )
 from autoprog.storage.store import DatabaseStore
 from autoprog.storage.stored_files import store_file
-from autoprog.storage.tables import EvaluationRow
+from autoprog.storage.tables import EvaluationRow, SearchRow
 
 # By slots and process: a forked process must not use its parent's.
 _engines: dict[tuple[int, int], DaskEngine] = {}
@@ -58,6 +59,7 @@ class SearchResult:
 
     model: PrognosticModel  # fitted on all patients
     cohort: dict[str, Any]
+    search: dict[str, Any]
     settings: dict[str, Any]
     ensemble: dict[str, Any]
     rules: dict[str, Any]
@@ -233,7 +235,10 @@ class _Run:
             row = SearchRepository(session).get(owner, search_id)
             if row.model_id is None:
                 raise SearchFailedError(row.error["detail"] if row.error else f"the search {row.status}")
-            sha256 = ModelRepository(session).get(owner, row.model_id).sha256
+            model_sha256 = ModelRepository(session).get(owner, row.model_id).sha256
+            cohort_sha256 = CohortRepository(session).get(owner, row.cohort_id).sha256
+            tally = EvaluationRepository(session).tallies([row])[search_id]
+            spent = spent_s(row, database_now(session))
             ensemble, rules = dict(row.ensemble or {}), dict(row.rules or {})
             rows = EvaluationRepository(session).list_all(owner, search_id, sort="score")
         stopped: tuple[str, ...] = ()
@@ -243,8 +248,9 @@ class _Run:
             place.archived(), self._table.source, dict(self._table.spec), owner, search_id, self._warnings
         )
         return SearchResult(
-            PrognosticModel.from_bytes(place.files.get("models", sha256)),
-            self._table.document(),
+            PrognosticModel.from_bytes(place.files.get("models", model_sha256)),
+            {**self._table.document(), "sha256": cohort_sha256},
+            _search_document(row, tally, spent),
             dict(row.settings),
             ensemble,
             rules,
@@ -268,6 +274,26 @@ def _progress(database: Database, owner: str, search_id: str) -> tuple[str, floa
     if simple is not None and simple.score is not None:
         text += f", simple model {simple.score:.3f}"
     return text, done_s, budget_s
+
+
+def _search_document(row: SearchRow, tally: Tally, elapsed_s: float) -> dict[str, Any]:
+    """A search that has ended, as the REST API shows it, without its settings and warnings."""
+    account = {status.value: tally.counts.get(status.value, 0) for status in Status if status is not Status.SUCCEEDED}
+    succeeded = tally.counts.get(Status.SUCCEEDED.value, 0)
+    budget = row.settings["budget"]["evaluations"]
+    times = {name: getattr(row, name) for name in ("created_at", "started_at", "finished_at")}
+    return {
+        **{name: getattr(row, name) for name in ("id", "cohort_id", "model_id", "status", "phase", "start", "error")},
+        "continues": row.continues_id,
+        "progress": {
+            "evaluations": {"succeeded": succeeded, "failed": sum(account.values()), "budget": budget},
+            "elapsed_s": elapsed_s,
+            "eta_s": None,
+            "best_score": tally.best_score,
+        },
+        "account": account,
+        **{name: None if time is None else time.isoformat() for name, time in times.items()},
+    }
 
 
 def _evaluation_document(row: EvaluationRow) -> dict[str, Any]:

@@ -24,6 +24,7 @@ from autoprog.cohort import (
     encode_patients,
     encode_visits,
     outcome_from_json,
+    outcome_to_json,
 )
 from autoprog.ensemble import Scale, average
 from autoprog.errors import ArtifactError
@@ -483,8 +484,8 @@ def write_model(model: PrognosticModel) -> bytes:
     """Write a model; the same bytes for the same model."""
     manifest = {
         "format": FORMAT,
-        "features": [asdict(feature) for feature in model.features],
-        "outcome": asdict(model.outcome),
+        "features": [feature.to_json() for feature in model.features],
+        "outcome": outcome_to_json(model.outcome),
         "weights": [member.weight for member in model.members],
         "windows": None if model.windows is None else asdict(model.windows),
         "member_windows": [member.window for member in model.members],

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import platform
 from collections import Counter
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -60,6 +62,7 @@ def deliver(
         summary = summarise_model(fitted, context)
         model = _build_model(fitted, members, summary, None if cohort.visits is None else WindowSchema.of(cohort))
         summary.document["interval"] = model.interval_document
+        summary.document["run"] = _run_document(exploration, fitted, model)
         warnings = [*warnings, *too_late, *left_out, *summary.warnings, *_losses(exploration.history)]
         rules = rules_document(summary.rule_sets, model.horizons)
         if concluded is None:
@@ -109,6 +112,17 @@ def _build_model(
         competing=summary.competing,
         distribution=summary.distribution,
     )
+
+
+def _run_document(exploration: Exploration, fitted: FittedEnsemble, model: PrognosticModel) -> dict[str, Any]:
+    """How the model was made, for who writes about it: counts and versions that no other document has."""
+    groups = fitted.cohort.groups
+    return {
+        **exploration.counts(),
+        "n_rows": fitted.cohort.n_rows,
+        "n_groups": None if groups is None else len(np.unique(groups)),
+        "software": {"python": platform.python_version(), **model.metadata.versions},
+    }
 
 
 def _why_nothing(history: History) -> str:

@@ -125,6 +125,22 @@ class Exploration:
         """Count the opening's evaluations in a history: its first ones, or none of a sampled cohort's finalists."""
         return len(self._opening) if history.evaluations and history.evaluations[0].number == 0 else 0
 
+    def counts(self) -> dict[str, int | None]:
+        """Count the evaluations by who proposed them, and the rows of the sample that was explored."""
+        finals, first = 0, 0
+        for proposal in self._proposals:
+            numbers = range(first, first + len(proposal.configurations))
+            finals += sum(number in self._evaluations for number in numbers) if proposal.is_final else 0
+            first += len(proposal.configurations)
+        opening = sum(number < len(self._opening) for number in self._evaluations)
+        proposed = len(self._evaluations) - opening - finals
+        return {
+            "n_opening": opening,
+            "n_proposed": proposed,
+            "n_finalists": finals,
+            "n_explored_rows": self.exploration_plan.patients,
+        }
+
     @property
     def optimizer_state(self) -> Mapping[str, Any]:
         """Optimizer state stored with the last batch."""

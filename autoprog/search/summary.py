@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any
 
-from autoprog.interpreter import RuleSet, empty_strata, explain, make_strata, settled_prior_rules
+from autoprog.interpreter import RuleSet, empty_strata, explain, make_strata, settled_prior_rules, stratum_indices
 from autoprog.search.assessment import FittedEnsemble, correction_warnings, ensemble_document
 from autoprog.search.clock import Clock
 from autoprog.search.intervals import IntervalEstimate, estimate_intervals
@@ -63,7 +63,9 @@ def summarise_model(fitted: FittedEnsemble, context: DeliveryContext) -> ModelSu
             fitted, seed=settings.seed, subgroups=settings.subgroups, stop=context.correction_ends
         )
         document["calibration"]["recalibration"] = recalibration.to_json()
-        return document, _rule_sets(fitted, recalibration, settings)
+        rule_sets = _rule_sets(fitted, recalibration, settings)
+        document["strata"] = _observed_strata(fitted, recalibration, rule_sets)
+        return document, rule_sets
 
     assessment = context.aside.submit(assessed)
     distribution = FeatureDistribution.fit(fitted.cohort.features, fitted.cohort.X)
@@ -84,6 +86,26 @@ def summarise_model(fitted: FittedEnsemble, context: DeliveryContext) -> ModelSu
         where = "" if horizon is None else f"at horizon {horizon:g}: "
         warnings += [where + text for text in empty_strata(rules.strata)]
     return ModelSummary(document, recalibration, intervals, rule_sets, tuple(warnings), competing, distribution)
+
+
+def _observed_strata(
+    fitted: FittedEnsemble, recalibration: Recalibration, rule_sets: Sequence[RuleSet]
+) -> list[dict[str, Any]]:
+    """What was observed in the strata of every horizon, by the out-of-fold risks that made them."""
+    endpoint = fitted.endpoint
+    risks = endpoint.at_horizons(recalibration.apply(fitted.averaged))
+    found = []
+    for k, (horizon, rules) in enumerate(zip(endpoint.horizons, rule_sets, strict=True)):
+        stratum = stratum_indices(rules.strata, risks[..., k])
+        observed = endpoint.observe_strata(k, stratum, len(rules.strata))
+        mean = [
+            float(risks[stratum == s, k].mean()) if (stratum == s).any() else None for s in range(len(rules.strata))
+        ]
+        found += [
+            {"horizon": horizon, "name": band.name, "lower": band.lower, "upper": band.upper, "risk": risk, **seen}
+            for band, risk, seen in zip(rules.strata, mean, observed, strict=True)
+        ]
+    return found
 
 
 def _rule_sets(fitted: FittedEnsemble, recalibration: Recalibration, settings: SearchSettings) -> tuple[RuleSet, ...]:

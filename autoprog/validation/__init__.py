@@ -38,6 +38,7 @@ from autoprog.validation.instability import (
     frequency_curves,
     incidence_curves,
 )
+from autoprog.validation.operating import operating_document
 from autoprog.validation.optimism import Patients, Stop, Weighing, corrected_score, n_resamples, never
 from autoprog.validation.patient_intervals import (
     INTERVAL_LEVEL,
@@ -71,6 +72,7 @@ from autoprog.validation.recalibration import (
 )
 from autoprog.validation.resampled import bootstrap_rows
 from autoprog.validation.score import Estimate, ScoreEstimate, estimate_score
+from autoprog.validation.stratified import observed_incidences, observed_shares
 from autoprog.validation.subgroups import Subgroup, measure_subgroups, usual_subgroups
 
 __all__ = [
@@ -136,6 +138,9 @@ __all__ = [
     "n_event_resamples",
     "n_resamples",
     "never",
+    "observed_incidences",
+    "observed_shares",
+    "operating_document",
     "overall_performance",
     "recalibration_covariance",
     "risk_distribution",

@@ -41,11 +41,11 @@ def test_a_cohort_is_made_and_shown_back(client: TestClient, files: Files) -> No
     assert document["name"] == "Cleveland heart disease"
     assert (document["n_patients"], document["n_rows"], document["n_dropped"]) == (303, 303, 0)
     assert document["event_rate"] == pytest.approx(139 / 303)
-    assert document["outcome"] == {"column": "outcome", "positive": "1", "negative": "0"}
+    assert document["outcome"] == {"column": "outcome", "positive": "1", "negative": "0", "label": None}
     assert len(document["features"]) == 13
     assert document["features"][0] == {
         "name": "age", "kind": "numeric", "unit": "years", "meta_group": "demographics", "levels": [],
-        "missing_fraction": 0.0, "minimum": 29.0, "maximum": 77.0,
+        "missing_fraction": 0.0, "minimum": 29.0, "maximum": 77.0, "label": None,
     }  # fmt: skip
     assert document["sample_size"]["verdict"] == "insufficient"
     assert document["sample_size"]["riley_minimum"] * 10 == document["sample_size"]["flexible_minimum"]

@@ -28,7 +28,7 @@ def test_a_survival_cohort_is_made_and_shown_back(client: TestClient, files: Fil
     assert document["mode"] == "survival"
     assert document["outcome"] == {
         "time": "time", "event": "event", "event_of_interest": "1", "competing": ["2"], "censored": "0",
-        "horizons": [60.0, 120.0, 240.0],
+        "horizons": [60.0, 120.0, 240.0], "label": None, "time_unit": None,
     }  # fmt: skip
     assert (document["n_patients"], document["n_rows"], document["n_dropped"]) == (1384, 1384, 0)
     assert document["event_rate"] == pytest.approx(115 / 1384)
@@ -46,7 +46,7 @@ def test_a_cohort_of_visits_is_made_and_shown_back(client: TestClient) -> None:
     assert document["mode"] == "temporal"
     assert document["outcome"] == {
         "patient": "patient_id", "visit_time": "visit_time", "horizon": 365.0, "time": "time", "event": "event",
-        "event_of_interest": "1", "competing": ["2"], "censored": "0",
+        "event_of_interest": "1", "competing": ["2"], "censored": "0", "label": None, "time_unit": None,
     }  # fmt: skip
     assert (document["n_patients"], document["n_rows"]) == (312, 1945)
     assert document["follow_up"]["events"] == {"1": 140, "2": 29}
@@ -65,6 +65,7 @@ def test_labels_of_visits_are_shown_back(client: TestClient) -> None:
     document = response.json()
     assert document["outcome"] == {
         "patient": "id", "visit_time": "month", "horizon": 1.0, "column": "septic", "positive": "1", "negative": "0",
+        "label": None, "time_unit": None,
     }  # fmt: skip
     assert document["follow_up"] is None
 

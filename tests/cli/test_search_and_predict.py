@@ -132,7 +132,9 @@ def write(file: Path, rows: list[dict[str, str]]) -> Path:
 @pytest.mark.timeout(300)
 def test_search_writes_what_it_found(finished: Search) -> None:
     names = {file.name for file in finished.out.iterdir()}
-    assert names == {"model.autoprog", "leaderboard.csv", "rules.json", "report.html", "state"}
+    assert names == {
+        "model.autoprog", "leaderboard.csv", "rules.json", "report.html", "report.md", "report.docx", "state",
+    }  # fmt: skip
     with (finished.out / "leaderboard.csv").open() as lines:
         rows = list(csv.DictReader(lines))
     assert [int(row["rank"]) for row in rows] == list(range(1, BUDGET + 1))

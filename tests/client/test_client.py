@@ -92,7 +92,11 @@ def test_search_has_score_rules_and_leaderboard(search: Search, tmp_path: Path) 
     assert board.loc[0, "prediction"] == "logistic_regression"
     assert search.summary().startswith("auc_roc 0.")
     search.report(tmp_path / "report.html")
-    assert "<h1>" in (tmp_path / "report.html").read_text()
+    assert "<h1>" in (tmp_path / "report.html").read_text(encoding="utf-8")
+    search.report(tmp_path / "report.docx")
+    assert (tmp_path / "report.docx").read_bytes().startswith(b"PK")
+    with pytest.raises(ValueError, match=r"not as \.txt"):
+        search.report(tmp_path / "report.txt")
 
 
 def test_predictions_are_those_of_the_model(model: Model) -> None:
@@ -117,12 +121,14 @@ def test_many_patients_go_in_several_requests(
     assert len(table) == 10
 
 
-def test_models_are_validated_and_recalibrated(client: Client, model: Model) -> None:
+def test_models_are_validated_and_recalibrated(client: Client, model: Model, tmp_path: Path) -> None:
     other = client.create_cohort(FILE, {**SPEC, "name": "other"})
     validation = model.validate(other)
     assert validation.scores["auc_roc"]["estimate"] > 0.7
     assert [each.id for each in model.validations()] == [validation.id]
     assert validation.refresh().document["model_id"] == model.id
+    validation.report(tmp_path / "report.md")
+    assert "## External validation" in (tmp_path / "report.md").read_text(encoding="utf-8")
     assert model.recalibrate(other, "intercept").document["parent_id"] == model.id
     validation.delete()
     assert model.validations() == []

@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 from api.cohorts.schemas import CohortBody
-from api.searches.schemas import EnsembleDocument, EvaluationDocument, RulesDocument
+from api.searches.schemas import EnsembleDocument, EvaluationDocument, RulesDocument, SearchDocument
 from autoprog import AutoPrognosis
 from autoprog.errors import ArtifactError
 from tests.estimator.support import QUICK, followed, patients
@@ -28,8 +28,11 @@ matplotlib.use("Agg")
 
 def test_documents_are_those_of_the_rest_api(fitted: AutoPrognosis, fitted_survival: AutoPrognosis) -> None:
     for model in (fitted, fitted_survival):
-        CohortBody.model_validate({**model.cohort_, "sha256": ""})
-        assert set(CohortBody.model_fields) - set(model.cohort_) == {"sha256"}
+        CohortBody.model_validate(model.cohort_)
+        assert set(model.cohort_) == set(CohortBody.model_fields)
+        search = {**model._search, "settings": model.settings_, "warnings": list(model.warnings_)}
+        SearchDocument.model_validate(search)
+        assert set(search) == set(SearchDocument.model_fields)
         EnsembleDocument.model_validate(model.ensemble_)
         RulesDocument.model_validate(model.rules_)
         for evaluation in model._evaluations:
@@ -71,12 +74,28 @@ def test_unfitted_estimator_is_shown_as_scikit_learn_does() -> None:
     assert "AutoPrognosis(random_state=3)" in repr(pipeline)
 
 
-def test_report_is_a_page(fitted: AutoPrognosis, fitted_survival: AutoPrognosis, tmp_path: Path) -> None:
+def test_report_has_the_form_that_its_suffix_names(
+    fitted: AutoPrognosis, fitted_survival: AutoPrognosis, tmp_path: Path
+) -> None:
+    pytest.importorskip("docx")
     for model, what in ((fitted, "died = yes"), (fitted_survival, "event = myeloma")):
-        model.report(tmp_path / "report.html")
-        assert what in (tmp_path / "report.html").read_text()
-    with pytest.raises(ValueError, match=r"a report is written as \.html, not as \.txt"):
+        for name in ("report.html", "report.md", "report.docx"):
+            model.report(tmp_path / name)
+        for name in ("report.html", "report.md"):
+            assert what in (tmp_path / name).read_text()
+        assert (tmp_path / "report.docx").read_bytes().startswith(b"PK")
+    with pytest.raises(ValueError, match=r"a report is written as \.html, \.md or \.docx, not as \.txt"):
         fitted.report(tmp_path / "report.txt")
+
+
+def test_report_describes_patients_where_their_rows_are_at_hand(fitted: AutoPrognosis, tmp_path: Path) -> None:
+    fitted.report(tmp_path / "report.md")
+    described = (tmp_path / "report.md").read_text()
+    assert "age, mean (SD)" in described
+    pickle.loads(pickle.dumps(fitted)).report(tmp_path / "report.md")  # noqa: S301  our own
+    text = (tmp_path / "report.md").read_text()
+    assert "age, mean (SD)" not in text
+    assert "## TRIPOD+AI" in text
 
 
 def test_tables_of_rules_and_evaluations(fitted: AutoPrognosis) -> None:

@@ -62,7 +62,7 @@ def test_words_of_events_are_those_of_the_model(fitted_survival: AutoPrognosis) 
 
 
 def test_words_of_an_outcome_are_those_of_the_model(fitted: AutoPrognosis) -> None:
-    assert fitted.cohort_["outcome"] == {"column": "died", "positive": "yes", "negative": "no"}
+    assert fitted.cohort_["outcome"] == {"column": "died", "positive": "yes", "negative": "no", "label": None}
 
 
 def test_words_that_a_file_could_misread_become_codes() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from api.cohorts.schemas import FeatureDocument
 from api.models.schemas import PatientPrediction
+from api.pages.searches.results import Verdict
 from autoprog.errors import Fault
 
 _MOST_CONTRIBUTIONS = 8
@@ -61,11 +62,18 @@ def read_values(
     return patient, texts, faults
 
 
-def list_answers(prediction: PatientPrediction) -> list[Answer]:
-    """Return the answers of a prediction, by ascending time."""
+def list_answers(prediction: PatientPrediction, verdict: Verdict) -> list[Answer]:
+    """Return the answers of a prediction, by ascending time, without strata that mean nothing."""
+
+    def stratum(time: float | None, name: str | None) -> str | None:
+        return None if verdict.withholds(time) else name
+
     if prediction.risk is not None and not prediction.horizons:
-        return [Answer(None, prediction.risk, prediction.interval, prediction.stratum, {})]
-    return [Answer(each.horizon, each.risk, each.interval, each.stratum, each.causes) for each in prediction.horizons]
+        return [Answer(None, prediction.risk, prediction.interval, stratum(None, prediction.stratum), {})]
+    return [
+        Answer(each.horizon, each.risk, each.interval, stratum(each.horizon, each.stratum), each.causes)
+        for each in prediction.horizons
+    ]
 
 
 def draw_contributions(prediction: PatientPrediction, texts: Mapping[str, str]) -> list[Bar]:
@@ -87,8 +95,10 @@ def squares(n: int) -> list[tuple[int, int, bool]]:
     return [(12 * (i % 10), 12 * (i // 10), i < n) for i in range(100)]
 
 
-def find_rules(prediction: PatientPrediction, rules: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
-    """Return the rules of the search that a patient meets."""
-    sets = (rules or {}).get("horizons") or ([rules] if rules else [])
-    listed: Sequence[Mapping[str, Any]] = sets[-1].get("rules", []) if sets else []
-    return [listed[i] for i in prediction.rules if i < len(listed)]
+def find_rules(
+    prediction: PatientPrediction, rules: Mapping[str, Any] | None, verdict: Verdict
+) -> list[Mapping[str, Any]]:
+    """Return the rules of the search that a patient meets, but for horizons at which the model knows nothing."""
+    listed: Sequence[Mapping[str, Any]] = (rules or {}).get("rules", [])
+    met = [listed[i] for i in prediction.rules if i < len(listed)]
+    return [rule for rule in met if not verdict.withholds(rule.get("horizon"))]

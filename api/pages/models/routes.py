@@ -19,7 +19,7 @@ from api.pages.forms import Sent, SentForm
 from api.pages.lists import Asked
 from api.pages.models.calculator import draw_contributions, find_rules, list_answers, read_values, squares
 from api.pages.rendering import render, translate
-from api.pages.searches.results import list_horizons
+from api.pages.searches.results import Verdict, find_doubts, list_horizons
 from api.pages.sessions import PagePredictor, PageReader, PageWriter
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
 from autoprog.storage.repositories import CohortRepository, ModelRepository, SearchRepository, ValidationRepository
@@ -93,21 +93,21 @@ def _calculate(request: Request, context: Context, principal: PagePredictor, mod
         interval=interval,
         squares=squares,
         imputed=[f"{name} was imputed" for name, text in texts.items() if not text],
-        **_explain(prediction, texts, values["rules"]),
+        **_explain(prediction, texts, values["rules"], values["verdict"]),
         **values,
     )
 
 
 def _explain(
-    prediction: PatientPrediction | None, texts: dict[str, str], rules: dict[str, Any] | None
+    prediction: PatientPrediction | None, texts: dict[str, str], rules: dict[str, Any] | None, verdict: Verdict
 ) -> dict[str, Any]:
     if prediction is None:
         return {"prediction": None, "answers": [], "bars": [], "met": []}
     return {
         "prediction": prediction,
-        "answers": list_answers(prediction),
+        "answers": list_answers(prediction, verdict),
         "bars": draw_contributions(prediction, texts),
-        "met": find_rules(prediction, rules),
+        "met": find_rules(prediction, rules, verdict),
     }
 
 
@@ -140,6 +140,7 @@ def show_validation(
         request,
         "models/validation.html",
         validation=row.document,
+        validation_id=validation_id,
         other=cohort,
         horizons=list_horizons(row.document),
         **values,
@@ -182,6 +183,7 @@ def _load(session: Session, owner_id: str, model_id: str) -> dict[str, Any]:
         "name": _name(session, owner_id, row),
         # An updated model has no score of its own: the search's is of its first version.
         "ensemble": search.ensemble if search is not None and row.version == 1 else None,
+        "verdict": find_doubts(None if search is None else search.ensemble),
         "metric": None if search is None else search.settings["metric"],
         "rules": None if search is None else search.rules,
         "search_warnings": [] if search is None else search.warnings,

@@ -12,7 +12,7 @@ from api.cohorts.service import cohort_document
 from api.dependencies import ContextDependency, ReadSession, WriteSession
 from api.pages.rendering import render
 from api.pages.searches.progress import draw_progress
-from api.pages.searches.results import list_horizons
+from api.pages.searches.results import choose_rules, find_doubts, list_horizons
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.start.draft import MINUTES
 from api.searches import service
@@ -37,6 +37,7 @@ def show_search(request: Request, search_id: str, session: ReadSession, principa
     row = SearchRepository(session).get(principal.owner_id, search_id)
     if row.ensemble is None:
         return render(request, "searches/failed.html", minutes=MINUTES, **values)
+    verdict = find_doubts(row.ensemble)
     best = EvaluationRepository(session).page(principal.owner_id, search_id, sort="score", limit=_SHOWN).items
     return render(
         request,
@@ -44,7 +45,8 @@ def show_search(request: Request, search_id: str, session: ReadSession, principa
         ensemble=row.ensemble,
         horizons=list_horizons(row.ensemble),
         is_better=_is_better,
-        rules=row.rules,
+        verdict=verdict,
+        rules=choose_rules(row.rules, verdict),
         best=[service.evaluation_document(each) for each in best],
         minutes=MINUTES,
         **values,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from api.pages.searches.plots import HEIGHT, WIDTH, Axis, axis_over, band, points
+from autoprog.report.verdict import knows_nothing, reasons_for_doubt
 
 _SIDE = 300.0
 _BELOW_ZERO = 0.15
@@ -62,6 +63,41 @@ def list_horizons(ensemble: dict[str, Any]) -> list[Horizon]:
         )
         for each in ensemble["horizons"]
     ]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """Why a model knows no more than the average, until a time; an outcome without times has None."""
+
+    time: float | None
+    reasons: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The horizons at which a model knows nothing."""
+
+    doubts: tuple[Doubt, ...]
+    is_nothing: bool  # at every horizon
+
+    def withholds(self, time: float | None) -> bool:
+        """Check whether strata and rules at this horizon mean nothing."""
+        return any(doubt.time == time for doubt in self.doubts)
+
+
+def find_doubts(ensemble: dict[str, Any] | None) -> Verdict:
+    """Return the horizons at which the model of a stored ensemble document knows nothing; none without a document."""
+    if ensemble is None:
+        return Verdict((), is_nothing=False)
+    times = [each["horizon"] for each in ensemble.get("horizons") or ()] or [None]
+    doubts = tuple(Doubt(time, reasons) for time in times if (reasons := reasons_for_doubt(ensemble, time)))
+    return Verdict(doubts, knows_nothing(ensemble))
+
+
+def choose_rules(rules: dict[str, Any] | None, verdict: Verdict) -> list[dict[str, Any]]:
+    """Return the rules of the last horizon that has some; none of a horizon at which the model knows nothing."""
+    found = [rule for rule in (rules or {}).get("rules", ()) if not verdict.withholds(rule.get("horizon"))]
+    return [rule for rule in found if rule.get("horizon") == found[-1].get("horizon")]
 
 
 def _draw_calibration(curve: dict[str, Any] | None) -> Curve | None:

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from autoprog.evaluation import ScoringContext
 from autoprog.space import event_strata
 from autoprog.survival import HorizonError, NoEventError, NoPairError, ipcw_weights
-from autoprog.validation.event_times.performance import performance_at
+from autoprog.validation.event_times.performance import performance_and_curve
 from autoprog.validation.recalibration import (
     IDENTITY,
     PRIOR_PRECISION,
@@ -159,7 +159,8 @@ def cause_documents(
     Returns
     -------
     list of dict, length n_causes - 1
-        JSON documents with `cause`, `n_events`, and `performance` or, if that is None, a `reason`.
+        JSON documents with `cause`, `n_events`, and `performance` and `calibration_curve` or, if they are None, a
+        `reason`.
     """
     return [
         {"cause": name, **_measured(as_event_of_interest(y, code), F[:, code - 1], horizon, groups)}
@@ -178,13 +179,14 @@ def _measured(
     y: NDArray[np.void], p: NDArray[np.floating], horizon: float, groups: NDArray[np.integer] | None
 ) -> dict[str, Any]:
     events = int(((y["event"] == 1) & (y["time"] <= horizon)).sum())
+    nothing = {"n_events": events, "performance": None, "calibration_curve": None}
     if events < _MIN_EVENTS:
-        return {"n_events": events, "performance": None, "reason": f"{events} patients had it until then"}
+        return {**nothing, "reason": f"{events} patients had it until then"}
     try:
-        told = performance_at(y, p, horizon, groups).to_json()
+        told, curve = performance_and_curve(y, p, horizon, groups)
     except (HorizonError, NoEventError, NoPairError) as error:
-        return {"n_events": events, "performance": None, "reason": str(error)}
-    return {"n_events": events, "performance": told, "reason": None}
+        return {**nothing, "reason": str(error)}
+    return {"n_events": events, "performance": told.to_json(), "calibration_curve": curve, "reason": None}
 
 
 def _shares(F: _Floats) -> _Floats:

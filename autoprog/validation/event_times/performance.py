@@ -26,12 +26,14 @@ from autoprog.survival import (
     calibration_groups,
     cumulative_dynamic_auc,
     d_calibration,
+    ipcw_weights,
     net_benefit,
     net_benefit_of_all,
     scaled_brier,
 )
 from autoprog.validation.event_times.influence import horizon_influences, net_benefit_influences
 from autoprog.validation.influence import standard_error
+from autoprog.validation.operating import operating_document
 from autoprog.validation.score import LEVEL, Estimate, make_estimate, n_rarer
 from autoprog.validation.subgroups import MIN_COUNTED, MIN_GROUPS, MIN_OF_EACH, Subgroup, split_by_feature
 
@@ -85,6 +87,13 @@ def performance_at(
     HorizonPerformance
         Every measure.
     """
+    return performance_and_curve(y, p, horizon, groups)[0]
+
+
+def performance_and_curve(
+    y: NDArray[np.void], p: NDArray[np.floating], horizon: float, groups: NDArray[np.integer] | None = None
+) -> tuple[HorizonPerformance, dict[str, Any]]:
+    """Measure risks until a horizon, and return the document of the calibration curve behind the measures too."""
     time, event, risk, h = y["time"], y["event"], np.asarray(p, dtype=np.float64), np.array([horizon])
     calibration = calibration_at(time, event, risk, horizon, level=LEVEL, groups=groups)
     curve = calibration_curve(time, event, risk, horizon, level=LEVEL, groups=groups)
@@ -99,9 +108,9 @@ def performance_at(
         name: make_estimate(name, value, standard_error(influences[name], groups), m, grouped=groups is not None)
         for name, value in values.items()
     }
-    for name, found in zip(("ici", "e50", "e90"), curve.distances, strict=True):
-        intervals[name] = Estimate(found.estimate, found.lower, found.upper)
-    return HorizonPerformance(
+    for name, distance in zip(("ici", "e50", "e90"), curve.distances, strict=True):
+        intervals[name] = Estimate(distance.estimate, distance.lower, distance.upper)
+    found = HorizonPerformance(
         **values,
         horizon=horizon,
         expected_observed=calibration.expected_observed,
@@ -113,6 +122,8 @@ def performance_at(
         e90=curve.e90,
         intervals=intervals,
     )
+    points = {name: getattr(curve, name) for name in ("risk", "observed", "lower", "upper")}
+    return found, _for_json(points)
 
 
 def n_rarer_at(y: NDArray[np.void], horizon: float, groups: NDArray[np.integer] | None = None) -> int:
@@ -170,11 +181,11 @@ def horizon_document(
     -------
     dict
         JSON document with `horizon`, `performance`, `baseline`, `gain_over_baseline`, `calibration_curve`,
-        `calibration_groups`, `net_benefit`, `risk_distribution`.
+        `calibration_groups`, `net_benefit`, `risk_distribution`, `operating`.
     """
     time, event, risk = y["time"], y["event"], np.asarray(p, dtype=np.float64)
-    curve = calibration_curve(time, event, risk, horizon, level=LEVEL, groups=groups)
-    told, simple, gains = performance_at(y, risk, horizon, groups), None, None
+    told, curve = performance_and_curve(y, risk, horizon, groups)
+    simple, gains = None, None
     if baseline is not None:
         its = np.asarray(baseline, dtype=np.float64)
         simple = performance_at(y, its, horizon, groups)
@@ -185,11 +196,12 @@ def horizon_document(
         "horizon": horizon,
         "performance": told.to_json(),
         "baseline": None if simple is None else simple.to_json(),
-        "calibration_curve": {name: getattr(curve, name) for name in ("risk", "observed", "lower", "upper")},
+        "calibration_curve": curve,
         "calibration_groups": asdict(calibration_groups(time, event, risk, horizon, groups=tenths)),
         "gain_over_baseline": gains,
         "net_benefit": _decision_curve(y, risk, baseline, horizon, thresholds, groups),
         "risk_distribution": _distribution(risk),
+        "operating": _operating(y, risk, horizon, thresholds, groups),
     }
     return {name: _for_json(part) for name, part in document.items()}
 
@@ -312,6 +324,18 @@ def _decision_curve(
         "treat_none": [0.0] * len(c),
         "range": list(thresholds),
     }
+
+
+def _operating(
+    y: NDArray[np.void],
+    p: _Floats,
+    horizon: float,
+    thresholds: tuple[float, float],
+    groups: NDArray[np.integer] | None,
+) -> dict[str, Any]:
+    w = ipcw_weights(y["time"], y["event"], np.array([horizon]))[:, 0]
+    d = ((y["event"] == 1) & (y["time"] <= horizon)).astype(np.int8)
+    return operating_document(d, p, thresholds, w, groups)
 
 
 def _distribution(p: _Floats) -> dict[str, list[float] | list[int]]:

@@ -1,0 +1,171 @@
+"""The report of a search, and of a validation in other patients, from their stored documents."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from autoprog.cohort import CohortDescription
+from autoprog.report.digits import bounded, decimal, percentage, significant
+from autoprog.report.digits import measured as show_measure
+from autoprog.report.document import Block, Column, Paragraph, Report, Section, Table
+from autoprog.report.methods import methods_section
+from autoprog.report.model_card import model_card_section
+from autoprog.report.phrases import plural
+from autoprog.report.probast import probast_section
+from autoprog.report.run import Document, ReportedRun
+from autoprog.report.sections.first import first_section
+from autoprog.report.sections.patients import characteristics_section, flow_section, missing_section
+from autoprog.report.sections.performance import calibration_section, performance_section
+from autoprog.report.sections.specification import (
+    leaderboard_section,
+    sample_size_section,
+    software_section,
+    specification_section,
+)
+from autoprog.report.sections.utility import (
+    instability_section,
+    rules_section,
+    strata_section,
+    subgroups_section,
+    utility_section,
+)
+from autoprog.report.tripod import tripod_section
+from autoprog.report.wording import horizon_text, outcome_within
+
+
+def build_report(run: ReportedRun, description: CohortDescription | None = None) -> Report:
+    """Build the report of a search, with the external validation that the run holds, if any.
+
+    Parameters
+    ----------
+    run : ReportedRun
+        The stored documents.
+    description : CohortDescription or None
+        The patients by outcome, from the cohort's file; without it the sections that need it say so.
+
+    Returns
+    -------
+    Report
+        All sections. One that does not apply has a reason in place of its content.
+    """
+    found = run.ensemble
+    sections = [
+        first_section(run),
+        *_validation_sections(run),
+        flow_section(run),
+        characteristics_section(run, description),
+        missing_section(run, description),
+        sample_size_section(run),
+        performance_section(run, found),
+        calibration_section(run, found),
+        utility_section(run, found),
+        strata_section(run),
+        subgroups_section(run, found),
+        instability_section(run),
+        rules_section(run),
+        specification_section(run),
+        leaderboard_section(run),
+        software_section(run),
+    ]
+    sections += _texts(run, sections)
+    kind = "External validation" if run.validation is not None else "Development and internal validation"
+    subtitle = f"{outcome_within(run)}. {kind} of a prognostic model in {plural(run.n_patients, 'patient')}."
+    return Report(str(run.cohort["name"]), subtitle, tuple(sections))
+
+
+_TEXTS = {
+    "methods": "Methods, for the paper",
+    "tripod": "TRIPOD+AI",
+    "probast": "PROBAST+AI",
+    "model-card": "Model card",
+}
+_TOO_OLD = "Left out: the search ended before this program stored the measures that the text needs."
+
+
+def _texts(run: ReportedRun, sections: list[Section]) -> list[Section]:
+    """Methods, guidelines and model card, which need the measures of a search."""
+    if not run.ensemble.get("performance") and not run.horizon_documents:
+        return [Section(name, title, left_out=_TOO_OLD) for name, title in _TEXTS.items()]
+    methods = methods_section(run)
+    # An answer is found only in a section that has content.
+    titles = {section.name: section.title for section in (*sections, methods) if section.left_out is None}
+    return [methods, tripod_section(run, titles), probast_section(run), model_card_section(run)]
+
+
+def _validation_sections(run: ReportedRun) -> list[Section]:
+    """Performance in other patients, to be read before that of the development."""
+    measured = run.validation
+    if measured is None:
+        return []
+    return [
+        _validation_section(run, measured),
+        performance_section(run, measured, external=True),
+        calibration_section(run, measured, external=True),
+        utility_section(_without_baseline(run), measured, external=True),
+        subgroups_section(run, measured, external=True),
+        _shift_section(run, measured),
+    ]
+
+
+def _without_baseline(run: ReportedRun) -> ReportedRun:
+    return replace(run, ensemble={**run.ensemble, "baseline": None})
+
+
+def _validation_section(run: ReportedRun, measured: Document) -> Section:
+    """The other patients, and the model's figures in them beside those of the development."""
+    other = run.validation_cohort
+    name = "other patients" if other is None else str(other["name"])
+    expected, observed = float(measured["expected_events"]), int(measured["n_events"])
+    text = (
+        f"{name}: {plural(int(measured['n_patients']), 'patient')}, {plural(observed, 'event')} observed, "
+        f"{significant(expected)} expected by the model. Calibration slope {bounded(measured['calibration']['slope'])}."
+    )
+    rows = tuple(_beside(run, measured))
+    columns = (Column("Measure"), Column("Development, out of fold", "number"), Column("Other patients", "number"))
+    table = Table("validation", "The model in other patients, beside its development", columns, rows)
+    return Section("validation", "External validation", (Paragraph(text), table))
+
+
+_COMPARED = (("brier", "Brier score"), ("brier_skill", "Brier skill score"))
+
+
+def _beside(run: ReportedRun, measured: Document) -> list[tuple[str, ...]]:
+    """Measures of the development and in other patients, at every horizon that both have."""
+    pairs: list[tuple[str, str, Document, Document]] = []
+    if measured.get("performance") and run.ensemble.get("performance"):
+        pairs.append(("", "auc_roc", run.ensemble["performance"], measured["performance"]))
+    here = {each["horizon"]: each["performance"] for each in run.horizon_documents}
+    for each in measured.get("horizons") or ():
+        if each["horizon"] in here:
+            where = f", within {horizon_text(run, each['horizon'])}"
+            pairs.append((where, "auc", here[each["horizon"]], each["performance"]))
+    rows: list[tuple[str, ...]] = [
+        (title + where, *(show_measure(document, key) for document in (before, after)))
+        for where, area, before, after in pairs
+        for key, title in ((area, "Area under the ROC curve"), *_COMPARED)
+    ]
+    slopes = (bounded(found["calibration"]["slope"]) for found in (run.ensemble, measured))
+    return [*rows, ("Calibration slope", *slopes)]
+
+
+def _shift_section(run: ReportedRun, measured: Document) -> Section:
+    """How the other patients' values differ from those of the development."""
+    rows = tuple(
+        (
+            run.labels.get(shift["feature"], shift["feature"]),
+            _range(shift["training_range"]),
+            _range(shift["range"]),
+            percentage(shift["outside"]),
+            percentage(shift["training_missing"]),
+            percentage(shift["missing"]),
+        )
+        for shift in measured["features"]
+    )
+    titles = ("Range, development", "Range, here", "Outside", "Missing, development", "Missing, here")
+    columns = (Column("Predictor"), *(Column(title, "number") for title in titles))
+    blocks: tuple[Block, ...] = (Table("validation-predictors", "Predictors in other patients", columns, rows),)
+    return Section("validation-predictors", "Predictors in other patients", blocks)
+
+
+def _range(ends: list[float] | None) -> str:
+    return decimal(None) if ends is None else f"{significant(ends[0])} to {significant(ends[1])}"

@@ -1,0 +1,91 @@
+"""Numbers and lists as a paper writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def listed(parts: Sequence[str], conjunction: str = "and") -> str:
+    """`a`, `a and b` or `a, b and c`."""
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} {conjunction} {parts[-1]}"
+
+
+def plural(n: int, noun: str) -> str:
+    """`1 patient`, `1,303 patients`."""
+    return f"{n:,} {noun}" if n == 1 else f"{n:,} {noun}s"
+
+
+def percent(share: float) -> str:
+    """A share with one decimal: `45.9 %`."""
+    return f"{100 * share:.1f} %"
+
+
+def quoted(name: str) -> str:
+    """A name of the author's, set apart from the sentence."""
+    return f"“{name}”"
+
+
+def figure(value: float) -> str:
+    """A measure with three decimals; never `-0.000`."""
+    return f"{round(value, 3) + 0.0:.3f}".replace("-", "\u2212")
+
+
+def with_bounds(value: float, bounds: Mapping[str, Any] | None, level: float = 0.95) -> str:
+    """`0.905 (95 % interval 0.866 to 0.934)`, or the value alone."""
+    if bounds is None:
+        return figure(value)
+    return f"{figure(value)} ({100 * level:.0f} % interval {figure(bounds['lower'])} to {figure(bounds['upper'])})"
+
+
+def estimate(found: Mapping[str, Any] | None, level: float = 0.95) -> str:
+    """An estimate with its interval; `not finite` for none."""
+    return "not finite" if found is None else with_bounds(found["estimate"], found, found.get("level", level))
+
+
+def algorithm_name(name: str) -> str:
+    """An algorithm as a paper names it."""
+    return _NAMES.get(name, name.replace("_", " "))
+
+
+def parameters_text(parameters: Mapping[str, Any]) -> str:
+    """Hyperparameters of a step: `C = 0.01, l1 ratio = 0`."""
+    return ", ".join(f"{name.replace('_', ' ')} = {_value(value)}" for name, value in parameters.items())
+
+
+def _value(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+_NAMES = {
+    "accelerated_failure_time": "accelerated failure time regression",
+    "ada_boost": "adaptive boosting of trees",
+    "bernoulli_nb": "naive Bayes on binary columns",
+    "cox": "Cox regression",
+    "em": "expectation maximisation under a normal distribution",
+    "fine_gray": "Fine and Gray's regression",
+    "gaussian_nb": "Gaussian naive Bayes",
+    "k_nearest_neighbours": "nearest neighbours",
+    "kernel_logistic": "kernel logistic regression",
+    "lda": "linear discriminant analysis",
+    "lightgbm": "LightGBM",
+    "linear_svm": "a linear support vector machine",
+    "mice": "chained equations",
+    "miss_forest": "chained random forests",
+    "mlp": "multilayer perceptrons",
+    "most_frequent": "the most frequent value",
+    "mean": "the mean",
+    "median": "the median",
+    "multinomial_nb": "multinomial naive Bayes",
+    "penalised_cox": "penalised Cox regression",
+    "penalised_logistic": "penalised logistic regression",
+    "ridge": "ridge regression",
+    "spline_cox": "penalised Cox regression on splines",
+    "spline_logistic": "penalised logistic regression on splines",
+    "stochastic_boosting": "stochastic gradient boosting",
+    "xgboost": "XGBoost",
+}

@@ -1,0 +1,232 @@
+"""One search as the report sees it: its stored documents, and the facts that several sections ask of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from autoprog.report.phrases import listed, plural, quoted
+
+Document = Mapping[str, Any]
+Kind = Literal["binary", "event_times", "visit_labels", "visit_events"]
+
+
+@dataclass(frozen=True)
+class ReportedRun:
+    """Documents of a finished search, as the API shows them.
+
+    Attributes
+    ----------
+    cohort : mapping
+        `GET /v1/cohorts/{cohort_id}`.
+    search : mapping
+        `GET /v1/searches/{search_id}`.
+    ensemble, rules : mapping
+        Those of the search.
+    evaluations : sequence of mapping
+        Evaluations, best first; the best ones suffice.
+    validation, validation_cohort : mapping or None
+        An external validation of the model and the cohort that it used; None in a report of the development alone.
+    """
+
+    cohort: Document
+    search: Document
+    ensemble: Document
+    rules: Document
+    evaluations: Sequence[Document] = ()
+    validation: Document | None = None
+    validation_cohort: Document | None = None
+
+    @cached_property
+    def settings(self) -> Document:
+        """Settings of the search."""
+        found: Document = self.search["settings"]
+        return found
+
+    @cached_property
+    def outcome(self) -> Document:
+        """Outcome of the cohort."""
+        found: Document = self.cohort["outcome"]
+        return found
+
+    @cached_property
+    def kind(self) -> Kind:
+        """Kind of outcome."""
+        if "patient" in self.outcome:
+            return "visit_labels" if "column" in self.outcome else "visit_events"
+        return "binary" if "column" in self.outcome else "event_times"
+
+    @property
+    def has_times(self) -> bool:
+        """Whether patients are followed up for an event."""
+        return self.kind in ("event_times", "visit_events")
+
+    @property
+    def has_visits(self) -> bool:
+        """Whether a row is a visit."""
+        return self.kind in ("visit_labels", "visit_events")
+
+    @property
+    def competing(self) -> Sequence[str]:
+        """Competing causes, by their values in the file."""
+        return self.outcome.get("competing") or () if self.has_times else ()
+
+    @property
+    def horizons(self) -> tuple[float, ...]:
+        """Horizons of event times, or of visits; none for a binary outcome of patients."""
+        if "horizons" in self.outcome:
+            return tuple(self.outcome["horizons"])
+        return (self.outcome["horizon"],) if self.has_visits else ()
+
+    @property
+    def time_unit(self) -> str:
+        """Unit of times, or where to look for it."""
+        named = self.outcome.get("time_unit")
+        column = self.outcome.get("time") or self.outcome.get("visit_time")
+        return named or f"in the unit of {quoted(str(column))}"
+
+    @property
+    def horizons_text(self) -> str:
+        """Horizons with their unit."""
+        return f"{listed([f'{h:g}' for h in self.horizons])} ({self.time_unit})"
+
+    @cached_property
+    def outcome_text(self) -> str:
+        """The outcome as the author calls it, or as the file codes it."""
+        label = self.outcome.get("label")
+        if label:
+            return str(label)
+        if self.has_times:
+            return quoted(f"{self.outcome['event']} = {self.outcome['event_of_interest']}")
+        return quoted(f"{self.outcome['column']} = {self.outcome['positive']}")
+
+    @property
+    def outcome_with_horizon(self) -> str:
+        """The outcome and the time within which it is predicted."""
+        if self.has_visits:
+            return f"{self.outcome_text} within {self.horizons_text} after a visit"
+        return f"{self.outcome_text} by {self.horizons_text}" if self.has_times else self.outcome_text
+
+    @property
+    def n_patients(self) -> int:
+        """Number of patients with a known outcome."""
+        return int(self.cohort["n_patients"])
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the file that were kept: patients, or visits."""
+        return int(self.cohort["n_rows"]) - int(self.cohort["n_dropped"])
+
+    @property
+    def n_dropped(self) -> int:
+        """Rows of the file without a usable outcome."""
+        return int(self.cohort["n_dropped"])
+
+    @property
+    def n_with_outcome(self) -> int:
+        """Patients with the outcome; of labelled visits, visits."""
+        if self.has_times:
+            return int(self.cohort["follow_up"]["events"][self.outcome["event_of_interest"]])
+        return round(float(self.cohort["event_rate"]) * self.n_rows)
+
+    @property
+    def features(self) -> Sequence[Document]:
+        """Candidate predictors."""
+        found: Sequence[Document] = self.cohort["features"]
+        return found
+
+    @cached_property
+    def labels(self) -> Mapping[str, str]:
+        """Labels of the predictors by their names; a name where the spec gives no label."""
+        return {f["name"]: f.get("label") or f["name"] for f in self.features}
+
+    @cached_property
+    def with_missing(self) -> tuple[Document, ...]:
+        """Predictors with missing values, most of them first."""
+        missing = [f for f in self.features if f["missing_fraction"] > 0]
+        return tuple(sorted(missing, key=lambda f: -f["missing_fraction"]))
+
+    @property
+    def members(self) -> Sequence[Document]:
+        """Pipelines of the ensemble, the heaviest first."""
+        found: Sequence[Document] = self.ensemble["members"]
+        return found
+
+    def member_algorithms(self, stage: str) -> dict[str, Document]:
+        """Algorithms of a stage that the ensemble uses, each with its parameters in the heaviest such member."""
+        found: dict[str, Document] = {}
+        for member in self.members:
+            step = member["configuration"][stage]
+            found.setdefault(step["algorithm"], step["parameters"])
+        return found
+
+    @property
+    def baseline(self) -> Document | None:
+        """The simple pipeline."""
+        return self.ensemble.get("baseline")
+
+    @property
+    def horizon_documents(self) -> Sequence[Document]:
+        """Performance by horizon; none without event times."""
+        return self.ensemble.get("horizons") or ()
+
+    @property
+    def instability(self) -> Document | None:
+        """Instability; for event times at the last horizon."""
+        if self.horizon_documents:
+            return self.horizon_documents[-1].get("instability")
+        return self.ensemble.get("instability")
+
+    @property
+    def subgroups(self) -> Sequence[Document]:
+        """Performance by subgroup."""
+        return self.ensemble.get("subgroups") or ()
+
+    @cached_property
+    def subgroup_features(self) -> tuple[str, ...]:
+        """Features that define the subgroups."""
+        return tuple(dict.fromkeys(self.labels.get(g["feature"], g["feature"]) for g in self.subgroups))
+
+    @property
+    def origin(self) -> Document:
+        """How the search was run; empty in searches that ended before this was stored."""
+        return self.ensemble.get("run") or {}
+
+    @property
+    def software(self) -> Mapping[str, str]:
+        """Versions of the software; empty where `origin` is."""
+        return self.origin.get("software") or {}
+
+    @cached_property
+    def begun(self) -> int:
+        """Number of evaluations that were begun."""
+        counts = self.search["progress"]["evaluations"]
+        return int(counts["succeeded"] + counts["failed"])
+
+    @property
+    def grouped_by(self) -> str | None:
+        """What is never split over folds, in words."""
+        if self.has_visits:
+            return "visits of a patient"
+        return "patients of a group" if self.origin.get("n_groups") else None
+
+    @property
+    def sample_size(self) -> Document:
+        """Whether the cohort is large enough."""
+        found: Document = self.cohort["sample_size"]
+        return found
+
+    @property
+    def rows_text(self) -> str:
+        """Number of patients, and of visits if a row is one."""
+        patients = plural(self.n_patients, "patient")
+        return f"{patients} with {plural(self.n_rows, 'visit')}" if self.has_visits else patients
+
+    @cached_property
+    def kinds_of_features(self) -> str:
+        """Number of predictors of each kind, in words."""
+        counts = Counter(f["kind"] for f in self.features)
+        return listed([f"{n} {kind}" for kind, n in counts.items()])

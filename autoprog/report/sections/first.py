@@ -1,0 +1,79 @@
+"""The first section: what a reader must know before any number, and the result in a sentence."""
+
+from __future__ import annotations
+
+from autoprog.report.digits import bounded
+from autoprog.report.document import Block, ItemList, Notice, Paragraph, Section
+from autoprog.report.phrases import percent, plural
+from autoprog.report.run import Document, ReportedRun
+from autoprog.report.verdict import knows_nothing, reasons_for_doubt
+from autoprog.report.wording import horizon_text, outcome_within, rows_name
+
+
+def first_section(run: ReportedRun) -> Section:
+    """Whether the model knows anything, the warnings, and the result."""
+    blocks: list[Block] = [*_verdict(run), Paragraph(_summary(run))]
+    warnings = [*run.cohort["warnings"], *run.search["warnings"]]
+    if run.validation is not None:
+        warnings += run.validation["warnings"]
+    if warnings:
+        blocks += [Notice("Warnings about the patients, the search and the model:"), ItemList(tuple(warnings))]
+    blocks.append(
+        Notice("Not a medical device. For research; a model needs validation in other patients before use.", "info")
+    )
+    return Section("first", "Read this first", tuple(blocks))
+
+
+def _verdict(run: ReportedRun) -> list[Block]:
+    there = "" if knows_nothing(run.ensemble) else " there"
+    advice = f"Its risk strata and rules{there} are withheld. Do not use it{there}."
+    notices = _doubts(run, "This model", run.ensemble, advice)
+    if run.validation is not None:
+        advice = "Do not use it for patients like these."
+        notices += _doubts(run, "In the other patients the model", run.validation, advice)
+    return notices
+
+
+def _doubts(run: ReportedRun, subject: str, found: Document, advice: str) -> list[Block]:
+    """Say that a model knows nothing, at which horizons, and why."""
+    horizons = [each["horizon"] for each in found.get("horizons") or ()] or [None]
+    reasons = {horizon: told for horizon in horizons if (told := reasons_for_doubt(found, horizon))}
+    if not reasons:
+        return []
+    if knows_nothing(found):
+        text = f"{subject} knows nothing: it has not been shown to tell more than the average risk does."
+    else:
+        text = f"{subject} knows nothing at some horizons."
+    why = " ".join(
+        f"For the outcome{'' if horizon is None else f' within {horizon_text(run, horizon)}'}: {'; '.join(told)}."
+        for horizon, told in reasons.items()
+    )
+    return [Notice(f"{text} {why} {advice}")]
+
+
+def _summary(run: ReportedRun) -> str:
+    events = plural(run.n_with_outcome, "visit" if run.kind == "visit_labels" else "patient")
+    text = [
+        (
+            f"The model predicts: {outcome_within(run)}. It was made from {run.rows_text}; {events} had the "
+            "outcome during "
+            f"observation ({percent(float(run.cohort['event_rate']))} of the {rows_name(run)})."
+        )
+    ]
+    text.append(_area(run.ensemble, run, "Out of fold, in patients whom the respective pipelines had not seen,"))
+    if run.validation is not None:
+        text.append(_area(run.validation, run, f"In {plural(int(run.validation['n_patients']), 'other patient')}"))
+    return " ".join(part for part in text if part)
+
+
+def _area(found: Document, run: ReportedRun, where: str) -> str:
+    if found.get("performance"):
+        p, name, until = found["performance"], "auc_roc", ""
+    elif found.get("horizons"):
+        last = found["horizons"][-1]
+        p, name, until = last["performance"], "auc", f" within {horizon_text(run, last['horizon'])}"
+    else:
+        return ""
+    area = {"estimate": p[name], **((p.get("intervals") or {}).get(name) or {})}
+    skill = {"estimate": p["brier_skill"], **((p.get("intervals") or {}).get("brier_skill") or {})}
+    return f"{where} the area under the ROC curve{until} is {bounded(area)} and the Brier skill {bounded(skill)}."

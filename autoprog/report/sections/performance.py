@@ -1,0 +1,352 @@
+"""Sections on performance: measures beside the simple model's, ROC and precision-recall, calibration."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from autoprog.report.chart import Axis, Band, Bars, Chart, Line, Panel, Points, values
+from autoprog.report.digits import EMPTY, bounded, measured, percentage
+from autoprog.report.document import Block, Column, Figure, Paragraph, Section, Table
+from autoprog.report.run import Document, ReportedRun
+from autoprog.report.wording import at_horizon, cause_name, horizon_text, pipeline_name, rows_name
+from autoprog.ticks import round_ticks
+from autoprog.validation import MEASURES
+
+_PANELS = 4  # of a figure; more horizons and causes make more figures
+_OF_HORIZONS = (
+    ("auc", "area under the ROC curve"),
+    ("brier", "Brier score"),
+    ("brier_skill", "Brier skill score"),
+    ("expected_observed", "expected / observed events"),
+    ("slope", "calibration slope"),
+    ("intercept", "calibration intercept"),
+    ("ici", "integrated calibration index"),
+)
+_BETTER = {"greater": "higher", "smaller": "lower", "target 1": "1", "target 0": "0"}
+
+
+def performance_section(run: ReportedRun, measured_in: Document, *, external: bool = False) -> Section:
+    """Measures of the ensemble, or of a model in other patients, and the curves of its decisions."""
+    blocks: list[Block] = [Paragraph(_whose(run, external=external))]
+    if measured_in.get("performance"):
+        blocks.append(_binary_table(run, measured_in, external=external))
+    blocks += [_horizon_table(run, each, external=external) for each in measured_in.get("horizons") or ()]
+    blocks += _gains(run, measured_in)
+    blocks += _operating_figures(run, measured_in, external=external)
+    return Section(_name("performance", external=external), _title("Performance", external=external), tuple(blocks))
+
+
+def _name(name: str, *, external: bool) -> str:
+    return f"validation-{name}" if external else name
+
+
+def _title(title: str, *, external: bool) -> str:
+    return f"{title} in other patients" if external else title
+
+
+def _whose(run: ReportedRun, *, external: bool) -> str:
+    if external:
+        return "All figures of this section are of patients from whom the model has not learnt."
+    score = run.ensemble["score"]
+    metric = str(run.settings["metric"])
+    named = str(score["method"]).replace(metric, MEASURES[metric].title) if metric in MEASURES else score["method"]
+    method = f" The score by which the search chose, {bounded(score)}: {named}."
+    return (
+        f"All figures are of out-of-fold risks: each of the {rows_name(run)} was given a risk by "
+        "pipelines that had not "
+        f"seen the patient, recalibrated by other patients. Brackets hold 95 % intervals.{method}"
+    )
+
+
+def _binary_table(run: ReportedRun, found: Document, *, external: bool) -> Table:
+    baseline = None if external else (run.baseline or {}).get("performance")
+    columns = [Column("Measure"), Column("Model", "number")]
+    if baseline:
+        columns.append(Column("Simple model", "number"))
+    columns.append(Column("Better"))
+    rows = []
+    for measure in MEASURES.values():
+        cells = [measure.title[0].upper() + measure.title[1:], measured(found["performance"], measure.name)]
+        if baseline:
+            cells.append(measured(baseline, measure.name))
+        rows.append((*cells, _BETTER[measure.direction]))
+    low, high = found["performance"]["thresholds"]
+    notes = [
+        (
+            f"Net benefit in true positives per {'visit' if run.has_visits else 'patient'}, mean over thresholds from "
+            f"{percentage(low)} to {percentage(high)}."
+        ),
+    ]
+    if baseline and run.baseline:
+        notes.append(f"Simple model: {pipeline_name(run.baseline['configuration'])}, on the same folds.")
+    if (smoothing := found["performance"].get("smoothing")) is not None:
+        notes.append(f"Calibration curve of the index: {smoothing}; by chance it is above 0 in every model.")
+    return Table(
+        _name("measures", external=external),
+        _title("Performance", external=external),
+        tuple(columns),
+        tuple(rows),
+        tuple(notes),
+    )
+
+
+def _horizon_table(run: ReportedRun, each: Document, *, external: bool) -> Table:
+    horizon = each["horizon"]
+    groups: list[tuple[str, Document | None]] = [("Model", each["performance"])]
+    if each.get("baseline"):
+        groups.append(("Simple model", each["baseline"]))
+    groups += [(cause_name(run, c["cause"]), c["performance"]) for c in each.get("causes") or ()]
+    columns = (Column("Measure"), *(Column(title, "number") for title, _ in groups))
+    rows = [
+        (title[0].upper() + title[1:], *(EMPTY if p is None else measured(p, name) for _, p in groups))
+        for name, title in _OF_HORIZONS
+    ]
+    observed = tuple(EMPTY if p is None else bounded(p["observed"], percent=True) for _, p in groups)
+    notes = [
+        (
+            "Observed: Aalen-Johansen estimate. Area under the curve: cases until the horizon against those "
+            "free of the event "
+            "then; Brier score weighted by the inverse probability of being uncensored; slope on the scale of "
+            "log(−log(1 − risk)) (McLernon et al. 2023)."
+        ),
+        *(f"{cause_name(run, c['cause'])}: {c['reason']}." for c in each.get("causes") or () if c.get("reason")),
+    ]
+    return Table(
+        _name(f"measures-{horizon:g}", external=external),
+        _title(f"Performance within {horizon_text(run, horizon)}", external=external),
+        columns,
+        (("Observed incidence (%)", *observed), *rows),
+        tuple(notes),
+    )
+
+
+def _gains(run: ReportedRun, found: Document) -> list[Block]:
+    per = [(None, found.get("gain_over_baseline"))]
+    per += [(each["horizon"], each.get("gain_over_baseline")) for each in found.get("horizons") or ()]
+    rows = [
+        (at_horizon(run, horizon), str(_GAINS.get(name, name)), bounded(gain))
+        for horizon, gains in per
+        for name, gain in (gains or {}).items()
+    ]
+    if not rows:
+        return []
+    table = Table(
+        "gains",
+        "Model less simple model, on the same patients",
+        (Column("Horizon"), Column("Measure"), Column("Difference", "number"))
+        if rows[0][0]
+        else (Column("Measure"), Column("Difference", "number")),
+        tuple(row if rows[0][0] else row[1:] for row in rows),
+        ("Where the interval holds 0, these patients do not tell the two apart.",),
+    )
+    return [table]
+
+
+_GAINS = {
+    "auc_roc": "Area under the ROC curve",
+    "auc": "Area under the ROC curve",
+    "brier": "Brier score (lower is better)",
+    "net_benefit": "Net benefit",
+}
+
+
+def _operating(found: Document) -> list[tuple[float | None, Document]]:
+    """Decisions at every horizon, where they were stored."""
+    per = [(None, found.get("operating")), *((h["horizon"], h.get("operating")) for h in found.get("horizons") or ())]
+    return [(horizon, operating) for horizon, operating in per if operating]
+
+
+def _operating_figures(run: ReportedRun, found: Document, *, external: bool) -> Iterator[Block]:
+    stored = _operating(found)
+    for name, title, caption, draw in (
+        ("roc", "Receiver operating characteristic", "The diagonal is that of a coin toss.", _roc_panel),
+        (
+            "precision-recall",
+            "Precision and recall",
+            "The dashed line is the share that has the outcome.",
+            _precision_panel,
+        ),
+    ):
+        panels = [draw(run, horizon, operating, found) for horizon, operating in stored]
+        band = "Band: pointwise 95 % interval of a bootstrap."
+        yield from figures(
+            _name(name, external=external),
+            _title(title, external=external),
+            f"{caption} {band}",
+            panels,
+            _describe_curves(found),
+        )
+
+
+def _describe_curves(found: Document) -> str:
+    if found.get("performance"):
+        p = found["performance"]
+        return f"Area under the ROC curve {measured(p, 'auc_roc')}, average precision {measured(p, 'auc_prc')}."
+    areas = "; ".join(
+        f"{each['horizon']:g}: {measured(each['performance'], 'auc')}" for each in found.get("horizons") or ()
+    )
+    return f"Area under the ROC curve by horizon: {areas}."
+
+
+def _roc_panel(run: ReportedRun, horizon: float | None, operating: Document, _: Document) -> Panel:
+    roc = operating["roc"]
+    x = values(roc["false_positive_rate"])
+    return Panel(
+        Axis("1 − specificity", 0, 1, percent=True),
+        Axis("Sensitivity", 0, 1, percent=True),
+        (
+            Band(x, values(roc["lower"]), values(roc["upper"])),
+            Line((0, 1), (0, 1), "reference"),
+            Line(x, values(roc["sensitivity"])),
+        ),
+        at_horizon(run, horizon),
+    )
+
+
+def _precision_panel(run: ReportedRun, horizon: float | None, operating: Document, found: Document) -> Panel:
+    curve = operating["precision_recall"]
+    x = values(curve["sensitivity"])
+    rate = _rate(run, horizon, found)
+    return Panel(
+        Axis("Sensitivity (recall)", 0, 1, percent=True),
+        Axis("Positive predictive value", 0, 1, percent=True),
+        (
+            Band(x, values(curve["lower"]), values(curve["upper"])),
+            Line((0, 1), (rate, rate), "reference"),
+            Line(x, values(curve["ppv"])),
+        ),
+        at_horizon(run, horizon),
+    )
+
+
+def _rate(run: ReportedRun, horizon: float | None, found: Document) -> float:
+    for each in found.get("horizons") or ():
+        if each["horizon"] == horizon:
+            return float(each["performance"]["observed"]["estimate"])
+    if "n_events" in found:  # of other patients
+        return float(found["n_events"]) / float(found.get("n_rows") or found["n_patients"])
+    return float(run.cohort["event_rate"])
+
+
+def calibration_section(run: ReportedRun, found: Document, *, external: bool = False) -> Section:
+    """Calibration curves with their bands, at every horizon and of every cause, and where the risks lie."""
+    name, title = _name("calibration", external=external), _title("Calibration", external=external)
+    panels = list(_calibration_panels(run, found))
+    if not panels:
+        return Section(
+            name, title, left_out="Left out: no calibration curve was stored, or the risks separate the outcomes."
+        )
+    caption = (
+        "Observed frequency by predicted risk, smoothed. Band: pointwise 95 % interval. On the dashed "
+        "diagonal the risks "
+        "are right; above it they are too low."
+    )
+    if found.get("horizons"):
+        caption += " Dots: groups of equal size by predicted risk, with the Aalen-Johansen estimate."
+    blocks: list[Block] = [Paragraph(_calibration_text(found))]
+    blocks += figures(f"{name}-curve", title, caption, panels, _calibration_text(found))
+    blocks += _distribution(run, found, external=external)
+    return Section(name, title, tuple(blocks))
+
+
+def _calibration_text(found: Document) -> str:
+    calibration = found["calibration"]
+    ratio = {"estimate": calibration["expected_observed"], **(calibration.get("expected_observed_interval") or {})}
+    last = " until the last horizon" if found.get("horizons") else ""
+    text = (
+        f"Calibration slope{last} {bounded(calibration['slope'])} (ideal: 1), intercept "
+        f"{bounded(calibration['intercept'])} (ideal: 0), expected over observed events {bounded(ratio)} (ideal: 1)."
+    )
+    if found.get("d_calibration"):
+        text += (
+            f" D-calibration: p = {found['d_calibration']['p_value']:.2g}; a small value speaks against the predicted "
+            "distribution of times (Haider et al. 2020)."
+        )
+    return text
+
+
+def _calibration_panels(run: ReportedRun, found: Document) -> Iterator[Panel]:
+    if found.get("calibration_curve"):
+        curve = found["calibration_curve"]
+        yield _calibration_panel({**curve, "risk": curve["risks"]}, None, "")
+    for each in found.get("horizons") or ():
+        where = at_horizon(run, each["horizon"])
+        if each.get("calibration_curve"):
+            yield _calibration_panel(each["calibration_curve"], each.get("calibration_groups"), where)
+        for cause in each.get("causes") or ():
+            if cause.get("calibration_curve"):
+                yield _calibration_panel(
+                    cause["calibration_curve"], None, f"{cause_name(run, cause['cause'])}, {where.lower()}"
+                )
+
+
+def _calibration_panel(curve: Document, groups: Document | None, title: str) -> Panel:
+    x, y = values(curve["risk"]), values(curve["observed"])
+    lower, upper = values(curve["lower"]), values(curve["upper"])
+    dots = () if groups is None else (Points(values(groups["risk"]), values(groups["observed"])),)
+    known = [v for part in (x, y, *(d.x for d in dots), *(d.y for d in dots)) for v in part if v is not None]
+    end = round_end(max(known))
+    return Panel(
+        Axis("Predicted risk", 0, end, percent=True),
+        Axis("Observed frequency", 0, end, percent=True),
+        (Band(x, lower, upper), Line((0, end), (0, end), "reference"), Line(x, y), *dots),
+        title,
+    )
+
+
+def round_end(largest: float, most: float = 1.0) -> float:
+    """The next round number, for the end of an axis of shares."""
+    if largest <= 0:
+        return most
+    ticks = round_ticks(0.0, largest)
+    step = ticks[1] - ticks[0] if len(ticks) > 1 else largest
+    end = ticks[-1] if ticks[-1] >= largest - 1e-9 else ticks[-1] + step
+    return min(most, round(end, 9))
+
+
+def _distribution(run: ReportedRun, found: Document, *, external: bool) -> Iterator[Block]:
+    panels = []
+    if found.get("risk_distribution"):
+        shown = found["risk_distribution"]
+        below = tuple(-float(n) for n in shown["without_outcome"])
+        above = tuple(float(n) for n in shown["with_outcome"])
+        ends = round_end(max(*above, 1), 1e12), round_end(max(*(-b for b in below), 1), 1e12)
+        marks = (
+            Bars(tuple(shown["edges"]), above, "simple", "with the outcome"),
+            Bars(tuple(shown["edges"]), below, "all", "without the outcome (downwards)"),
+        )
+        panels.append(
+            Panel(
+                Axis("Predicted risk", 0, 1, percent=True),
+                Axis(rows_name(run).capitalize(), -ends[1], ends[0]),
+                marks,
+                "",
+                0.5,
+            )
+        )
+    for each in found.get("horizons") or ():
+        if each.get("risk_distribution"):
+            shown = each["risk_distribution"]
+            counts = tuple(float(n) for n in shown["patients"])
+            y = Axis(rows_name(run).capitalize(), 0, round_end(max(*counts, 1), 1e12))
+            x = Axis("Predicted risk", 0, 1, percent=True)
+            panels.append(Panel(x, y, (Bars(tuple(shown["edges"]), counts),), at_horizon(run, each["horizon"]), 0.5))
+    caption = f"Number of {rows_name(run)} by predicted risk, in twenty bins."
+    yield from figures(
+        _name("risks", external=external),
+        _title("Distribution of the predicted risks", external=external),
+        caption,
+        panels,
+        caption,
+    )
+
+
+def figures(name: str, title: str, caption: str, panels: Sequence[Panel], alt: str) -> Iterator[Figure]:
+    """One figure of some panels, or several of four panels each."""
+    parts = [panels[k : k + _PANELS] for k in range(0, len(panels), _PANELS)]
+    for k, part in enumerate(parts, 1):
+        suffix = f"-{k}" if len(parts) > 1 else ""
+        of = f" (part {k} of {len(parts)})" if len(parts) > 1 else ""
+        yield Figure(
+            f"{name}{suffix}", f"{title}{of}", caption, f"{title}. {alt}", Chart(tuple(part), min(2, len(part)))
+        )

@@ -1,0 +1,209 @@
+"""Sections that let another person repeat the work: members with all hyperparameters, how to rebuild them, software."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from autoprog.report.digits import EMPTY, decimal, percentage, significant
+from autoprog.report.document import Block, Column, ItemList, Paragraph, Section, Table
+from autoprog.report.phrases import algorithm_name, plural
+from autoprog.report.run import Document, ReportedRun
+from autoprog.report.wording import feature_name, pipeline_name
+
+_STAGES = {
+    "imputation": "missing values",
+    "features": "columns",
+    "prediction": "prediction",
+    "calibration": "calibration",
+}
+_SHOWN = 20  # evaluations on the leaderboard
+
+
+def sample_size_section(run: ReportedRun) -> Section:
+    """Whether the cohort is large enough."""
+    size = run.sample_size
+    rows = [("Patients", f"{run.n_patients:,}")]
+    for key, title in (
+        ("n_parameters", "Parameters (columns of the design matrix)"),
+        ("events_per_predictor", "Events per parameter"),
+        ("riley_minimum", "Patients needed for a regression (Riley et al. 2020)"),
+        ("flexible_minimum", "Patients needed for forests, boosting and networks (van der Ploeg et al. 2014)"),
+        ("validation_minimum", "Patients needed for an external validation (Riley et al. 2024)"),
+    ):
+        value = size.get(key)
+        if value is not None:
+            rows.append((title, f"{value:,}" if isinstance(value, int) else significant(value)))
+    rows.append(("Verdict", str(size["verdict"]).replace("_", " ")))
+    columns = (Column(""), Column("", "number"))
+    return Section("sample-size", "Sample size", (Table("sample-size", "Sample size", columns, tuple(rows)),))
+
+
+def specification_section(run: ReportedRun) -> Section:
+    """Every member of the ensemble with all its hyperparameters, and how to rebuild the model."""
+    blocks: list[Block] = [
+        Paragraph(
+            f"The model averages the {'risks' if run.ensemble.get('scale', 'risk') == 'risk' else 'log odds'} of "
+            f"{plural(len(run.members), 'pipeline')} by their weights, and recalibrates the average. Each pipeline is "
+            "fitted to all "
+            "patients."
+        ),
+        _members(run),
+        *_parameters(run),
+        *_recalibration(run),
+        _predictors(run),
+        Paragraph("To rebuild the model:"),
+        ItemList(_steps(run), numbered=True),
+    ]
+    return Section("specification", "Full specification of the model", tuple(blocks))
+
+
+def _members(run: ReportedRun) -> Table:
+    columns = (
+        Column("Member", "number"),
+        Column("Pipeline"),
+        Column("Weight", "number"),
+        Column(str(run.settings["metric"]), "number"),
+    )
+    rows = tuple(
+        (str(k), pipeline_name(m["configuration"]), decimal(m["weight"], 4), decimal(m["score"], 4))
+        for k, m in enumerate(run.members, 1)
+    )
+    note = f"Score: mean over the folds, {run.settings['metric']}, before the correction for the choice."
+    return Table("members", "Members of the ensemble", columns, rows, (note,))
+
+
+def _parameters(run: ReportedRun) -> list[Block]:
+    rows = [
+        (str(k), title, algorithm_name(step["algorithm"]), step["algorithm"], _hyperparameters(step["parameters"]))
+        for k, member in enumerate(run.members, 1)
+        for stage, title in _STAGES.items()
+        if (step := member["configuration"][stage])["algorithm"] != "none"
+    ]
+    columns = (
+        Column("Member", "number"),
+        Column("Stage"),
+        Column("Algorithm"),
+        Column("Name in the program"),
+        Column("Hyperparameters"),
+    )
+    return [Table("hyperparameters", "All hyperparameters of every member", columns, tuple(rows))]
+
+
+def _hyperparameters(parameters: Mapping[str, Any]) -> str:
+    """All values exactly, as a rebuild needs them."""
+    return "; ".join(f"{name} = {json.dumps(value)}" for name, value in parameters.items()) or EMPTY
+
+
+def _recalibration(run: ReportedRun) -> list[Block]:
+    found = run.ensemble["calibration"].get("recalibration")
+    if found is None:
+        return []
+    text = (
+        f"Recalibration: log odds of the delivered risk = {found['intercept']!r} + {found['slope']!r} × log odds of "
+        "the average."
+    )
+    return [Paragraph(text)]
+
+
+def _predictors(run: ReportedRun) -> Table:
+    rows = tuple(
+        (feature_name(f), f["name"], f["kind"], _range(f), percentage(f["missing_fraction"])) for f in run.features
+    )
+    columns = (
+        Column("Predictor"),
+        Column("Column"),
+        Column("Kind"),
+        Column("Range or levels"),
+        Column("Missing", "number"),
+    )
+    return Table("predictors", "Predictors", columns, rows)
+
+
+def _range(feature: Document) -> str:
+    if feature.get("levels"):
+        return ", ".join(feature["levels"])
+    if feature.get("minimum") is None:
+        return EMPTY
+    return f"{significant(feature['minimum'])} to {significant(feature['maximum'])}"
+
+
+def _steps(run: ReportedRun) -> tuple[str, ...]:
+    steps = [
+        "Install the versions of the software that are listed below.",
+        f"Read the file with the same spec; the stored cohort has the SHA-256 digest {run.cohort['sha256']}.",
+        (
+            "Fit each member's pipeline to all patients with its hyperparameters, average their risks by "
+            "the weights, and "
+            "apply the recalibration."
+        ),
+        (
+            f"Or repeat the search with the same settings and seed {run.settings['seed']}. By the clock "
+            "another machine may "
+            "evaluate another number of configurations; a budget of evaluations alone repeats exactly."
+        ),
+        "Or use the delivered model's file: it holds the fitted pipelines for the command line, Python and REST.",
+    ]
+    return tuple(steps)
+
+
+def leaderboard_section(run: ReportedRun) -> Section:
+    """The best evaluations of the search."""
+    metric = str(run.settings["metric"])
+    scored = [e for e in run.evaluations if e["score"] is not None][:_SHOWN]
+    rows = tuple(
+        (
+            str(k),
+            pipeline_name(e["configuration"]),
+            decimal(e["score"], 4),
+            _folds(e["fold_scores"]),
+            significant(e["duration_s"]),
+        )
+        for k, e in enumerate(scored, 1)
+    )
+    columns = (
+        Column("Rank", "number"),
+        Column("Pipeline"),
+        Column(metric, "number"),
+        Column("Folds", "number"),
+        Column("Seconds", "number"),
+    )
+    note = (
+        "Mean and range over the folds. The best of many looks best partly by luck: these scores are "
+        "not corrected for it."
+    )
+    return Section(
+        "leaderboard", "Leaderboard", (Table("leaderboard", "Best pipelines of the search", columns, rows, (note,)),)
+    )
+
+
+def _folds(scores: Sequence[float]) -> str:
+    return f"{decimal(min(scores))} to {decimal(max(scores))}" if scores else EMPTY
+
+
+def software_section(run: ReportedRun) -> Section:
+    """Software, seed, digests and settings."""
+    settings, budget = run.settings, run.settings["budget"]
+    counts = run.search["progress"]["evaluations"]
+    rows = [
+        ("Search", str(run.search["id"])),
+        ("Model", str(run.search["model_id"])),
+        ("Cohort, SHA-256", str(run.cohort["sha256"])),
+        ("Seed", str(settings["seed"])),
+        ("Metric", str(settings["metric"])),
+        ("Cross-validation", f"{settings['folds']} folds, repeated {settings['repeats']} times"),
+        ("Budget", f"{budget['evaluations']:,} evaluations or {budget['time_s']:g} s"),
+        ("Evaluations", f"{counts['succeeded']:,} with a score, {counts['failed']:,} without"),
+        ("Rule of the ensemble", str(run.ensemble.get("rule", settings["ensemble"])).replace("_", " ")),
+        ("Finished", str(run.search["finished_at"] or EMPTY)),
+        *((name, version) for name, version in run.software.items()),
+    ]
+    columns = (Column(""), Column(""))
+    notes = (
+        ()
+        if run.software
+        else ("Versions of the software were not stored in searches that ended before this version.",)
+    )
+    table = Table("software", "Software, seed and digests", columns, tuple(rows), notes)
+    return Section("software", "Software and reproduction", (table,))

@@ -1,0 +1,116 @@
+"""What an external validation did and found, in sentences; each is None in a report without one."""
+
+from __future__ import annotations
+
+from autoprog.report.phrases import estimate, listed, percent, plural, quoted
+from autoprog.report.references import cite
+from autoprog.report.run import Document, ReportedRun
+from autoprog.report.sentences.development import METRIC_NAMES
+
+
+def validation_methods(run: ReportedRun) -> str | None:
+    """Patients and analysis of the validation."""
+    found = run.validation
+    if found is None:
+        return None
+    return (
+        f"The model was validated in {validation_name(run)}, without refitting or recalibration, by the same measures. "
+        f"{validation_sample(run)} {validation_missing(run)}"
+    )
+
+
+def validation_name(run: ReportedRun) -> str:
+    """Name of the other cohort."""
+    return "another cohort" if run.validation_cohort is None else f"the cohort {quoted(run.validation_cohort['name'])}"
+
+
+def validation_sample(run: ReportedRun) -> str | None:
+    """Patients and events of the validation, beside the number that it needs."""
+    found = run.validation
+    if found is None:
+        return None
+    visits = f" with {plural(found['n_rows'], 'visit')}" if run.has_visits and found.get("n_rows") else ""
+    text = f"It had {plural(found['n_patients'], 'patient')}{visits} and {plural(found['n_events'], 'event')}"
+    least = run.sample_size.get("validation_minimum")
+    if least is None:
+        return f"{text}."
+    compared = "reaches" if found["n_patients"] >= least else "does not reach"
+    return f"{text}, which {compared} the {least:,} patients that a validation needs{cite('riley_validation')}."
+
+
+def validation_missing(run: ReportedRun) -> str | None:
+    """Missing values in the validation cohort."""
+    if run.validation is None:
+        return None
+    missing = [f for f in run.validation["features"] if f["missing"] > 0]
+    if not missing:
+        return "Its predictors were complete."
+    worst = max(missing, key=lambda f: f["missing"])
+    return (
+        f"Values were missing in {len(missing)} predictors, at most in {percent(worst['missing'])} "
+        f"({worst['feature']}), and were handled as in the use of the model."
+    )
+
+
+def validation_scores(run: ReportedRun) -> str | None:
+    """Scores in the other cohort."""
+    if run.validation is None:
+        return None
+    known = {name: score for name, score in run.validation["scores"].items() if score is not None}
+    parts = [f"{METRIC_NAMES.get(name, name.replace('_', ' '))} {estimate(score)}" for name, score in known.items()]
+    return f"In {validation_name(run)}: {'; '.join(parts)}."
+
+
+def validation_calibration(run: ReportedRun) -> str | None:
+    """Calibration in the other cohort."""
+    if run.validation is None:
+        return None
+    found = run.validation["calibration"]
+    return (
+        f"In {validation_name(run)}, {run.validation['expected_events']:.1f} events were expected and "
+        f"{run.validation['n_events']:,} observed; calibration slope {estimate(found['slope'])}, intercept "
+        f"{estimate(found['intercept'])}."
+    )
+
+
+def validation_differences(run: ReportedRun) -> str | None:
+    """How predictors differ from the training patients."""
+    if run.validation is None:
+        return None
+    shifted = [f for f in run.validation["features"] if _is_shifted(f)]
+    if not shifted:
+        return "No predictor lies outside its training range or is missing more often than in the training patients."
+    parts = [f"{f['feature']} ({_shift(f)})" for f in shifted]
+    return f"Differences from the training patients: {listed(parts)}."
+
+
+def _is_shifted(feature: Document) -> bool:
+    return bool(feature["outside"] > 0 or feature["missing"] > feature["training_missing"])
+
+
+def _shift(feature: Document) -> str:
+    parts = []
+    if feature["outside"] > 0:
+        parts.append(f"{percent(feature['outside'])} outside the training range")
+    if feature["missing"] != feature["training_missing"]:
+        parts.append(f"{percent(feature['missing'])} missing against {percent(feature['training_missing'])}")
+    return ", ".join(parts)
+
+
+def validation_counts(run: ReportedRun) -> str | None:
+    """Share with the outcome, or its incidence by the last horizon, in both cohorts."""
+    if run.validation is None or run.validation_cohort is None:
+        return None
+    if run.has_times:
+        here, there = (
+            docs[-1]["performance"]["observed"] for docs in (run.horizon_documents, run.validation["horizons"])
+        )
+        return (
+            f"The incidence of the event by {run.horizons[-1]:g} was {percent(here['estimate'])} in development and "
+            f"{percent(there['estimate'])} in the validation."
+        )
+    rows = "visits" if run.has_visits else "patients"
+    return (
+        f"The share of {rows} with the outcome was {percent(run.cohort['event_rate'])} in development and "
+        f"{percent(run.validation_cohort['event_rate'])} in the validation."
+    )

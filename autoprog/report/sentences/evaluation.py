@@ -1,0 +1,166 @@
+"""How performance was measured."""
+
+from __future__ import annotations
+
+from autoprog.report.phrases import figure, listed, plural
+from autoprog.report.references import cite
+from autoprog.report.run import ReportedRun
+from autoprog.report.sentences.development import pipeline_text
+
+
+def performance_data(run: ReportedRun) -> str:
+    """Which risks the measures are of."""
+    first = " of the first repeat" if run.settings["repeats"] > 1 else ""
+    return (
+        f"All measures are of out-of-fold risks{first}: each risk is by pipelines that did not use the patient, "
+        "averaged by the weights of the ensemble; where a measure depends on calibration, recalibrated on other "
+        "patients."
+    )
+
+
+def optimism(run: ReportedRun) -> str:
+    """How the score was corrected for the choice of the ensemble by the same patients."""
+    made = run.ensemble["score"].get("resamples")
+    if not made:
+        return "The score of the ensemble is of out-of-fold risks and was not corrected further."
+    return (
+        "The score of the ensemble was corrected for the choice of its weights by the same patients: in "
+        f"{plural(made, 'bootstrap resample')} of the patients the weights were chosen anew and scored on the "
+        f"patients left out{cite('tsamardinos')}."
+    )
+
+
+def discrimination(run: ReportedRun) -> str:
+    """Measures of discrimination."""
+    if not run.has_times:
+        return f"Discrimination was measured by the area under the ROC curve{cite('delong')} and the average precision."
+    concordance = f"Wolbers's concordance{cite('wolbers')}" if run.competing else f"Uno's concordance{cite('uno')}"
+    return (
+        f"Discrimination was measured by {concordance} until the last horizon and, at every horizon, by the area "
+        f"under the time-dependent ROC curve{cite('blanche')}."
+    )
+
+
+def calibration(run: ReportedRun) -> str:
+    """Measures of calibration."""
+    if not run.has_times:
+        text = (
+            "Calibration was measured by expected over observed events, calibration intercept and "
+            f"slope{cite('calster')}, and the integrated calibration index with E50 and E90{cite('austin')}, from a "
+            "smooth curve"
+        )
+        return f"{text}."
+    text = (
+        "Calibration was measured at every horizon against the Aalen-Johansen incidence"
+        f"{cite('aalen')} by expected over observed, and by intercept, slope and integrated calibration index"
+        f"{cite('austin')} from pseudo-values{cite('andersen')}"
+    )
+    if run.ensemble.get("d_calibration"):
+        text += f"; D-calibration tested whole curves{cite('haider')}"
+    return f"{text}."
+
+
+def overall_accuracy(run: ReportedRun) -> str:
+    """Measures of overall accuracy."""
+    if run.has_times:
+        return (
+            "Overall accuracy was measured by the Brier score, weighted by the inverse probability of "
+            f"censoring{cite('gerds')}, at every horizon and integrated over time, and its skill against predicting "
+            "the incidence for everybody."
+        )
+    return (
+        "Overall accuracy was measured by the Brier score, its skill against predicting the event rate for everybody"
+        f"{cite('steyerberg')}, and the logarithmic loss."
+    )
+
+
+def utility(run: ReportedRun) -> str:
+    """Measure of clinical utility and its range of thresholds."""
+    low, high = run.settings["thresholds"]
+    against = ["treating everybody", "treating nobody", *(["the simple pipeline"] if run.baseline else [])]
+    return (
+        f"Clinical utility was measured by net benefit and decision curves{cite('vickers')}, over thresholds of "
+        f"{100 * low:g} to {100 * high:g} %, against {listed(against)}."
+    )
+
+
+def plots(run: ReportedRun) -> str:
+    """Plots of the report."""
+    shown = ["calibration curves", "distributions of the risks", "decision curves"]
+    if run.instability:
+        shown.append("instability plots")
+    return f"The results are shown as {listed(shown)}."
+
+
+def comparison(run: ReportedRun) -> str | None:
+    """The simple pipeline that the ensemble is compared with; None if there is none."""
+    if not run.baseline:
+        return None
+    simple = pipeline_text(run.baseline["configuration"])
+    return (
+        f"For comparison, a simple pipeline ({simple}) was evaluated on the same folds, and differences were "
+        "estimated on the same patients."
+    )
+
+
+def intervals(run: ReportedRun) -> str:
+    """How intervals of the measures were made."""
+    unit = {"visits of a patient": "patients", "patients of a group": "groups"}.get(run.grouped_by or "")
+    text = "Measures have 95 % intervals, by the influence of each patient on the measure or by the bootstrap"
+    return f"{text}; {unit} and not rows were the unit." if unit else f"{text}."
+
+
+def patient_intervals(run: ReportedRun) -> str | None:
+    """Intervals of patients' risks; None if none was estimated."""
+    found, instability = run.ensemble.get("interval"), run.instability
+    if not found or not instability:
+        return None
+    return (
+        f"Each patient's risk has a {100 * found['level']:.0f} % interval, from {instability['n_refits']} refits of "
+        "the ensemble to bootstrap samples."
+    )
+
+
+def instability(run: ReportedRun) -> str | None:
+    """How stable the risks are; None if this was not examined."""
+    found = run.instability
+    if not found:
+        return None
+    return (
+        f"Instability was examined by {found['n_refits']} refits of the ensemble to bootstrap "
+        f"samples{cite('stability')}: for patients that a refit did not use, its risks differed from the model's by "
+        f"{figure(found['mape'])} on average (90th percentile over patients {figure(found['mape_90'])}). The refits "
+        "did not repeat the search."
+    )
+
+
+def subgroup_methods(run: ReportedRun) -> str | None:
+    """How subgroups were examined; None if they were not."""
+    if not run.subgroups:
+        return None
+    return (
+        f"Performance was also measured in subgroups by {listed(list(run.subgroup_features))}: discrimination, Brier "
+        "score and expected over observed events, where at least 10 patients had and 10 did not have the outcome."
+    )
+
+
+def strata(run: ReportedRun) -> str | None:
+    """How risk strata and rules were made; None without strata."""
+    found = run.rules["strata"]
+    if len({s["name"] for s in found}) < 2:
+        return None
+    how = "thresholds that the author set" if run.settings["strata"] else "the thirds of the out-of-fold risks"
+    text = f"For description, risk strata were formed by {how}"
+    rules = run.rules["rules"]
+    mined = [rule for rule in rules if not rule.get("prior")]
+    if mined:
+        text += (
+            ", and association rules describe who is placed in them; they were tested on patients who were not used "
+            f"to find them, at a false-discovery rate of 10 %{cite('benjamini')}"
+        )
+    if stated := len(rules) - len(mined):
+        text += (
+            f"; {plural(stated, 'rule')} that clinicians had stated beforehand {'is' if stated == 1 else 'are'} shown "
+            "too"
+        )
+    return f"{text}. The strata are no recommendation for treatment."

@@ -1,0 +1,165 @@
+"""Patients, outcome, predictors and the size of the cohort."""
+
+from __future__ import annotations
+
+from autoprog.report.phrases import listed, percent, plural, quoted
+from autoprog.report.references import cite
+from autoprog.report.run import ReportedRun
+
+
+def cohort_size(run: ReportedRun) -> str:
+    """Patients, and the rows that were left out."""
+    held = f"{plural(run.n_patients, 'patient')} and {plural(run.n_rows, 'visit')}" if run.has_visits else run.rows_text
+    text = f"The cohort {quoted(run.cohort['name'])} holds {held} with a known outcome."
+    if run.n_dropped:
+        rows = plural(run.n_dropped, "visit" if run.has_visits else "row")
+        text += f" {rows} of the file without a usable outcome {'was' if run.n_dropped == 1 else 'were'} left out."
+    return text
+
+
+def outcome_counts(run: ReportedRun) -> str:
+    """How many had the outcome, and how those followed up ended."""
+    if not run.has_times:
+        rows = "visits" if run.has_visits else "patients"
+        share = percent(run.cohort["event_rate"])
+        return (
+            f"The outcome ({run.outcome_text}) was present in {run.n_with_outcome:,} of {run.n_rows:,} {rows} "
+            f"({share})."
+        )
+    counts = run.cohort["follow_up"]
+    events = counts["events"]
+    parts = [f"{plural(events[run.outcome['event_of_interest']], 'patient')} had the event {run.outcome_text}"]
+    parts += [f"{events.get(cause, 0):,} had the competing event {quoted(cause)} first" for cause in run.competing]
+    parts.append(f"{counts['n_censored']:,} {'was' if counts['n_censored'] == 1 else 'were'} censored")
+    return f"{listed(parts)}."
+
+
+def follow_up(run: ReportedRun) -> str | None:
+    """Length of follow-up; None for outcomes without times."""
+    found = run.cohort.get("follow_up")
+    if not found:
+        return None
+    if found["median"] is None:
+        length = "The median follow-up was not reached"
+    else:
+        length = f"The median follow-up by the reverse Kaplan-Meier estimate{cite('schemper')} was {found['median']:g}"
+    return f"{length}; the observed time of all patients was {found['person_time']:,.0f} (times {run.time_unit})."
+
+
+def prediction_target(run: ReportedRun) -> str:
+    """What is predicted, and until when."""
+    if run.kind == "binary":
+        return f"The model predicts the probability of the outcome {run.outcome_text}."
+    if run.kind == "visit_labels":
+        within = f"within {run.horizons_text} after the visit"
+        return f"At each visit the model predicts the probability of {run.outcome_text} {within}."
+    start = "At each visit the model predicts the risk" if run.has_visits else "The model predicts the risk"
+    text = f"{start} of the event {run.outcome_text} within {run.horizons_text}"
+    if run.competing:
+        causes = listed([quoted(cause) for cause in run.competing])
+        return f"{text}; {causes} {'is a competing event' if len(run.competing) == 1 else 'are competing events'}."
+    return f"{text}."
+
+
+def predictors(run: ReportedRun) -> str:
+    """Candidate predictors and the columns that they became."""
+    text = f"There were {plural(len(run.features), 'candidate predictor')} ({run.kinds_of_features})"
+    if run.sample_size.get("n_parameters"):
+        text += f", or {run.sample_size['n_parameters']:,} columns of the design matrix"
+    return text + "."
+
+
+def visit_windows(run: ReportedRun) -> str | None:
+    """How a patient's visits became predictors; None where a row is a patient."""
+    if not run.has_visits:
+        return None
+    windows = run.settings["window"]
+    lengths = [windows] if isinstance(windows, int) else sorted(set(windows))
+    wanted = listed([str(w) for w in lengths], "or")
+    return (
+        f"At a visit, the predictors were computed from the patient's last {wanted} visits, this one included: last "
+        "value, change, slope, mean, minimum, maximum, and the time since and the number of observations. A visit uses "
+        "no later visit."
+    )
+
+
+def missing_amount(run: ReportedRun) -> str:
+    """How much is missing in the predictors."""
+    if not run.with_missing:
+        return f"No value of the {len(run.features)} predictors was missing."
+    worst = run.with_missing[0]
+    return (
+        f"Values were missing in {len(run.with_missing)} of {len(run.features)} predictors, at most in "
+        f"{percent(worst['missing_fraction'])} ({run.labels[worst['name']]})."
+    )
+
+
+def missing_outcome(run: ReportedRun) -> str:
+    """How missing outcomes were handled."""
+    rows = "visits" if run.has_visits else "rows"
+    if not run.n_dropped:
+        return "No outcome was missing, and none was imputed."
+    return f"The {run.n_dropped:,} {rows} without a usable outcome were left out and not imputed."
+
+
+def data_checks(run: ReportedRun) -> str:
+    """Checks of the file, and what they found."""
+    text = (
+        "On reading, the file was checked for unreadable cells, words that mean missing, unknown values of the "
+        "outcome, identifiers, constant and mostly missing columns, repeated rows, and columns that give the outcome "
+        "away."
+    )
+    warnings = run.cohort["warnings"]
+    found = (
+        " It led to no warning."
+        if not warnings
+        else f" It led to {plural(len(warnings), 'warning')}: {'; '.join(warnings)}."
+    )
+    return text + found
+
+
+def sample_size(run: ReportedRun) -> str:
+    """Riley's minimum and what the cohort has."""
+    found = run.sample_size
+    source = "riley_times" if run.has_times else "riley_binary"
+    compared = "reaches" if run.n_patients >= found["riley_minimum"] else "does not reach"
+    return (
+        f"The minimum for a regression with all candidate predictors is {found['riley_minimum']:,} "
+        f"patients{cite(source)}; the cohort of {run.n_patients:,} {compared} it."
+    )
+
+
+def sample_size_criteria(run: ReportedRun) -> str:
+    """Criteria of the calculation of the sample size."""
+    n = run.sample_size.get("n_parameters")
+    columns = f"{n:,} parameters, " if n else ""
+    return (
+        f"The calculation assumed {columns}an anticipated Nagelkerke R² of 0.15, and asked for a shrinkage of at "
+        "least 0.9, an optimism in R² of at most 0.05, and the overall risk within 0.05."
+    )
+
+
+def flexible_sample_size(run: ReportedRun) -> str | None:
+    """The larger minimum of flexible learners; None in older cohorts."""
+    least = run.sample_size.get("flexible_minimum")
+    if least is None:
+        return None
+    compared = "reaches" if run.n_patients >= least else "does not reach"
+    return (
+        f"Forests, boosting and networks need about {least:,} patients to be stable{cite('ploeg')}, which the cohort "
+        f"{compared}."
+    )
+
+
+def events_per_parameter(run: ReportedRun) -> str:
+    """Events per candidate predictor parameter."""
+    who = "events" if run.has_times else "patients with the rarer outcome"
+    return f"There were {run.sample_size['events_per_predictor']:.1f} {who} per candidate parameter."
+
+
+def validation_sample_size(run: ReportedRun) -> str | None:
+    """Patients that an external validation needs; None in older cohorts."""
+    least = run.sample_size.get("validation_minimum")
+    if least is None:
+        return None
+    return f"An external validation needs about {least:,} patients{cite('riley_validation')}."

@@ -1,0 +1,599 @@
+"""What a run answers to the elements of TRIPOD+AI, by the element's number; elements not named here are the author's.
+
+An answer is a text that is complete for the run; None leaves the element to the author, `NotApplicable` says why it
+does not concern the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from autoprog.report import sentences as say
+from autoprog.report.phrases import algorithm_name, listed, percent, plural, quoted
+from autoprog.report.run import Document, ReportedRun
+
+
+@dataclass(frozen=True)
+class NotApplicable:
+    """Why an element does not concern a run."""
+
+    reason: str
+
+
+Found = str | NotApplicable | None
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How an element is answered.
+
+    Attributes
+    ----------
+    answer : callable (ReportedRun) -> str, NotApplicable or None
+        The answer.
+    anchor : str
+        Section of the report where it is found.
+    needs_section : bool
+        Whether the section itself is the answer, so that a report without it has none.
+    """
+
+    answer: Callable[[ReportedRun], Found]
+    anchor: str
+    needs_section: bool = False
+
+
+_NO_VALIDATION = NotApplicable("The report describes development with internal validation only.")
+_NO_TIMES = NotApplicable("The outcome has no follow-up.")
+
+
+def _kind_of_study(run: ReportedRun) -> str:
+    return "development and external validation" if run.validation else "development and internal validation"
+
+
+def suggest_title(run: ReportedRun) -> str:
+    """Suggest a title from what the run knows; the author adds the population."""
+    return f"{_kind_of_study(run).capitalize()} of a multivariable model that predicts {run.outcome_with_horizon}"
+
+
+def _title(run: ReportedRun) -> str:
+    return f"Suggested title: {suggest_title(run)}."
+
+
+def _objective(run: ReportedRun) -> str:
+    return (
+        f"The objective was to predict {run.outcome_with_horizon} from "
+        f"{plural(len(run.features), 'candidate predictor')}."
+    )
+
+
+def _study(run: ReportedRun) -> str:
+    return f"The study describes the {_kind_of_study(run)} of a prediction model."
+
+
+def model_type(run: ReportedRun) -> str:
+    """Name the learners that the model is built from."""
+    learners = listed([algorithm_name(name) for name in run.member_algorithms("prediction")])
+    return f"The model is built from {learners}."
+
+
+def _building(run: ReportedRun) -> str:
+    return _join(model_type(run), say.tuning(run), say.ensemble_rule(run), say.recalibration(run))
+
+
+def _measures(run: ReportedRun) -> str:
+    return _join(say.discrimination(run), say.calibration(run), say.overall_accuracy(run), say.utility(run))
+
+
+def _counts(run: ReportedRun) -> str:
+    return _join(say.cohort_size(run), say.outcome_counts(run))
+
+
+def _predictor_names(run: ReportedRun) -> str:
+    """Names of the predictors; all candidates are inputs of the model."""
+    return f"The model takes {plural(len(run.features), 'predictor')}: {listed(list(run.labels.values()))}."
+
+
+def _prognostic(run: ReportedRun) -> Found:
+    return "The model is prognostic: it predicts an event after the moment of prediction." if run.has_times else None
+
+
+def _preparation(run: ReportedRun) -> str:
+    return _join(say.visit_windows(run), say.encoding(run), say.scaling(run), say.missing_handling(run))
+
+
+def _same_preparation(_: ReportedRun) -> str:
+    return "The same preparation and checks were applied to all patients; no step depended on a sociodemographic group."
+
+
+def _analysed_outcome(run: ReportedRun) -> str:
+    outcome = run.outcome
+    if not run.has_times:
+        return f"{quoted(outcome['column'])}: {outcome['positive']} is the outcome, {outcome['negative']} its absence."
+    text = (
+        f"{quoted(outcome['event'])} with the time {quoted(outcome['time'])}: {outcome['event_of_interest']} is the "
+        f"event, {outcome['censored']} censoring"
+    )
+    return f"{text}, and {listed(list(run.competing))} competing." if run.competing else f"{text}."
+
+
+def _horizon(run: ReportedRun) -> Found:
+    return f"The outcome is predicted within {run.horizons_text}." if run.horizons else None
+
+
+def _definitions(run: ReportedRun) -> str:
+    defined = [f"{run.labels[feature['name']]}: {_definition(feature)}" for feature in run.features]
+    return f"{'; '.join(defined)}."
+
+
+def _definition(feature: Document) -> str:
+    unit = f" in {feature['unit']}" if feature["unit"] else ""
+    if feature["levels"]:
+        return f"{feature['kind']}, levels {listed(feature['levels'])}"
+    known = feature["minimum"] is not None
+    values = f", from {feature['minimum']:g} to {feature['maximum']:g}" if known else ""
+    return f"{feature['kind']}{values}{unit}"
+
+
+def _units(run: ReportedRun) -> Found:
+    """Units, if every numeric predictor has one."""
+    numeric = [f for f in run.features if f["kind"] == "numeric"]
+    if any(not f["unit"] for f in numeric):
+        return None
+    if not numeric:
+        return NotApplicable("No predictor is numeric.")
+    units = [f"{run.labels[feature['name']]} in {feature['unit']}" for feature in numeric]
+    return f"{listed(units)}."
+
+
+def _use_of_data(run: ReportedRun) -> str:
+    text = (
+        f"All {run.rows_text} served to develop the model, and to evaluate it by risks from folds that held them out."
+    )
+    if run.validation:
+        text += f" {say.validation_name(run).capitalize()} served for external validation alone."
+    return text
+
+
+def _sufficient(run: ReportedRun) -> str:
+    return _join(say.sample_size(run), say.flexible_sample_size(run))
+
+
+def _left_out(run: ReportedRun) -> str:
+    if not run.n_dropped:
+        return "No row of the file was left out."
+    return f"{say.missing_outcome(run)} Without a usable outcome a row says nothing of the risk."
+
+
+def _transformations(run: ReportedRun) -> str:
+    """Feature processing of the members."""
+    used = [algorithm_name(name) for name in run.member_algorithms("features") if name != "none"]
+    if not used:
+        return "No member of the ensemble transforms or reduces the predictors beyond their coding and scaling."
+    return f"Members of the ensemble use {listed(used)} on the coded predictors, fitted to training patients."
+
+
+def _interactions(run: ReportedRun) -> str:
+    learners, processing = run.member_algorithms("prediction"), run.member_algorithms("features")
+    text = "No interaction was specified by hand."
+    learnt = [algorithm_name(name) for name in learners if say.learns_interactions(name)]
+    if learnt:
+        text += f" {listed(learnt).capitalize()} can learn interactions from the data."
+    if "polynomial" in processing:
+        text += " Products of predictors were added by polynomial features."
+    return text
+
+
+def _search(run: ReportedRun) -> Found:
+    steps = say.search_steps(run)
+    return None if steps is None else _join(steps, say.warm_start(run), say.racing(run))
+
+
+def _repeated_steps(_: ReportedRun) -> str:
+    return (
+        "Imputation, feature processing, fitting and calibration were repeated in every training fold. The search for "
+        "pipelines was not repeated inside the folds."
+    )
+
+
+def _censoring(run: ReportedRun) -> Found:
+    return say.censoring(run) or _NO_TIMES
+
+
+def _clusters(run: ReportedRun) -> Found:
+    if run.grouped_by:
+        return f"The {run.grouped_by} stayed in one fold, and intervals take them together."
+    return "The file named no clusters, and none entered the partition." if run.origin else None
+
+
+def _parameters_across(_: ReportedRun) -> str:
+    return "Differences of the model's parameters between clusters were not estimated."
+
+
+def _performance_across(_: ReportedRun) -> str:
+    return "Differences of performance between clusters were not estimated."
+
+
+def _not_updated(run: ReportedRun) -> Found:
+    return "The model was not updated in this evaluation." if run.validation else _NO_VALIDATION
+
+
+def _not_updated_for_groups(run: ReportedRun) -> Found:
+    return "It was not updated for any group or setting either." if run.validation else _NO_VALIDATION
+
+
+def _calculated(run: ReportedRun) -> Found:
+    if not run.validation:
+        return _NO_VALIDATION
+    return _join(
+        "The delivered model's file calculated the risks: the weighted average of its members, recalibrated.",
+        say.missing_at_use(run),
+    )
+
+
+def rebalanced_learners(run: ReportedRun) -> list[str]:
+    """Name the algorithms of the ensemble that weigh classes equally, or assume them to be equally frequent."""
+    found = []
+    for member in run.members:
+        for step in member["configuration"].values():
+            parameters = step["parameters"]
+            if parameters.get("class_weight") == "balanced" or parameters.get("priors") == "equal":
+                found.append(algorithm_name(step["algorithm"]))
+    return list(dict.fromkeys(found))
+
+
+def _imbalance(run: ReportedRun) -> str:
+    if rebalanced := rebalanced_learners(run):
+        return f"Patients were not resampled. In the ensemble, {listed(rebalanced)} gave both classes the same weight."
+    return (
+        "No method for class imbalance was used: patients were neither resampled nor weighted by class in the ensemble."
+    )
+
+
+def _imbalance_reason(run: ReportedRun) -> Found:
+    if not rebalanced_learners(run):
+        return NotApplicable("No method for class imbalance was used.")
+    return "Equal weights are a hyperparameter of these learners and were chosen with it by the cross-validated score."
+
+
+def _imbalance_recalibration(run: ReportedRun) -> Found:
+    if not rebalanced_learners(run):
+        return NotApplicable("No method for class imbalance was used.")
+    return say.recalibration(run)
+
+
+def _fairness(run: ReportedRun) -> str:
+    examined = say.subgroup_methods(run)
+    limits = "No constraint or adjustment for fairness was used in training."
+    return f"{examined} {limits}" if examined else f"Performance was not examined by subgroup. {limits}"
+
+
+def _output(run: ReportedRun) -> str:
+    return _join(say.prediction_target(run), "The output is a probability.", say.patient_intervals(run))
+
+
+def describe_strata(run: ReportedRun) -> str:
+    """Describe the risk strata with their thresholds, or say that there are none."""
+    parts = [
+        f"{stratum['name']}{_at(stratum)} from {percent(stratum['lower'])} to {percent(stratum['upper'])}"
+        for stratum in run.rules["strata"]
+    ]
+    if say.strata(run) is None:
+        return "The model gives no classification."
+    return f"Patients are not classified for treatment. For description there are risk strata: {'; '.join(parts)}."
+
+
+def _at(stratum: Document) -> str:
+    return "" if stratum.get("horizon") is None else f" at {stratum['horizon']:g}"
+
+
+def _thresholds(run: ReportedRun) -> Found:
+    return say.strata(run) or NotApplicable("The model gives no classification.")
+
+
+def _different_predictors(run: ReportedRun) -> Found:
+    return say.validation_differences(run) or _NO_VALIDATION
+
+
+def _software(run: ReportedRun) -> Found:
+    own = run.software.get("autoprog")
+    if own is None:
+        return None
+    return f"The analysis was run by autoprog {own}, which is open source; settings and seed are in this report."
+
+
+def _flow_diagram(run: ReportedRun) -> str:
+    return f"A diagram shows the flow: {say.cohort_size(run)}"
+
+
+def _follow_up(run: ReportedRun) -> Found:
+    return say.follow_up(run) or _NO_TIMES
+
+
+def _characteristics(run: ReportedRun) -> str:
+    return f"A table shows the {len(run.features)} predictors overall and by outcome."
+
+
+def _size(run: ReportedRun) -> str:
+    return f"{run.rows_text}.".capitalize()
+
+
+def _compared(run: ReportedRun) -> Found:
+    return say.validation_differences(run) or _NO_VALIDATION
+
+
+def _compared_outcome(run: ReportedRun) -> Found:
+    return say.validation_counts(run) or _NO_VALIDATION
+
+
+def _in_development(run: ReportedRun) -> str:
+    return f"Development used {run.rows_text}. {say.outcome_counts(run)}"
+
+
+def _in_tuning(run: ReportedRun) -> str:
+    k, explored = run.settings["folds"], run.origin.get("n_explored_rows")
+    on = f"a sample of {explored:,} rows, and finalists on all {run.n_rows:,}" if explored else f"all {run.rows_text}"
+    return f"Tuning used {on}; each of the {k} training folds held about {100 * (k - 1) / k:.0f} % of them."
+
+
+def _in_evaluation(run: ReportedRun) -> str:
+    text = f"Internal validation measured out-of-fold risks of all {run.rows_text}, with the same events."
+    return _join(text, f"External validation: {say.validation_sample(run)}" if run.validation else None)
+
+
+def _members(run: ReportedRun) -> str:
+    return f"{say.members_text(run)}."
+
+
+def _recalibration(run: ReportedRun) -> Found:
+    return say.recalibration(run) if run.ensemble["calibration"].get("recalibration") else None
+
+
+def _means_to_predict(run: ReportedRun) -> str:
+    model = run.search["model_id"]
+    return (
+        "The model is one file. It predicts for new patients by the command “autoprog predict”, from Python, and by "
+        f"POST /v1/models/{model}/predictions."
+    )
+
+
+def _third_parties(run: ReportedRun) -> Found:
+    if not run.software:
+        return None
+    return (
+        "Others can load the file with the versions of the software named in this report, validate it in their own "
+        "patients (POST /v1/models/{id}/validations) and recalibrate it as a new version."
+    )
+
+
+def _discrimination(run: ReportedRun) -> str:
+    return _join(say.discrimination_figures(run), say.cause_figures(run), say.validation_scores(run))
+
+
+def _calibration(run: ReportedRun) -> str:
+    return _join(say.calibration_figures(run), say.validation_calibration(run))
+
+
+def _optimism(run: ReportedRun) -> str:
+    return _join(say.performance_figures(run), say.optimism(run))
+
+
+def _plots(run: ReportedRun) -> str:
+    return say.plots(run)
+
+
+def _overfitting(run: ReportedRun) -> str:
+    return _join(
+        say.optimism(run),
+        "The correction covers the choice of weights, not the search for pipelines, so performance may still be "
+        "slightly optimistic.",
+        say.instability(run),
+    )
+
+
+def _limited_size(run: ReportedRun) -> str:
+    few = [w for w in run.cohort["warnings"] if "patients" in w and "few" in w]
+    return _join(say.sample_size(run), say.events_per_parameter(run), *few)
+
+
+def _limited_missing(run: ReportedRun) -> str:
+    if not run.with_missing:
+        return say.missing_amount(run)
+    return _join(
+        say.missing_amount(run),
+        "If values are missing for reasons that other predictors do not show, risks may be biased.",
+    )
+
+
+def _poor_input(_: ReportedRun) -> str:
+    return (
+        "A prediction warns of each missing value, unknown level and value outside the range of the training patients."
+    )
+
+
+def _handled_input(run: ReportedRun) -> str:
+    return _join(
+        say.missing_at_use(run),
+        "An unknown level counts as missing, and values outside the range by more than ten times its width are cut.",
+    )
+
+
+def _interaction(run: ReportedRun) -> str:
+    visits = " of all visits so far" if run.has_visits else ""
+    return (
+        f"Users enter the values of up to {plural(len(run.features), 'predictor')}{visits}, none of which is "
+        "obligatory; no further interaction with the model is needed."
+    )
+
+
+def _further_validation(run: ReportedRun) -> Found:
+    return say.validation_sample_size(run)
+
+
+def _evaluation_size(run: ReportedRun) -> Found:
+    return say.validation_sample(run) or _NO_VALIDATION
+
+
+def _no_cluster_results(_: ReportedRun) -> Found:
+    return NotApplicable("Heterogeneity across clusters was not examined.")
+
+
+def _no_update(run: ReportedRun) -> Found:
+    return NotApplicable("The model was not updated.") if run.validation else _NO_VALIDATION
+
+
+def _only_in_validation(run: ReportedRun) -> Found:
+    return None if run.validation else _NO_VALIDATION
+
+
+def _only_with_times(run: ReportedRun) -> Found:
+    return None if run.has_times else _NO_TIMES
+
+
+def _join(*parts: str | None) -> str:
+    return " ".join(part for part in parts if part)
+
+
+FLOW, TABLE, METHODS, PERFORMANCE, SPECIFICATION = "flow", "characteristics", "methods", "performance", "specification"
+CALIBRATION, UTILITY, SUBGROUPS, STRATA, VALIDATION = "calibration", "net-benefit", "subgroups", "strata", "validation"
+MISSING, SAMPLE_SIZE, STABILITY, TITLE = "missing", "sample-size", "instability", "title"
+
+ANCHORS = frozenset(
+    (
+        FLOW,
+        TABLE,
+        METHODS,
+        PERFORMANCE,
+        SPECIFICATION,
+        CALIBRATION,
+        UTILITY,
+        SUBGROUPS,
+        STRATA,
+        VALIDATION,
+        MISSING,
+        SAMPLE_SIZE,
+        STABILITY,
+        TITLE,
+    )
+)
+"""Names of the sections in which answers are found."""
+
+RULES: Mapping[str, Rule] = {
+    "1.1": Rule(_title, TITLE),
+    "1.3": Rule(_title, TITLE),
+    "2.2": Rule(_objective, TITLE),
+    "2.5": Rule(say.prediction_target, METHODS),
+    "2.6": Rule(_building, METHODS),
+    "2.7": Rule(say.folds, METHODS),
+    "2.8": Rule(_measures, METHODS),
+    "2.9": Rule(_counts, FLOW),
+    "2.10": Rule(_predictor_names, TABLE),
+    "2.11": Rule(_optimism, PERFORMANCE),
+    "3a.2": Rule(_prognostic, METHODS),
+    "4.1": Rule(_objective, METHODS),
+    "4.2": Rule(_study, METHODS),
+    "5a.2": Rule(_only_in_validation, VALIDATION),
+    "5b.3": Rule(_only_with_times, FLOW),
+    "7.1": Rule(_preparation, METHODS),
+    "7.2": Rule(say.data_checks, FLOW),
+    "7.3": Rule(_same_preparation, METHODS),
+    "8a.1": Rule(_analysed_outcome, METHODS),
+    "8a.3": Rule(_horizon, METHODS),
+    "9a.1": Rule(_predictor_names, TABLE),
+    "9a.3": Rule(say.no_preselection, METHODS),
+    "9b.1": Rule(_definitions, TABLE),
+    "9b.2": Rule(_units, TABLE),
+    "10.2": Rule(_sufficient, SAMPLE_SIZE),
+    "10.3": Rule(say.sample_size_criteria, SAMPLE_SIZE),
+    "10.4": Rule(say.events_per_parameter, SAMPLE_SIZE),
+    "10.5": Rule(_evaluation_size, VALIDATION),
+    "11.1": Rule(say.missing_handling, METHODS),
+    "11.2": Rule(say.missing_outcome, METHODS),
+    "11.3": Rule(_left_out, FLOW),
+    "11.4": Rule(say.missing_at_use, METHODS),
+    "12a.1": Rule(_use_of_data, METHODS),
+    "12a.2": Rule(say.folds, METHODS),
+    "12a.3": Rule(say.fold_considerations, METHODS),
+    "12b.1": Rule(say.functional_forms, SPECIFICATION),
+    "12b.2": Rule(say.scaling, METHODS),
+    "12b.3": Rule(say.encoding, METHODS),
+    "12b.4": Rule(_transformations, SPECIFICATION),
+    "12c.1": Rule(model_type, SPECIFICATION),
+    "12c.3": Rule(say.candidate_space, METHODS),
+    "12c.4": Rule(_search, METHODS),
+    "12c.5": Rule(say.search_budget, METHODS),
+    "12c.6": Rule(say.tuning, METHODS),
+    "12c.7": Rule(say.no_preselection, METHODS),
+    "12c.8": Rule(_interactions, SPECIFICATION),
+    "12c.9": Rule(say.ensemble_rule, METHODS),
+    "12c.10": Rule(say.recalibration, METHODS),
+    "12c.11": Rule(say.folds, METHODS),
+    "12c.12": Rule(_repeated_steps, METHODS),
+    "12c.13": Rule(say.optimism, METHODS),
+    "12c.14": Rule(_censoring, METHODS),
+    "12c.15": Rule(say.software, METHODS),
+    "12d.1": Rule(_clusters, METHODS),
+    "12d.2": Rule(_parameters_across, METHODS),
+    "12d.3": Rule(_performance_across, METHODS),
+    "12e.1": Rule(say.discrimination, METHODS),
+    "12e.2": Rule(say.calibration, METHODS),
+    "12e.3": Rule(say.overall_accuracy, METHODS),
+    "12e.4": Rule(say.utility, METHODS),
+    "12e.5": Rule(_plots, PERFORMANCE),
+    "12e.6": Rule(say.intervals, METHODS),
+    "12e.7": Rule(say.comparison, METHODS),
+    "12e.8": Rule(say.instability, STABILITY),
+    "12f.1": Rule(_not_updated, VALIDATION),
+    "12f.2": Rule(_not_updated_for_groups, VALIDATION),
+    "12g.1": Rule(_calculated, VALIDATION),
+    "13.1": Rule(_imbalance, SPECIFICATION),
+    "13.2": Rule(_imbalance_reason, SPECIFICATION),
+    "13.3": Rule(_imbalance_recalibration, SPECIFICATION),
+    "14.1": Rule(_fairness, SUBGROUPS),
+    "15.1": Rule(_output, METHODS),
+    "15.2": Rule(describe_strata, STRATA),
+    "15.3": Rule(_thresholds, STRATA),
+    "16.1": Rule(_only_in_validation, VALIDATION),
+    "16.2": Rule(_only_in_validation, VALIDATION),
+    "16.3": Rule(_only_in_validation, VALIDATION),
+    "16.4": Rule(_different_predictors, VALIDATION),
+    "18f.1": Rule(_software, METHODS),
+    "20a.2": Rule(say.cohort_size, FLOW),
+    "20a.3": Rule(say.outcome_counts, FLOW),
+    "20a.4": Rule(_follow_up, FLOW),
+    "20a.5": Rule(_flow_diagram, FLOW, needs_section=True),
+    "20b.1": Rule(_characteristics, TABLE, needs_section=True),
+    "20b.4": Rule(_size, FLOW),
+    "20b.5": Rule(say.outcome_counts, FLOW),
+    "20b.6": Rule(_follow_up, FLOW),
+    "20b.7": Rule(say.missing_amount, MISSING),
+    "20c.1": Rule(_compared, VALIDATION),
+    "20c.2": Rule(_compared_outcome, VALIDATION),
+    "21.1": Rule(_in_development, FLOW),
+    "21.2": Rule(_in_tuning, METHODS),
+    "21.3": Rule(_in_evaluation, PERFORMANCE),
+    "22.1": Rule(_members, SPECIFICATION),
+    "22.2": Rule(_recalibration, SPECIFICATION),
+    "22.3": Rule(_means_to_predict, SPECIFICATION),
+    "22.4": Rule(_third_parties, SPECIFICATION),
+    "23a.1": Rule(_discrimination, PERFORMANCE),
+    "23a.2": Rule(_calibration, CALIBRATION),
+    "23a.3": Rule(say.accuracy_figures, PERFORMANCE),
+    "23a.4": Rule(say.utility_figures, UTILITY),
+    "23a.5": Rule(_optimism, PERFORMANCE),
+    "23a.6": Rule(say.gain_figures, PERFORMANCE),
+    "23a.7": Rule(say.subgroup_figures, SUBGROUPS),
+    "23a.8": Rule(say.instability, STABILITY),
+    "23a.9": Rule(_plots, CALIBRATION, needs_section=True),
+    "23b.1": Rule(_no_cluster_results, PERFORMANCE),
+    "24.1": Rule(_no_update, VALIDATION),
+    "24.2": Rule(_no_update, VALIDATION),
+    "26.2": Rule(_limited_size, SAMPLE_SIZE),
+    "26.3": Rule(_overfitting, PERFORMANCE),
+    "26.4": Rule(_limited_missing, MISSING),
+    "27a.1": Rule(_poor_input, METHODS),
+    "27a.2": Rule(_handled_input, METHODS),
+    "27b.1": Rule(_interaction, METHODS),
+    "27c.2": Rule(_further_validation, SAMPLE_SIZE),
+}
+"""Rules by the numbers of the elements."""

@@ -1,0 +1,58 @@
+"""Whether a model knows more than the average: if not, strata and rules of it mean nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from autoprog.report.digits import decimal
+
+_NO_KNOWLEDGE = 0.5
+
+
+def reasons_for_doubt(ensemble: Mapping[str, Any], horizon: float | None = None) -> tuple[str, ...]:
+    """Find out whether a model knows nothing.
+
+    Parameters
+    ----------
+    ensemble : mapping
+        The ensemble's document, or an external validation's.
+    horizon : float or None
+        Horizon of the outcome; None for an outcome without a time.
+
+    Returns
+    -------
+    tuple of str
+        Why the model knows no more than the average: the interval of its area under the curve holds .5 or lies below
+        it, or its Brier skill is at most 0. Empty if it knows more, or if the document is too old to tell.
+    """
+    measured = _measured(ensemble, horizon)
+    if measured is None:
+        return ()
+    name = "auc_roc" if horizon is None else "auc"
+    reasons = []
+    bounds = (measured.get("intervals") or {}).get(name)
+    if bounds is not None and bounds["lower"] <= _NO_KNOWLEDGE:
+        reasons.append(
+            f"the 95 % interval of the area under the ROC curve, {decimal(bounds['lower'])} to "
+            f"{decimal(bounds['upper'])}, does not lie above 0.5, that of a coin toss"
+        )
+    skill = measured.get("brier_skill")
+    if skill is not None and skill <= 0:
+        reasons.append(f"its Brier skill is {decimal(skill)}: giving every patient the average risk does as well")
+    return tuple(reasons)
+
+
+def knows_nothing(ensemble: Mapping[str, Any]) -> bool:
+    """Whether there are reasons for doubt at every horizon."""
+    horizons = [each["horizon"] for each in ensemble.get("horizons") or ()]
+    return all(reasons_for_doubt(ensemble, horizon) for horizon in horizons or [None])
+
+
+def _measured(ensemble: Mapping[str, Any], horizon: float | None) -> Mapping[str, Any] | None:
+    found: Mapping[str, Any] | None
+    if horizon is None:
+        found = ensemble.get("performance")
+        return found
+    found = next((each["performance"] for each in ensemble.get("horizons") or () if each["horizon"] == horizon), None)
+    return found

@@ -1,0 +1,63 @@
+"""What the report calls features, outcomes, horizons and pipelines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from autoprog.report.phrases import algorithm_name, quoted
+from autoprog.report.run import ReportedRun
+
+_STAGES = ("imputation", "features", "prediction", "calibration")
+
+
+def outcome_name(run: ReportedRun) -> str:
+    """The outcome as its author calls it, or by its column and value."""
+    label = run.outcome.get("label")
+    if label:
+        return str(label)
+    column, value = ("event", "event_of_interest") if run.has_times else ("column", "positive")
+    return f"Outcome {quoted(run.outcome[column])} with value {quoted(run.outcome[value])}"
+
+
+def horizon_text(run: ReportedRun, horizon: float) -> str:
+    """`5 years`, or `1,825 (unit of “time”)`."""
+    number, unit = f"{horizon:,g}", run.outcome.get("time_unit")
+    if unit:
+        return f"{number} {unit}"
+    return f"{number} (unit of {quoted(str(run.outcome.get('time') or run.outcome.get('visit_time')))})"
+
+
+def outcome_within(run: ReportedRun, horizon: float | None = None) -> str:
+    """`Death within 5 years`; with no horizon given, the last one."""
+    if not run.horizons:
+        return outcome_name(run)
+    after = " of a visit" if run.has_visits else ""
+    return f"{outcome_name(run)} within {horizon_text(run, run.horizons[-1] if horizon is None else horizon)}{after}"
+
+
+def at_horizon(run: ReportedRun, horizon: float | None) -> str:
+    """`5 years`, for the title of a panel; empty without a horizon."""
+    return "" if horizon is None else f"Within {horizon_text(run, horizon)}"
+
+
+def feature_name(feature: Mapping[str, Any]) -> str:
+    """A feature's label with its unit: `Age (years)`."""
+    name = str(feature.get("label") or feature["name"])
+    return f"{name} ({feature['unit']})" if feature.get("unit") else name
+
+
+def cause_name(run: ReportedRun, cause: str) -> str:
+    """A competing cause by its value in the file."""
+    return f"{quoted(run.outcome['event'])} with value {quoted(cause)}"
+
+
+def pipeline_name(configuration: Mapping[str, Any]) -> str:
+    """A pipeline by its algorithms, without the stages that do nothing."""
+    steps = (configuration[stage]["algorithm"] for stage in _STAGES)
+    return " → ".join(algorithm_name(step) for step in steps if step != "none")
+
+
+def rows_name(run: ReportedRun) -> str:
+    """What a row is, in the plural."""
+    return "visits" if run.has_visits else "patients"

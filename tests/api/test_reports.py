@@ -1,0 +1,119 @@
+"""Reports and figures over HTTP, in every form."""
+
+from __future__ import annotations
+
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+
+import docx
+import pytest
+from fastapi.testclient import TestClient
+from PIL import Image
+
+from api.reports import Renderings
+from autoprog.errors import MissingPackageError
+from tests.api.searching import FILE, SPEC, Driver, make_search, multipart
+
+WORD = "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
+
+
+@pytest.fixture
+def url(client: TestClient, driver: Driver) -> str:
+    search = make_search(client)
+    driver.run()
+    return f"/v1/searches/{search['id']}"
+
+
+def test_a_report_has_the_form_that_is_asked_for(client: TestClient, url: str) -> None:
+    for query, accept, kind in (
+        ("", "*/*", "text/html"),
+        ("", "text/markdown", "text/markdown"),
+        ("", f"text/plain, {WORD};q=0.9", WORD),
+        ("?format=md", "text/html", "text/markdown"),
+        ("?format=docx", "*/*", WORD),
+        ("?format=html", "text/markdown", "text/html"),
+    ):
+        response = client.get(f"{url}/report{query}", headers={"Accept": accept})
+        assert response.status_code == 200
+        assert response.headers["content-type"].split(";")[0] == kind
+        assert response.headers["vary"] == "Accept"
+    assert docx.Document(BytesIO(client.get(f"{url}/report?format=docx").content)).tables
+    assert client.get(f"{url}/report?format=pdf").status_code == 422
+
+
+def test_characteristics_are_those_of_the_stored_cohort(client: TestClient, url: str) -> None:
+    text = client.get(f"{url}/report?format=md").text
+    assert "age (years), mean (SD) | 54.4 (9.04) |" in text
+
+
+def test_figures_are_served_as_svg_and_png(client: TestClient, url: str) -> None:
+    drawn = client.get(f"{url}/figures/flow.svg")
+    assert drawn.headers["content-type"].startswith("image/svg+xml")
+    assert drawn.headers["content-security-policy"] == "default-src 'none'"
+    assert drawn.text.startswith("<svg")
+    picture = client.get(f"{url}/figures/flow.png")
+    assert Image.open(BytesIO(picture.content)).info["dpi"] == pytest.approx((300, 300), abs=0.1)
+    absent = client.get(f"{url}/figures/none.svg")
+    assert absent.status_code == 404
+    assert "flow" in absent.json()["detail"]
+    assert client.get(f"{url}/figures/flow.pdf").status_code == 404
+
+
+def test_without_its_extra_a_form_is_refused_by_name(
+    client: TestClient, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module, path in (("docx", "report?format=docx"), ("matplotlib", "figures/flow.png")):
+        monkeypatch.setitem(sys.modules, module, None)
+        refused = client.get(f"{url}/{path}")
+        assert refused.status_code == 501
+        assert refused.json()["type"].endswith("missing-package")
+        assert "pip install 'autoprog[" in refused.json()["detail"]
+        assert client.get(f"{url}/report").status_code == 200
+
+
+def test_a_rendering_is_made_once_for_all_who_wait_for_it() -> None:
+    kept, started = Renderings(most=2), threading.Event()
+    begun: list[int] = []
+
+    def render() -> bytes:
+        begun.append(1)
+        started.wait(10)
+        return b"done"
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [pool.submit(kept.get, "a", render) for _ in range(4)]
+        started.set()
+        assert [each.result(10) for each in found] == [b"done"] * 4
+    assert len(begun) == 1
+    for what in ("b", "c", "a"):
+        kept.get(what, render)
+    assert len(begun) == 4
+
+
+def test_a_rendering_that_failed_is_tried_again() -> None:
+    kept = Renderings(most=2)
+
+    def fail() -> bytes:
+        raise MissingPackageError("no docx")
+
+    for _ in range(2):
+        with pytest.raises(MissingPackageError):
+            kept.get("a", fail)
+    assert kept.get("a", lambda: b"done") == b"done"
+
+
+def test_a_validation_has_a_report(client: TestClient, url: str) -> None:
+    model_id = client.get(url).json()["model_id"]
+    cohort = client.post("/v1/cohorts", files=multipart({**SPEC, "name": "elsewhere"}, FILE)).json()
+    found = client.post(f"/v1/models/{model_id}/validations", json={"cohort_id": cohort["id"]}).json()
+    assert found["operating"]["thresholds"]
+    place = f"/v1/models/{model_id}/validations/{found['id']}"
+    page = client.get(f"{place}/report")
+    assert page.status_code == 200
+    assert "elsewhere" in page.text
+    assert "Performance in other patients" in page.text
+    assert client.get(f"{place}/figures/validation-roc.svg").status_code == 200
+    client.delete(url)
+    assert client.get(f"{place}/report").status_code == 409

@@ -1,0 +1,88 @@
+"""Results as pages: a model that knows nothing says so, and its strata and rules are withheld."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from fastapi.testclient import TestClient
+
+from api.pages.searches.results import choose_rules, find_doubts
+from autoprog.storage.database import Database
+from autoprog.storage.tables import SearchRow
+from tests.api.searching import Driver, make_search, patient
+from tests.pages.test_frame import BROWSER
+
+NOTHING = "This model knows nothing"
+
+
+@pytest.fixture
+def search(client: TestClient, driver: Driver) -> dict[str, Any]:
+    made = make_search(client)
+    driver.run()
+    found: dict[str, Any] = client.get(f"/v1/searches/{made['id']}").json()
+    return found
+
+
+def forget(database: Database, search_id: str) -> None:
+    """Let the stored result be that of a model that knows nothing."""
+    with database.session() as session:
+        row = session.get_one(SearchRow, search_id)
+        assert row.ensemble is not None
+        measures = row.ensemble["performance"]
+        ends = {**measures["intervals"], "auc_roc": {"lower": 0.46, "upper": 0.61}}
+        row.ensemble = {**row.ensemble, "performance": {**measures, "intervals": ends, "brier_skill": -0.01}}
+
+
+def test_a_result_links_its_report_in_every_form(client: TestClient, search: dict[str, Any]) -> None:
+    for page in (f"/searches/{search['id']}", f"/models/{search['model_id']}"):
+        text = client.get(page, headers=BROWSER).text
+        at = f'href="/v1/searches/{search["id"]}/report'
+        for link in (f'{at}"', f'{at}?format=docx"', f'{at}?format=md"'):
+            assert link in text
+
+
+def test_a_model_that_knows_something_shows_its_strata_and_rules(client: TestClient, search: dict[str, Any]) -> None:
+    assert NOTHING not in client.get(f"/searches/{search['id']}", headers=BROWSER).text
+    assert "stratum:" in calculated(client, search["model_id"])
+
+
+def test_a_model_that_knows_nothing_says_so_and_withholds_them(
+    client: TestClient, database: Database, search: dict[str, Any]
+) -> None:
+    forget(database, search["id"])
+    for page in (
+        f"/searches/{search['id']}", f"/models/{search['model_id']}", f"/models/{search['model_id']}/calculator"
+    ):  # fmt: skip
+        text = client.get(page, headers=BROWSER).text
+        first = text.index("Read this first")
+        assert first < text.index(NOTHING) < text.index("0.460 to 0.610") < text.index("Brier skill is −0.010")
+        assert "Rules for the risk strata" not in text
+        assert "stratum:" not in text
+    answer = calculated(client, search["model_id"])
+    assert "stratum:" not in answer
+    assert "Rules that this patient meets" not in answer
+
+
+def calculated(client: TestClient, model_id: str) -> str:
+    known = {f"x-{i}": str(value) for i, value in enumerate(patient().values()) if value is not None}
+    return client.post(f"/models/{model_id}/calculator", data=known, headers={"HX-Request": "true"}).text
+
+
+def test_rules_are_those_of_the_last_horizon_that_knows_something() -> None:
+    def horizon(time: float, skill: float) -> dict[str, Any]:
+        ends = {"auc": {"lower": 0.6, "upper": 0.8}}
+        return {"horizon": time, "performance": {"brier_skill": skill, "intervals": ends}}
+
+    rules = {"rules": [{"horizon": 1.0, "n": 1}, {"horizon": 2.0, "n": 2}, {"horizon": 2.0, "n": 3}]}
+    everywhere = find_doubts({"horizons": [horizon(1.0, 0.2), horizon(2.0, 0.1)]})
+    assert everywhere.doubts == ()
+    assert [rule["n"] for rule in choose_rules(rules, everywhere)] == [2, 3]
+    partly = find_doubts({"horizons": [horizon(1.0, 0.2), horizon(2.0, 0.0)]})
+    assert [doubt.time for doubt in partly.doubts] == [2.0]
+    assert not partly.is_nothing
+    assert [rule["n"] for rule in choose_rules(rules, partly)] == [1]
+    nowhere = find_doubts({"horizons": [horizon(1.0, -0.2), horizon(2.0, 0.0)]})
+    assert nowhere.is_nothing
+    assert choose_rules(rules, nowhere) == []
+    assert find_doubts(None).doubts == ()

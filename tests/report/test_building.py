@@ -1,0 +1,222 @@
+"""The report of a search, from the documents that searches of every kind left."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from io import BytesIO
+from typing import Any
+
+import docx
+import numpy as np
+import pytest
+from docx.oxml.ns import qn
+from lxml import html as lxml_html
+from PIL import Image
+
+from autoprog.report.building import build_report
+from autoprog.report.document import Block, ItemList, Notice, Paragraph, Report, Table
+from autoprog.report.docx import write_docx
+from autoprog.report.drawing import draw
+from autoprog.report.html import write_html
+from autoprog.report.markdown import write_markdown
+from autoprog.report.png import write_png
+from autoprog.report.run import ReportedRun
+from autoprog.report.svg import write_svg
+from autoprog.report.verdict import knows_nothing, reasons_for_doubt
+from tests.report.runs import KINDS, changed, stored_run
+
+EVERY_KIND = pytest.mark.parametrize("kind", KINDS)
+
+
+def texts(report: Report) -> Iterator[str]:
+    for section in report.sections:
+        yield section.left_out or ""
+        for block in section.blocks:
+            yield from texts_of(block)
+
+
+def texts_of(block: Block) -> Iterator[str]:
+    if isinstance(block, Paragraph | Notice):
+        yield block.text
+    elif isinstance(block, ItemList):
+        yield from block.items
+    elif isinstance(block, Table):
+        yield from (cell or "" for row in block.rows for cell in row)
+        yield from block.notes
+    else:
+        yield block.caption
+
+
+def section(report: Report, name: str) -> Any:
+    return next(each for each in report.sections if each.name == name)
+
+
+@EVERY_KIND
+@pytest.mark.parametrize("validated", [False, True])
+def test_every_kind_has_a_report_in_every_form(kind: str, *, validated: bool) -> None:
+    report = build_report(stored_run(kind, validated=validated))
+    page = lxml_html.fromstring(write_html(report))
+    assert [each.get("id") for each in page.iter("section")] == [each.name for each in report.sections]
+    markdown = write_markdown(report)
+    document = docx.Document(BytesIO(write_docx(report)))
+    headings = [p.text for p in document.paragraphs if p.style.name == "Heading 1"]
+    assert headings == [each.title for each in report.sections]
+    assert all(f"## {title}\n" in markdown for title in headings)
+    tables = [block for each in report.sections for block in each.blocks if isinstance(block, Table)]
+    assert len(document.tables) == len(tables) == len(page.findall(".//table"))
+    assert len(document.inline_shapes) == len(list(report.figures())) == len(page.findall(".//figure"))
+
+
+@EVERY_KIND
+def test_names_of_blocks_are_unique_and_rows_fit_their_columns(kind: str) -> None:
+    report = build_report(stored_run(kind, validated=True))
+    blocks = [block for each in report.sections for block in each.blocks]
+    tables = [block for block in blocks if isinstance(block, Table)]
+    for names in ([f.name for f in report.figures()], [t.name for t in tables], [s.name for s in report.sections]):
+        assert len(set(names)) == len(names)
+    for table in tables:
+        assert {len(row) for row in table.rows} <= {len(table.columns)}
+    assert all(each.blocks or each.left_out for each in report.sections)
+
+
+@EVERY_KIND
+def test_the_outcome_has_its_label_everywhere(kind: str) -> None:
+    run = stored_run(kind)
+    outcome = {**run.outcome, "label": "Death", "time_unit": "days"}
+    report = build_report(changed(run, "cohort", outcome=outcome))
+    said = [report.subtitle, *texts(report)]
+    value = outcome.get("event_of_interest") or outcome.get("positive")
+    assert not any(f"= {value}”" in text or f"with value “{value}”" in text for text in said)
+    expected = "Death" if kind == "binary" else f"Death within {run.horizons[-1]:,g} days"
+    assert report.subtitle.startswith(expected)
+
+
+def test_labels_and_units_of_features_are_shown() -> None:
+    run = stored_run("binary")
+    features = [{**f, "label": "Age at visit"} if f["name"] == "age" else f for f in run.features]
+    report = build_report(changed(run, "cohort", features=features))
+    (table,) = (b for b in section(report, "specification").blocks if isinstance(b, Table) and b.name == "predictors")
+    assert table.rows[0][:2] == ("Age at visit (years)", "age")
+
+
+def without_knowledge(run: ReportedRun) -> ReportedRun:
+    performance = {**run.ensemble["performance"], "brier_skill": -0.01}
+    intervals = {**performance["intervals"], "auc_roc": {"lower": 0.46, "upper": 0.61}}
+    return changed(run, "ensemble", performance={**performance, "intervals": intervals})
+
+
+def test_strata_and_rules_of_a_model_that_knows_nothing_are_withheld() -> None:
+    run = without_knowledge(stored_run("binary"))
+    assert knows_nothing(run.ensemble)
+    report = build_report(run)
+    first = section(report, "first").blocks[0]
+    assert isinstance(first, Notice)
+    assert first.level == "warning"
+    assert "knows nothing" in first.text
+    assert "0.460 to 0.610" in first.text
+    for name in ("strata", "rules"):
+        assert section(report, name).blocks == ()
+        assert section(report, name).left_out.startswith("Withheld")
+    assert "Withheld" not in " ".join(texts(build_report(stored_run("binary"))))
+
+
+def test_each_reason_suffices_and_older_documents_give_none() -> None:
+    told = {"brier_skill": 0.2, "intervals": {"auc_roc": {"lower": 0.6, "upper": 0.8}}}
+    assert reasons_for_doubt({"performance": told}) == ()
+    assert len(reasons_for_doubt({"performance": {**told, "brier_skill": 0.0}})) == 1
+    assert (
+        len(reasons_for_doubt({"performance": {**told, "intervals": {"auc_roc": {"lower": 0.5, "upper": 0.9}}}})) == 1
+    )
+    assert reasons_for_doubt({"performance": None}) == ()
+    assert not knows_nothing({})
+
+
+def test_only_horizons_that_know_nothing_are_withheld() -> None:
+    run = stored_run("event_times")
+    horizons = [dict(each) for each in run.ensemble["horizons"]]
+    horizons[0]["performance"] = {**horizons[0]["performance"], "brier_skill": -0.1}
+    doubted = changed(run, "ensemble", horizons=horizons)
+    kept = section(build_report(doubted), "strata").blocks
+    table = next(block for block in kept if isinstance(block, Table))
+    assert len({row[0] for row in table.rows}) == len({s["horizon"] for s in run.rules["strata"]}) - 1
+    assert not knows_nothing(doubted.ensemble)
+
+
+@EVERY_KIND
+def test_no_name_of_a_documents_field_is_left_in_the_note_on_rules(kind: str) -> None:
+    rules = section(build_report(stored_run(kind)), "rules")
+    note = rules.left_out or rules.blocks[0].text
+    assert note.startswith(("The rules describe", "No rule stands out", "Withheld"))
+    assert not re.search(r"stratum_probability|observed_event_rate|held_out|fidelity|_", note)
+
+
+def test_what_a_client_wrote_is_text() -> None:
+    report = build_report(changed(stored_run("binary"), "cohort", name="<script>x</script> | *a*\x00"))
+    page = write_html(report)
+    assert "<script" not in page
+    assert "&lt;script&gt;" in page
+    assert write_markdown(report).startswith("# \\<script\\>x\\</script\\> \\| \\*a\\*")
+    assert docx.Document(BytesIO(write_docx(report))).paragraphs[0].text == "<script>x</script> | *a*"
+
+
+@pytest.mark.parametrize("loader", ["src=", "@import", "<script", "<link", "xlink"])
+def test_the_page_loads_nothing(loader: str) -> None:
+    assert loader not in write_html(build_report(stored_run("competing", validated=True)))
+
+
+def test_links_of_the_page_are_its_own_sections_or_its_figures() -> None:
+    report = build_report(stored_run("binary"))
+    alone = lxml_html.fromstring(write_html(report))
+    assert {a.get("href") for a in alone.iter("a")} == {f"#{each.name}" for each in report.sections}
+    served = {a.get("href") for a in lxml_html.fromstring(write_html(report, "figures")).iter("a")}
+    assert {f"figures/{f.name}.{form}" for f in report.figures() for form in ("svg", "png")} <= served
+
+
+def test_tables_of_the_word_file_repeat_their_heads_and_figures_have_texts() -> None:
+    document = docx.Document(BytesIO(write_docx(build_report(stored_run("binary")))))
+    for table in document.tables:
+        assert table._tbl.tr_lst[0].trPr.find(qn("w:tblHeader")) is not None
+    assert all(shape._inline.docPr.get("descr") for shape in document.inline_shapes)
+
+
+def test_figures_are_png_at_300_dpi_and_svg_of_the_same_shape() -> None:
+    figure = next(iter(build_report(stored_run("binary")).figures()))
+    scene = draw(figure.data)
+    image = Image.open(BytesIO(write_png(scene)))
+    assert image.size == (int(scene.width / 72 * 300), int(scene.height / 72 * 300))
+    assert image.info["dpi"] == pytest.approx((300, 300), abs=0.1)
+    assert len(np.unique(np.asarray(image))) > 10
+    assert f'viewBox="0 0 {scene.width:g} {scene.height:g}"' in write_svg(scene, figure.title, figure.alt)
+
+
+def test_a_search_of_before_measures_were_stored_has_a_report() -> None:
+    run = stored_run("binary")
+    baseline = {key: run.ensemble["baseline"][key] for key in ("configuration", "score")}
+    old = {**{key: run.ensemble[key] for key in ("members", "score", "calibration")}, "baseline": baseline}
+    report = build_report(replace(run, ensemble=old))
+    assert section(report, "tripod").left_out
+    assert section(report, "specification").blocks
+
+
+def test_all_hyperparameters_of_every_member_are_listed() -> None:
+    run = stored_run("binary")
+    table = next(
+        b for b in section(build_report(run), "specification").blocks if getattr(b, "name", "") == "hyperparameters"
+    )
+    for k, member in enumerate(run.members, 1):
+        listed = " ".join(row[4] for row in table.rows if row[0] == str(k))
+        for step in member["configuration"].values():
+            if step["algorithm"] != "none":
+                assert all(name in listed for name in step["parameters"])
+
+
+def test_a_validation_stands_beside_the_development() -> None:
+    run = stored_run("binary", validated=True)
+    (table,) = (b for b in section(build_report(run), "validation").blocks if isinstance(b, Table))
+    assert table.rows[0][0] == "Area under the ROC curve"
+    assert run.validation is not None
+    for cell, found in zip(table.rows[0][1:], (run.ensemble, run.validation), strict=True):
+        assert cell is not None
+        assert cell.startswith(f"{found['performance']['auc_roc']:.3f}")

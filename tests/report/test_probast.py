@@ -1,0 +1,74 @@
+"""PROBAST+AI: the tool's questions, answered with a reason, or left to the author."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from autoprog.report.probast import Answer, SignallingQuestion, fill_probast
+from autoprog.report.run import ReportedRun
+from tests.report.runs import KINDS, changed, stored_run, unknown_figures
+
+
+def answer(run: ReportedRun, part: str, number: str) -> SignallingQuestion:
+    (found,) = [q for q in fill_probast(run) if (q.part, q.number) == (part, number)]
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_questions_are_those_of_the_tool(kind: str) -> None:
+    found = fill_probast(stored_run(kind, validated=True))
+    assert Counter(q.part for q in found) == {"development": 16, "internal validation": 18, "external validation": 15}
+    domains = Counter(q.domain for q in found if q.part == "internal validation")
+    assert domains == {"Participants and data sources": 3, "Predictors": 4, "Outcome": 4, "Analysis": 7}
+    assert len(fill_probast(stored_run(kind))) == 34
+    assert all(q.question.endswith("?") and q.reason for q in found)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_reasons_hold_figures_of_the_documents(kind: str) -> None:
+    run = stored_run(kind, validated=True)
+    assert unknown_figures(" ".join(q.reason for q in fill_probast(run)), run) == []
+
+
+def test_sample_size_decides_its_answer() -> None:
+    run = stored_run("binary")
+    for verdict, expected in (("insufficient", Answer.NO), ("sufficient", Answer.YES)):
+        changed_run = changed(run, "cohort", sample_size={**run.sample_size, "verdict": verdict})
+        assert answer(changed_run, "development", "4.1").answer is expected
+    middle = changed(run, "cohort", sample_size={**run.sample_size, "verdict": "sufficient_for_regression"})
+    linear = [
+        dict(member) for member in run.members if "logistic" in member["configuration"]["prediction"]["algorithm"]
+    ]
+    linear = [m for m in linear if not m["configuration"]["prediction"]["algorithm"].startswith("kernel")]
+    assert answer(changed(middle, "ensemble", members=linear), "development", "4.1").answer is Answer.PROBABLY_YES
+    forest = {
+        "weight": 1.0,
+        "score": 0.9,
+        "configuration": {**linear[0]["configuration"], "prediction": {"algorithm": "random_forest", "parameters": {}}},
+    }
+    assert answer(changed(middle, "ensemble", members=[forest]), "development", "4.1").answer is Answer.PROBABLY_NO
+
+
+def test_column_that_gives_the_outcome_away_is_suspected() -> None:
+    run = stored_run("binary")
+    assert answer(run, "development", "2.4").answer is Answer.AUTHOR
+    warned = changed(
+        run, "cohort", warnings=["column los alone gives the outcome away (AUC 0.991): was it recorded after?"]
+    )
+    found = answer(warned, "development", "2.4")
+    assert found.answer is Answer.PROBABLY_NO
+    assert "los" in found.reason
+
+
+def test_many_rows_left_out_are_suspected() -> None:
+    run = stored_run("binary")
+    assert answer(run, "development", "4.3").answer is Answer.PROBABLY_YES
+    assert answer(changed(run, "cohort", n_dropped=30, n_rows=333), "development", "4.3").answer is Answer.PROBABLY_NO
+    features = [{**feature, "missing_fraction": 0.0} for feature in run.features]
+    assert answer(changed(run, "cohort", features=features), "development", "4.3").answer is Answer.YES
+
+
+def test_search_that_is_not_repeated_in_the_folds_is_admitted() -> None:
+    assert answer(stored_run("binary"), "internal validation", "4.6").answer is Answer.PROBABLY_NO
