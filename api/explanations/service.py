@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 from sqlalchemy.orm import Session
 
@@ -14,7 +14,7 @@ from api.searches.service import missing_result
 from autoprog.cohort import from_parquet
 from autoprog.errors import NotFoundError
 from autoprog.search import SearchSettings
-from autoprog.search.planning import explored_patients, plan_for
+from autoprog.search.explaining import plan_explanation
 from autoprog.storage.files import StoredFile
 from autoprog.storage.repositories import CohortRepository, ExplanationRepository, SearchRepository
 from autoprog.storage.tables import JobRow, JobStatus
@@ -33,11 +33,10 @@ def request_explanation(context: Context, session: Session, owner_id: str, searc
         require_room(context, reading, owner_id)
     cohort = from_parquet(context.files.get("cohorts", sha256))
     settings = SearchSettings.model_validate(search.settings)
-    plan = plan_for(settings, cohort, settings.folds or 2)
     parameters = {
         "members": [{name: each[name] for name in ("configuration", "weight")} for each in search.ensemble["members"]],
         "scale": search.ensemble["scale"],
-        "plan": asdict(replace(plan, patients=explored_patients(cohort, plan))),
+        "plan": asdict(plan_explanation(settings, cohort)),
     }
     job = ExplanationRepository(session).queue(owner_id, search_id, parameters, StoredFile("cohorts", sha256))
     return explanation_document(job)

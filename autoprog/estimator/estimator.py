@@ -535,6 +535,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
         """Store the model as its own file, whose types are checked when it is read; leave out the patients' rows."""
         state: dict[str, Any] = dict(super().__getstate__())
         state.pop("_archive", None)
+        state.pop("_explained", None)
         if "model_" in state:
             state["model_"] = state["model_"].to_bytes()
         return state

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
@@ -80,6 +81,37 @@ def plot_decision_curve(document: Json, ax: Axes | None) -> Axes:
     ax.set(xlabel="threshold", ylabel="net benefit", xlim=(0, max(curve["range"][1], of_use.max(initial=0.0))))
     ax.set_ylim(-0.15 * top, 1.1 * top)
     ax.legend()
+    return ax
+
+
+def plot_roc(document: Json, ax: Axes | None) -> Axes:
+    """Sensitivity by false positive rate, with its pointwise band."""
+    curve = document["operating"]["roc"]
+    ax, rate = new_axes(ax), _numbers(curve["false_positive_rate"])
+    ax.plot([0, 1], [0, 1], "k:", label="chance")
+    ax.fill_between(rate, _numbers(curve["lower"]), _numbers(curve["upper"]), color="C0", alpha=0.2, linewidth=0)
+    ax.plot(rate, _numbers(curve["sensitivity"]), "C0-", label="model")
+    ax.set(xlabel="false positive rate", ylabel="sensitivity", xlim=(0, 1), ylim=(0, 1))
+    ax.legend(loc="lower right")
+    return ax
+
+
+def plot_importance(table: pd.DataFrame, most: int, ax: Axes | None) -> Axes:
+    """Loss of the AUC without each input, with its interval; the most important at the top."""
+    ax, shown = new_axes(ax), table.head(most).iloc[::-1]
+    reach = [shown["auc_loss"] - shown["lower"], shown["upper"] - shown["auc_loss"]]
+    ax.barh(shown["feature"], shown["auc_loss"], xerr=np.array(reach), color="C0", alpha=0.75)
+    ax.axvline(0, color="k", linewidth=0.8)
+    ax.set(xlabel="loss of AUC with the input shuffled")
+    return ax
+
+
+def plot_learning_curve(metric: str, points: Sequence[Json], ax: Axes | None) -> Axes:
+    """Score by number of patients, with its interval."""
+    ax, n = new_axes(ax), [point["n_patients"] for point in points]
+    ax.fill_between(n, [p["lower"] for p in points], [p["upper"] for p in points], color="C0", alpha=0.2, linewidth=0)
+    ax.plot(n, [point["estimate"] for point in points], "C0o-")
+    ax.set(xlabel="patients fitted to", ylabel=metric, xlim=(0, None))
     return ax
 
 

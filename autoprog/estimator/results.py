@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from autoprog.client import Search
     from autoprog.estimator.archive import SearchArchive
+    from autoprog.explanation import Explanation
     from autoprog.model import PrognosticModel
 
 _POINTS = 100
@@ -152,6 +153,165 @@ class ResultsMixin:
         from autoprog.estimator.plots import at_horizon, plot_decision_curve  # noqa: PLC0415  asked for by few
 
         return plot_decision_curve(at_horizon(self._documents()["ensemble"], horizon), ax)
+
+    def plot_roc(self, *, horizon: float | None = None, ax: Axes | None = None) -> Axes:
+        """Plot sensitivity by false positive rate, out of fold, with a pointwise band.
+
+        Parameters
+        ----------
+        horizon : float or None
+            Mode `survival`: one of `horizons_`; None for the last.
+        ax : Axes or None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        Axes
+            The axes.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib, the extra `plots`.
+        NotFittedError, ValueError
+            As `summary`; if there is no such horizon.
+        """
+        from autoprog.estimator.plots import at_horizon, plot_roc  # noqa: PLC0415  asked for by few
+
+        return plot_roc(at_horizon(self._documents()["ensemble"], horizon), ax)
+
+    def explanation(self) -> Explanation:
+        """Return importance and effects of the inputs and the learning curve, computed when first asked for.
+
+        Every member is refitted to each training fold, and to shares of it: some seconds to some minutes, in this
+        process.
+
+        Returns
+        -------
+        autoprog.explanation.Explanation
+            Of the ensemble out of fold, before its recalibration.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `continue_for`: the search must be at hand.
+        """
+        documents, archive = self._documents(), self._archived()
+        if getattr(self, "_explained", (None, None))[0] is not self.model_:
+            require("autoprog.search", "an explanation")
+            from autoprog.estimator.tables import CohortTable  # noqa: PLC0415  loads the learning libraries
+            from autoprog.search.explaining import explain_ensemble, plan_explanation  # noqa: PLC0415  as above
+            from autoprog.search.settings import SearchSettings  # noqa: PLC0415  as above
+
+            cohort = CohortTable.of(archive.source, archive.spec).cohort
+            plan = plan_explanation(SearchSettings.model_validate(documents["settings"]), cohort)
+            self._explained = (self.model_, explain_ensemble(cohort, documents["ensemble"], plan))
+        found: Explanation = self._explained[1]
+        return found
+
+    def importance(self, *, horizon: float | None = None) -> pd.DataFrame:
+        """Return how much worse the model is with each input shuffled, out of fold, the most important first.
+
+        Parameters
+        ----------
+        horizon : float or None
+            Mode `survival`: one of `horizons_`; None for the last.
+
+        Returns
+        -------
+        DataFrame, shape = (n_features, 5)
+            `feature`, `auc_loss` with its 95 % interval `lower` and `upper`, `brier_rise`.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `explanation`; if there is no such horizon.
+        """
+        from autoprog.estimator.tables import importance_table  # noqa: PLC0415  loads the learning libraries
+
+        return importance_table(self.explanation(), horizon)
+
+    def plot_importance(self, *, horizon: float | None = None, most: int = 15, ax: Axes | None = None) -> Axes:
+        """Plot the loss of the AUC with each input shuffled, out of fold, with its interval.
+
+        Parameters
+        ----------
+        horizon : float or None
+            Mode `survival`: one of `horizons_`; None for the last.
+        most : int
+            Inputs to show.
+        ax : Axes or None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        Axes
+            The axes.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib, the extra `plots`.
+        NotFittedError, ValueError
+            As `importance`.
+        """
+        from autoprog.estimator.plots import plot_importance  # noqa: PLC0415  asked for by few
+
+        return plot_importance(self.importance(horizon=horizon), most, ax)
+
+    def plot_learning_curve(self, *, ax: Axes | None = None) -> Axes:
+        """Plot the search's metric, out of fold, by the number of patients that the ensemble is fitted to.
+
+        Parameters
+        ----------
+        ax : Axes or None
+            Axes to draw on; None for a new figure.
+
+        Returns
+        -------
+        Axes
+            The axes.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib, the extra `plots`.
+        NotFittedError, ValueError
+            As `explanation`.
+        """
+        from autoprog.estimator.plots import plot_learning_curve  # noqa: PLC0415  asked for by few
+
+        found = self.explanation()
+        return plot_learning_curve(found.metric, [point.to_json() for point in found.learning_curve], ax)
+
+    def explain(self, X: ArrayLike, *, horizon: float | None = None) -> pd.DataFrame:
+        """Return how much each finding of some patients changes their risk.
+
+        Parameters
+        ----------
+        X : DataFrame or array-like, shape = (n_patients, n_features)
+            As for `predict_proba`.
+        horizon : float or None
+            Mode `survival`: one of `horizons_`; None for the last.
+
+        Returns
+        -------
+        DataFrame, shape = (n_patients, n_features)
+            Risk with the finding less the risk without it, in [-1, 1]; NaN for unknown findings.
+
+        Raises
+        ------
+        NotFittedError, ValueError
+            As `predict_risk`; if there is no such horizon.
+        """
+        from autoprog.estimator.tables import place_of_horizon  # noqa: PLC0415  loads the learning libraries
+
+        check_is_fitted(self, "model_")
+        found = self.model_.contributions(self._matrix(X, warn=True))
+        risks = found.risks
+        if risks.ndim == 3:
+            risks = risks[:, :, place_of_horizon(self.model_.horizons, horizon)]
+        return pd.DataFrame(risks, columns=list(found.features), index=X.index if isinstance(X, pd.DataFrame) else None)
 
     def plot_survival(self, X: ArrayLike, *, ax: Axes | None = None) -> Axes:
         """Plot the risks of some patients by time, up to the last horizon; mode `survival`.

@@ -28,6 +28,7 @@ from autoprog.cohort.cells import NUMERIC_MISSING_TOKENS
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.estimator.targets import Survival
 from autoprog.estimator.words import python_words
+from autoprog.explanation import Explanation
 from autoprog.model import PrognosticModel
 
 # Warnings about what reading has dropped point at the caller of `fit`.
@@ -246,3 +247,25 @@ def _unseen(rows: NDArray[np.bool_], levels: Sequence[object], feature: Feature)
         f"{feature.name} was never seen in training as {names}, and is treated as missing for {rows.sum():,} of "
         f"{len(rows):,} patients"
     )
+
+
+def place_of_horizon(horizons: Sequence[float | None], horizon: float | None) -> int:
+    """Number of a horizon, the last for None; raises ValueError if it is none of them."""
+    if horizon is None:
+        return len(horizons) - 1
+    if horizon not in horizons:
+        known = ", ".join(f"{each:g}" for each in horizons if each is not None)
+        msg = f"horizon {horizon:g} is none of {known}" if known else "the outcome has no horizons"
+        raise ValueError(msg)
+    return horizons.index(horizon)
+
+
+def importance_table(found: Explanation, horizon: float | None) -> pd.DataFrame:
+    """Table of the losses until a horizon, the most important input first."""
+    rows = []
+    for each in found.importance:
+        k = place_of_horizon([at for at, _ in each.horizons], horizon)
+        auc, brier = list(each.horizons[k][1].values())[:2]
+        rows.append((each.feature, auc.estimate, auc.lower, auc.upper, brier.estimate))
+    table = pd.DataFrame(rows, columns=["feature", "auc_loss", "lower", "upper", "brier_rise"])
+    return table.sort_values("auc_loss", ascending=False, kind="stable", ignore_index=True)

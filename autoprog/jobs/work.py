@@ -24,9 +24,9 @@ from autoprog.csmd import (
 from autoprog.diagnosis import grow_tree, model_from_bytes, tree_report, tree_to_bytes
 from autoprog.errors import ArtifactError
 from autoprog.evaluation import Plan
-from autoprog.explanation import Member, explain
 from autoprog.jobs import JobKind
 from autoprog.jobs.ports import FileKind, FileRef, Job, JobResult, Work
+from autoprog.search.explaining import explain_ensemble
 from autoprog.space import Configuration
 from autoprog.work import CallLimits
 
@@ -111,13 +111,11 @@ def trace_test_frontier(job: Job) -> JobResult:
     return JobResult({name: _finite(value) for name, value in document.items()})
 
 
-def explain_ensemble(job: Job) -> JobResult:
+def explain_search(job: Job) -> JobResult:
     """Measure what the inputs of a search's ensemble are worth."""
     asked = job.parameters
-    members = [Member(Configuration.from_json(each["configuration"]), each["weight"]) for each in asked["members"]]
     cohort = from_parquet(read_file(job.files["cohort"]))
-    found = explain(cohort, build_plan(asked["plan"]), members, asked["scale"])
-    return JobResult(_finite(found.to_json()))
+    return JobResult(_finite(explain_ensemble(cohort, asked, build_plan(asked["plan"])).to_json()))
 
 
 def build_plan(document: Mapping[str, Any]) -> Plan:
@@ -140,6 +138,6 @@ WORK: Mapping[JobKind, Work] = {
     JobKind.DIAGNOSIS_TREE: Work(build_diagnosis_tree, CallLimits(time_s=1800, memory_mb=4096)),
     JobKind.TEST_SELECTION_TRAINING: Work(train_classifiers, CallLimits(time_s=4 * 3600, memory_mb=4096)),
     JobKind.TEST_SELECTION_REPLAY: Work(replay_table, CallLimits(time_s=4 * 3600, memory_mb=4096)),
-    JobKind.EXPLANATION: Work(explain_ensemble, CallLimits(time_s=4 * 3600, memory_mb=4096)),
+    JobKind.EXPLANATION: Work(explain_search, CallLimits(time_s=4 * 3600, memory_mb=4096)),
     JobKind.TEST_FRONTIER: Work(trace_test_frontier, CallLimits(time_s=4 * 3600, memory_mb=4096)),
 }

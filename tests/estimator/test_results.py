@@ -124,6 +124,42 @@ def test_figures_are_of_the_documents(fitted: AutoPrognosis, fitted_survival: Au
         fitted.plot_calibration(horizon=7)
 
 
+def test_importance_and_learning_curve_are_of_the_refits(fitted: AutoPrognosis, fitted_survival: AutoPrognosis) -> None:
+    table = fitted.importance()
+    assert set(table["feature"]) == set(patients()[0].columns)
+    assert table["auc_loss"].is_monotonic_decreasing
+    assert (table["lower"] <= table["auc_loss"]).all()
+    assert fitted.explanation() is fitted.explanation()  # computed once
+    ax = fitted.plot_importance(most=2)
+    assert [label.get_text() for label in ax.get_yticklabels()] == table["feature"].head(2).tolist()[::-1]
+    ax = fitted.plot_learning_curve()
+    np.testing.assert_allclose(ax.lines[0].get_ydata()[-1], fitted.explanation().learning_curve[-1].estimate)
+    early, late = fitted_survival.importance(horizon=60), fitted_survival.importance()
+    assert not np.allclose(early["auc_loss"], late["auc_loss"])
+    with pytest.raises(ValueError, match="horizon 7 is none of 60, 120"):
+        fitted_survival.importance(horizon=7)
+    with pytest.raises(ValueError, match="the search is not at hand"):
+        pickle.loads(pickle.dumps(fitted)).importance()  # noqa: S301  our own
+
+
+def test_contributions_are_the_models(fitted: AutoPrognosis, fitted_survival: AutoPrognosis) -> None:
+    X = patients()[0].iloc[:3]
+    found = fitted.explain(X)
+    assert found.index.equals(X.index)
+    assert list(found.columns) == list(X.columns)
+    assert (found.isna() == X.isna()).to_numpy().all()
+    some = followed()[0].iloc[:3]
+    early, late = fitted_survival.explain(some, horizon=60), fitted_survival.explain(some)
+    assert not np.allclose(early, late, equal_nan=True)
+
+
+def test_roc_curve_is_the_documents(fitted: AutoPrognosis, fitted_survival: AutoPrognosis) -> None:
+    roc = fitted.ensemble_["operating"]["roc"]
+    np.testing.assert_allclose(fitted.plot_roc().lines[1].get_ydata(), roc["sensitivity"])
+    first = fitted_survival.ensemble_["horizons"][0]["operating"]["roc"]
+    np.testing.assert_allclose(fitted_survival.plot_roc(horizon=60).lines[1].get_ydata(), first["sensitivity"])
+
+
 def test_figures_are_drawn_on_axes_that_are_given(fitted: AutoPrognosis) -> None:
     from matplotlib import pyplot as plt  # noqa: PLC0415  after its backend is chosen
 
@@ -225,7 +261,10 @@ def test_search_goes_on_where_it_ended(fitted: AutoPrognosis, tmp_path: Path) ->
 
 def test_before_fit_there_is_nothing_to_show() -> None:
     model = AutoPrognosis()
-    for ask in (model.summary, model.plot_calibration, model.plot_decision_curve, lambda: model.continue_for(10)):
+    for ask in (
+        model.summary, model.plot_calibration, model.plot_decision_curve, model.plot_roc, model.importance,
+        model.plot_learning_curve, lambda: model.explain(np.zeros((1, 1))), lambda: model.continue_for(10),
+    ):  # fmt: skip
         with pytest.raises(NotFittedError):
             ask()
 
