@@ -375,7 +375,7 @@ def test_finish_delivers_the_model_and_its_documents(database: Database, store: 
     assert (model.search_id, model.cohort_id, model.owner_id) == (search_id, row.cohort_id, row.owner_id)
     assert (model.version, model.parent_id) == (1, None)
     assert model.document["features"][0]["name"] == "age"
-    assert model.document["outcome"] == {"column": "died", "positive": "1", "negative": "0"}
+    assert model.document["outcome"] == {"column": "died", "positive": "1", "negative": "0", "label": None}
     assert files.get("models", model.sha256) == b"the bytes"
 
 
