@@ -45,7 +45,7 @@ def chromium() -> str | None:
     return named if Path(named).is_file() else shutil.which("chromium") or shutil.which("chromium-browser")
 
 
-# A file's alone: Playwright's loop runs in the thread for as long as it is open, and asyncio begins no second one there.
+# Only for one file of tests: while Playwright's loop runs in this thread, asyncio cannot start another.
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     program = chromium()
