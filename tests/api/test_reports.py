@@ -64,6 +64,9 @@ def test_figures_are_served_as_svg_and_png(client: TestClient, url: str) -> None
 def test_without_its_extra_a_form_is_refused_by_name(
     client: TestClient, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # What was rendered before is still served.
+    for kept in ("_documents", "_pictures"):
+        monkeypatch.setattr(f"api.reports.{kept}", Renderings(most=2))
     for module, path in (("docx", "report?format=docx"), ("matplotlib", "figures/flow.png")):
         monkeypatch.setitem(sys.modules, module, None)
         refused = client.get(f"{url}/{path}")
