@@ -11,7 +11,12 @@ from autoprog.cohort import describe_by_outcome, from_parquet
 from autoprog.report.building import build_report
 from autoprog.report.document import Report
 from autoprog.report.run import Document, ReportedRun
-from autoprog.storage.repositories import CohortRepository, EvaluationRepository, SearchRepository
+from autoprog.storage.repositories import (
+    CohortRepository,
+    EvaluationRepository,
+    ExplanationRepository,
+    SearchRepository,
+)
 
 _SHOWN = 20
 
@@ -44,6 +49,7 @@ def report_with(
         evaluations=[evaluation_document(item).model_dump(mode="json") for item in best.items],
         validation=validation,
         validation_cohort=validation_cohort,
+        explanation=ExplanationRepository(session).result(owner_id, search_id),
     )
     description = describe_by_outcome(from_parquet(context.files.get("cohorts", cohort.sha256)))
     return build_report(run, description)

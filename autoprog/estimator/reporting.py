@@ -13,7 +13,9 @@ from autoprog.report.building import build_report
 from autoprog.report.run import ReportedRun
 
 
-def estimator_report(documents: Mapping[str, Any], archive: SearchArchive | None) -> Report:
+def estimator_report(
+    documents: Mapping[str, Any], archive: SearchArchive | None, explanation: Mapping[str, Any] | None = None
+) -> Report:
     """Build the report of the documents of a search; the archive, if any, has the patients to describe."""
     run = ReportedRun(
         cohort=documents["cohort"],
@@ -25,6 +27,7 @@ def estimator_report(documents: Mapping[str, Any], archive: SearchArchive | None
         ensemble=documents["ensemble"],
         rules=documents["rules"],
         evaluations=documents["evaluations"],
+        explanation=explanation,
     )
     description = None
     if archive is not None:

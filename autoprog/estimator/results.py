@@ -100,7 +100,9 @@ class ResultsMixin:
         from autoprog.report.files import write_report  # noqa: PLC0415  loads the template engine
 
         find_format(path)  # before the work
-        write_report(estimator_report(found, getattr(self, "_archive", None)), Path(path))
+        of_model, explained = getattr(self, "_explained", (None, None))
+        explanation = explained.to_json() if explained is not None and of_model is self.model_ else None
+        write_report(estimator_report(found, getattr(self, "_archive", None), explanation), Path(path))
 
     def plot_calibration(self, *, horizon: float | None = None, ax: Axes | None = None) -> Axes:
         """Plot how often patients had the outcome by their predicted risk, out of fold.

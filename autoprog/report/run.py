@@ -30,6 +30,8 @@ class ReportedRun:
         Evaluations, best first; the best ones suffice.
     validation, validation_cohort : mapping or None
         An external validation of the model and the cohort that it used; None in a report of the development alone.
+    explanation : mapping or None
+        The result of `GET /v1/searches/{search_id}/explanation`; None if nobody has asked for it.
     """
 
     cohort: Document
@@ -39,6 +41,7 @@ class ReportedRun:
     evaluations: Sequence[Document] = ()
     validation: Document | None = None
     validation_cohort: Document | None = None
+    explanation: Document | None = None
 
     @cached_property
     def settings(self) -> Document:

@@ -45,6 +45,9 @@ def test_an_explanation_is_asked_for_once_and_is_that_of_the_ensemble(
     theirs = [[at["measures"]["auc_roc"]["estimate"] for at in each["horizons"]] for each in own["importance"]]
     np.testing.assert_allclose(losses, theirs)
     assert made(client.post(address(search)), 202)["result"] == result
+    report = client.get(f"/v1/searches/{search['id']}/report").text
+    assert "Importance of the inputs" in report
+    assert "nobody has asked for it" not in report
 
 
 def test_a_search_without_an_ensemble_is_refused(client: TestClient, driver: Driver) -> None:

@@ -25,6 +25,11 @@ class ExplanationRepository:
         get_owned(self._session, SearchRow, owner_id, search_id)
         return JobRepository(self._session).load_latest(JobKind.EXPLANATION, [search_id]).get(search_id)
 
+    def result(self, owner_id: str, search_id: str) -> Mapping[str, Any] | None:
+        """Read the result of the latest job that explains a search, if it has one. Raises NotFoundError."""
+        job = self.latest(owner_id, search_id)
+        return None if job is None else job.result
+
     def queue(self, owner_id: str, search_id: str, parameters: Mapping[str, Any], cohort: StoredFile) -> JobRow:
         """Queue a job unless there is one that has not failed. Raises NotFoundError if the search was deleted."""
         get_owned(self._session, SearchRow, owner_id, search_id, lock=True)
