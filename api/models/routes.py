@@ -15,6 +15,8 @@ from api.json_route import JsonRoute
 from api.models import service
 from api.models.report import validation_report
 from api.models.schemas import (
+    ComparisonDocument,
+    ComparisonRequest,
     ModelDocument,
     PredictionDocument,
     PredictionPolicy,
@@ -111,6 +113,19 @@ def recalibrate_model(
         return answer(201, service.model_document(row), Location=f"/v1/models/{row.id}")
 
     return once.run(work)
+
+
+@router.post(
+    "/{model_id}/comparisons",
+    operation_id="compare_models",
+    summary="Compare two models",
+    responses=problems(404, 413, 415, 422),
+)
+def compare_models(
+    model_id: str, request: ComparisonRequest, context: ContextDependency, principal: Reader, _turn: Turn
+) -> ComparisonDocument:
+    """Measure the model and another one on the same patients, with paired differences. Nothing is stored."""
+    return service.compare(context, principal.owner_id, model_id, request)
 
 
 @router.post(

@@ -221,6 +221,48 @@ class ValidationRequest(_OnCohort):
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="Seed of the bootstrap.")
 
 
+class ComparisonRequest(_OnCohort):
+    """Another model, and a cohort with known outcomes on which both are measured."""
+
+    other_model_id: Text
+    thresholds: Thresholds = Field(
+        THRESHOLDS, description="Range of thresholds over which the net benefit is averaged."
+    )
+    seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="Seed of the bootstrap.")
+
+
+class MeasuredDocument(BaseModel):
+    """A measure with its 95 % interval."""
+
+    estimate: float | None
+    lower: float | None
+    upper: float | None
+
+
+class HorizonComparison(BaseModel):
+    """Measures of both models until a horizon, and their differences."""
+
+    horizon: float | None = Field(description="Null if the outcome has no time.")
+    model: dict[str, MeasuredDocument]
+    other: dict[str, MeasuredDocument]
+    difference: dict[str, MeasuredDocument] = Field(
+        description="The model's measure less the other's, in the measure's own direction, with a paired interval."
+    )
+
+
+class ComparisonDocument(BaseModel):
+    """Two models on the same patients. Nothing is stored."""
+
+    model_id: str
+    other_model_id: str
+    cohort_id: str
+    n_patients: int
+    n_rows: int
+    n_events: int
+    warnings: list[str]
+    horizons: list[HorizonComparison] = Field(description="Horizons that both models have, ascending.")
+
+
 class FeatureShiftDocument(BaseModel):
     """The distribution of a feature in the training patients and in these patients."""
 

@@ -11,6 +11,8 @@ from api.dependencies import Context
 from api.models.schemas import (
     MAX_EXPLAINED,
     MAX_PATIENTS,
+    ComparisonDocument,
+    ComparisonRequest,
     ModelDocument,
     PatientPrediction,
     PredictionDocument,
@@ -112,6 +114,19 @@ def validate(
     document = external_validation(model, cohort, request.thresholds, request.subgroups, request.seed, training)
     row = _still_there(session, owner_id, model_id, request.cohort_id)
     return ValidationRepository(session).add(row, request.cohort_id, document)
+
+
+def compare(context: Context, owner_id: str, model_id: str, request: ComparisonRequest) -> ComparisonDocument:
+    """Measure two models on the same patients; raises NotFoundError and InvalidInputError."""
+    from autoprog.model import compare_models  # noqa: PLC0415  loads the learning libraries
+
+    model, cohort = _read(context, owner_id, model_id, request.cohort_id)
+    other, _ = _read(context, owner_id, request.other_model_id, request.cohort_id)
+    training = tuple(_read_training(context, owner_id, each) for each in (model_id, request.other_model_id))
+    found = compare_models(model, other, cohort, request.thresholds, (training[0], training[1]), request.seed)
+    return ComparisonDocument(
+        **found, model_id=model_id, other_model_id=request.other_model_id, cohort_id=request.cohort_id
+    )
 
 
 def validation_document(row: ValidationRow) -> ValidationDocument:

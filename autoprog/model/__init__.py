@@ -1,5 +1,6 @@
 """The fitted model, which predicts and is stored as one file."""
 
+from autoprog.model.comparison import compare_models
 from autoprog.model.contributions import Contribution, Contributions, HorizonContribution, find_columns
 from autoprog.model.external_validation import external_validation
 from autoprog.model.members import Member, ModelMetadata
@@ -19,6 +20,7 @@ __all__ = [
     "PrognosticModel",
     "RecalibrationMethod",
     "allowed_types",
+    "compare_models",
     "dump_estimator",
     "external_validation",
     "find_columns",

@@ -78,8 +78,8 @@ def check_outcome(model: PrognosticModel, cohort: Cohort, use: str) -> None:
     raise InvalidInputError([Fault(_POINTER, detail)])
 
 
-def horizon_faults(model: PrognosticModel, cohort: Cohort) -> list[Fault]:
-    """Faults for horizons of the model beyond the cohort's follow-up; with visits a patient counts once."""
+def horizon_faults(horizons: Sequence[float], cohort: Cohort) -> list[Fault]:
+    """Faults for horizons of a model beyond the cohort's follow-up; with visits a patient counts once."""
     if cohort.time is None:
         return []
     followed, events = cohort.time, cohort.time[cohort.y == 1]
@@ -89,7 +89,7 @@ def horizon_faults(model: PrognosticModel, cohort: Cohort) -> list[Fault]:
         np.maximum.at(followed, patient, cohort.time)
         np.minimum.at(events, patient[cohort.y == 1], cohort.time[cohort.y == 1])
         events = events[np.isfinite(events)]
-    reasons = (horizon_fault(h, followed, events) for h in model.horizons)
+    reasons = (horizon_fault(h, followed, events) for h in horizons)
     return [Fault(_POINTER, f"the model's horizon {reason}") for reason in reasons if reason]
 
 
@@ -207,7 +207,7 @@ def external_validation(
         with or without the outcome (at a horizon), or unknown subgroup features.
     """
     check_outcome(model, cohort, "a validation")
-    faults = horizon_faults(model, cohort) if cohort.has_times else _outcome_faults(cohort)
+    faults = horizon_faults(model.horizons, cohort) if cohort.has_times else outcome_faults(cohort)
     others = other_patients(model, cohort, [*faults, *_subgroup_faults(cohort, subgroups)])
     names = usual_subgroups(cohort.features) if subgroups is None else tuple(subgroups)
     endpoint = others.endpoint(thresholds)
@@ -226,7 +226,8 @@ def external_validation(
     }
 
 
-def _outcome_faults(cohort: Cohort) -> list[Fault]:
+def outcome_faults(cohort: Cohort) -> list[Fault]:
+    """Faults of a cohort with too few patients with or without the outcome."""
     events = int(cohort.y.sum())
     if min(events, cohort.n_rows - events) >= _MIN_OF_EACH:
         return []

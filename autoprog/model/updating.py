@@ -59,7 +59,7 @@ def update_model(model: PrognosticModel, cohort: Cohort, method: RecalibrationMe
         `MIN_EVENTS` patients with, or without, the outcome (with event times, until the last horizon).
     """
     check_outcome(model, cohort, "a recalibration")
-    others = other_patients(model, cohort, [*horizon_faults(model, cohort), *_faults(model, cohort)])
+    others = other_patients(model, cohort, [*horizon_faults(model.horizons, cohort), *_faults(model, cohort)])
     p, endpoint, slope = model.risks(others.table), others.endpoint(), method == "intercept_and_slope"
     step = endpoint.fit_update(others.risks(model, endpoint.times), slope=slope)
     former = model.recalibration

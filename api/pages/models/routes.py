@@ -13,7 +13,7 @@ from api.cohorts.service import cohort_document
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession
 from api.models import service
-from api.models.schemas import ModelDocument, PatientPrediction, PredictionRequest, ValidationRequest
+from api.models.schemas import ComparisonRequest, ModelDocument, PatientPrediction, PredictionRequest, ValidationRequest
 from api.models.status import check_usable
 from api.pages.forms import Sent, SentForm
 from api.pages.lists import Asked
@@ -46,7 +46,13 @@ def show_model(request: Request, model_id: str, session: ReadSession, principal:
     values = _load(session, principal.owner_id, model_id)
     page = ValidationRepository(session).load_page(principal.owner_id, model_id)
     cohorts = CohortRepository(session).find(principal.owner_id, "", limit=_COHORTS_SHOWN).items
-    return render(request, "models/one.html", validations=page.items, cohorts=cohorts, **values)
+    outcome = ModelRepository(session).get(principal.owner_id, model_id).document["outcome"]
+    others = [
+        (service.model_document(row), _name(session, principal.owner_id, row))
+        for row in ModelRepository(session).find(principal.owner_id, "", limit=_COHORTS_SHOWN).items
+        if row.id != model_id and _same_outcome(row.document["outcome"], outcome)
+    ]
+    return render(request, "models/one.html", validations=page.items, cohorts=cohorts, others=others, **values)
 
 
 @router.get("/models/{model_id}/calculator")
@@ -147,6 +153,33 @@ def show_validation(
     )
 
 
+@router.get("/models/{model_id}/comparison")
+def compare(  # noqa: PLR0917  the dependencies of a page
+    request: Request,
+    model_id: str,
+    context: ContextDependency,
+    session: ReadSession,
+    principal: PageReader,
+    _turn: Turn,
+    other: str,
+    cohort: str,
+) -> Response:
+    """Show the model beside another one in the same patients."""
+    values = _load(session, principal.owner_id, model_id)
+    theirs = ModelRepository(session).get(principal.owner_id, other)
+    patients = cohort_document(CohortRepository(session).get(principal.owner_id, cohort))
+    asked = ComparisonRequest(other_model_id=other, cohort_id=cohort)
+    return render(
+        request,
+        "models/comparison.html",
+        comparison=service.compare(context, principal.owner_id, model_id, asked),
+        other=service.model_document(theirs),
+        other_name=_name(session, principal.owner_id, theirs),
+        patients=patients,
+        **values,
+    )
+
+
 @router.get("/models/{model_id}/delete")
 def ask_to_delete(request: Request, model_id: str, session: ReadSession, principal: PageWriter) -> Response:
     """Ask whether a model is to be deleted."""
@@ -188,6 +221,15 @@ def _load(session: Session, owner_id: str, model_id: str) -> dict[str, Any]:
         "rules": None if search is None else search.rules,
         "search_warnings": [] if search is None else search.warnings,
     }
+
+
+_WORDS_AND_TIMES = frozenset({"label", "time_unit", "horizons"})
+
+
+def _same_outcome(outcome: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Check whether outcomes are the same but for what they are called and until when they are predicted."""
+    first, second = ({k: v for k, v in each.items() if k not in _WORDS_AND_TIMES} for each in (outcome, other))
+    return first == second
 
 
 def _name(session: Session, owner_id: str, row: ModelRow) -> str:

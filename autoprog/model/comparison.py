@@ -1,0 +1,119 @@
+"""Two models on the same patients: the measures of each, and paired differences."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from autoprog.cohort import Cohort, Visits
+from autoprog.endpoints import make_endpoint
+from autoprog.errors import Fault
+from autoprog.evaluation import THRESHOLDS
+from autoprog.model.external_validation import (
+    check_outcome,
+    horizon_faults,
+    other_patients,
+    outcome_faults,
+)
+from autoprog.model.model import PrognosticModel
+from autoprog.model.training_overlap import compare_with_training
+from autoprog.space import time_grid
+
+_MEASURES = ("auc_roc", "auc", "brier", "brier_skill", "expected_observed", "slope")
+
+
+def compare_models(
+    model: PrognosticModel,
+    other: PrognosticModel,
+    cohort: Cohort,
+    thresholds: tuple[float, float] = THRESHOLDS,
+    training: tuple[Sequence[Cohort], Sequence[Cohort]] = ((), ()),
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Compare the risks by two models of the same patients.
+
+    Parameters
+    ----------
+    model, other : PrognosticModel
+        Models of the same outcome, of different features perhaps.
+    cohort : Cohort
+        Patients with known outcomes and all features of both models.
+    thresholds : tuple of float
+        Range of the net benefit.
+    training : pair of sequence of Cohort
+        Cohorts that each model was fitted on, to warn if the patients are the same.
+    seed : int
+        Seed of the bootstrap.
+
+    Returns
+    -------
+    dict
+        JSON document: `n_patients`, `n_rows`, `n_events`, `warnings`, and `horizons`, each with `horizon` (None without
+        a time), the measures of `model` and `other`, and `difference`, the model's less the other's with intervals.
+
+    Raises
+    ------
+    InvalidInputError
+        With all faults: another kind of outcome, absent features, no horizon that both models have, or too few patients
+        with or without the outcome.
+    """
+    for each in (model, other):
+        check_outcome(each, cohort, "a comparison")
+    horizons = tuple(h for h in model.horizons if h in other.horizons)
+    faults = horizon_faults(horizons, cohort) if cohort.has_times else outcome_faults(cohort)
+    if bool(model.horizons) != bool(horizons):
+        theirs = ", ".join(f"{h:g}" for h in other.horizons)
+        faults.append(Fault("/other_model_id", f"the models share no horizon: the other model has {theirs}"))
+    patients = [other_patients(each, cohort, faults) for each in (model, other)]
+    taken = _until(cohort, horizons)
+    endpoint = make_endpoint(taken, time_grid(taken) if taken.has_times else (), thresholds)
+    P, Q = (each.risks(of, endpoint.times) for of, each in zip((model, other), patients, strict=True))
+    measured = [_by_horizon(endpoint.validation(risks, None, seed)) for risks in (P, Q)]
+    gains = endpoint.gains(endpoint.at_horizons(P), endpoint.at_horizons(Q))
+    warnings = [
+        f"{name}: {text}"
+        for name, each, theirs in zip(("this model", "the other model"), (model, other), training, strict=True)
+        for text in compare_with_training(each.metadata, cohort, theirs).warnings
+    ]
+    return {
+        "n_patients": cohort.n_patients,
+        "n_rows": cohort.n_rows,
+        "n_events": endpoint.count_events(),
+        "warnings": warnings,
+        "horizons": [
+            {
+                "horizon": horizon,
+                "model": mine,
+                "other": its,
+                "difference": {name: gain.to_json() for name, gain in gain_of.items()},
+            }
+            for horizon, mine, its, gain_of in zip(endpoint.horizons, *measured, gains, strict=True)
+        ],
+    }
+
+
+def _until(cohort: Cohort, horizons: tuple[float, ...]) -> Cohort:
+    """The cohort with the horizons that both models have."""
+    if cohort.time_to_event is None:
+        return cohort
+    event = replace(cohort.time_to_event, horizons=horizons)
+    outcome = cohort.outcome
+    return replace(cohort, outcome=replace(outcome, of=event) if isinstance(outcome, Visits) else event)
+
+
+def _by_horizon(document: Mapping[str, Any]) -> list[dict[str, Any]]:
+    parts = [each["performance"] for each in document.get("horizons") or ()] or [document["performance"]]
+    return [{name: _measure(part, name) for name in _MEASURES if name in part} for part in parts]
+
+
+def _measure(performance: Mapping[str, Any], name: str) -> dict[str, float | None]:
+    value = performance[name]
+    found = value if isinstance(value, Mapping) else {"estimate": value, **(performance["intervals"].get(name) or {})}
+    return {key: _finite(found.get(key)) for key in ("estimate", "lower", "upper")}
+
+
+def _finite(value: float | None) -> float | None:
+    return None if value is None or not np.isfinite(value) else float(value)
