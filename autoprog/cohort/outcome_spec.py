@@ -97,9 +97,10 @@ class TimeToEventSpec(EventSpec):
             dates = document["time"]
         if not isinstance(dates, Mapping):
             return document
-        made = "{} from {} to {}".format(dates.get("unit", "days"), dates.get("from"), dates.get("to"))
-        given = document.get("time")
-        return {**document, "dates": dates, "time": given if isinstance(given, str) else made}
+        unit, given = dates.get("unit", "days"), document.get("time")
+        made = "{} from {} to {}".format(unit, dates.get("from"), dates.get("to"))
+        named = {} if document.get("time_unit") or not isinstance(unit, str) else {"time_unit": unit}
+        return {**document, **named, "dates": dates, "time": given if isinstance(given, str) else made}
 
     @model_validator(mode="after")
     def _dates_make_the_time(self) -> TimeToEventSpec:

@@ -32,6 +32,15 @@ def read(table: pd.DataFrame, **changes: Any) -> CohortReadResult:
     return read_cohort(table.to_csv(index=False).encode(), parse_spec({**SPEC, **changes}))
 
 
+def test_the_unit_of_the_dates_is_that_of_the_times() -> None:
+    event = read(frame()).cohort.time_to_event
+    assert event is not None
+    assert event.time_unit == "months"
+    named = read(frame(), outcome={**SPEC["outcome"], "time_unit": "lunar months"}).cohort.time_to_event
+    assert named is not None
+    assert named.time_unit == "lunar months"
+
+
 @pytest.mark.parametrize("style", ["%Y-%m-%d", "%Y/%m/%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%d-%b-%Y", "%d%b%Y"])
 def test_follow_up_and_a_feature_are_differences_of_dates_however_they_are_written(style: str) -> None:
     cohort = read(frame(style)).cohort

@@ -160,6 +160,16 @@ def test_follow_up_between_two_dates_and_days_since_a_date(client: TestClient) -
     assert {float(h) for h in chosen["horizons"].split(";")} <= {float(h) for h in cohort["outcome"]["horizons"]}
 
 
+def test_outcome_and_times_are_called_what_they_are(client: TestClient) -> None:
+    content = (DATA / "reference/bmt137.csv.gz").read_bytes()
+    fields = filled_in(columns(client, content)) | {"label": " Death or relapse ", "time_unit": "days"}
+    assert filled_in(columns(client, content, **fields))["label"] == "Death or relapse"
+    response = start(client, content, fields)
+    search = client.get("/v1" + response.headers["HX-Redirect"]).json()
+    outcome = client.get(f"/v1/cohorts/{search['cohort_id']}").json()["outcome"]
+    assert (outcome["label"], outcome["time_unit"]) == ("Death or relapse", "days")
+
+
 def test_date_of_the_last_contact_alone_asks_for_the_first(client: TestClient) -> None:
     content = table("last_contact,age,status", *(f"2020-0{1 + i % 9}-11,{40 + i},{i % 2}" for i in range(60)))
     fields = filled_in(columns(client, content)) | {"mode": "survival", "time": "last_contact"}

@@ -53,6 +53,8 @@ class Draft:
     unit: str  # of the time between two dates
     event: str
     roles: dict[str, str]  # of the event column's values
+    label: str  # what the outcome is called
+    time_unit: str  # of times that are numbers
     horizons: str
     proposed: str  # the horizons that were proposed
     patient: str
@@ -127,6 +129,8 @@ def make_draft(form: SentForm, file: FileDescription, default_name: str) -> Draf
         unit=_one_of(sent.get("unit"), tuple(DAYS_IN)),
         event=event,
         roles=_roles(sent, by_name.get(event)),
+        label=sent.get("label").strip(),
+        time_unit=sent.get("time_unit").strip(),
         horizons="",
         proposed="",
         patient=chosen("patient", guess.patient),
@@ -213,6 +217,10 @@ def build_spec(draft: Draft, file: FileDescription, text: Text) -> dict[str, Any
     else:
         outcome["positive"] = draft.positive
     outcome |= _horizons(draft, text)
+    if draft.label:
+        outcome["label"] = draft.label
+    if draft.time_unit and draft.mode != "classification" and not draft.has_dates:
+        outcome["time_unit"] = draft.time_unit
     if draft.errors:
         return None
     features, ignore = _features(draft, file, set(columns.values()))
@@ -298,6 +306,7 @@ def _column_at(number: str, file: FileDescription) -> str:
 _PLACES = {
     "name": "name", "column": "column", "positive": "column", "time": "time", "event": "event",
     "event_of_interest": "roles", "competing": "roles", "censored": "roles", "horizons": "horizons", "sheet": "sheet",
+    "label": "label", "time_unit": "time_unit",
     "horizon": "horizon", "patient": "patient", "visit_time": "visit_time",
 }  # fmt: skip
 
