@@ -136,6 +136,7 @@ SPECS: dict[str, tuple[str, dict[str, Any]]] = {
             "mode": "survival",
             "outcome": {
                 "time": "time", "event": "event", "event_of_interest": 1, "competing": [2], "horizons": [200, 400],
+                "label": "Relapse", "time_unit": "days",
             },
         },
     ),
