@@ -161,6 +161,11 @@ class Model(Resource):
         asked = {"cohort_id": _id(cohort), **options}
         return Validation(self._connection, self._connection.post(f"{self._url}/validations", asked))
 
+    def compare(self, other: Model | str, cohort: Cohort | str, **options: Any) -> dict[str, Any]:  # noqa: ANN401  as above
+        """Measure the model and another one on the same patients; `thresholds` and `seed` are as in the REST API."""
+        asked = {"other_model_id": _id(other), "cohort_id": _id(cohort), **options}
+        return self._connection.post(f"{self._url}/comparisons", asked)
+
     def validations(self) -> list[Validation]:
         """List the model's validations, oldest first."""
         return [Validation(self._connection, each) for each in self._connection.items(f"{self._url}/validations")]
@@ -290,6 +295,41 @@ class Search(Resource):
     def report(self, path: str | Path) -> None:
         """Write the report as .html, .md or .docx; raises ValueError, and ServerError before the end."""
         self._write_report(path)
+
+    def explain(self, *, timeout_s: float | None = None, poll_s: float = 1.0) -> dict[str, Any]:
+        """Ask what the ensemble's inputs are worth, and wait for the answer.
+
+        Parameters
+        ----------
+        timeout_s : float or None
+            Most seconds to wait; None for no limit. The server goes on after that, and a later call takes the result.
+        poll_s : float
+            Seconds between two looks.
+
+        Returns
+        -------
+        dict
+            `importance`, `effects`, `learning_curve` and how they were measured, as in the REST API.
+
+        Raises
+        ------
+        TimeoutError
+            If it has not ended in time.
+        ServerError
+            If the search has no ensemble, or the explanation failed.
+        """
+        end = None if timeout_s is None else time.monotonic() + timeout_s
+        found = self._connection.post(f"{self._url}/explanation")
+        while found["status"] in {"queued", "running"}:
+            if end is not None and time.monotonic() + poll_s > end:
+                msg = f"the explanation of search {self.id} is {found['status']} after {timeout_s:g} s"
+                raise TimeoutError(msg)
+            time.sleep(poll_s)
+            found = self._connection.get(f"{self._url}/explanation")
+        if found["result"] is None:
+            error = found["error"] or {}
+            raise ServerError(str(error.get("detail") or "the explanation failed"), problem="job-failed")
+        return dict(found["result"])
 
     def cancel(self) -> Self:
         """Ask the search to end; what it has evaluated becomes the model."""

@@ -19,8 +19,12 @@ import autoprog
 from autoprog import Client, ServerError
 from autoprog.client import Model, Search
 from autoprog.client.connection import retry_after_s
+from autoprog.jobs.runner import JobRunner
 from tests.api.searching import FILE, SPEC, Driver, patient, simple_result
+from tests.api.test_test_frontiers import runner
 from tests.client.conftest import Unreliable
+
+__all__ = ["runner"]
 
 
 def frame(n: int = 40) -> pd.DataFrame:
@@ -134,6 +138,20 @@ def test_models_are_validated_and_recalibrated(client: Client, model: Model, tmp
     assert model.validations() == []
     model.delete()
     assert model.id not in [each.id for each in client.models()]
+
+
+def test_models_are_compared(client: Client, model: Model) -> None:
+    cohort = client.create_cohort(FILE, {**SPEC, "name": "elsewhere"})
+    (found,) = model.compare(model, cohort)["horizons"]
+    assert found["difference"]["auc_roc"]["estimate"] == 0
+    assert found["model"] == found["other"]
+
+
+def test_explanation_is_waited_for(search: Search, runner: JobRunner) -> None:
+    with pytest.raises(TimeoutError, match="is queued after 0 s"):
+        search.explain(timeout_s=0)
+    assert runner.run_one()
+    assert search.explain()["folds"] == search.document["settings"]["folds"]
 
 
 def test_search_is_cancelled_continued_and_deleted(client: Client, driver: Driver) -> None:
