@@ -122,7 +122,7 @@ def recalibrate_model(
     responses=problems(404, 413, 415, 422),
 )
 def compare_models(
-    model_id: str, request: ComparisonRequest, context: ContextDependency, principal: Reader, _turn: Turn
+    model_id: str, request: ComparisonRequest, context: ContextDependency, principal: Writer, _turn: Turn
 ) -> ComparisonDocument:
     """Measure the model and another one on the same patients, with paired differences. Nothing is stored."""
     return service.compare(context, principal.owner_id, model_id, request)

@@ -137,7 +137,7 @@ SELECTION_ROUTES = [
     ("POST", f"{_PROBLEMS}/x/replays", "write"),
     ("GET", f"{_PROBLEMS}/x/replays/x", "read"),
     ("DELETE", f"{_PROBLEMS}/x/replays/x", "write"),
-    ("POST", "/v1/models/x/comparisons", "read"),
+    ("POST", "/v1/models/x/comparisons", "write"),
     ("GET", "/v1/searches/x/explanation", "read"),
     ("POST", "/v1/searches/x/explanation", "write"),
     ("GET", "/v1/searches/x/test-frontiers", "read"),

@@ -159,7 +159,7 @@ def compare(  # noqa: PLR0917  the dependencies of a page
     model_id: str,
     context: ContextDependency,
     session: ReadSession,
-    principal: PageReader,
+    principal: PageWriter,
     _turn: Turn,
     other: str,
     cohort: str,
