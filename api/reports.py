@@ -28,7 +28,7 @@ _TYPES = {ReportFormat.HTML: "text/html", ReportFormat.MARKDOWN: "text/markdown"
 REPORT_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {"description": "The report.", "content": {kind: {"schema": {"type": "string"}} for kind in _TYPES.values()}}
 }
-"""What a route that responds with a report declares."""
+"""Responses that the routes of reports declare."""
 
 FIGURE_RESPONSES: dict[int | str, dict[str, Any]] = {
     200: {
@@ -36,7 +36,7 @@ FIGURE_RESPONSES: dict[int | str, dict[str, Any]] = {
         "content": {kind: {"schema": {"type": "string"}} for kind in ("image/svg+xml", "image/png")},
     }
 }
-"""What a route that responds with a figure declares."""
+"""Responses that the routes of figures declare."""
 
 
 class Renderings:
@@ -67,7 +67,7 @@ class Renderings:
         return found.result()
 
 
-# By the whole report, so that what is kept is never older than what is stored.
+# The key is the whole report: a file that is kept is never older than the stored result.
 _documents = Renderings(most=4)
 _pictures = Renderings(most=32)
 

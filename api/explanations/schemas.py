@@ -12,7 +12,7 @@ from autoprog.storage.tables import JobStatus
 
 
 class LossDocument(BaseModel):
-    """How much worse a measure is with the input shuffled, with a 95 % interval."""
+    """Loss of a measure when the input is shuffled, with a 95 % interval."""
 
     estimate: float | None
     lower: float | None
@@ -63,7 +63,7 @@ class LearningCurve(BaseModel):
 
 
 class ExplanationResult(BaseModel):
-    """What the ensemble has learnt, out of fold and before its recalibration."""
+    """Importance, effects and learning curve of the ensemble, out of fold and before its recalibration."""
 
     n_patients: int
     folds: int

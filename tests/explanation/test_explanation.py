@@ -111,12 +111,10 @@ class _Formula(FoldEnsemble):
 
 def effect_of(X: NDArray[np.float64], column: int, feature: Feature):  # noqa: ANN201  an `Effect` or None
     endpoint = make_endpoint(cohort_of())
-    formula = _Formula(X)
     sums = EffectSums(feature, column, X[:, column], endpoint)
     for rows in np.array_split(np.arange(len(X)), 3):
         part = _Formula(X[rows])
         sums.add(part, X[rows, column], part.predict(np.copy)[:, None])
-    del formula
     return sums.effect()
 
 

@@ -86,7 +86,7 @@ class Draft:
 
     @property
     def has_dates(self) -> bool:
-        """Whether the time is that between two dates."""
+        """Whether two dates give the follow-up."""
         return self.mode == "survival" and self.time in self.dates
 
     @property
