@@ -11,6 +11,7 @@ from fastapi.responses import JSONResponse
 from api import docs_page, error_handlers, health, openapi, problem_types
 from api.audit import Audited
 from api.body_limit import BodyLimit
+from api.catalogues.routes import router as test_catalogues
 from api.cohorts.routes import router as cohorts
 from api.context import build_context
 from api.diagnosis.learners.routes import router as diagnosis_learners
@@ -45,8 +46,8 @@ _DOCUMENTS = (
 )  # fmt: skip
 _ROUTERS = (
     cohorts, searches, models, prediction_policy, diagnosis_models, diagnosis_sessions, diagnosis_learners,
-    selection_problems, selection_rounds, selection_replays, test_frontiers, explanations, feature_streams,
-    threshold_learners, jobs, space,
+    test_catalogues, selection_problems, selection_rounds, selection_replays, test_frontiers, explanations,
+    feature_streams, threshold_learners, jobs, space,
 )  # fmt: skip
 
 

@@ -23,8 +23,8 @@ from api.feature_selection.schemas import (
     StreamDocument,
     StreamRequest,
 )
+from api.numbers import MAX_SEED, is_integer, parse_number
 from api.problems import to_pointer
-from api.test_selection.numbers import MAX_SEED, is_integer, parse_number
 from api.uploads import attempt
 from autoprog.errors import ConflictError, Fault, InvalidInputError, TooLargeError
 from autoprog.feature_streams import (

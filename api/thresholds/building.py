@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from api.diagnosis.names import NAME_FAULT, is_name
+from api.numbers import MAX_SEED, is_integer, parse_number
 from api.problems import to_pointer
-from api.test_selection.numbers import MAX_SEED, is_integer, parse_number
 from api.thresholds.schemas import MAX_CASES, MAX_PARAMETERS, MAX_VALUES, CutCasesRequest, ThresholdLearnerRequest
 from api.uploads import attempt
 from autoprog.diagnosis.discretization import BanditOptions, CutFeature, CutLearner, CutOptions, candidate_thresholds

@@ -1,11 +1,11 @@
 """Test selection: which tests are worth their cost, without ever seeing the truth (CSMD), and on a cohort."""
 
+from autoprog.catalogue import DiagnosticTest
 from autoprog.csmd.arms import (
     MAX_SUBSET_TESTS,
     TIES_BEFORE,
     Arm,
     Arms,
-    DiagnosticTest,
     Structure,
     Ties,
     make_arms,

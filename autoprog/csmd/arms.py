@@ -19,7 +19,7 @@ Unsupervised Online Feature Selection for Cost-Sensitive Medical Diagnosis, sect
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property, lru_cache
 from itertools import combinations
@@ -28,6 +28,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.catalogue import LARGEST_COST, DiagnosticTest, name_faults
 from autoprog.errors import Fault, InvalidInputError
 
 Structure = Literal["cascade", "subset"]
@@ -37,26 +38,8 @@ TIES_BEFORE: Ties = "fewer_tests"
 
 MAX_SUBSET_TESTS = 10
 MAX_CASCADE_TESTS = 1000
-LARGEST_COST = 1e100
-"""Bound on the total cost, scaled or not: a replay sums it over a billion rounds and squares the sum."""
 
 _Indices = NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True)
-class DiagnosticTest:
-    """A test that can be ordered for a patient.
-
-    Attributes
-    ----------
-    name : str, unique among the tests
-    cost : float, finite and at least 0, in money, time or harm
-    features : tuple of str, the cohort's features that it measures; empty where predictions come from elsewhere
-    """
-
-    name: str
-    cost: float
-    features: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,7 +211,7 @@ def arms_to_json(arms: Arms) -> dict[str, Any]:
     """Write arms as the JSON object that `arms_from_json` reads."""
     return {
         "structure": arms.structure,
-        "tests": [asdict(test) | {"features": list(test.features)} for test in arms.tests],
+        "tests": [test.to_json() for test in arms.tests],
         "trade_off": list(arms.trade_off) if isinstance(arms.trade_off, tuple) else arms.trade_off,
         "ties": arms.ties,
     }
@@ -236,7 +219,7 @@ def arms_to_json(arms: Arms) -> dict[str, Any]:
 
 def arms_from_json(document: Mapping[str, Any]) -> Arms:
     """Read arms from a JSON object; stored objects without `ties` have fewer tests first."""
-    tests = [DiagnosticTest(t["name"], t["cost"], tuple(t["features"])) for t in document["tests"]]
+    tests = [DiagnosticTest.from_json(test) for test in document["tests"]]
     return make_arms(document["structure"], tests, document["trade_off"], document.get("ties", TIES_BEFORE))
 
 
@@ -253,14 +236,9 @@ def _structure_faults(structure: Structure, tests: Sequence[DiagnosticTest]) -> 
 
 
 def _test_faults(tests: Sequence[DiagnosticTest]) -> Iterator[Fault]:
-    names: dict[str, int] = {}
+    yield from name_faults(tests)
     features: dict[str, str] = {}
     for k, test in enumerate(tests):
-        if not test.name:
-            yield Fault(f"/tests/{k}/name", "must not be empty")
-        elif test.name in names:
-            yield Fault(f"/tests/{k}/name", f"{test.name} is the name of test {names[test.name]} already")
-        names.setdefault(test.name, k)
         if not (np.isfinite(test.cost) and test.cost >= 0):
             yield Fault(f"/tests/{k}/cost", f"must be finite and at least 0, not {test.cost}")
         for f, feature in enumerate(test.features):

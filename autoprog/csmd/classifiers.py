@@ -14,9 +14,10 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.catalogue import DiagnosticTest
 from autoprog.cohort import Cohort, Feature, encode_patients
 from autoprog.cohort.messages import pointer
-from autoprog.csmd.arms import Arms, DiagnosticTest, arms_from_json, arms_to_json
+from autoprog.csmd.arms import Arms, arms_from_json, arms_to_json
 from autoprog.csmd.problem import SIMPLE, feature_faults, read_features, restricted
 from autoprog.errors import ArtifactError, Fault, InvalidInputError
 from autoprog.evaluation import CrossValidation, Plan, cross_validate, fit_pipeline

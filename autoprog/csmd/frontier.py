@@ -24,8 +24,9 @@ from typing import Literal
 
 import numpy as np
 
+from autoprog.catalogue import DiagnosticTest
 from autoprog.cohort import Cohort
-from autoprog.csmd.arms import MAX_SUBSET_TESTS, DiagnosticTest, total_cost
+from autoprog.csmd.arms import MAX_SUBSET_TESTS, total_cost
 from autoprog.csmd.problem import SIMPLE, check_tests, read_features, restricted
 from autoprog.errors import InvalidInputError
 from autoprog.evaluation import CrossValidation, Metric, Plan, cross_validate, make_metric

@@ -24,8 +24,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.catalogue import DiagnosticTest
 from autoprog.cohort import Cohort, encode_patients
-from autoprog.csmd.arms import DiagnosticTest
 from autoprog.csmd.problem import check_tests
 from autoprog.errors import Fault, InvalidInputError
 

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from autoprog.catalogue import DiagnosticTest
 from autoprog.cohort import Cohort
 from autoprog.cohort.messages import pointer
-from autoprog.csmd.arms import Arms, DiagnosticTest, arms_from_json, arms_to_json, make_arms
+from autoprog.csmd.arms import Arms, arms_from_json, arms_to_json, make_arms
 from autoprog.csmd.evidence import Counts, update
 from autoprog.csmd.policies import SETTINGS, Policy, make_policy
 from autoprog.csmd.selection import select

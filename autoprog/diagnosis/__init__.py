@@ -20,8 +20,9 @@ from autoprog.diagnosis.multiway import (
     multiway_bounds,
     multiway_state,
 )
-from autoprog.diagnosis.next_query import NextQuery
+from autoprog.diagnosis.next_query import NextQuery, Order
 from autoprog.diagnosis.optimum import MAX_COLUMNS, MAX_ROWS, Objective, optimal_tree
+from autoprog.diagnosis.ordering import Ordering, Spent, revealing_tests
 from autoprog.diagnosis.picture import tree_svg, tree_text
 from autoprog.diagnosis.question_effect import AnswerEffect, predict_answers
 from autoprog.diagnosis.random_models import (
@@ -79,11 +80,14 @@ __all__ = [
     "NearObject",
     "NextQuery",
     "Objective",
+    "Order",
+    "Ordering",
     "Request",
     "ResponseLearner",
     "Responses",
     "Session",
     "Sessions",
+    "Spent",
     "Status",
     "Stop",
     "Studied",
@@ -109,6 +113,7 @@ __all__ = [
     "random_model",
     "random_partition",
     "random_responses",
+    "revealing_tests",
     "tree_from_bytes",
     "tree_report",
     "tree_svg",

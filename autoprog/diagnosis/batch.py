@@ -38,6 +38,10 @@ MAX_BATCH = 8
 """Maximum number of queries asked at once; the outcomes of their answers are enumerated."""
 
 
+# A free query comes before all others, the most informative first.
+_NEARLY_FREE = 1e-200
+
+
 @dataclass(frozen=True)
 class Batch:
     """Queries to ask at once, in the order chosen; the gain of each is added to those before it."""
@@ -47,9 +51,18 @@ class Batch:
 
 
 def choose_batch(
-    model: DiagnosisModel, posterior: _Floats, first: NextQuery, size: int, closed: Sequence[int]
+    model: DiagnosisModel,
+    posterior: _Floats,
+    first: NextQuery,
+    size: int,
+    closed: Sequence[int],
+    costs: _Floats | None = None,
 ) -> Batch:
-    """Choose up to `size` queries to ask at once, `first` first and none of `closed`; fewer where none would inform."""
+    """Choose up to `size` queries to ask at once, `first` first and none of `closed`; fewer where none would inform.
+
+    `costs` of the queries, at least 0, are the model's by default.
+    """
+    positive = np.maximum(model.costs if costs is None else costs, _NEARLY_FREE)
     usable = np.ones(model.n_queries, dtype=bool)
     usable[[*closed, first.query]] = False
     information = _weighed(model, posterior) if model.is_noisy else _eliminating(model, posterior)
@@ -60,13 +73,19 @@ def choose_batch(
         value = gain
         if not (gain[usable] > TIE).any():  # only several answers together inform on the target, as with exclusive or
             value = information(asked, np.arange(model.n_objects))
-        rate = np.where(usable & (value > TIE), value / model.costs, 0.0)
+        rate = np.where(usable & (value > TIE), value / positive, 0.0)
         if not rate.any():
             break
         query = int(np.argmax(rate >= rate.max() * (1.0 - TIE)))
         usable[query] = False
         chosen.append(NextQuery(query, model.queries[query], float(gain[query])))
     return Batch(tuple(chosen), float(sum(each.gain for each in chosen)))
+
+
+def single_information(model: DiagnosisModel, posterior: _Floats, target_of: _Ints) -> _Floats:
+    """Information of every query's answer on the targets, shape (N,), bits, at least 0."""
+    information = _weighed(model, posterior) if model.is_noisy else _eliminating(model, posterior)
+    return information([], target_of)
 
 
 _Information = Callable[[list[int], _Ints], _Floats]

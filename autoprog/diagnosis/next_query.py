@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import entr
 
+from autoprog.catalogue import DiagnosticTest
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.responses import Responses
 from autoprog.diagnosis.scores import tie_keys
@@ -28,12 +29,21 @@ _Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Order:
+    """A test to order, with its price in money."""
+
+    test: DiagnosticTest
+    price: float
+
+
+@dataclass(frozen=True)
 class NextQuery:
     """The query to ask."""
 
     query: int  # index
     name: str
     gain: float  # expected information on the target, bits in [0, 1]; 0 where only several answers together inform
+    order: Order | None = None  # the test to order for it; None if a performed test reveals it, or no test does
 
 
 class Remembered:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache, partial
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from autoprog.diagnosis.batch import MAX_BATCH, Batch, choose_batch
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.next_query import Elimination, NextQuery
 from autoprog.diagnosis.noise import Inference, likelihood, log_posterior
+from autoprog.diagnosis.ordering import OrderedQueries, Ordering, Spent
 from autoprog.diagnosis.responses import sums_by_code
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 
@@ -71,11 +73,16 @@ _Ints = NDArray[np.int64]
 
 Status = Literal["asking", "identified", "ambiguous", "contradictory"]
 
+_CONTRADICTORY: tuple[Status, None] = ("contradictory", None)
+
 CERTAINTY = 0.95
 """Default certainty at which a session stops where answers may be wrong."""
 
 CAPACITY = 4096
 """Default number of cached next queries."""
+
+# Orderings whose tests and next queries are cached.
+_ORDERINGS = 32
 
 
 @dataclass(frozen=True)
@@ -112,6 +119,10 @@ class Session:
         Probabilities of the objects; all 0 where the answers are contradictory.
     contradiction : Contradiction or None
         Conflicting answers as indices into `answers`, from 0.
+    ordering : Ordering or None
+        Tests that the session may order, with prices.
+    spent : Spent or None
+        What the tests of a session with an ordering have cost so far.
     """
 
     model: DiagnosisModel
@@ -121,6 +132,8 @@ class Session:
     next_query: NextQuery | None  # None when the session is done
     posterior: _Floats = field(repr=False)
     contradiction: Contradiction | None = None
+    ordering: Ordering | None = None
+    spent: Spent | None = None
 
     @property
     def done(self) -> bool:
@@ -168,14 +181,18 @@ class Sessions:
         self._index = {name: q for q, name in enumerate(model.queries)}
         self._elimination = None if model.is_noisy else Elimination(model, capacity)
         self._inference = Inference(model, capacity) if model.is_noisy else None
+        self._ordered = lru_cache(maxsize=_ORDERINGS)(partial(OrderedQueries, model, capacity=capacity))
 
     def forget(self) -> None:
         """Clear the cache of next queries; queries stay the same and only take longer."""
         for source in (self._elimination, self._inference):
             if source is not None:
                 source.forget()
+        self._ordered.cache_clear()
 
-    def open(self, known: Sequence[Answer] = (), certainty: float | None = None) -> Session:
+    def open(
+        self, known: Sequence[Answer] = (), certainty: float | None = None, ordering: Ordering | None = None
+    ) -> Session:
         """Open a session.
 
         Parameters
@@ -184,6 +201,8 @@ class Sessions:
             Answers known in advance; they count as volunteered.
         certainty : float, optional
             In (0, 1]; by default 1 without noise and `CERTAINTY` with noise.
+        ordering : Ordering, optional
+            Tests that reveal the queries; by default every query has its own cost in the model.
 
         Returns
         -------
@@ -206,19 +225,24 @@ class Sessions:
             answers.append(Answer(answer.query, answer.answer, volunteered=True))
         if faults:
             raise InvalidInputError(faults)
-        return self.resume(answers, certainty)
+        return self.resume(answers, certainty, ordering)
 
-    def resume(self, answers: Sequence[Answer], certainty: float) -> Session:
-        """Restore a session of the same model from its answers and certainty."""
+    def resume(self, answers: Sequence[Answer], certainty: float, ordering: Ordering | None = None) -> Session:
+        """Restore a session of the same model from its answers, its certainty and its ordering."""
         given = [(self._index[a.query], a.answer) for a in answers]
         told = [(q, a) for q, a in given if a is not None]
         barred = tuple(sorted(q for q, a in given if a is None))
         posterior = self._posterior(told)
+        tests, spent, found = None, None, None
+        if ordering is not None:
+            tests = self._ordered(ordering)
+            spent = tests.spent(tests.performed(q for q, _ in told))
         if not posterior.any():
             found = find_contradiction(self.model, given)
-            return Session(self.model, tuple(answers), certainty, "contradictory", None, posterior, found)
-        status, following = self._following(posterior, told, barred, certainty)
-        return Session(self.model, tuple(answers), certainty, status, following, posterior)
+            status, following = _CONTRADICTORY
+        else:
+            status, following = self._following(posterior, told, barred, certainty, tests)
+        return Session(self.model, tuple(answers), certainty, status, following, posterior, found, ordering, spent)
 
     def answer(
         self,
@@ -265,7 +289,7 @@ class Sessions:
             if query != session.next_query.name:
                 text = f"was not asked; asked is {session.next_query.name!r}"
                 raise InvalidInputError([Fault("/query", text)])
-        return self.resume((*session.answers, given), session.certainty)
+        return self.resume((*session.answers, given), session.certainty, session.ordering)
 
     def batch(self, session: Session, size: int) -> Batch:
         """Choose up to `size` (1 to `MAX_BATCH`) queries to ask at once; their answers are added as volunteered."""
@@ -275,7 +299,12 @@ class Sessions:
             msg = f"the session is done ({session.status}); nothing is asked"
             raise ConflictError(msg)
         closed = [self._index[a.query] for a in session.answers]
-        return choose_batch(self.model, session.posterior, session.next_query, size, closed)
+        costs = None
+        if session.ordering is not None:
+            tests = self._ordered(session.ordering)
+            answered = [self._index[a.query] for a in session.answers if a.answer is not None]
+            costs = tests.costs(tests.performed([*answered, session.next_query.query]))
+        return choose_batch(self.model, session.posterior, session.next_query, size, closed, costs)
 
     def undo(self, session: Session, number: int) -> Session:
         """Remove the last answer, whose number from 1 must be given; raises `ConflictError` for any other number."""
@@ -284,7 +313,7 @@ class Sessions:
             last = f"the last is {len(session.answers)}" if session.answers else "there is none"
             msg = f"only the last answer can be taken back: {last}, not {number}"
             raise ConflictError(msg)
-        return self.resume(session.answers[:-1], session.certainty)
+        return self.resume(session.answers[:-1], session.certainty, session.ordering)
 
     def _faults(self, before: Sequence[Answer], answer: Answer, place: str) -> list[Fault]:
         faults: list[Fault] = []
@@ -313,7 +342,12 @@ class Sessions:
         return posterior
 
     def _following(
-        self, posterior: _Floats, told: list[tuple[int, bool]], barred: tuple[int, ...], certainty: float
+        self,
+        posterior: _Floats,
+        told: list[tuple[int, bool]],
+        barred: tuple[int, ...],
+        certainty: float,
+        tests: OrderedQueries | None,
     ) -> tuple[Status, NextQuery | None]:
         objects = np.flatnonzero(posterior)
         present = self.model.target_of[objects]
@@ -324,7 +358,9 @@ class Sessions:
             by_target = posterior if self.model.stop == "object" else sums_by_code(self.model.target_of, posterior)
             if by_target.max() >= certainty:
                 return "identified", None
-        if self._inference is not None:
+        if tests is not None:
+            following = tests.next_query(posterior, told, barred, tests.performed(q for q, _ in told))
+        elif self._inference is not None:
             following = self._inference.next_query(posterior, tuple(told), barred)
         else:
             assert self._elimination is not None  # noqa: S101  exactly one of the two is set

@@ -12,9 +12,9 @@ from typing import Any
 import fsspec
 import numpy as np
 
+from autoprog.catalogue import DiagnosticTest
 from autoprog.cohort import from_parquet
 from autoprog.csmd import (
-    DiagnosticTest,
     PredictionTable,
     problem_from_json,
     replay,
@@ -100,7 +100,7 @@ def replay_table(job: Job) -> JobResult:
 def trace_test_frontier(job: Job) -> JobResult:
     """Score a search's best pipeline on groups of tests."""
     asked = job.parameters
-    tests = [DiagnosticTest(t["name"], t["cost"], tuple(t["features"])) for t in asked["tests"]]
+    tests = [DiagnosticTest.from_json(test) for test in asked["tests"]]
     cohort = from_parquet(read_file(job.files["cohort"]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # as when the search evaluated the pipeline

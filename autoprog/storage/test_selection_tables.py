@@ -1,4 +1,4 @@
-"""Tables of test selection: problems, rounds, feedback, replays, frontiers, streams, learners of thresholds."""
+"""Tables of test selection: catalogues, problems, rounds, replays, frontiers, streams, learners of thresholds."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ from autoprog.storage.tables import Base, Document, OwnedRow
 
 _ID = String(32)
 _SHA256 = String(64)
+
+
+class CatalogueRow(OwnedRow):
+    """A hospital's diagnostic tests; never changed."""
+
+    __tablename__ = "test_catalogue"
+    __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
+    name: Mapped[str]
+    document: Mapped[Document]  # the tests
 
 
 class SelectionProblemRow(OwnedRow):

@@ -121,8 +121,12 @@ DIAGNOSIS_ROUTES = [
 ]
 
 _PROBLEMS, _STREAMS = "/v1/test-selection/problems", "/v1/feature-selection/streams"
-_LEARNERS = "/v1/threshold-learners"
+_LEARNERS, _CATALOGUES = "/v1/threshold-learners", "/v1/test-catalogues"
 SELECTION_ROUTES = [
+    ("GET", _CATALOGUES, "read"),
+    ("POST", _CATALOGUES, "write"),
+    ("GET", f"{_CATALOGUES}/x", "read"),
+    ("DELETE", f"{_CATALOGUES}/x", "write"),
     ("GET", _PROBLEMS, "read"),
     ("POST", _PROBLEMS, "write"),
     ("GET", f"{_PROBLEMS}/x", "read"),
@@ -161,7 +165,7 @@ SELECTION_ROUTES = [
     ("POST", f"{_LEARNERS}/x/cases", "write"),
 ]
 ALL_ROUTES = [*ROUTES, *DIAGNOSIS_ROUTES, *SELECTION_ROUTES]
-_WITH_JSON = ("/diagnosis/", "/models/", "-selection/", "/threshold-learners", "/test-frontiers", "/continuations")
+_WITH_JSON = ("/diagnosis/", "/models/", "-selection/", "/threshold-learners", "/test-catalogues", "/test-frontiers", "/continuations")
 
 
 def test_the_table_of_routes_is_complete(keyed_app: FastAPI) -> None:

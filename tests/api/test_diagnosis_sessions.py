@@ -56,7 +56,7 @@ def test_a_session_asks_until_it_knows(client: TestClient) -> None:
     response = client.post(f"{MODELS}/{model['id']}/sessions")
     session = made(response)
     assert response.headers["location"] == f"{SESSIONS}/{session['id']}"
-    assert session["next_query"] == {"name": "q1", "gain": pytest.approx(1)}
+    assert session["next_query"] == {"name": "q1", "gain": pytest.approx(1), "order": None}
     assert session["remaining"] == [{"object": f"o{i}", "probability": 0.25} for i in range(1, 5)]
     assert (session["answers"], session["done"], session["result"]) == ([], False, None)
     session = made(give(client, session, True), 200)

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, WithJsonSchema
 
+from api.catalogues.schemas import PricesDocument, PricesRequest
 from api.diagnosis.names import Name
 
 Status = Literal["asking", "identified", "ambiguous", "contradictory"]
@@ -46,6 +47,25 @@ class SessionRequest(BaseModel):
     known: list[AnswerRequest] = Field(
         default_factory=list, max_length=10_000, description="Answers known before the first question."
     )
+    catalogue_id: Annotated[str, Field(max_length=64)] | None = Field(
+        None,
+        description="Catalogue of the tests that reveal answers. The session then orders the test with the most "
+        "information per price, and asks for all that it reveals before the next one. A test's feature `age` reveals "
+        "the queries `age`, `age > 60`, `age >= 60` and `age = 60`. Other queries keep their own cost, in money.",
+    )
+    prices: PricesRequest | None = Field(
+        None, description="Worth of minutes and harm in the tests' prices. By default only money counts."
+    )
+
+
+class OrderDocument(BaseModel):
+    """A test to order."""
+
+    test: str
+    cost: float
+    minutes: float
+    harm: float
+    price: float = Field(description="Cost, minutes and harm at the session's prices.")
 
 
 class NextQueryDocument(BaseModel):
@@ -53,6 +73,21 @@ class NextQueryDocument(BaseModel):
 
     name: str
     gain: float = Field(description="Expected information of the answer, in bits.")
+    order: OrderDocument | None = Field(
+        None,
+        description="Test to order for the answer. Null if an ordered test reveals it, if no test does, or without a "
+        "catalogue.",
+    )
+
+
+class SpentDocument(BaseModel):
+    """The tests that the answers took, and their totals."""
+
+    tests: list[str]
+    cost: float
+    minutes: float
+    harm: float
+    price: float
 
 
 class BatchDocument(BaseModel):
@@ -120,6 +155,8 @@ class SessionSummary(BaseModel):
     status: Status
     done: bool
     answers: list[AnswerDocument]
+    catalogue_id: str | None = Field(description="Catalogue of the tests that the session orders.")
+    prices: PricesDocument | None
     created_at: datetime
     changed_at: datetime
 
@@ -134,3 +171,4 @@ class SessionDocument(SessionSummary):
     n_remaining: int = Field(description="Number of remaining candidates, listed or not.")
     result: ResultDocument | None = Field(description="Null until the session is done.")
     contradiction: ContradictionDocument | None
+    spent: SpentDocument | None = Field(description="Null without a catalogue.")

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue, WithJsonSchema
 
+from api.catalogues.schemas import PricesDocument, TestsOfCatalogue
 from api.problems import Problem
 from api.test_selection.problems.schemas import DiagnosticTestDocument, DiagnosticTestRequest, Number
 from autoprog.storage.tables import JobStatus
@@ -17,12 +18,12 @@ _TESTS: list[JsonValue] = [
 ]
 
 
-class FrontierRequest(BaseModel):
+class FrontierRequest(TestsOfCatalogue):
     """Groups of features of the search's cohort, each with a cost."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"tests": _TESTS}]})
 
-    tests: list[DiagnosticTestRequest]
+    tests: list[DiagnosticTestRequest] | None = Field(None, description="The tests, unless they come from a catalogue.")
 
 
 class FrontierPointDocument(BaseModel):
@@ -61,6 +62,8 @@ class FrontierDocument(BaseModel):
     job_id: str
     error: Problem | None
     tests: list[DiagnosticTestDocument]
+    catalogue_id: str | None = Field(description="Catalogue that the tests were taken from.")
+    prices: PricesDocument | None = Field(description="Prices of the catalogue's tests, which are their costs here.")
     configuration: dict[str, Any] = Field(
         description="The search's best pipeline, which is fitted to every group anew."
     )

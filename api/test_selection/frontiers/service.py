@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
 from sqlalchemy.orm import Session
 
+from api.catalogues.choice import load_tests, place_in_choice, read_prices
 from api.dependencies import Context
 from api.jobs.service import read_error
 from api.queue_room import require_room
@@ -21,9 +22,10 @@ from api.test_selection.frontiers.schemas import (
     MissingTestsDocument,
     MissingTestsRequest,
 )
-from api.test_selection.problems.building import build_tests
+from api.test_selection.problems.building import choose_tests
+from autoprog.catalogue import DiagnosticTest
 from autoprog.cohort import Cohort, classified, encode_patients, from_parquet
-from autoprog.csmd import DiagnosticTest, check_tests, missing_tests
+from autoprog.csmd import check_tests, missing_tests
 from autoprog.errors import ConflictError, Fault, InvalidInputError
 from autoprog.search import SearchSettings
 from autoprog.search.planning import plan_for
@@ -49,30 +51,35 @@ def create_frontier(
             raise ConflictError(f"the search has no best pipeline yet: it is {search.status}")
         best = EvaluationRepository(reading).page(owner_id, search_id, sort="score", limit=1).items
         sha256 = CohortRepository(reading).get(owner_id, search.cohort_id).sha256
+        catalogue = load_tests(reading, owner_id, request.catalogue_id)
         require_room(context, reading, owner_id)
     if not best or best[0].score is None:
         raise ConflictError(f"the search has no best pipeline: it ended as {search.status}, and none could be fitted")
     cohort = _load_cohort(context.files, sha256)
     classified(cohort, "a frontier of tests", "")
-    tests = _checked_tests(request, cohort)
+    tests = _checked_tests(request, cohort, catalogue)
     settings = SearchSettings.model_validate(search.settings)
     document = {
-        "tests": [asdict(test) | {"features": list(test.features)} for test in tests],
+        "tests": [test.to_json() for test in tests],
         "configuration": best[0].configuration,
         "plan": asdict(plan_for(settings, cohort, settings.folds or 2)),
     }
+    if catalogue is not None:
+        document |= {"catalogue_id": request.catalogue_id, "prices": read_prices(request.prices, []).to_json()}
     frontiers = FrontierRepository(session)
     row = frontiers.add(search, document=document, cohort=StoredFile("cohorts", sha256))
     return frontier_document(row, frontiers.load_job(row.id))
 
 
-def _checked_tests(request: FrontierRequest, cohort: Cohort) -> list[DiagnosticTest]:
+def _checked_tests(
+    request: FrontierRequest, cohort: Cohort, catalogue: Sequence[DiagnosticTest] | None
+) -> list[DiagnosticTest]:
     faults: list[Fault] = []
-    tests = build_tests(request.tests, faults, with_features=True)
+    tests = choose_tests(request, request.tests, catalogue, {feature.name for feature in cohort.features}, faults)
     known = {fault.pointer for fault in faults}
     faults += [fault for fault in check_tests(cohort, tests) if fault.pointer not in known]
     if faults:
-        raise InvalidInputError(faults)
+        raise InvalidInputError(place_in_choice(request, faults))
     return tests
 
 
@@ -85,6 +92,8 @@ def frontier_document(row: FrontierRow, job: JobRow, *, whole: bool = True) -> F
         job_id=job.id,
         error=read_error(job),
         tests=row.document["tests"],
+        catalogue_id=row.document.get("catalogue_id"),
+        prices=row.document.get("prices"),
         configuration=row.document["configuration"],
         result=job.result if whole else None,
         created_at=row.created_at,
@@ -105,7 +114,7 @@ def rank_missing_tests(
     if not isinstance(request.patient, dict):
         raise InvalidInputError([Fault("/patient", "must be an object")])
     model, cohort = context.load_model(row.sha256), _load_cohort(context.files, sha256)
-    tests = [DiagnosticTest(t["name"], t["cost"], tuple(t["features"])) for t in frontier.document["tests"]]
+    tests = [DiagnosticTest.from_json(test) for test in frontier.document["tests"]]
     found = missing_tests(cohort, tests, request.patient, model.risks)
     nothing = dict.fromkeys((feature.name for feature in cohort.features), None)
     known: Mapping[str, object] = {**nothing, **request.patient}

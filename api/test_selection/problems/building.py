@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
+from api.catalogues.choice import build_features, place_in_choice, take_tests, without_catalogue
+from api.catalogues.schemas import TestsOfCatalogue
 from api.diagnosis.names import NAME_FAULT, is_name
-from api.test_selection.numbers import MAX_SEED, is_integer, parse_number
+from api.numbers import MAX_SEED, is_integer, parse_number
 from api.test_selection.problems.pipelines import build_configuration
 from api.test_selection.problems.schemas import DiagnosticTestRequest, ProblemRequest
 from api.uploads import attempt
@@ -27,8 +29,6 @@ from autoprog.csmd import (
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.space import Configuration
 
-_MAX_FEATURES = 10_000
-
 
 @dataclass(frozen=True, slots=True)
 class TrainingRequest:
@@ -39,20 +39,23 @@ class TrainingRequest:
     threshold: float  # risk from which on the prediction is 1
 
 
-def build_problem(request: ProblemRequest, cohort: Cohort | None) -> tuple[SelectionProblem, TrainingRequest | None]:
+def build_problem(
+    request: ProblemRequest, cohort: Cohort | None, catalogue: Sequence[DiagnosticTest] | None = None
+) -> tuple[SelectionProblem, TrainingRequest | None]:
     """Make a problem, and how to train it if it has a cohort; raises InvalidInputError."""
     faults = request.faults
     if not is_name(request.name):
         faults.append(Fault("/name", NAME_FAULT))
     if not is_integer(request.seed, 0, MAX_SEED - 1):
         faults.append(Fault("/seed", "must be a whole number, at least 0 and below 2^63"))
-    tests = build_tests(request.tests, faults, with_features=cohort is not None)
+    features = None if cohort is None else {feature.name for feature in cohort.features}
+    tests = choose_tests(request, request.tests, catalogue, features, faults)
     trade_off = _trade_off(request.trade_off, faults)
     arms = attempt(faults, lambda: _arms(request.structure, tests, trade_off))
     policy = attempt(faults, lambda: _policy(request))
     training = _training(request, cohort, tests, faults)
     if faults or arms is None or policy is None:
-        raise InvalidInputError(_once(faults))
+        raise InvalidInputError(_once(place_in_choice(request, faults)))
     return SelectionProblem(arms, policy), training
 
 
@@ -71,6 +74,24 @@ def _policy(request: ProblemRequest) -> Policy:
     return policy
 
 
+def choose_tests(
+    choice: TestsOfCatalogue,
+    requests: Sequence[DiagnosticTestRequest] | None,
+    catalogue: Sequence[DiagnosticTest] | None,
+    features: Collection[str] | None,
+    faults: list[Fault],
+) -> list[DiagnosticTest]:
+    """Choose the tests of a request: of a catalogue, or those written out; `features` are the cohort's, if any."""
+    if catalogue is not None:
+        if requests is not None:
+            faults.append(Fault("/catalogue_id", "the request has tests of its own: leave one of the two out"))
+        return take_tests(choice, catalogue, features, faults)
+    faults += without_catalogue(choice)
+    if requests is None:
+        faults.append(Fault("/tests", "give the tests, or `catalogue_id`"))
+    return build_tests(requests or [], faults, with_features=features is not None)
+
+
 def build_tests(
     requests: Sequence[DiagnosticTestRequest], faults: list[Fault], *, with_features: bool
 ) -> list[DiagnosticTest]:
@@ -84,22 +105,11 @@ def build_tests(
             name = f"test {k + 1}"
         if cost is None:
             faults.append(Fault(f"/tests/{k}/cost", "must be a number"))
-        features = _features(request.features, f"/tests/{k}/features", faults)
+        features = build_features(request.features, f"/tests/{k}/features", faults)
         if request.features is not None and not with_features:
             faults.append(Fault(f"/tests/{k}/features", "a test measures features of a cohort: give `cohort_id` too"))
         tests.append(DiagnosticTest(name, 0.0 if cost is None else cost, features if with_features else ()))
     return tests
-
-
-def _features(given: object, place: str, faults: list[Fault]) -> tuple[str, ...]:
-    if given is None:
-        return ()
-    if not isinstance(given, list) or len(given) > _MAX_FEATURES:
-        faults.append(Fault(place, f"must be a list of at most {_MAX_FEATURES:,} names"))
-        return ()
-    wrong = [Fault(f"{place}/{f}", NAME_FAULT) for f, name in enumerate(given) if not is_name(name)]
-    faults += wrong
-    return () if wrong else tuple(given)
 
 
 def _trade_off(given: object, faults: list[Fault]) -> float | tuple[float, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from api.numbers import parse_number
 from api.problems import to_pointer
-from api.test_selection.numbers import parse_number
 from autoprog.csmd import SIMPLE
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.space import (

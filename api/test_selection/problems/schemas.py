@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 from pydantic.config import JsonDict
 
+from api.catalogues.schemas import PricesDocument, TestsOfCatalogue
 from api.collecting import FaultCollector
 from api.diagnosis.names import MAX_NAME
 from api.problems import Problem
@@ -59,7 +60,7 @@ _TRAINED: JsonDict = {
 }
 
 
-class ProblemRequest(FaultCollector):
+class ProblemRequest(FaultCollector, TestsOfCatalogue):
     """Tests to choose from. With `cohort_id`, a classifier is trained for each arm, and rounds take measurements."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [_CASCADE, _TRAINED]})
@@ -76,7 +77,7 @@ class ProblemRequest(FaultCollector):
     alpha: Annotated[Any, WithJsonSchema({"type": "number", "exclusiveMinimum": 0.5})] = Field(
         None, description="Width of the index, for `ucb1`. The default is 0.51."
     )
-    tests: list[DiagnosticTestRequest]
+    tests: list[DiagnosticTestRequest] | None = Field(None, description="The tests, unless they come from a catalogue.")
     trade_off: Annotated[Any, WithJsonSchema(_TRADE_OFF)] = Field(
         1.0, description="lambda: errors that a unit of cost is worth; one number for all arms, or one per arm."
     )
@@ -176,6 +177,8 @@ class ProblemSummary(BaseModel):
     a: float | None = Field(description="Weight of log log t, for `kl_ucb`.")
     alpha: float | None = Field(description="Width of the index, for `ucb1`.")
     tests: list[DiagnosticTestDocument]
+    catalogue_id: str | None = Field(description="Catalogue that the tests were taken from.")
+    prices: PricesDocument | None = Field(description="Prices of the catalogue's tests, which are their costs here.")
     trade_off: float | list[float]
     ties: Literal["more_tests", "fewer_tests"] = Field(
         description="Which of two subsets of equal cost comes first. `fewer_tests` occurs only in old problems."

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from sqlalchemy.orm import Session
 
+from api.catalogues.choice import load_tests, read_prices
 from api.dependencies import Context
 from api.jobs.service import read_error
 from api.queue_room import require_room
@@ -57,14 +58,18 @@ def create_problem(context: Context, session: Session, owner_id: str, request: P
     """Store a problem and queue its training if it has a cohort; raises InvalidInput-, NotFound-, QueueFullError."""
     # Nothing is written before everything is checked.
     sha256, cohort = None, None
+    with context.database.session(read_only=True) as reading:
+        catalogue = load_tests(reading, owner_id, request.catalogue_id)
     if request.cohort_id is not None:
         with context.database.session(read_only=True) as reading:
             sha256 = CohortRepository(reading).get(owner_id, request.cohort_id).sha256
             require_room(context, reading, owner_id)
         cohort = from_parquet(context.files.get("cohorts", sha256))
         classified(cohort, "test selection")
-    problem, training = build_problem(request, cohort)
+    problem, training = build_problem(request, cohort, catalogue)
     document = problem_to_json(problem) | {"seed": request.seed, "takes": "predictions"}
+    if catalogue is not None:
+        document |= {"catalogue_id": request.catalogue_id, "prices": read_prices(request.prices, []).to_json()}
     if training is not None:
         document |= {
             "takes": "measurements",
@@ -100,6 +105,7 @@ def _summary(row: SelectionProblemRow, job: JobRow | None) -> dict[str, Any]:
         **{name: document[name] for name in shown},
         **{name: settings.get(name) for name in SETTINGS},
         "ties": document.get("ties", TIES_BEFORE),
+        **{name: document.get(name) for name in ("catalogue_id", "prices")},
         "id": row.id,
         "name": row.name,
         "cohort_id": row.cohort_id,

@@ -11,8 +11,8 @@ from sqlalchemy.orm import Session
 
 from api.dependencies import Context
 from api.jobs.service import read_error
+from api.numbers import MAX_SEED, is_integer
 from api.queue_room import require_room
-from api.test_selection.numbers import MAX_SEED, is_integer
 from api.test_selection.replays.schemas import (
     MAX_ROUNDS,
     MAX_STEPS,

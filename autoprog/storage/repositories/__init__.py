@@ -25,6 +25,7 @@ from autoprog.storage.repositories.keys import KeyRepository
 from autoprog.storage.repositories.models import ModelRepository, ModelStatusRepository, ValidationRepository
 from autoprog.storage.repositories.searches import SearchRepository
 from autoprog.storage.repositories.test_selection import (
+    CatalogueRepository,
     FrontierRepository,
     SelectionProblemRepository,
     SelectionReplayRepository,
@@ -40,6 +41,7 @@ __all__ = [
     "AuditEvent",
     "AuditRepository",
     "BrowserSessionRepository",
+    "CatalogueRepository",
     "ChainEnd",
     "CohortRepository",
     "CohortStatisticsRepository",

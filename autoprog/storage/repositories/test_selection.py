@@ -1,4 +1,4 @@
-"""Queries on problems of test selection and their replays; `test_selection_rounds` has those on rounds."""
+"""Queries on catalogues of tests, problems, replays and frontiers; `test_selection_rounds` has those on rounds."""
 
 from __future__ import annotations
 
@@ -11,10 +11,29 @@ from sqlalchemy.orm import Session
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
-from autoprog.storage.repositories._owned import NamedRepository, PartRepository, erase, get_owned
+from autoprog.storage.repositories._owned import NamedRepository, OwnedRepository, PartRepository, erase, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, JobRow, SearchRow
-from autoprog.storage.test_selection_tables import FrontierRow, SelectionProblemRow, SelectionReplayRow
+from autoprog.storage.test_selection_tables import CatalogueRow, FrontierRow, SelectionProblemRow, SelectionReplayRow
+
+
+class CatalogueRepository(OwnedRepository[CatalogueRow]):
+    """Catalogues of diagnostic tests, of all owners."""
+
+    _table = CatalogueRow
+
+    def add(self, owner_id: str, *, name: str, document: Mapping[str, Any]) -> CatalogueRow:
+        """Store a catalogue."""
+        now = database_now(self._session)
+        row = CatalogueRow(id=new_id(), owner_id=owner_id, name=name, document=dict(document), created_at=now)
+        self._session.add(row)
+        self._session.flush()
+        return row
+
+    def delete(self, owner_id: str, catalogue_id: str) -> None:
+        """Delete a catalogue. Raises NotFoundError."""
+        row = get_owned(self._session, CatalogueRow, owner_id, catalogue_id, lock=True)
+        erase(self._session, CatalogueRow, CatalogueRow.id == row.id)
 
 
 class SelectionProblemRepository(NamedRepository[SelectionProblemRow]):

@@ -1,0 +1,1 @@
+"""Catalogues of diagnostic tests, which test selections, frontiers and sessions of diagnosis share."""

@@ -1,0 +1,226 @@
+"""Sessions that order tests from a catalogue: what a question costs now, and which test to order next.
+
+=========  ==========================================================================================
+symbol     meaning
+=========  ==========================================================================================
+Y          target
+t, p_t     test, and its price in money
+Q_t        open queries that test t reveals: neither answered nor barred
+A_t        the answers to Q_t
+I(Y; A)    expected information of answers on the target, bits
+=========  ==========================================================================================
+
+A test is performed once a query that it reveals is answered and no performed test revealed that query; of several such
+tests it is the cheapest. The other queries of a performed test cost nothing. As long as free queries together inform on
+the target, the most informative of them is asked. Otherwise the test with the largest I(Y; A_t) / p_t is ordered, and
+its most informative query asked. A query that no test reveals counts as a test of its own, at its cost in the model.
+Where no test informs on the target, as with exclusive or, the objects take the targets' place. The model's algorithm
+plays no part.
+
+Where answers may be wrong, the 2^k outcomes of a test are enumerated for at most `MAX_BATCH` of its queries, the most
+informative ones; the information is then a lower bound.
+
+References
+----------
+Golovin & Krause 2011, JAIR 42:427 (gain per cost); `autoprog.diagnosis.scores` for queries without tests.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import entr
+
+from autoprog.catalogue import DiagnosticTest, Prices
+from autoprog.diagnosis.batch import MAX_BATCH, single_information
+from autoprog.diagnosis.model import DiagnosisModel
+from autoprog.diagnosis.next_query import NextQuery, Order, Remembered
+from autoprog.diagnosis.noise import likelihood
+from autoprog.diagnosis.responses import sums_by_code
+from autoprog.diagnosis.scores import TIE
+
+_Floats = NDArray[np.float64]
+_Ints = NDArray[np.int64]
+
+# Cells of the outcomes of a test that are held in memory at once.
+_MAX_OUTCOMES = 1 << 22
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """The tests that a session may order, and what minutes and harm are worth."""
+
+    tests: tuple[DiagnosticTest, ...]
+    prices: Prices = field(default_factory=Prices)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What the performed tests of a session cost, in their order."""
+
+    tests: tuple[str, ...]
+    cost: float
+    minutes: float
+    harm: float
+    price: float
+
+
+def revealing_tests(model: DiagnosisModel, tests: Iterable[DiagnosticTest]) -> tuple[DiagnosticTest, ...]:
+    """Select the tests that reveal a query of the model, in the same order."""
+    return tuple(test for test in tests if len(_revealed_queries(model.queries, test)))
+
+
+class OrderedQueries:
+    """Next queries of one model under one ordering; caches up to `capacity` of them."""
+
+    def __init__(self, model: DiagnosisModel, ordering: Ordering, capacity: int) -> None:
+        self.model = model
+        self._remembered = Remembered(capacity)
+        found = [(test, _revealed_queries(model.queries, test)) for test in ordering.tests]
+        used = [(test, queries) for test, queries in found if len(queries)]
+        self._queries = [queries for _, queries in used]
+        self._orders = [Order(test, ordering.prices.price(test)) for test, _ in used]
+        self._tests_of: dict[int, list[int]] = {}
+        for t in sorted(range(len(used)), key=lambda t: self._orders[t].price):
+            for query in self._queries[t]:
+                self._tests_of.setdefault(int(query), []).append(t)
+
+    def forget(self) -> None:
+        """Clear the cache."""
+        self._remembered.clear()
+
+    def performed(self, answered: Iterable[int]) -> tuple[int, ...]:
+        """Indices of the tests that these answers (queries, in order) took, in order."""
+        done: dict[int, None] = {}
+        for query in answered:
+            tests = self._tests_of.get(query, [])
+            if tests and done.keys().isdisjoint(tests):
+                done[tests[0]] = None
+        return tuple(done)
+
+    def spent(self, performed: Sequence[int]) -> Spent:
+        """Sum over the performed tests."""
+        orders = [self._orders[t] for t in performed]
+        return Spent(
+            tuple(order.test.name for order in orders),
+            sum(order.test.cost for order in orders),
+            sum(order.test.minutes for order in orders),
+            sum(order.test.harm for order in orders),
+            sum(order.price for order in orders),
+        )
+
+    def costs(self, performed: Sequence[int]) -> _Floats:
+        """What each query costs now, shape (N,), at least 0."""
+        costs = self.model.costs.astype(np.float64).copy()
+        for query, tests in self._tests_of.items():
+            free = any(t in performed for t in tests)
+            costs[query] = 0.0 if free else self._orders[tests[0]].price
+        return costs
+
+    def next_query(
+        self, posterior: _Floats, told: Sequence[tuple[int, bool]], barred: tuple[int, ...], performed: tuple[int, ...]
+    ) -> NextQuery | None:
+        """Choose the query to ask, and the test to order for it; None where none informs."""
+        key = (tuple(sorted(told)), barred, performed)
+        return self._remembered.get(key, lambda: self._found(posterior, told, barred, performed))
+
+    def _found(
+        self, posterior: _Floats, told: Sequence[tuple[int, bool]], barred: tuple[int, ...], performed: tuple[int, ...]
+    ) -> NextQuery | None:
+        is_open = np.ones(self.model.n_queries, dtype=bool)
+        is_open[[*(query for query, _ in told), *barred]] = False
+        of_target = single_information(self.model, posterior, self.model.target_of)
+        objects = np.arange(self.model.n_objects)
+        for target_of in (self.model.target_of, objects):
+            chosen = self._choose(posterior, target_of, is_open, self.costs(performed))
+            if chosen is not None:
+                query, order = chosen
+                return NextQuery(query, self.model.queries[query], float(of_target[query]), order)
+        return None
+
+    def _choose(
+        self, posterior: _Floats, target_of: _Ints, is_open: NDArray[np.bool_], costs: _Floats
+    ) -> tuple[int, Order | None] | None:
+        """Choose a query and the test that it takes, if any; None where nothing informs on these targets."""
+        single = single_information(self.model, posterior, target_of)
+        information = _JointInformation(self.model, posterior, target_of, single)
+        free = np.flatnonzero(is_open & (costs == 0))
+        if len(free) and information.exceeds(free):
+            return information.best(free), None
+        alone = np.array([q for q in np.flatnonzero(is_open & (costs > 0)) if q not in self._tests_of], dtype=np.int64)
+        best, rate = None, 0.0
+        if len(alone) and single[alone].max() > TIE:
+            rates = single[alone] / costs[alone]
+            best, rate = (int(alone[np.argmax(rates)]), None), float(rates.max())
+        for t, order in enumerate(self._orders):
+            queries = self._queries[t][is_open[self._queries[t]]]
+            if order.price == 0 or not len(queries) or (costs[queries] == 0).all():
+                continue
+            value = information.of(queries)
+            if value > TIE and value / order.price > rate * (1.0 + TIE):
+                best, rate = (information.best(queries), order), value / order.price
+        return best
+
+
+def _revealed_queries(names: Sequence[str], test: DiagnosticTest) -> _Ints:
+    """Indices of the queries of a test: those named like what it reveals, or that ask for its value or level."""
+    revealed = set(test.revealed)
+    parts = [name.partition(sign)[0] for name in names for sign in (" > ", " >= ", " = ")]
+    of = [(name, *parts[3 * q : 3 * q + 3]) for q, name in enumerate(names)]
+    return np.array([q for q, of_query in enumerate(of) if not revealed.isdisjoint(of_query)], dtype=np.int64)
+
+
+class _JointInformation:
+    """I(Y; A) of the answers to several queries together."""
+
+    def __init__(self, model: DiagnosisModel, posterior: _Floats, target_of: _Ints, single: _Floats) -> None:
+        self._model, self._single = model, single
+        self._left = np.flatnonzero(posterior)
+        self._w = posterior[self._left] / posterior.sum()
+        self._target = np.unique(target_of[self._left], return_inverse=True)[1].astype(np.int64)
+
+    def of(self, queries: _Ints) -> float:
+        """Bits, at least 0."""
+        if len(queries) == 1:
+            return float(self._single[queries[0]])
+        return self._enumerated(queries) if self._model.is_noisy else self._divided(queries)
+
+    def exceeds(self, queries: _Ints) -> bool:
+        """Whether the answers inform at all."""
+        return bool(self._single[queries].max() > TIE) or self.of(queries) > TIE
+
+    def best(self, queries: _Ints) -> int:
+        """The query that informs most by itself; where none does, the first that divides the objects left."""
+        if self._single[queries].max() > TIE:
+            return int(queries[np.argmax(self._single[queries])])
+        for query in queries:
+            yes = likelihood(self._model, int(query), answer=True)[self._left]
+            if np.ptp(yes) > 0:
+                return int(query)
+        msg = "the queries inform together, and none of them divides the objects"
+        raise AssertionError(msg)
+
+    def _divided(self, queries: _Ints) -> float:
+        """Where answers are right, they divide the objects: H(A) + H(Y) - H(A, Y)."""
+        answers = np.column_stack([self._model.responses.at(self._left, int(q)) for q in queries])
+        code = np.unique(np.packbits(answers, axis=1), axis=0, return_inverse=True)[1].astype(np.int64).ravel()
+        both = np.unique(code * (self._target.max() + 1) + self._target, return_inverse=True)[1].astype(np.int64)
+        return max(0.0, self._entropy(code) + self._entropy(self._target) - self._entropy(both))
+
+    def _entropy(self, code: _Ints) -> float:
+        return float(entr(sums_by_code(code, self._w)).sum() / np.log(2.0))
+
+    def _enumerated(self, queries: _Ints) -> float:
+        """Where answers may be wrong: the sum over the outcomes of the most informative queries."""
+        most = min(MAX_BATCH, max(1, int(np.log2(_MAX_OUTCOMES / len(self._left)))))
+        chosen = queries[np.argsort(-self._single[queries], kind="stable")[:most]]
+        outcomes = self._w[None]
+        for query in chosen:
+            yes = likelihood(self._model, int(query), answer=True)[self._left]
+            outcomes = np.concatenate([outcomes * yes, outcomes * (1.0 - yes)])
+        by_target = np.stack([sums_by_code(self._target, outcome) for outcome in outcomes])
+        whole = entr(by_target.sum(axis=0)).sum() + entr(by_target.sum(axis=1)).sum()
+        return max(0.0, float(whole - entr(by_target).sum()) / float(np.log(2.0)))
