@@ -17,6 +17,7 @@ from api.context import build_context
 from api.diagnosis.learners.routes import router as diagnosis_learners
 from api.diagnosis.models.routes import router as diagnosis_models
 from api.diagnosis.models.schemas import CohortModelRequest, DiagnosisModelRequest, DiagnosisModelSpec
+from api.diagnosis.multiway.routes import router as multiway_questions
 from api.diagnosis.sessions.routes import router as diagnosis_sessions
 from api.explanations.routes import router as explanations
 from api.feature_selection.routes import router as feature_streams
@@ -46,8 +47,8 @@ _DOCUMENTS = (
 )  # fmt: skip
 _ROUTERS = (
     cohorts, searches, models, prediction_policy, diagnosis_models, diagnosis_sessions, diagnosis_learners,
-    test_catalogues, selection_problems, selection_rounds, selection_replays, test_frontiers, explanations,
-    feature_streams, threshold_learners, jobs, space,
+    multiway_questions, test_catalogues, selection_problems, selection_rounds, selection_replays, test_frontiers,
+    explanations, feature_streams, threshold_learners, jobs, space,
 )  # fmt: skip
 
 

@@ -28,6 +28,14 @@ class OverallDocument(BaseModel):
     )
     since: float = Field(description="First time of the search.")
     until: float = Field(description="Last time of the search, which is the last horizon: tau.")
+    intervals: dict[str, Bounds] | None = Field(
+        None, description="Intervals, of level 0.95, of an ensemble's corrected measures. Else null."
+    )
+    uncorrected: dict[str, float] | None = Field(
+        None,
+        description="Values, by measure, before the correction for choosing the ensemble's weights by the same "
+        "patients. Null for a model that was not so chosen.",
+    )
 
 
 class DCalibrationDocument(BaseModel):
@@ -64,6 +72,11 @@ class HorizonPerformanceDocument(BaseModel):
         None,
         description="Intervals, of level 0.95, of `auc`, `brier`, `brier_skill`, `ici`, `e50` and `e90`. Null in "
         "searches that ended before this field existed.",
+    )
+    uncorrected: dict[str, float] | None = Field(
+        None,
+        description="Values, by measure, before the correction for choosing the ensemble's weights by the same "
+        "patients. Null for a model that was not so chosen.",
     )
 
 

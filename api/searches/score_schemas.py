@@ -91,6 +91,11 @@ class PerformanceDocument(BaseModel):
         description="Intervals, of level 0.95, of all measures with a value, by patients or by groups. Null in "
         "searches that ended before this field existed.",
     )
+    uncorrected: dict[str, float] | None = Field(
+        None,
+        description="Values, by measure, before the correction for choosing the ensemble's weights by the same "
+        "patients. Null for a model that was not so chosen.",
+    )
 
 
 class RawCalibrationDocument(BaseModel):

@@ -12,6 +12,7 @@ from autoprog.diagnosis.expansion import with_persistent_errors, with_several_ob
 from autoprog.diagnosis.learning import Case, Finding, Request, ResponseLearner, Studied
 from autoprog.diagnosis.model import ALGORITHMS, Algorithm, DiagnosisModel, Stop, Ties
 from autoprog.diagnosis.multiway import (
+    MAX_ANSWERS,
     MultiwayModel,
     MultiwayState,
     MultiwayTree,
@@ -55,6 +56,7 @@ from autoprog.diagnosis.tree import Tree, grow_tree
 __all__ = [
     "ALGORITHMS",
     "CERTAINTY",
+    "MAX_ANSWERS",
     "MAX_BATCH",
     "MAX_CELLS",
     "MAX_COLUMNS",

@@ -14,9 +14,13 @@ from autoprog.endpoints.endpoint import Assessed, CauseRisks, Real, Risks, compa
 from autoprog.evaluation import History, Metric, make_metric
 from autoprog.interpreter import ObservedOutcome
 from autoprog.validation import (
+    Beside,
     Coefficient,
+    Corrected,
+    Correction,
     CurveOf,
     Estimate,
+    Figure,
     Patients,
     Performance,
     Recalibration,
@@ -28,6 +32,7 @@ from autoprog.validation import (
     compute_calibration,
     compute_gains,
     compute_performance,
+    correct_performance,
     corrected_score,
     cross_fitted,
     decision_curve,
@@ -97,14 +102,21 @@ class BinaryEndpoint:
         weighing: Weighing,
         rng: np.random.Generator,
         stop: Stop,
-    ) -> ScoreEstimate:
+        simple: Risks | None = None,
+    ) -> Corrected:
         patients = Patients(self.y, self.cohort.groups)
-        return corrected_score(metric, patients, reported, P, w, weighing=weighing, rng=rng, stop=stop)
+        others = [make_metric(name, self.thresholds) for name in _SCORES if name != metric.name]
+        figures = [Figure.of(other) for other in others]
+        return corrected_score(
+            metric, patients, reported, P, w, weighing=weighing, rng=rng, stop=stop, beside=Beside(figures, simple)
+        )
 
-    def summary(self, risks: Assessed) -> dict[str, Any]:
+    def summary(self, risks: Assessed, correction: Correction | None = None) -> dict[str, Any]:
         performance = compute_performance(
             self.y, risks.recalibrated, self.thresholds, self.cohort.groups, ranked=risks.raw
         )
+        if correction is not None:
+            performance = correct_performance(performance, correction)
         return {"performance": _with_slope(performance, self._slope(risks.raw)).to_json()}
 
     def details(
@@ -113,10 +125,11 @@ class BinaryEndpoint:
         baseline: Assessed | None,
         causes: NDArray[np.float64] | None,
         seed: int,
+        correction: Correction | None = None,
     ) -> dict[str, Any]:
         y, groups, p = self.y, self.cohort.groups, risks.recalibrated
         curve = calibration_curve(y, p, groups=groups)
-        found = {} if baseline is None else compute_gains(y, risks, baseline, self.thresholds, groups)
+        found = {} if baseline is None else compute_gains(y, risks, baseline, self.thresholds, groups, correction)
         simple = None if baseline is None else baseline.recalibrated
         return {
             "gain_over_baseline": {name: gain.to_json() for name, gain in found.items()} if found else None,

@@ -21,7 +21,16 @@ from numpy.typing import NDArray
 from autoprog.cohort import Cohort
 from autoprog.evaluation import History, Metric, ScoringContext
 from autoprog.interpreter import ObservedOutcome
-from autoprog.validation import CurveOf, Estimate, Recalibration, ScoreEstimate, Stop, Weighing
+from autoprog.validation import (
+    Corrected,
+    Correction,
+    CurveOf,
+    Estimate,
+    Recalibration,
+    ScoreEstimate,
+    Stop,
+    Weighing,
+)
 
 Risks = NDArray[np.floating[Any]]
 Real = TypeVar("Real", bound=np.floating[Any])
@@ -114,16 +123,25 @@ class Endpoint(Protocol):
         weighing: Weighing,
         rng: np.random.Generator,
         stop: Stop,
-    ) -> ScoreEstimate:
-        """Estimate the score of an ensemble, corrected for the choice of its weights by the same patients."""
+        simple: Risks | None = None,
+    ) -> Corrected:
+        """Estimate the score of an ensemble, corrected for the choice of its weights by the same patients.
+
+        `simple` are raw risks by the simple pipeline; the other measures, and the gains over it, are corrected too.
+        """
         ...
 
-    def summary(self, risks: Assessed) -> dict[str, Any]:
-        """Measures that the ensemble and the simple pipeline both have, ready for JSON."""
+    def summary(self, risks: Assessed, correction: Correction | None = None) -> dict[str, Any]:
+        """Measures that the ensemble, corrected, and the simple pipeline both have, ready for JSON."""
         ...
 
     def details(
-        self, risks: Assessed, baseline: Assessed | None, causes: NDArray[np.float64] | None, seed: int
+        self,
+        risks: Assessed,
+        baseline: Assessed | None,
+        causes: NDArray[np.float64] | None,
+        seed: int,
+        correction: Correction | None = None,
     ) -> dict[str, Any]:
         """Measures of the ensemble alone: calibration, net benefit beside the baseline's, and more, ready for JSON."""
         ...

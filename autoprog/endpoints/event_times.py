@@ -23,6 +23,9 @@ from autoprog.evaluation import (
 )
 from autoprog.interpreter import Clusters, IncidenceOutcome, ObservedOutcome
 from autoprog.validation import (
+    Beside,
+    Corrected,
+    Correction,
     CurveOf,
     Estimate,
     FollowedPatients,
@@ -33,11 +36,14 @@ from autoprog.validation import (
     calibration_document,
     cause_documents,
     compute_event_gains,
+    correct_horizons,
+    correct_overall,
     corrected_event_score,
     cross_fitted_competing,
     cross_fitted_events,
     distribution_document,
     estimate_event_score,
+    event_figures,
     fit_competing,
     fit_event_recalibration,
     horizon_documents,
@@ -108,18 +114,38 @@ class EventEndpoint:
         weighing: Weighing,
         rng: np.random.Generator,
         stop: Stop,
-    ) -> ScoreEstimate:
-        return corrected_event_score(metric, self._patients, reported, P, w, weighing=weighing, rng=rng, stop=stop)
+        simple: Risks | None = None,
+    ) -> Corrected:
+        figures = [figure for figure in event_figures(self.context) if figure.name != metric.name]
+        return corrected_event_score(
+            metric,
+            self._patients,
+            reported,
+            P,
+            w,
+            weighing=weighing,
+            rng=rng,
+            stop=stop,
+            beside=Beside(figures, simple),
+        )
 
-    def summary(self, risks: Assessed) -> dict[str, Any]:
-        return {"overall": overall_performance(self.y, risks.recalibrated, self.context)}
+    def summary(self, risks: Assessed, correction: Correction | None = None) -> dict[str, Any]:
+        overall = overall_performance(self.y, risks.recalibrated, self.context)
+        return {"overall": overall if correction is None else correct_overall(overall, self.context, correction)}
 
     def details(
-        self, risks: Assessed, baseline: Assessed | None, causes: NDArray[np.float64] | None, seed: int
+        self,
+        risks: Assessed,
+        baseline: Assessed | None,
+        causes: NDArray[np.float64] | None,
+        seed: int,
+        correction: Correction | None = None,
     ) -> dict[str, Any]:
         y, context, groups, F = self.y, self.context, self.cohort.groups, risks.recalibrated
         simple = None if baseline is None else baseline.recalibrated
         horizons = horizon_documents(y, F, simple, context, self.thresholds, groups)
+        if correction is not None:
+            correct_horizons(horizons, correction)
         if causes is not None:
             rng = np.random.default_rng(seed)
             fitted = cross_fitted_competing(y, causes, F[:, context.at_horizons], context, rng, groups)

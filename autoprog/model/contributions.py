@@ -29,6 +29,7 @@ _Floats = NDArray[np.float64]
 Tables = Mapping[int, _Floats]
 
 RisksAndCauses = tuple[_Floats, _Floats | None]
+Predict = Callable[[Tables, NDArray[np.bool_]], RisksAndCauses]
 
 _ROWS_AT_ONCE = 5_000  # patients with a finding removed; each is drawn many times
 
@@ -108,9 +109,15 @@ class Contribution:
 
 
 def remove_each(
-    tables: Tables, groups: Sequence[slice], names: tuple[str, ...], predict: Callable[[Tables], RisksAndCauses]
+    tables: Tables,
+    groups: Sequence[slice],
+    names: tuple[str, ...],
+    predict: Predict,
 ) -> Contributions:
-    """Predict with all known findings and without each of them; `groups` holds the columns of each input."""
+    """Predict with all known findings and without each of them; `groups` holds the columns of each input.
+
+    `predict` takes the tables, and the cells that were removed from them, shape = (n, n_features).
+    """
     longest = tables[max(tables)]
     # For visits the first column is the last observed value: without one, nothing of the finding is known.
     known = np.column_stack([~np.isnan(longest[:, group.start]) for group in groups])
@@ -169,7 +176,10 @@ def _in_parts(tables: Tables, n_inputs: int) -> Iterator[tuple[slice, Tables]]:
 
 
 def _differences(
-    tables: Tables, known: NDArray[np.bool_], groups: Sequence[slice], predict: Callable[[Tables], RisksAndCauses]
+    tables: Tables,
+    known: NDArray[np.bool_],
+    groups: Sequence[slice],
+    predict: Predict,
 ) -> RisksAndCauses:
     """Differences for some patients, by one prediction of them all, with and without each finding."""
     n = len(known)
@@ -180,11 +190,15 @@ def _differences(
         for j, group in enumerate(groups):
             removed[findings == j, group] = np.nan
         stacked[window] = np.concatenate([x, removed])
+    longest = tables[max(tables)]
+    taken = np.zeros((n + len(patients), longest.shape[1]), dtype=bool)
+    for j, group in enumerate(groups):
+        taken[n:][findings == j, group] = True
 
     def difference(found: _Floats) -> _Floats:
         changes = np.full((*known.shape, *found.shape[1:]), np.nan)
         changes[patients, findings] = found[:n][patients] - found[n:]
         return changes
 
-    risks, causes = predict(stacked)
+    risks, causes = predict(stacked, taken)
     return difference(risks), None if causes is None else difference(causes)

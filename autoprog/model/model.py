@@ -261,9 +261,9 @@ class PrognosticModel:
         names = tuple(feature.name for feature in self.inputs)
 
         def predict(
-            tables: Mapping[int, NDArray[np.float64]],
+            tables: Mapping[int, NDArray[np.float64]], removed: NDArray[np.bool_]
         ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-            found = build_prediction(self, tables)
+            found = build_prediction(self, tables, removed=removed)
             return found.risks, found.causes
 
         return remove_each(X if isinstance(X, Mapping) else {0: X}, groups, names, predict)
@@ -322,7 +322,7 @@ class EnsemblePrediction:
 
     # The patients, (n, n_features), clipped, with missing values as NaN; for visits, the longest window.
     X: NDArray[np.float64]
-    # Recalibrated weighted mean, averaged over draws of missing values, (n,) or (n, n_horizons).
+    # Recalibrated weighted mean, averaged over draws of values that nobody lacked in training, (n,) or (n, n_horizons).
     risks: NDArray[np.float64]
     # Risks of every cause, (n, n_causes, n_horizons); None if the outcome has no time.
     causes: NDArray[np.float64] | None = None
@@ -334,25 +334,49 @@ class EnsemblePrediction:
 
 
 def build_prediction(
-    model: PrognosticModel, X: Table, times: Sequence[float] | None = None, *, bounds: bool = False
+    model: PrognosticModel,
+    X: Table,
+    times: Sequence[float] | None = None,
+    *,
+    bounds: bool = False,
+    removed: NDArray[np.bool_] | None = None,
 ) -> EnsemblePrediction:
-    """Predict risks until the given times or, by default, the horizons; intervals are for the horizons alone."""
+    """Predict risks until the given times or, by default, the horizons; intervals are for the horizons alone.
+
+    `removed` marks cells, shape = (n, n_features), that were taken from a patient: they are drawn in any case.
+    """
     tables = X if isinstance(X, Mapping) else {0: X}
     tables = {w: np.clip(x, *model.clip_bounds) for w, x in tables.items()}
     longest = tables[max(tables)]
     bounds = bounds and bool(model.intervals)
-    gaps = np.isnan(longest).any(axis=1)
-    if model.distribution is None or not gaps.any():
+    drawn = _cells_to_draw(model, longest, removed)
+    over_draws = np.isnan(longest).any(axis=1) if bounds and model.distribution is not None else drawn.any(axis=1)
+    if not over_draws.any():
         return _answer_as_they_are(model, tables, longest, times, bounds=bounds)
     parts = []
-    if not gaps.all():
-        whole = {w: x[~gaps] for w, x in tables.items()}
-        parts.append((np.flatnonzero(~gaps), _answer_as_they_are(model, whole, longest[~gaps], times, bounds=bounds)))
-    rows = np.flatnonzero(gaps)
+    if not over_draws.all():
+        rest = {w: x[~over_draws] for w, x in tables.items()}
+        answer = _answer_as_they_are(model, rest, longest[~over_draws], times, bounds=bounds)
+        parts.append((np.flatnonzero(~over_draws), answer))
+    rows = np.flatnonzero(over_draws)
     for chunk in np.array_split(rows, -(-len(rows) * N_DRAWS // _ROWS_AT_ONCE)):
         some = {w: x[chunk] for w, x in tables.items()}
-        parts.append((chunk, _answer_over_draws(model, some, longest[chunk], times, bounds=bounds)))
+        parts.append((chunk, _answer_over_draws(model, some, longest[chunk], drawn[chunk], times, bounds=bounds)))
     return _in_order(parts, longest)
+
+
+def _cells_to_draw(
+    model: PrognosticModel, longest: NDArray[np.float64], removed: NDArray[np.bool_] | None
+) -> NDArray[np.bool_]:
+    """Missing cells over which the risk is averaged, shape = (n, n_features).
+
+    The members learnt what it means to lack a feature that training patients lacked, and were validated with such
+    patients. Of other features they know nothing: there, the risk is averaged over what the value might be.
+    """
+    if model.distribution is None:
+        return np.zeros(longest.shape, dtype=bool)
+    drawn: NDArray[np.bool_] = np.isnan(longest) & ~model.distribution.learnt_gaps
+    return drawn if removed is None else drawn | removed
 
 
 class _Told(NamedTuple):
@@ -419,27 +443,72 @@ def _answer_over_draws(
     model: PrognosticModel,
     tables: Mapping[int, NDArray[np.float64]],
     longest: NDArray[np.float64],
+    drawn: NDArray[np.bool_],
     times: Sequence[float] | None,
     *,
     bounds: bool,
 ) -> EnsemblePrediction:
-    """Average over draws of the missing values; a shorter window lacks what its visits do not show."""
+    """Average the risk over draws of some missing cells; intervals are by draws of all, moved to this risk.
+
+    A shorter window lacks what its visits do not show.
+    """
     assert model.distribution is not None  # noqa: S101  called only for a model with a distribution
-    drawn = model.distribution.completed(longest, N_DRAWS)
+    completed = model.distribution.completed(longest, N_DRAWS)
     unknown = np.isnan(longest)
-    flat = {w: np.where(unknown & np.isnan(x), drawn, x).reshape(-1, longest.shape[1]) for w, x in tables.items()}
-    told = _told(model, flat, times, spread=bounds)
-    risks, causes, centre, spread = (
-        None if each is None else each.reshape(N_DRAWS, len(longest), *each.shape[1:]) for each in told
+    all_drawn = bool((unknown == drawn).all())
+    if not (bounds and all_drawn):
+        risks, causes = _partly_drawn(model, tables, completed, drawn, times)
+    if not bounds:
+        return EnsemblePrediction(longest, risks, causes)
+    averaged, of_causes, centre, spread = _over_draws(model, tables, completed, unknown, times, spread=True)
+    assert centre is not None  # noqa: S101  asked for
+    assert spread is not None  # noqa: S101  asked for
+    last = (centre, spread) if centre.ndim == 2 else (centre[:, :, -1], spread[:, :, -1])
+    shares = np.where(unknown, shares_of_variance(completed, *last), 0.0)
+    if all_drawn:
+        risks, causes = averaged, of_causes
+    else:
+        centre = centre + compute_logit(risks) - compute_logit(averaged)
+    return EnsemblePrediction(longest, risks, causes, _around(mixture_bounds(centre, spread), risks), shares)
+
+
+def _partly_drawn(
+    model: PrognosticModel,
+    tables: Mapping[int, NDArray[np.float64]],
+    completed: NDArray[np.float64],
+    drawn: NDArray[np.bool_],
+    times: Sequence[float] | None,
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """Risks and risks of every cause, averaged over draws of the marked cells."""
+    risks, causes, _, _ = _told(model, tables, times, spread=False)
+    rows = drawn.any(axis=1)
+    if rows.any():
+        some = {w: x[rows] for w, x in tables.items()}
+        mean, of_causes, _, _ = _over_draws(model, some, completed[:, rows], drawn[rows], times, spread=False)
+        risks[rows] = mean
+        if causes is not None and of_causes is not None:
+            causes[rows] = of_causes
+    return risks, causes
+
+
+def _over_draws(
+    model: PrognosticModel,
+    tables: Mapping[int, NDArray[np.float64]],
+    completed: NDArray[np.float64],
+    drawn: NDArray[np.bool_],
+    times: Sequence[float] | None,
+    *,
+    spread: bool,
+) -> _Told:
+    """Predict with the marked cells drawn: mean risks, and centre and spread by draw, shape = (n_draws, n, ...)."""
+    n, m = drawn.shape
+    flat = {w: np.where(drawn & np.isnan(x), completed, x).reshape(-1, m) for w, x in tables.items()}
+    told = _told(model, flat, times, spread=spread)
+    risks, causes, centre, spreads = (
+        None if each is None else each.reshape(N_DRAWS, n, *each.shape[1:]) for each in told
     )
     assert risks is not None  # noqa: S101  always set
-    mean = risks.mean(axis=0)
-    of_causes = None if causes is None else causes.mean(axis=0)
-    if centre is None or spread is None:
-        return EnsemblePrediction(longest, mean, of_causes)
-    last = (centre, spread) if centre.ndim == 2 else (centre[:, :, -1], spread[:, :, -1])
-    shares = np.where(unknown, shares_of_variance(drawn, *last), 0.0)
-    return EnsemblePrediction(longest, mean, of_causes, _around(mixture_bounds(centre, spread), mean), shares)
+    return _Told(risks.mean(axis=0), None if causes is None else causes.mean(axis=0), centre, spreads)
 
 
 def _around(ends: NDArray[np.float64], risks: NDArray[np.float64]) -> NDArray[np.float64]:

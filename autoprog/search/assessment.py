@@ -14,7 +14,7 @@ from autoprog.cohort import Cohort
 from autoprog.endpoints import Assessed, Endpoint
 from autoprog.ensemble import Candidates, Choose, Ensemble, WeighingRule, average
 from autoprog.evaluation import History, Metric, Plan
-from autoprog.validation import Stop, Weighing, never, usual_subgroups
+from autoprog.validation import Corrected, Stop, Weighing, never, usual_subgroups
 
 # Below so many resamples the width of an interval is uncertain by more than 5 %.
 _ENOUGH_RESAMPLES = 200
@@ -70,11 +70,12 @@ def ensemble_document(
     simple = history.evaluations[0].risks
     baseline = None if simple is None else Assessed(simple, endpoint.cross_fit(simple, seed))
     names = usual_subgroups(fitted.cohort.features) if subgroups is None else subgroups
+    corrected = correct_score(fitted, scored_risks(history.metric, risks), seed=seed, stop=stop)
     return {
-        **chosen_document(fitted, scored_risks(history.metric, risks), seed=seed, stop=stop),
-        **endpoint.summary(risks),
+        **chosen_document(fitted, corrected),
+        **endpoint.summary(risks, corrected.figures),
         "baseline": None if baseline is None else _baseline_document(endpoint, history, baseline, seed),
-        **endpoint.details(risks, baseline, fitted.causes, seed),
+        **endpoint.details(risks, baseline, fitted.causes, seed, corrected.figures),
         "subgroups": endpoint.subgroups(risks.recalibrated, names),
     }
 
@@ -94,10 +95,8 @@ def scored_risks(metric: Metric, risks: Assessed) -> NDArray[np.floating]:
     return risks.raw if metric.ranks_only else risks.recalibrated
 
 
-def chosen_document(
-    fitted: FittedEnsemble, scored: NDArray[np.floating], *, seed: int, stop: Stop = never
-) -> dict[str, Any]:
-    """The chosen members and their score, corrected for the choice of the weights by the same patients."""
+def correct_score(fitted: FittedEnsemble, scored: NDArray[np.floating], *, seed: int, stop: Stop = never) -> Corrected:
+    """Correct the score of these risks, and the other figures, for choosing the weights by the same patients."""
     # What was lost between the rule's choice and the delivered ensemble is lost in every resample, too: otherwise the
     # score would be that of a model that is not delivered.
     ensemble, candidates, choice = fitted.ensemble, fitted.candidates, fitted.choice
@@ -105,7 +104,7 @@ def chosen_document(
     w = np.array([weights.get(number, 0.0) for number in candidates.numbers])
     rng = np.random.default_rng(seed)
     choose = _without(np.isin(candidates.numbers, list(choice.lost)), w, choice.rule.reweigh(candidates, rng))
-    corrected = fitted.endpoint.corrected_score(
+    return fitted.endpoint.corrected_score(
         candidates.history.metric,
         scored,
         candidates.risks,
@@ -113,14 +112,20 @@ def chosen_document(
         weighing=Weighing(choose, lambda w, p: average(w, p, ensemble.scale)),
         rng=rng,
         stop=stop,
+        simple=candidates.history.evaluations[0].risks,
     )
+
+
+def chosen_document(fitted: FittedEnsemble, corrected: Corrected) -> dict[str, Any]:
+    """The chosen members and their corrected score."""
+    ensemble = fitted.ensemble
     return {
-        "rule": choice.rule.name,
+        "rule": fitted.choice.rule.name,
         "scale": ensemble.scale,
         "members": [
             {"weight": m.weight, "configuration": m.configuration.to_json(), "score": m.score} for m in ensemble.members
         ],
-        "score": corrected.to_json(),
+        "score": corrected.score.to_json(),
     }
 
 

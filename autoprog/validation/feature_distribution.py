@@ -49,6 +49,8 @@ _MAX_UNRELATED = 20
 _MIN_UNIQUENESS = 0.01
 _CELLS_AT_ONCE = 4_000_000
 _SEED = 20_071
+# Training patients without a value of a feature from whom a pipeline learns what its absence means.
+_ENOUGH_MISSING = 10
 _NOMINAL = frozenset({"binary", "categorical"})
 
 
@@ -147,10 +149,18 @@ class FeatureDistribution:
     centre: _Floats  # means of the columns, (d,)
     scale: _Floats  # standard deviations of the columns, (d,)
     loadings: _Floats  # L, (d, r), r at most 20
+    n_missing: tuple[int, ...] = ()  # training patients without a value of each feature; empty if unknown
+
+    @property
+    def learnt_gaps(self) -> NDArray[np.bool_]:
+        """Features that enough training patients lacked for the pipelines to learn what that means, shape = (m,)."""
+        counts = self.n_missing or (0,) * len(self.margins)
+        return np.array(counts) >= _ENOUGH_MISSING
 
     @classmethod
     def fit(cls, features: Sequence[Feature], X: _Floats) -> Self:
         """Estimate the distribution from X, shape = (n, m); beyond 20,000 patients, from evenly spaced ones."""
+        n_missing = tuple(np.isnan(X).sum(axis=0).tolist())
         X = X[:: -(-len(X) // _MAX_LEARNT_FROM)]
         margins = tuple(_margin(feature, x) for feature, x in zip(features, X.T, strict=True))
         columns = _columns(margins, X)
@@ -160,7 +170,7 @@ class FeatureDistribution:
         deviations = np.where(known, columns - centre, 0.0)
         scale = np.sqrt((deviations**2).sum(axis=0) / count)
         scale[scale == 0] = 1.0
-        return cls(margins, centre, scale, _loadings(deviations / scale, known))
+        return cls(margins, centre, scale, _loadings(deviations / scale, known), n_missing)
 
     def completed(self, X: _Floats, n_draws: int) -> _Floats:
         """Draw the missing values of patients given their known values.
@@ -231,6 +241,7 @@ class FeatureDistribution:
             "centre": self.centre.tolist(),
             "scale": self.scale.tolist(),
             "loadings": self.loadings.tolist(),
+            "n_missing": list(self.n_missing),
         }
 
     @classmethod
@@ -242,7 +253,11 @@ class FeatureDistribution:
         if scale.shape != centre.shape or len(centre) != sum(_width(margin) for margin in margins):
             msg = "the columns of the features' distribution do not match the features"
             raise ValueError(msg)
-        return cls(margins, centre, scale, loadings)
+        n_missing = tuple(int(n) for n in document.get("n_missing", ()))  # models from before version 0.3 have none
+        if n_missing and len(n_missing) != len(margins):
+            msg = "the counts of missing values do not match the features"
+            raise ValueError(msg)
+        return cls(margins, centre, scale, loadings, n_missing)
 
 
 def _margin(feature: Feature, x: _Floats) -> _Number | _Levels | None:

@@ -9,7 +9,10 @@
     s, s_w   scores of W p and of w p on the patients left out, n / e of them                    (b,)
     o        optimism, mean of s_w - s
 
+    d        s less the score of the simple pipeline, which is not chosen, on the same patients  (b,)
+
     score = score of w p on all patients - o,   sd = sd(s) / sqrt(e - 1)
+    gain  = its gain over the simple pipeline - o,   sd = sd(d) / sqrt(e - 1)
 
 The patients left out had no part in W, so the mean of s is unbiased if the risks are worthless, however many candidates
 there are; otherwise it is slightly pessimistic, as W rests on 1 - 1/e of the patients. The mean of s_w is the score of
@@ -29,8 +32,10 @@ Tsamardinos, Greasidou & Borboudakis 2018, Machine Learning 107:1895 (BBC-CV).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +72,79 @@ class Patients(NamedTuple):
     groups: NDArray[np.integer] | None = None  # at least 2 groups with each outcome
 
 
+@dataclass(frozen=True)
+class Figure:
+    """A measure that is corrected beside the score."""
+
+    name: str
+    score: Callable[[NDArray[Any], _Floats], float]  # of outcomes and risks; NaN where it has no value
+    ranks_only: bool = False  # whether risks are scored as they are, not recalibrated
+    lower: float = -math.inf
+    upper: float = math.inf
+    scale: str | None = None  # name of the measure that has the interval's scale; None: the figure's own
+
+    @classmethod
+    def of(cls, metric: Metric) -> Self:
+        """The figure of a metric of binary outcomes."""
+
+        def score(y: NDArray[Any], p: _Floats) -> float:
+            once = np.ones((len(p), 1), dtype=np.float32)
+            return float(resampled_scores(metric, y, p[None])(once)[0, 0])
+
+        return cls(metric.name, score, metric.ranks_only, metric.lower, metric.upper)
+
+
+class Left(NamedTuple):
+    """Scores of the patients left out of every resample, each shape = (b,)."""
+
+    chosen: _Floats  # s
+    delivered: _Floats  # s_w
+    simple: _Floats | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Correction:
+    """What resamples show of figures that are measured on the patients by whom the ensemble was chosen."""
+
+    left: Mapping[str, Left]  # by name of the figure
+    figures: Mapping[str, Figure]
+    rarer: int
+    grouped: bool
+
+    def correct(self, name: str, apparent: float) -> Estimate | None:
+        """A figure less its optimism, with an interval; None where too few resamples have a value."""
+        found, figure = self.left[name], self.figures[name]
+        whole = np.isfinite(found.chosen) & np.isfinite(found.delivered)
+        if whole.sum() < MIN_RESAMPLES:
+            return None
+        return less_optimism(figure, apparent, found.chosen[whole], found.delivered[whole], self.rarer, self.grouped)
+
+    def correct_gain(self, name: str, apparent: float) -> Estimate | None:
+        """A gain over the simple pipeline less its optimism; None where too few resamples have a value."""
+        found = self.left[name]
+        if found.simple is None:
+            return None
+        d, o = found.chosen - found.simple, found.delivered - found.chosen
+        whole = np.isfinite(d) & np.isfinite(o)
+        if whole.sum() < MIN_RESAMPLES:
+            return None
+        return make_estimate("difference", apparent - float(o[whole].mean()), _sd(d[whole]), self.rarer)
+
+
+class Beside(NamedTuple):
+    """What is corrected beside the score, in the same resamples."""
+
+    figures: Sequence[Figure] = ()
+    simple: NDArray[np.floating] | None = None  # raw out-of-fold risks by the simple pipeline, for gains over it
+
+
+class Corrected(NamedTuple):
+    """The corrected score of an ensemble, and the correction of its other figures."""
+
+    score: ScoreEstimate
+    figures: Correction
+
+
 class Weighing(NamedTuple):
     """Rule that weighs pipelines and averages their risks."""
 
@@ -74,7 +152,7 @@ class Weighing(NamedTuple):
     average: Average = np.matmul  # (weights, risks) -> risks
 
 
-def corrected_score(
+def corrected_score(  # noqa: PLR0913  risks, the rule that weighs them, and how resamples are drawn
     metric: Metric,
     patients: Patients,
     reported: NDArray[np.floating],
@@ -84,7 +162,8 @@ def corrected_score(
     weighing: Weighing,
     rng: np.random.Generator,
     stop: Stop = never,
-) -> ScoreEstimate:
+    beside: Beside | None = None,
+) -> Corrected:
     """Score an ensemble, corrected for choosing its weights by the same patients, with an interval.
 
     Parameters
@@ -101,37 +180,53 @@ def corrected_score(
         Source of randomness.
     stop : callable () -> bool
         Checked after every few resamples; true ends the correction once `MIN_RESAMPLES` are made.
+    beside : Beside, optional
+        Other measures to correct.
 
     Returns
     -------
-    ScoreEstimate
-        Of at most `RESAMPLES` resamples, fewer for many patients or pipelines; level `LEVEL`.
+    Corrected
+        The score of at most `RESAMPLES` resamples, fewer for many patients or pipelines; level `LEVEL`.
     """
     t, n = p.shape
     counts = until(stop, _counts(patients, n_resamples(n, t), rng))
     choose, average = weighing
     # Nothing is fitted again but the recalibration, and that only if the metric depends on it.
-    chosen, delivered = _left_out(metric, patients, p, average(w, p), counts, lambda c, g: average(choose(c, g), p))
+    figures, simple = beside or Beside()
+    fixed = (average(w, p), None if simple is None else np.asarray(simple, dtype=np.float64))
+    everything = (Figure.of(metric), *figures)
+    draws = _weighed_draws(metric, patients.y, p, counts, lambda c, g: average(choose(c, g), p))
+    left = _left_out(everything, patients.y, fixed, draws)
+    chosen, delivered, _ = left[metric.name]
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
     is_grouped, m = patients.groups is not None, n_rarer(patients.y, patients.groups)
-    found = less_optimism(metric, apparent, chosen, delivered, m, grouped=is_grouped)
+    found = less_optimism(everything[0], apparent, chosen, delivered, m, is_grouped)
     whom = "the patients" if patients.groups is None else "groups of patients"
     method = (
         f"{metric_title(metric)} of out-of-fold risks, corrected for having chosen the ensemble's weights by the same "
         f"patients: in {len(chosen)} bootstrap resamples of {whom}, all {t} pipelines are scored and weighed anew by "
         f"the patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it is {apparent:.3f}"
     )
-    return ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, method, len(chosen))
+    score = ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, method, len(chosen))
+    return Corrected(score, Correction(left, {figure.name: figure for figure in everything}, m, is_grouped))
 
 
 def less_optimism(
-    metric: Metric, apparent: float, chosen: _Floats, delivered: _Floats, rarer: int, *, grouped: bool
+    figure: Figure,
+    apparent: float,
+    chosen: _Floats,
+    delivered: _Floats,
+    rarer: int,
+    grouped: bool,  # noqa: FBT001  as `Correction` has it
 ) -> Estimate:
-    """Subtract the optimism, mean of s_w (`delivered`) - s (`chosen`), from a score, within the metric's range."""
+    """Subtract the optimism, mean of s_w (`delivered`) - s (`chosen`), from a figure, within its range."""
     estimate = apparent - float(np.mean(delivered - chosen))
-    corrected = float(np.clip(estimate, metric.lower, metric.upper))
-    sd = float(np.std(chosen, ddof=1)) / np.sqrt(np.e - 1)
-    return make_estimate(metric.name, corrected, sd, rarer, metric.upper, grouped=grouped)
+    corrected = float(np.clip(estimate, figure.lower, figure.upper))
+    return make_estimate(figure.scale or figure.name, corrected, _sd(chosen), rarer, figure.upper, grouped=grouped)
+
+
+def _sd(s: _Floats) -> float:
+    return float(np.std(s, ddof=1) / np.sqrt(np.e - 1))
 
 
 def n_resamples(n_patients: int, n_pipelines: int) -> int:
@@ -170,37 +265,53 @@ def _drawn(patients: Patients, rng: np.random.Generator) -> NDArray[np.int64]:
             return c
 
 
-def _left_out(
+def _weighed_draws(
     metric: Metric,
-    patients: Patients,
+    y: NDArray[np.integer],
     p: NDArray[np.floating],
-    delivered: _Floats,
     chunks: Iterator[NDArray[np.float32]],
     combine: Choose,
-) -> tuple[_Floats, _Floats]:
-    """Compute s and s_w; `combine` gives W p, shape = (b, n)."""
+) -> Iterator[tuple[NDArray[np.float32], _Floats]]:
+    """Yield c of each resample and its W p, shape = (n,); `combine` gives those of a chunk, shape = (b, n)."""
     sign = 1 if metric.greater_is_better else -1
-    scores = resampled_scores(metric, patients.y, p)
-    near = shrunk_recalibration(patients.y, delivered)
-    s: list[tuple[float, ...]] = []
+    scores = resampled_scores(metric, y, p)
     for c in chunks:
-        averaged = combine(c, sign * scores(c))
-        s += [
-            tuple(_on_others(metric, patients.y, q, counts, near) for q in (risks, delivered))
-            for risks, counts in zip(averaged, c.T, strict=True)
-        ]
-    of_chosen, of_delivered = np.array(s).T
-    return of_chosen, of_delivered
+        yield from zip(c.T, combine(c, sign * scores(c)), strict=True)
+
+
+def _left_out(
+    figures: Sequence[Figure],
+    y: NDArray[np.integer],
+    fixed: tuple[_Floats, _Floats | None],
+    draws: Iterator[tuple[NDArray[np.float32], _Floats]],
+) -> dict[str, Left]:
+    """Score the patients left out: by W p of each draw, and by the fixed risks w p and those of the simple pipeline."""
+    near = shrunk_recalibration(y, fixed[0])
+    found: list[list[tuple[float, ...]]] = [[] for _ in range(3)]
+    for counts, risks in draws:
+        for place, q in enumerate((risks, *fixed)):
+            if q is not None:
+                found[place].append(_on_others(figures, y, q, counts, near))
+    columns = [np.array(each).T if each else None for each in found]
+    return collect_left([figure.name for figure in figures], *columns)
+
+
+def collect_left(
+    names: Sequence[str], chosen: _Floats | None, delivered: _Floats | None, simple: _Floats | None
+) -> dict[str, Left]:
+    """Name the scores of the patients left out, each shape = (n_figures, b)."""
+    assert chosen is not None  # noqa: S101  there is a resample
+    assert delivered is not None  # noqa: S101  as above
+    return {name: Left(chosen[k], delivered[k], None if simple is None else simple[k]) for k, name in enumerate(names)}
 
 
 def _on_others(
-    metric: Metric, y: NDArray[np.integer], risks: _Floats, c: NDArray[np.float32], near: Recalibration
-) -> float:
-    """Score the patients left out; unless the metric only ranks, the patients drawn recalibrate the risks."""
+    figures: Sequence[Figure], y: NDArray[np.integer], risks: _Floats, c: NDArray[np.float32], near: Recalibration
+) -> tuple[float, ...]:
+    """Score the patients left out; unless a figure only ranks, the patients drawn recalibrate the risks."""
     out = c == 0
-    others = risks[out]
-    if not metric.ranks_only:
+    others = recalibrated = risks[out]
+    if not all(figure.ranks_only for figure in figures):
         drawn = np.repeat(np.arange(len(y)), c.astype(np.int64))
-        others = shrunk_recalibration(y[drawn], risks[drawn], near).apply(others)  # the fit starts at `near`
-    once = np.ones((len(others), 1), dtype=np.float32)
-    return float(resampled_scores(metric, y[out], others[None])(once)[0, 0])
+        recalibrated = shrunk_recalibration(y[drawn], risks[drawn], near).apply(others)  # the fit starts at `near`
+    return tuple(figure.score(y[out], others if figure.ranks_only else recalibrated) for figure in figures)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from autoprog.evaluation import METRICS, make_metric, net_benefit, net_benefit_of_all
 from autoprog.validation.calibration import Coefficient, compute_calibration, smooth_calibration
 from autoprog.validation.influence import MEASURES, of_brier_skill, of_mean, standard_error
+from autoprog.validation.optimism import Correction
 from autoprog.validation.score import Estimate, estimate_score_interval, influence_on, make_estimate, n_rarer
 
 # A curve has a point at every hundredth, and so many points within the range of interest, however narrow.
@@ -40,6 +41,7 @@ class Performance:
     thresholds: tuple[float, float]
     smoothing: str | None  # how the curve behind `ici` was smoothed
     intervals: dict[str, Estimate]  # of level `LEVEL`, by name of the measures that have a value
+    uncorrected: dict[str, float] | None = None  # values before `correct_performance`, of the measures that it changed
 
     def to_json(self) -> dict[str, Any]:
         """JSON document, with the ends of the intervals."""
@@ -100,6 +102,41 @@ def compute_performance(
     )
 
 
+def correct_performance(found: Performance, correction: Correction) -> Performance:
+    """Correct the measures of an ensemble for the choice of its weights by the same patients.
+
+    Parameters
+    ----------
+    found : Performance
+        Of the ensemble's out-of-fold risks.
+    correction : Correction
+        From `corrected_score`. Calibration is left as it is: the delivered recalibration is not chosen.
+
+    Returns
+    -------
+    Performance
+        With `uncorrected`; the Brier skill moves with the Brier score.
+    """
+    names = [name for name in found.intervals if name in correction.figures]
+    corrected = {name: correction.correct(name, getattr(found, name)) for name in names}
+    changed = {name: estimate for name, estimate in corrected.items() if estimate is not None}
+    if "brier" in changed:
+        changed["brier_skill"] = shift_skill(found.intervals["brier_skill"], found.brier, changed["brier"].estimate)
+    values = {name: estimate.estimate for name, estimate in changed.items()}
+    return replace(
+        found,
+        **values,
+        intervals={**found.intervals, **changed},
+        uncorrected={name: getattr(found, name) for name in changed},
+    )
+
+
+def shift_skill(skill: Estimate, brier: float, corrected: float) -> Estimate:
+    """Move a Brier skill, 1 - Brier / Brier of the event rate, as its Brier score is corrected."""
+    by = 0.0 if brier == 0 else (corrected - brier) * (1 - skill.estimate) / brier
+    return Estimate(skill.estimate - by, skill.lower - by, min(1.0, skill.upper - by))
+
+
 def _as_estimate(coefficient: Coefficient) -> Estimate:
     return Estimate(coefficient.estimate, coefficient.lower, coefficient.upper)
 
@@ -110,6 +147,7 @@ def compute_gains(
     baseline: tuple[NDArray[np.floating], NDArray[np.floating]],
     thresholds: tuple[float, float],
     groups: NDArray[np.integer] | None = None,
+    correction: Correction | None = None,
 ) -> dict[str, Estimate]:
     """Compute by how much a model beats the simple pipeline on the same patients.
 
@@ -121,6 +159,8 @@ def compute_gains(
         Risks for rank measures, and risks for the other measures.
     thresholds, groups
         As `compute_performance` takes them.
+    correction : Correction, optional
+        Of a model whose weights were chosen by the same patients, from `corrected_score`.
 
     Returns
     -------
@@ -135,7 +175,9 @@ def compute_gains(
         )
         difference = metric.score(y, mine) - metric.score(y, its)
         error = standard_error(influence_on(metric, y, mine) - influence_on(metric, y, its), groups)
-        found[metric.name] = make_estimate("difference", difference, error, n_rarer(y, groups))
+        uncorrected = make_estimate("difference", difference, error, n_rarer(y, groups))
+        corrected = None if correction is None else correction.correct_gain(metric.name, difference)
+        found[metric.name] = corrected or uncorrected
     return found
 
 

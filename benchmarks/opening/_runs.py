@@ -93,7 +93,7 @@ def measure(name: str, seed: int, data: Path, kept: Split | None = None) -> Spli
         rows, _ = train_test_split(np.arange(len(y)), train_size=MAX_PATIENTS, random_state=0, stratify=y)
         frame, y = frame.iloc[rows], y[rows]
     frame = frame.reset_index(drop=True)
-    cohort = binary_cohort(frame, y == 1, None, all_numeric=False)
+    cohort = binary_cohort(frame, y, 1, None, all_numeric=False).cohort
     learn, new = train_test_split(np.arange(len(y)), test_size=TEST_SHARE, random_state=seed, stratify=y)
     patients, others = cohort.take(learn), cohort.take(new)
     settings, _ = plan_search(SearchSettings(), patients)

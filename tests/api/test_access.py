@@ -110,6 +110,7 @@ DIAGNOSIS_ROUTES = [
     ("POST", "/v1/diagnosis/sessions/x/answers", "write"),
     ("GET", "/v1/diagnosis/sessions/x/batch", "read"),
     ("DELETE", "/v1/diagnosis/sessions/x/answers/x", "write"),
+    ("POST", "/v1/diagnosis/multiway-questions", "predict"),
     ("GET", "/v1/diagnosis/learners", "read"),
     ("POST", "/v1/diagnosis/learners", "write"),
     ("GET", "/v1/diagnosis/learners/x", "read"),
@@ -165,7 +166,7 @@ SELECTION_ROUTES = [
     ("POST", f"{_LEARNERS}/x/cases", "write"),
 ]
 ALL_ROUTES = [*ROUTES, *DIAGNOSIS_ROUTES, *SELECTION_ROUTES]
-_WITH_JSON = ("/diagnosis/", "/models/", "-selection/", "/threshold-learners", "/test-catalogues", "/test-frontiers", "/continuations")
+_WITH_JSON = ("/diagnosis/", "/models/", "-selection/", "/threshold-learners", "/test-", "/continuations")
 
 
 def test_the_table_of_routes_is_complete(keyed_app: FastAPI) -> None:

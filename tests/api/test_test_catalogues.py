@@ -89,7 +89,8 @@ def test_faults_of_tests_lie_where_they_were_chosen(client: TestClient) -> None:
     cohort = make_cohort(client)["id"]
     body: dict[str, Any] = {"name": "p", "structure": "cascade", "catalogue_id": catalogue["id"], "cohort_id": cohort}
     names = ["history", "blod panel", "imaging", "blood panel", "lipids", "history", 3]
-    faults = find_faults(client.post(PROBLEMS, json={**body, "test_names": names, "prices": {"minute": -1, "harm": "x"}}))
+    priced = {**body, "test_names": names, "prices": {"minute": -1, "harm": "x"}}
+    faults = find_faults(client.post(PROBLEMS, json=priced))
     assert set(faults) == {
         "/prices/minute", "/prices/harm", "/test_names/1", "/test_names/2", "/test_names/4", "/test_names/5",
         "/test_names/6",

@@ -133,7 +133,10 @@ def test_the_cheapest_test_reveals() -> None:
     assert session.next_query is not None
     assert session.next_query.order is not None
     assert session.next_query.order.test.name == "CRP"
-    assert sessions.answer(session, "CRP", True).spent == sessions.open([Answer("CRP", True)], None, session.ordering).spent
+    assert (
+        sessions.answer(session, "CRP", True).spent
+        == sessions.open([Answer("CRP", True)], None, session.ordering).spent
+    )
 
 
 def test_under_exclusive_or_a_panel_that_informs_is_ordered_whole() -> None:

@@ -116,7 +116,7 @@ def test_without_censoring_the_corrected_area_is_the_same() -> None:
                 ),
                 rng=np.random.default_rng(SEED),
                 stop=never,
-            )
+            ).score
         )
     assert found[0].estimate == pytest.approx(found[1].estimate, abs=0.005)
     assert found[0].upper - found[0].lower == pytest.approx(found[1].upper - found[1].lower, rel=0.15)
@@ -127,3 +127,43 @@ def test_an_endpoint_is_chosen_by_the_outcome() -> None:
     assert followed().horizons == (HORIZON,)
     cohort = replace(binary().cohort, y=1 - Y)
     assert make_endpoint(cohort, thresholds=(0.1, 0.2)).count_events() == N - Y.sum()
+
+
+def test_without_censoring_corrected_figures_and_gains_are_alike() -> None:
+    """The resamples differ, and the recalibrations are on other scales."""
+    documents = []
+    for endpoint in (binary(), followed()):
+        metric = make_metric("auc_roc")
+        if endpoint.context is not None:
+            metric = make_event_metric("time_dependent_auc", endpoint.context)
+        raw, simple = as_curve(endpoint, P), as_curve(endpoint, SIMPLE)
+        correction = endpoint.corrected_score(
+            metric,
+            raw,
+            np.array([raw, simple]),
+            np.array([1.0, 0.0]),
+            weighing=Weighing(lambda _, gains: np.eye(2)[np.argmax(gains, axis=1)], lambda w, p: np.tensordot(w, p, 1)),
+            rng=np.random.default_rng(SEED),
+            stop=never,
+            simple=simple,
+        ).figures
+        ours = Assessed(raw, endpoint.cross_fit(raw, SEED))
+        its = Assessed(simple, endpoint.cross_fit(simple, SEED))
+        documents.append({**endpoint.summary(ours, correction), **endpoint.details(ours, its, None, SEED, correction)})
+    told, followed_up = documents
+    at = followed_up["horizons"][0]
+    for one, other in (("auc_roc", "auc"), ("brier", "brier"), ("brier_skill", "brier_skill")):
+        assert told["performance"][one] == pytest.approx(at["performance"][other], abs=0.01)
+        assert told["performance"]["uncorrected"][one] == pytest.approx(
+            at["performance"]["uncorrected"][other], abs=0.01
+        )
+        ends, others = told["performance"]["intervals"][one], at["performance"]["intervals"][other]
+        assert ends["upper"] - ends["lower"] == pytest.approx(others["upper"] - others["lower"], rel=0.25)
+    for one, other in (("auc_roc", "auc"), ("brier", "brier")):
+        gain, there = told["gain_over_baseline"][one], at["gain_over_baseline"][other]
+        assert gain["estimate"] == pytest.approx(there["estimate"], abs=0.01)
+    overall = followed_up["overall"]
+    assert set(overall["intervals"]) == set(overall["uncorrected"])
+    assert {"uno_c", "integrated_brier", "c_index", "time_dependent_auc"} == set(overall["intervals"])
+    for name, bounds in overall["intervals"].items():
+        assert bounds["lower"] < overall[name] < bounds["upper"]

@@ -19,7 +19,7 @@ from autoprog.cohort import Binary, Cohort
 from autoprog.endpoints import Endpoint, make_endpoint
 from autoprog.ensemble import WEIGHING_RULES, Candidates, Ensemble, EnsembleName, average
 from autoprog.evaluation import Evaluation, History, Metric, Plan, Status, make_event_metric, make_metric
-from autoprog.search.assessment import Choice, FittedEnsemble, chosen_document
+from autoprog.search.assessment import Choice, FittedEnsemble, correct_score
 from autoprog.space import event_times
 from tests.search.test_assessment import SIMPLE, posterior_of
 from tests.space.event_times.cohorts import as_cohort
@@ -72,12 +72,12 @@ def measure_error(kind: str, rule: EnsembleName, lost: frozenset[int], seed: int
     scored = ensemble.out_of_fold_risks(history)
     plan = Plan(metric.name, 5, 1, 0)
     fitted = FittedEnsemble(ensemble, candidates, Choice(weighing, gone), endpoint, plan)
-    document = chosen_document(fitted, scored, seed=seed)
+    corrected = correct_score(fitted, scored, seed=seed).score.estimate
     others, of_others, theirs = patients_of(kind, MANY, np.random.default_rng([seed, 99]))
     w = np.zeros(PIPELINES)
     w[[m.number for m in ensemble.members]] = [m.weight for m in ensemble.members]
     truth = of_others.score(others.y, average(w, theirs, ensemble.scale))
-    return document["score"]["estimate"] - truth, metric.score(y, scored) - truth
+    return corrected - truth, metric.score(y, scored) - truth
 
 
 def biases(kind: str, rule: EnsembleName, lost: frozenset[int], cohorts: int) -> tuple[float, float, float]:

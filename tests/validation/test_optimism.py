@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from scipy.integrate import quad
@@ -9,10 +11,22 @@ from scipy.special import expit, logit
 from scipy.stats import norm
 from scipy.stats import t as student
 
-from autoprog.evaluation import METRICS
-from autoprog.validation import Patients, corrected_score, cross_fitted, estimate_score, shrunk_recalibration
+from autoprog.evaluation import METRICS, make_metric
+from autoprog.validation import (
+    Beside,
+    Figure,
+    Patients,
+    compute_gains,
+    compute_performance,
+    correct_performance,
+    corrected_score,
+    cross_fitted,
+    estimate_score,
+    shrunk_recalibration,
+)
 from autoprog.validation import optimism as optimism_module
 from autoprog.validation.optimism import MIN_RESAMPLES, Weighing, _counts
+from autoprog.validation.performance import shift_skill
 
 N, T = 100, 10
 NOBODY = np.zeros((N, 0))  # these rules look at gains alone
@@ -39,7 +53,7 @@ def of_the_best(seed: int, y: np.ndarray, p: np.ndarray, name: str = "auc_roc") 
     metric, rng = METRICS[name], np.random.default_rng([seed, 1])
     w = the_best(NOBODY, metric.gain(1.0) * np.array([[metric.score(y, risks) for risks in p]]))[0]
     reported = w @ p if metric.ranks_only else cross_fitted(y, w @ p, rng)
-    score = corrected_score(metric, Patients(y), reported, p, w, weighing=Weighing(the_best), rng=rng)
+    score = corrected_score(metric, Patients(y), reported, p, w, weighing=Weighing(the_best), rng=rng).score
     return metric.score(y, reported), score.estimate
 
 
@@ -51,7 +65,9 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     y = (rng.random(80) < 0.4).astype(np.int8)
     p = expit(rng.normal(size=(5, 80)) + y - 0.5)
     w = softly(NOBODY, sign * np.array([[metric.score(y, risks) for risks in p]]))[0]
-    found = corrected_score(metric, Patients(y), w @ p, p, w, weighing=Weighing(softly), rng=np.random.default_rng(9))
+    found = corrected_score(
+        metric, Patients(y), w @ p, p, w, weighing=Weighing(softly), rng=np.random.default_rng(9)
+    ).score
 
     of_chosen, of_delivered = [], []
     for c in np.hstack(list(_counts(Patients(y), 30, np.random.default_rng(9)))).T:
@@ -84,7 +100,7 @@ def test_without_a_choice_there_is_no_correction_and_the_interval_is_the_bootstr
     metric = METRICS["auc_roc"]
     found = corrected_score(
         metric, Patients(y), w @ p, p, w, weighing=Weighing(lambda c, _: np.tile(w, (c.shape[1], 1))), rng=rng
-    )
+    ).score
     plain = estimate_score(metric, y, w @ p)
     assert found.estimate == pytest.approx(plain.estimate, abs=1e-12)
     # Each end has a standard error of 3 % of the width, and the scores left out a tail that is a little longer.
@@ -141,7 +157,7 @@ def test_copies_of_a_patient_do_not_hide_what_choosing_was_worth(monkeypatch: py
         for patients, found in ((Patients(tripled, groups), aware), (Patients(tripled), unaware)):
             rng = np.random.default_rng(seed)
             best = Weighing(the_best)
-            score = corrected_score(METRICS["auc_roc"], patients, w @ risks, risks, w, weighing=best, rng=rng)
+            score = corrected_score(METRICS["auc_roc"], patients, w @ risks, risks, w, weighing=best, rng=rng).score
             found.append(score.estimate)
     assert np.mean(aware) == pytest.approx(0.5, abs=3 * np.std(aware) / 5)
     assert np.mean(unaware) > 0.55
@@ -170,7 +186,7 @@ def test_many_patients_are_resampled_less_often_and_the_method_says_so(monkeypat
         np.eye(T)[0],
         weighing=Weighing(the_best),
         rng=np.random.default_rng(0),
-    )
+    ).score
     assert "in 7 bootstrap resamples" in score.method
     assert "all 10 pipelines" in score.method
     again = corrected_score(
@@ -181,7 +197,7 @@ def test_many_patients_are_resampled_less_often_and_the_method_says_so(monkeypat
         np.eye(T)[0],
         weighing=Weighing(the_best),
         rng=np.random.default_rng(0),
-    )
+    ).score
     assert score == again
 
 
@@ -189,7 +205,7 @@ def test_when_the_time_is_over_the_resamples_made_so_far_do() -> None:
     y, p = worthless(3)
     w, rng = np.eye(T)[0], np.random.default_rng
     arguments = METRICS["auc_roc"], Patients(y), p[0], p, w
-    cut = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0), stop=lambda: True)
+    cut = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0), stop=lambda: True).score
     assert f"in {MIN_RESAMPLES} bootstrap resamples" in cut.method
     asked: list[None] = []
 
@@ -197,8 +213,106 @@ def test_when_the_time_is_over_the_resamples_made_so_far_do() -> None:
         asked.append(None)
         return len(asked) == 3
 
-    later_cut = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0), stop=later)
+    later_cut = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0), stop=later).score
     # Asked after the least that there are, and after every five more.
     assert f"in {MIN_RESAMPLES + 2 * 5} bootstrap resamples" in later_cut.method
-    whole = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0))
+    whole = corrected_score(*arguments, weighing=Weighing(the_best), rng=rng(0)).score
     assert later_cut.estimate == pytest.approx(whole.estimate, abs=0.05)
+
+
+def by_rank(c: np.ndarray, p: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Weights that a resample chooses by its own areas, whatever the metric is."""
+    rows = [np.repeat(np.arange(len(y)), times.astype(int)) for times in c.T]
+    scores = [[METRICS["auc_roc"].score(y[drawn], risks[drawn]) for risks in p] for drawn in rows]
+    return the_best(NOBODY, np.array(scores))
+
+
+@pytest.mark.parametrize("name", ["auc_roc", "auc_prc", "brier", "log_loss"])
+def test_another_figure_is_corrected_as_the_score_would_be(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(optimism_module, "RESAMPLES", 25)
+    rng = np.random.default_rng(6)
+    y = (rng.random(90) < 0.4).astype(np.int8)
+    p = expit(0.7 * rng.normal(size=(6, 90)) + y - 0.5)
+    w, metric = np.eye(6)[0], METRICS[name]
+    choose = Weighing(lambda c, _: by_rank(c, p, y))
+    other = METRICS["brier" if name != "brier" else "auc_roc"]
+    arguments = (Patients(y), p[0], p, w)
+    whole = corrected_score(metric, *arguments, weighing=choose, rng=np.random.default_rng(2)).score
+    beside = corrected_score(
+        other, *arguments, weighing=choose, rng=np.random.default_rng(2), beside=Beside([Figure.of(metric)])
+    )
+    found = beside.figures.correct(name, metric.score(y, p[0]))
+    assert found is not None
+    assert (found.estimate, found.lower, found.upper) == pytest.approx((whole.estimate, whole.lower, whole.upper))
+    assert beside.figures.correct_gain(name, 0.1) is None  # without risks by the simple pipeline
+
+
+def test_without_a_choice_a_gain_stays_and_its_interval_is_the_paired_one() -> None:
+    rng = np.random.default_rng(7)
+    y = (rng.random(400) < 0.4).astype(np.int8)
+    x = rng.normal(size=400) + y
+    p = expit(np.array([0.6 * x + 0.8 * rng.normal(size=400), x]) - 1)
+    w, thresholds = np.array([0.0, 1.0]), (0.05, 0.2)
+    fixed = Weighing(lambda c, _: np.tile(w, (c.shape[1], 1)))
+    figures = [Figure.of(METRICS["brier"]), Figure.of(make_metric("net_benefit", thresholds))]
+    correction = corrected_score(
+        METRICS["auc_roc"], Patients(y), p[1], p, w, weighing=fixed, rng=rng, beside=Beside(figures, p[0])
+    ).figures
+    pair = (p[1], p[1]), (p[0], p[0])
+    plain = compute_gains(y, *pair, thresholds)
+    corrected = compute_gains(y, *pair, thresholds, None, correction)
+    for name, gain in plain.items():
+        assert corrected[name].estimate == pytest.approx(gain.estimate)
+        wide = corrected[name].upper - corrected[name].lower
+        assert wide == pytest.approx(gain.upper - gain.lower, rel=0.35)
+    performance = compute_performance(y, p[1], thresholds)
+    same = correct_performance(performance, correction)
+    assert same.uncorrected is not None
+    assert set(same.uncorrected) == {"auc_roc", "brier", "net_benefit", "brier_skill"}
+    for name, value in same.uncorrected.items():
+        assert getattr(same, name) == pytest.approx(value)
+        assert same.intervals[name].estimate == pytest.approx(value)
+    assert same.slope == performance.slope
+
+
+def test_the_best_of_worthless_risks_gains_nothing_and_has_no_skill() -> None:
+    """Twelve cohorts: the mean gain in area is within three standard errors of nothing, and no skill is found."""
+    figures = [Figure.of(METRICS["brier"]), Figure.of(make_metric("net_benefit", (0.05, 0.2)))]
+    gains, skills = [], []
+    for seed in range(12):
+        y, p = worthless(seed, 200)
+        rng = np.random.default_rng([seed, 1])
+        w = the_best(NOBODY, np.array([[METRICS["auc_roc"].score(y, risks) for risks in p]]))[0]
+        correction = corrected_score(
+            METRICS["auc_roc"], Patients(y), w @ p, p, w, weighing=Weighing(the_best), rng=rng,
+            beside=Beside(figures, p[0]),
+        ).figures  # fmt: skip
+        recalibrated, simple = cross_fitted(y, w @ p, rng), cross_fitted(y, p[0], rng)
+        found = compute_gains(y, (w @ p, recalibrated), (p[0], simple), (0.05, 0.2), None, correction)
+        gains.append((found["auc_roc"].estimate, found["brier"].estimate))
+        skills.append(correct_performance(compute_performance(y, recalibrated, (0.05, 0.2)), correction).brier_skill)
+    area, brier = np.array(gains).T
+    assert abs(area.mean()) <= 3 * area.std(ddof=1) / 12**0.5
+    # Recalibration learns from the luck of the chosen, and makes new patients' risks worse than the event rate.
+    assert brier.mean() > -0.002
+    assert np.mean(skills) < 0
+
+
+def test_a_skill_moves_as_its_brier_score() -> None:
+    y = np.array([0, 0, 1, 1, 0], dtype=np.int8)
+    p = np.array([0.1, 0.4, 0.8, 0.5, 0.2])
+    found = compute_performance(y, p, (0.05, 0.2))
+    moved = shift_skill(found.intervals["brier_skill"], found.brier, found.brier + 0.02)
+    assert moved.estimate == pytest.approx(1 - (found.brier + 0.02) / (0.4 * 0.6))
+    assert moved.upper <= 1
+
+
+def test_a_figure_without_a_value_in_most_resamples_is_not_corrected() -> None:
+    y, p = worthless(3)
+    nothing = Figure("nothing", lambda *_: math.nan)
+    correction = corrected_score(
+        METRICS["auc_roc"], Patients(y), p[0], p, np.eye(T)[0], weighing=Weighing(the_best),
+        rng=np.random.default_rng(0), beside=Beside([nothing], p[1]),
+    ).figures  # fmt: skip
+    assert correction.correct("nothing", 0.3) is None
+    assert correction.correct_gain("nothing", 0.3) is None

@@ -26,7 +26,17 @@ def optimism(run: ReportedRun) -> str:
     return (
         "The score of the ensemble was corrected for the choice of its weights by the same patients: in "
         f"{plural(made, 'bootstrap resample')} of the patients the weights were chosen anew and scored on the "
-        f"patients left out{cite('tsamardinos')}."
+        f"patients left out{cite('tsamardinos')}.{_other_corrections(run)}"
+    )
+
+
+def _other_corrections(run: ReportedRun) -> str:
+    measures = run.ensemble["overall"] if run.has_times else run.ensemble["performance"]
+    if measures.get("uncorrected") is None:
+        return ""
+    return (
+        " So were the other measures of ranking and accuracy, and the gains over the simple pipeline; measures of "
+        "calibration, curves and subgroups were not."
     )
 
 

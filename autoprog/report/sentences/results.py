@@ -26,8 +26,9 @@ def discrimination_figures(run: ReportedRun) -> str:
             f"Area under the ROC curve {auc}, average precision {with_bounds(found['auc_prc'], bounds.get('auc_prc'))}."
         )
     overall = run.ensemble["overall"]
-    name, value = ("Wolbers's", overall["wolbers_c"]) if run.competing else ("Uno's", overall["uno_c"])
-    text = f"{name} concordance until {overall['until']:g} {figure(value)}; time-dependent AUC "
+    title, name = ("Wolbers's", "wolbers_c") if run.competing else ("Uno's", "uno_c")
+    value = with_bounds(overall[name], (overall.get("intervals") or {}).get(name))
+    text = f"{title} concordance until {overall['until']:g} {value}; time-dependent AUC "
     return text + _by_horizon(run, "auc") + "."
 
 

@@ -5,7 +5,7 @@ Symbols and correction are those of `autoprog.validation.optimism`, with the mea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,18 @@ from numpy.typing import NDArray
 from autoprog.evaluation import Metric, ScoringContext, measured_name
 from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.recalibration import fit_event_recalibration
-from autoprog.validation.optimism import Stop, Weighing, less_optimism, never, until
+from autoprog.validation.optimism import (
+    Beside,
+    Corrected,
+    Correction,
+    Figure,
+    Stop,
+    Weighing,
+    collect_left,
+    less_optimism,
+    never,
+    until,
+)
 from autoprog.validation.score import INTERVAL, LEVEL, NOT_CHOSEN, ScoreEstimate, make_estimate, n_rarer
 
 RESAMPLES = 500
@@ -74,7 +85,7 @@ def estimate_event_score(
     return ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, f"{title} {whose}", RESAMPLES)
 
 
-def corrected_event_score(
+def corrected_event_score(  # noqa: PLR0913  as `corrected_score`
     metric: Metric,
     patients: FollowedPatients,
     reported: NDArray[np.floating],
@@ -84,7 +95,8 @@ def corrected_event_score(
     weighing: Weighing,
     rng: np.random.Generator,
     stop: Stop = never,
-) -> ScoreEstimate:
+    beside: Beside | None = None,
+) -> Corrected:
     """Score an ensemble of curves, corrected for choosing its weights by the same patients, with an interval.
 
     Parameters
@@ -97,37 +109,43 @@ def corrected_event_score(
         Out-of-fold risks of the pipelines, and weights that sum to 1.
     weighing : Weighing
         Rule by which w was chosen.
-    rng, stop
-        As `corrected_score` takes them.
+    rng, stop, beside
+        As `corrected_score` takes them; figures are of risks, shape = (n, T).
 
     Returns
     -------
-    ScoreEstimate
+    Corrected
         Level `LEVEL`.
     """
     t, n = p.shape[:2]
     choose, average = weighing
     sign = 1 if metric.greater_is_better else -1
     scores = resampled_event_scores(metric.name, patients.y, p, patients.follow_up, rng)
-    delivered = average(w, p)
-    pairs: list[tuple[float, float]] = []
+    figures, simple = beside or Beside()
+    delivered, its = average(w, p), None if simple is None else np.asarray(simple, dtype=np.float64)
+    own = Figure(metric.name, metric.score, metric.ranks_only, metric.lower, metric.upper)
+    everything = (own, *figures)
+    told: list[list[tuple[float, ...]]] = [[] for _ in range(3)]
     for c in until(stop, _counts(metric, patients, n_event_resamples(n, t), rng, left_out=True)):
         weights = choose(c, sign * scores(c))
         for counts, of_drawn in zip(c.T, weights, strict=True):
-            both = (average(of_drawn, p), delivered)
-            first, second = (_on_others(metric, patients, F, counts) for F in both)
-            pairs.append((first, second))
-    of_chosen, of_delivered = np.array(pairs).T
+            for place, F in enumerate((average(of_drawn, p), delivered, its)):
+                if F is not None:
+                    told[place].append(_on_others(everything, patients, F, counts))
+    left = collect_left([figure.name for figure in everything], *(np.array(each).T if each else None for each in told))
+    of_chosen, of_delivered, _ = left[metric.name]
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
     is_grouped = patients.groups is not None
-    found = less_optimism(metric, apparent, of_chosen, of_delivered, _n_rarer(patients), grouped=is_grouped)
+    m = _n_rarer(patients)
+    found = less_optimism(own, apparent, of_chosen, of_delivered, m, is_grouped)
     method = (
         f"{_title(metric, patients.follow_up)} of out-of-fold risks, corrected for having chosen the ensemble's "
-        f"weights by the same patients: in {len(pairs)} bootstrap resamples all {t} pipelines are scored and weighed "
-        f"anew by the patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it is "
-        f"{apparent:.3f}"
+        f"weights by the same patients: in {len(of_chosen)} bootstrap resamples all {t} pipelines are scored and "
+        f"weighed anew by the patients drawn, and their average is scored on the others; {INTERVAL}; uncorrected it "
+        f"is {apparent:.3f}"
     )
-    return ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, method, len(pairs))
+    score = ScoreEstimate(found.estimate, found.lower, found.upper, LEVEL, method, len(of_chosen))
+    return Corrected(score, Correction(left, {figure.name: figure for figure in everything}, m, is_grouped))
 
 
 def _n_rarer(patients: FollowedPatients) -> int:
@@ -140,14 +158,16 @@ def n_event_resamples(n_patients: int, n_pipelines: int) -> int:
     return int(np.clip(_MAX_CORRECTION_CELLS // cells, _MIN_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES))
 
 
-def _on_others(metric: Metric, patients: FollowedPatients, F: _Floats, c: NDArray[np.float32]) -> float:
-    """Score the patients left out, their risks recalibrated by those drawn unless the metric only ranks."""
+def _on_others(
+    figures: Sequence[Figure], patients: FollowedPatients, F: _Floats, c: NDArray[np.float32]
+) -> tuple[float, ...]:
+    """Score the patients left out, their risks recalibrated by those drawn unless a figure only ranks."""
     y, out = patients.y, c == 0
-    others = F[out]
-    if not metric.ranks_only:
+    others = recalibrated = F[out]
+    if not all(figure.ranks_only for figure in figures):
         drawn = np.repeat(np.arange(len(y)), c.astype(np.int64))
-        others = fit_event_recalibration(y[drawn], F[drawn], patients.follow_up, shrunk=True).apply(others)
-    return metric.score(y[out], others)
+        recalibrated = fit_event_recalibration(y[drawn], F[drawn], patients.follow_up, shrunk=True).apply(others)
+    return tuple(figure.score(y[out], others if figure.ranks_only else recalibrated) for figure in figures)
 
 
 def _counts(

@@ -52,7 +52,9 @@ def of_the_best(name: str, seed: int, causes: int, n: int = 150, t: int = 30) ->
     gains = np.array([[metric.gain(metric.score(patients.y, risks)) for risks in p]])
     w = the_best(np.empty(0), gains)[0]
     delivered = average(w, p)
-    found = corrected_event_score(metric, patients, delivered, p, w, weighing=Weighing(the_best, average), rng=rng)
+    found = corrected_event_score(
+        metric, patients, delivered, p, w, weighing=Weighing(the_best, average), rng=rng
+    ).score
     return metric.score(patients.y, delivered), found.estimate
 
 
@@ -80,7 +82,7 @@ def test_against_a_plain_loop(name: str, monkeypatch: pytest.MonkeyPatch) -> Non
     w = np.array([0.4, 0.3, 0.2, 0.1])
     found = corrected_event_score(
         metric, patients, average(w, p), p, w, weighing=Weighing(softly, average), rng=np.random.default_rng(9)
-    )
+    ).score
     of_chosen, of_delivered = [], []
     for c in np.hstack(list(score_module._counts(metric, patients, 20, np.random.default_rng(9), left_out=True))).T:
         drawn, out = np.repeat(np.arange(120), c.astype(int)), np.flatnonzero(c == 0)
@@ -170,7 +172,7 @@ def test_two_patients_with_the_event_by_the_first_horizon_are_enough(name: str) 
     metric = make_event_metric(name, patients.follow_up)
     p = np.sort(rng.random((3, 34, 3)), axis=2)
     w = np.array([1.0, 0.0, 0.0])
-    found = corrected_event_score(metric, patients, p[0], p, w, weighing=Weighing(the_best, average), rng=rng)
+    found = corrected_event_score(metric, patients, p[0], p, w, weighing=Weighing(the_best, average), rng=rng).score
     assert np.isfinite([found.estimate, found.lower, found.upper]).all()
     assert np.isfinite(estimate_event_score(metric, patients, p[0], rng).lower)
 
@@ -189,7 +191,7 @@ def test_when_the_time_is_over_the_resamples_made_so_far_do() -> None:
         weighing=Weighing(the_best, average),
         rng=rng,
         stop=lambda: True,
-    )
+    ).score
     assert f"in {MIN_RESAMPLES} bootstrap resamples" in found.method
 
 
