@@ -140,6 +140,34 @@ def test_what_is_wrong_with_a_table_is_named(
     assert 'value="jaundice"' in refused.text
 
 
+def test_session_orders_tests_of_a_catalogue(client: TestClient) -> None:
+    tests = [
+        {"name": "urine dipstick", "cost": 3, "minutes": 5, "features": ["dark urine"]},
+        {"name": "history", "cost": 10, "minutes": 15, "harm": 0.001, "features": ["pain", "fever"]},
+    ]
+    catalogue = client.post("/v1/test-catalogues", json={"name": "ward", "tests": tests}).json()
+    model = upload(client).url.path
+    page = client.get(model).text
+    assert f'<option value="{catalogue["id"]}">ward</option>' in page
+    chosen = {"catalogue": catalogue["id"], "minute": "0,5", "harm": ""}
+    wrong = client.post(f"{model}/sessions", data={**chosen, "harm": "much"})
+    assert wrong.status_code == 422
+    assert "Harm: must be a number" in wrong.text
+    opened = client.post(f"{model}/sessions", data=chosen)
+    page = re.sub(r"\s+", " ", opened.text)
+    assert "Order: <strong>history</strong>" in page
+    assert "(cost 10, 15 min, harm 0.001, price 17.5)" in page
+    address = opened.url.path
+    page = re.sub(r"\s+", " ", press(client, address, "no").text)
+    assert "No further test is needed for this." in page
+    assert "Tests so far: history" in page
+    page = press(client, address, "yes").text
+    assert f'name="catalogue" value="{catalogue["id"]}"' in page
+    assert 'name="minute" value="0.5"' in page
+    again = client.post(f"{model}/sessions", data={"catalogue": catalogue["id"], "minute": "0.5", "harm": "0.0"})
+    assert "Order:" in again.text
+
+
 def test_models_are_found_and_deleted(client: TestClient) -> None:
     ids = {name: make_model(client, name=name)["id"] for name in ("liver", "heart")}
     found = client.get("/diagnosis?q=LIV").text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import Any
 
@@ -12,6 +13,7 @@ from fastapi import APIRouter, Request
 from fastapi.responses import RedirectResponse, Response
 from sqlalchemy.orm import Session
 
+from api.auth import Principal
 from api.computing import Turn
 from api.dependencies import ContextDependency, ReadSession
 from api.diagnosis.models import service
@@ -23,13 +25,14 @@ from api.pages.sessions import PageReader, PageWriter
 from api.uploads import Upload
 from autoprog.cohort.csv_table import sniff_delimiter
 from autoprog.errors import Fault, InvalidInputError, TooLargeError, UnsupportedMediaError
-from autoprog.storage.repositories import DiagnosisModelRepository, DiagnosisSessionRepository
+from autoprog.storage.repositories import CatalogueRepository, DiagnosisModelRepository, DiagnosisSessionRepository
 from autoprog.storage.stored_files import remove_unreferenced
 
 router = APIRouter()
 
 _ROLES = frozenset({"object", "group", "prior"})
 _LIST = "/diagnosis"
+_MAX_CATALOGUES = 100  # offered to a new session
 
 
 @router.get(_LIST)
@@ -105,13 +108,23 @@ def _say(fault: Fault) -> str:
 @router.get("/diagnosis/{model_id}")
 def show_model(request: Request, model_id: str, session: ReadSession, principal: PageReader) -> Response:
     """Show a model and its sessions."""
+    return model_page(request, session, principal, model_id)
+
+
+def model_page(
+    request: Request, session: Session, principal: Principal, model_id: str, faults: Sequence[str] = ()
+) -> Response:
+    """Render a model, its sessions, and the catalogues of tests that a new session may order from."""
     row = DiagnosisModelRepository(session).get(principal.owner_id, model_id)
     (model,) = service.model_documents(session, [row])
     return render(
         request,
         "diagnosis/model.html",
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
         model=model,
         sessions=_sessions(session, principal.owner_id, model_id),
+        catalogues=CatalogueRepository(session).page(principal.owner_id, limit=_MAX_CATALOGUES).items,
+        faults=list(dict.fromkeys(faults)),
         may_write="write" in principal.scopes,
     )
 

@@ -11,10 +11,12 @@ from fastapi.responses import RedirectResponse, Response
 from pydantic import BaseModel, Field
 
 from api.auth import Principal
+from api.catalogues.schemas import PricesRequest
 from api.computing import Turn
 from api.dependencies import Context, ContextDependency, ReadSession, WriteSession
 from api.diagnosis.sessions import service
 from api.diagnosis.sessions.schemas import AnswerRequest, SessionDocument, SessionRequest
+from api.pages.diagnosis.models import model_page
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from autoprog.diagnosis import Answer, AnswerEffect, predict_answers
@@ -58,11 +60,47 @@ class _Refusal:
     text: str
 
 
+class _Opened(BaseModel):
+    """The catalogue of a new session and its prices, as the form sends them."""
+
+    catalogue: str = Field("", max_length=64)
+    minute: str = Field("", max_length=50)
+    harm: str = Field("", max_length=50)
+
+    def to_request(self) -> SessionRequest:
+        """What the session asks for; a number may have a decimal comma, and what is none is named by the service."""
+        if not self.catalogue:
+            return SessionRequest()
+        prices = PricesRequest(minute=_number(self.minute), harm=_number(self.harm))
+        return SessionRequest(catalogue_id=self.catalogue, prices=prices)
+
+
+def _number(said: str) -> float | str:
+    try:
+        return float(said.strip().replace(",", ".") or 0)
+    except ValueError:
+        return said
+
+
 @router.post("/diagnosis/{model_id}/sessions")
-def open_session(model_id: str, context: ContextDependency, principal: PageWriter, _turn: Turn) -> Response:
-    """Open a session."""
-    with context.database.session() as session:
-        row, _ = service.open_session(context, session, principal.owner_id, model_id, SessionRequest())
+def open_session(
+    request: Request,
+    model_id: str,
+    context: ContextDependency,
+    principal: PageWriter,
+    _turn: Turn,
+    said: Annotated[_Opened, Form()],
+) -> Response:
+    """Open a session, or show what is wrong with its prices."""
+    try:
+        with context.database.session() as session:
+            row, _ = service.open_session(context, session, principal.owner_id, model_id, said.to_request())
+    except InvalidInputError as error:
+        text = translate(request)
+        words = {"/prices/minute": text("Minute"), "/prices/harm": text("Harm"), "/catalogue_id": text("Tests")}
+        faults = [f"{words.get(fault.pointer, '')}: {text(fault.detail)}" for fault in error.faults]
+        with context.database.session(read_only=True) as session:
+            return model_page(request, session, principal, model_id, faults)
     return _go(row.id)
 
 
