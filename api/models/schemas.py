@@ -165,7 +165,7 @@ class PatientPrediction(BaseModel):
     )
     interval: tuple[float, float] | None = Field(
         description="Lower and upper end of the interval around the risk. Null if the model has none. For a patient "
-        "with missing values the interval covers their possible values, and the risk is the mean over them."
+        "with missing values the interval covers their possible values."
     )
     widened_most_by: WideningValueDocument | None = Field(
         description="Missing value that widens the interval at the last horizon most. Null if nothing is missing or "

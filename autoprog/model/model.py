@@ -1,7 +1,7 @@
 """The prognostic model: a weighted ensemble of fitted pipelines, its risk strata, its rules and its file.
 
-Missing values are drawn many times given the known ones; risk and interval are those of all draws together. A model of
-an earlier version leaves missing values to its members' imputations.
+Missing values of features that training patients lacked, too, are left to the members, who learnt what that means; those
+of other features are drawn many times given the known ones. Intervals are by draws of all missing values.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ class PrognosticModel:
         Returns
         -------
         ndarray, shape = (n_patients,) or (n_patients, n_horizons)
-            Recalibrated weighted mean of the members' risks, in [0, 1], averaged over the missing values' distribution.
+            Recalibrated weighted mean of the members' risks, in [0, 1].
         """
         # Values are clipped because powers of them could overflow.
         return build_prediction(self, X).risks
