@@ -1,7 +1,7 @@
 """The prognostic model: a weighted ensemble of fitted pipelines, its risk strata, its rules and its file.
 
-Missing values of features that training patients lacked, too, are left to the members, who learnt what that means; those
-of other features are drawn many times given the known ones. Intervals are by draws of all missing values.
+Missing values of features that training patients lacked, too, are left to the members, who learnt what that means.
+Those of other features are drawn many times given the known ones. Intervals are by draws of all missing values.
 """
 
 from __future__ import annotations
@@ -322,7 +322,7 @@ class EnsemblePrediction:
 
     # The patients, (n, n_features), clipped, with missing values as NaN; for visits, the longest window.
     X: NDArray[np.float64]
-    # Recalibrated weighted mean, averaged over draws of values that nobody lacked in training, (n,) or (n, n_horizons).
+    # Recalibrated weighted mean, (n,) or (n, n_horizons).
     risks: NDArray[np.float64]
     # Risks of every cause, (n, n_causes, n_horizons); None if the outcome has no time.
     causes: NDArray[np.float64] | None = None
