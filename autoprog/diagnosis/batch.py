@@ -58,10 +58,7 @@ def choose_batch(
     closed: Sequence[int],
     costs: _Floats | None = None,
 ) -> Batch:
-    """Choose up to `size` queries to ask at once, `first` first and none of `closed`; fewer where none would inform.
-
-    `costs` of the queries, at least 0, are the model's by default.
-    """
+    """Choose up to `size` queries to ask at once, `first` first and none of `closed`; fewer where none would inform."""
     positive = np.maximum(model.costs if costs is None else costs, _NEARLY_FREE)
     usable = np.ones(model.n_queries, dtype=bool)
     usable[[*closed, first.query]] = False

@@ -151,7 +151,8 @@ class OrderedQueries:
         if len(free) and information.exceeds(free):
             return information.best(free), None
         alone = np.array([q for q in np.flatnonzero(is_open & (costs > 0)) if q not in self._tests_of], dtype=np.int64)
-        best, rate = None, 0.0
+        best: tuple[int, Order | None] | None = None
+        rate = 0.0
         if len(alone) and single[alone].max() > TIE:
             rates = single[alone] / costs[alone]
             best, rate = (int(alone[np.argmax(rates)]), None), float(rates.max())

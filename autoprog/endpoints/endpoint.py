@@ -125,10 +125,7 @@ class Endpoint(Protocol):
         stop: Stop,
         simple: Risks | None = None,
     ) -> Corrected:
-        """Estimate the score of an ensemble, corrected for the choice of its weights by the same patients.
-
-        `simple` are raw risks by the simple pipeline; the other measures, and the gains over it, are corrected too.
-        """
+        """Correct score, measures and gains over the `simple` pipeline's risks for choosing weights by these patients."""
         ...
 
     def summary(self, risks: Assessed, correction: Correction | None = None) -> dict[str, Any]:

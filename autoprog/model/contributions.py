@@ -114,10 +114,8 @@ def remove_each(
     names: tuple[str, ...],
     predict: Predict,
 ) -> Contributions:
-    """Predict with all known findings and without each of them; `groups` holds the columns of each input.
-
-    `predict` takes the tables, and the cells that were removed from them, shape = (n, n_features).
-    """
+    """Predict with all known findings and without each of them; `groups` holds the columns of each input."""
+    # `predict` takes the tables, and the cells that were removed from them, shape = (n, n_features).
     longest = tables[max(tables)]
     # For visits the first column is the last observed value: without one, nothing of the finding is known.
     known = np.column_stack([~np.isnan(longest[:, group.start]) for group in groups])

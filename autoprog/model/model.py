@@ -341,10 +341,8 @@ def build_prediction(
     bounds: bool = False,
     removed: NDArray[np.bool_] | None = None,
 ) -> EnsemblePrediction:
-    """Predict risks until the given times or, by default, the horizons; intervals are for the horizons alone.
-
-    `removed` marks cells, shape = (n, n_features), that were taken from a patient: they are drawn in any case.
-    """
+    """Predict risks until the given times or, by default, the horizons; intervals are for the horizons alone."""
+    # `removed` marks cells, shape = (n, n_features), that were taken from a patient: they are drawn in any case.
     tables = X if isinstance(X, Mapping) else {0: X}
     tables = {w: np.clip(x, *model.clip_bounds) for w, x in tables.items()}
     longest = tables[max(tables)]

@@ -122,7 +122,7 @@ def correct_performance(found: Performance, correction: Correction) -> Performan
     changed = {name: estimate for name, estimate in corrected.items() if estimate is not None}
     if "brier" in changed:
         changed["brier_skill"] = shift_skill(found.intervals["brier_skill"], found.brier, changed["brier"].estimate)
-    values = {name: estimate.estimate for name, estimate in changed.items()}
+    values: dict[str, Any] = {name: estimate.estimate for name, estimate in changed.items()}
     return replace(
         found,
         **values,

@@ -59,7 +59,7 @@ def create_frontier(
     classified(cohort, "a frontier of tests", "")
     tests = _checked_tests(request, cohort, catalogue)
     settings = SearchSettings.model_validate(search.settings)
-    document = {
+    document: dict[str, Any] = {
         "tests": [test.to_json() for test in tests],
         "configuration": best[0].configuration,
         "plan": asdict(plan_for(settings, cohort, settings.folds or 2)),
