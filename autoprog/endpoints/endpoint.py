@@ -125,7 +125,7 @@ class Endpoint(Protocol):
         stop: Stop,
         simple: Risks | None = None,
     ) -> Corrected:
-        """Correct score, measures and gains over the `simple` pipeline's risks for choosing weights by these patients."""
+        """Correct score, measures and gains over `simple` risks for choosing the weights by the same patients."""
         ...
 
     def summary(self, risks: Assessed, correction: Correction | None = None) -> dict[str, Any]:
