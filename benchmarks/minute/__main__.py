@@ -17,6 +17,7 @@ Cohorts are those of `datasets.csv` in the data folder;
 from __future__ import annotations
 
 import argparse
+import csv
 import json
 import os
 import subprocess
@@ -75,7 +76,7 @@ def set_up(envs: Path) -> None:
 
 
 def shard(asked: argparse.Namespace) -> Path:
-    return SHARDS / f"{'events' if asked.events else 'binary'}-{asked.budget:g}.jsonl"
+    return SHARDS / f"{asked.named or ('events' if asked.events else 'binary')}-{asked.budget:g}.jsonl"
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:
@@ -154,10 +155,17 @@ def main() -> None:
     parser.add_argument("--events", action="store_true", help="cohorts of event times")
     parser.add_argument("--peers", nargs="+", help="default: all but those of autoprog's parts and versions")
     parser.add_argument("--cohorts", nargs="+")
+    parser.add_argument(
+        "--named", help="name of the runs' file, on all cohorts of --data; `unseen` has those of `unseen.py`"
+    )
     asked = parser.parse_args()
     usual = EVENT_PEERS[:-1] if asked.events else ("autoprog", "autogluon", "flaml", "logistic")
     asked.peers = asked.peers or usual
-    asked.cohorts = asked.cohorts or (EVENT_COHORTS if asked.events else COHORTS)
+    everything = EVENT_COHORTS if asked.events else COHORTS
+    if asked.named and asked.data is not None:
+        with (asked.data / "datasets.csv").open(newline="") as file:
+            everything = tuple(row["name"] for row in csv.DictReader(file))
+    asked.cohorts = asked.cohorts or everything
     if unknown := set(asked.peers) - set(EVENT_PEERS if asked.events else PEERS):
         parser.error(f"unknown peers: {', '.join(sorted(unknown))}")
     if asked.what == "setup":
