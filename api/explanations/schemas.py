@@ -7,25 +7,18 @@ from typing import Literal
 
 from pydantic import BaseModel, Field
 
+from api.models.schemas import MeasuredDocument
 from api.problems import Problem
 from autoprog.storage.tables import JobStatus
-
-
-class LossDocument(BaseModel):
-    """Loss of a measure when the input is shuffled, with a 95 % interval."""
-
-    estimate: float | None
-    lower: float | None
-    upper: float | None
 
 
 class HorizonLosses(BaseModel):
     """Losses of the measures until a horizon."""
 
     horizon: float | None = Field(description="Null if the outcome has no time.")
-    measures: dict[str, LossDocument] = Field(
-        description="Loss of `auc_roc`, `brier` and `net_benefit`, or of `auc` and `brier` until a horizon. More is "
-        "worse: the Brier score's loss is its rise."
+    measures: dict[str, MeasuredDocument] = Field(
+        description="Loss, when the input is shuffled, of `auc_roc`, `brier` and `net_benefit`, or of `auc` and `brier` "
+        "until a horizon. More is worse: the Brier score's loss is its rise."
     )
 
 
@@ -46,13 +39,10 @@ class EffectDocument(BaseModel):
     change: list[list[float]] = Field(description="Risk less the mean risk, by value and horizon.")
 
 
-class LearningPoint(BaseModel):
+class LearningPoint(MeasuredDocument):
     """The score of the ensemble when it is fitted to fewer patients."""
 
     n_patients: int
-    estimate: float | None
-    lower: float | None
-    upper: float | None
 
 
 class LearningCurve(BaseModel):

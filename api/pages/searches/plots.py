@@ -6,14 +6,15 @@ u, v   places on the drawing: u to the right, v downwards
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+from autoprog.ticks import round_ticks
 
 WIDTH, HEIGHT = 640.0, 280.0
 """Size of a plot within its axes, in the drawing's units."""
 
-_STEPS = (1.0, 2.0, 2.5, 5.0, 10.0)
+_MAX_DIGITS = 13
 _BAR_HEIGHT = 24.0
 _BAR_WIDTH = 6.0
 
@@ -42,13 +43,10 @@ class Axis:
         return self.length * (1 - share if self.downwards else share)
 
     def ticks(self, most: int = 6) -> list[Tick]:
-        """Return ticks at round numbers: 1, 2, 2.5 or 5 times a power of ten apart."""
-        width = self.high - self.low
-        power = 10.0 ** math.floor(math.log10(width / most))
-        step = next(step * power for step in _STEPS if width / (step * power) <= most)
-        digits = max(0, -math.floor(math.log10(step) + 1e-9) + (1 if round(step / power, 6) == 2.5 else 0))
-        first, last = math.ceil(self.low / step - 1e-9), math.floor(self.high / step + 1e-9)
-        return [Tick(self.place(i * step), i * step, digits) for i in range(first, last + 1)]
+        """Return ticks at round numbers, with as many decimal digits as they need."""
+        values = round_ticks(self.low, self.high, most)
+        digits = next(d for d in range(_MAX_DIGITS) if all(round(value, d) == value for value in values))
+        return [Tick(self.place(value), value, digits) for value in values]
 
 
 def axis_over(values: Sequence[float], length: float, *, downwards: bool = False, margin: float = 0.05) -> Axis:
