@@ -17,8 +17,8 @@ class HorizonLosses(BaseModel):
 
     horizon: float | None = Field(description="Null if the outcome has no time.")
     measures: dict[str, MeasuredDocument] = Field(
-        description="Loss, when the input is shuffled, of `auc_roc`, `brier` and `net_benefit`, or of `auc` and `brier` "
-        "until a horizon. More is worse: the Brier score's loss is its rise."
+        description="Loss, when the input is shuffled, of `auc_roc`, `brier` and `net_benefit`, or of `auc` and "
+        "`brier` until a horizon. More is worse: the Brier score's loss is its rise."
     )
 
 
