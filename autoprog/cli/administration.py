@@ -1,0 +1,201 @@
+"""Commands for the operator: database, keys, owners, audit trail."""
+
+from __future__ import annotations
+
+import getpass
+import hashlib
+import json
+import socket
+from contextlib import closing
+from datetime import timedelta
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from autoprog.cli.commands import audit, db, keys, owners
+from autoprog.cli.common import (
+    DatabaseUrl,
+    DataDir,
+    fail,
+    prepare_database,
+    read_options,
+)
+
+if TYPE_CHECKING:
+    from sqlalchemy.orm import Session
+
+
+@db.command("upgrade")
+def db_upgrade(data_dir: DataDir = None, database: DatabaseUrl = None) -> None:
+    """Migrate the database's tables to this version."""
+    from autoprog.storage.database import Database
+
+    settings = read_options(data_dir=data_dir, database=database)
+    prepare_database(lambda: Database(settings.database_url), settings, upgrade=True).close()
+
+
+@keys.command("create")
+def keys_create(
+    owner: Annotated[str, typer.Option(help="Whom the key speaks for; made when new.")],
+    scopes: Annotated[
+        list[str], typer.Option(help="Any of read, write, predict, approve; repeat or separate by commas.")
+    ],
+    days: Annotated[
+        float | None, typer.Option(min=0, help="How long it is valid; default: until it is revoked.")
+    ] = None,
+    data_dir: DataDir = None,
+    database: DatabaseUrl = None,
+) -> None:
+    """Make an API key and print it, once."""
+    from api.auth import SCOPES
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import KeyRepository
+
+    wanted = [scope for text in scopes for scope in text.split(",") if scope]
+    unknown = [scope for scope in wanted if scope not in SCOPES]
+    if not owner.strip():
+        fail("--owner is empty")
+    if unknown or not wanted:
+        fail(f"unknown scopes {', '.join(unknown) or '(none given)'}; known are {', '.join(SCOPES)}")
+    settings = read_options(data_dir=data_dir, database=database)
+    target = prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session() as session:
+        life = None if days is None else timedelta(days=days)
+        row, text = KeyRepository(session).create(owner, wanted, life=life)
+        _enter(session, "keys create", row.id)
+    print(text)
+
+
+def _enter(session: Session, command: str, resource: str) -> None:
+    """Append a command to the audit trail, in the same transaction."""
+    from autoprog.storage.repositories import AuditEvent, AuditRepository
+
+    address = f"{getpass.getuser()}@{socket.gethostname()}"[:100]
+    AuditRepository(session).append([AuditEvent(command, resource, address, "done")])
+
+
+@keys.command("list")
+def keys_list(
+    owner: Annotated[str | None, typer.Option(help="Whose keys; default: everybody's.")] = None,
+    data_dir: DataDir = None,
+    database: DatabaseUrl = None,
+) -> None:
+    """List keys: identifier, scopes, when made and last used, owner, and whether they are valid; never the secret."""
+    from autoprog.storage.database import Database, database_now
+    from autoprog.storage.repositories import KeyRepository
+
+    settings = read_options(data_dir=data_dir, database=database)
+    target = prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session(read_only=True) as session:
+        listed, now = KeyRepository(session).all(owner), database_now(session)
+    for name, key in listed:
+        used = f"used {key.used_at:%Y-%m-%d}" if key.used_at else "never used"
+        if key.revoked_at is not None:
+            state = f"revoked {key.revoked_at:%Y-%m-%d}"
+        elif key.expires_at is not None:
+            state = f"{'expires' if key.expires_at > now else 'expired'} {key.expires_at:%Y-%m-%d}"
+        else:
+            state = "live"
+        print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {used}  {name}  {state}")
+
+
+@keys.command("rotate")
+def keys_rotate(
+    key_id: Annotated[str, typer.Argument(help="Identifier, as `autoprog keys list` shows it.")],
+    overlap_hours: Annotated[float, typer.Option(min=0, help="How long the old key stays valid.")] = 24.0,
+    data_dir: DataDir = None,
+    database: DatabaseUrl = None,
+) -> None:
+    """Make a key in place of another one and print it, once; the old one ends after the overlap."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import KeyRepository
+
+    settings = read_options(data_dir=data_dir, database=database)
+    target = prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session() as session:
+        row, text = KeyRepository(session).rotate(key_id, timedelta(hours=overlap_hours))
+        _enter(session, "keys rotate", f"{key_id}/{row.id}")
+    print(text)
+
+
+@keys.command("revoke")
+def keys_revoke(
+    key_id: Annotated[str, typer.Argument(help="Identifier, as `autoprog keys list` shows it.")],
+    data_dir: DataDir = None,
+    database: DatabaseUrl = None,
+) -> None:
+    """Revoke a key; what was made with it stays with its owner."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import KeyRepository
+
+    settings = read_options(data_dir=data_dir, database=database)
+    target = prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session() as session:
+        KeyRepository(session).revoke(key_id)
+        _enter(session, "keys revoke", key_id)
+
+
+@owners.command("delete")
+def owners_delete(
+    name: Annotated[str, typer.Argument(help="The owner's name, as `autoprog keys list` shows it.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Needed, as nothing can be undone.")] = False,
+    data_dir: DataDir = None,
+    database: DatabaseUrl = None,
+) -> None:
+    """Erase an owner with all keys, cohorts, searches and models, for ever; print what was erased as JSON."""
+    from autoprog.service import Service
+    from autoprog.storage.erasure import erase_owner
+
+    if not yes:
+        fail(f"this erases all that belongs to {name!r} for ever: add --yes")
+    settings = read_options(data_dir=data_dir, database=database)
+    service = Service(settings)
+    prepare_database(lambda: service.database, settings)
+    with closing(service):
+        erased = erase_owner(service.database, service.files, name)
+        with service.database.session() as session:
+            _enter(session, "owners delete", erased.owner_id)
+    files = {"files_removed": erased.removed, "files_of_others_too": erased.kept}
+    listed = {name: ["/".join(file) for file in found] for name, found in files.items()}
+    print(json.dumps({"owner": name, "owner_id": erased.owner_id, "rows": erased.rows, **listed}, indent=2))
+
+
+@audit.command("verify")
+def audit_verify(
+    expect: Annotated[
+        str | None, typer.Option(help="NUMBER:DIGEST as printed earlier, which the trail must still hold.")
+    ] = None,
+    data_dir: DataDir = None,
+    database: DatabaseUrl = None,
+) -> None:
+    """Check the whole chain and print its end as NUMBER:DIGEST; note it where nobody can change it."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import AuditRepository, ChainEnd
+
+    number, _, digest = (expect or "").partition(":")
+    if expect is not None and not (number.isdecimal() and len(digest) == len(hashlib.sha256().hexdigest())):
+        fail("--expect: give NUMBER:DIGEST as `autoprog audit verify` prints it")
+    known = None if expect is None else ChainEnd(int(number), digest)
+    settings = read_options(data_dir=data_dir, database=database)
+    target = prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session(read_only=True) as session:
+        end = AuditRepository(session).verify(known)
+    print(f"{end.sequence}:{end.sha256}")
+
+
+@audit.command("export")
+def audit_export(
+    after: Annotated[int, typer.Option(min=0, help="The last event that is known already.")] = 0,
+    data_dir: DataDir = None,
+    database: DatabaseUrl = None,
+) -> None:
+    """Print the events as JSON, one per line."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import AuditRepository
+    from autoprog.storage.repositories.audit import audit_document
+
+    settings = read_options(data_dir=data_dir, database=database)
+    target = prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session(read_only=True) as session:
+        for row in AuditRepository(session).after(after):
+            print(json.dumps(audit_document(row)))

@@ -1,0 +1,24 @@
+"""The command line and its groups of commands, to which the other modules add theirs."""
+
+from __future__ import annotations
+
+import typer
+
+_HELP = "The command line: `autoprog serve`, `search`, `predict` and the parts of an installation."
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    help=_HELP,
+)
+db = typer.Typer(no_args_is_help=True, help="The database.")
+owners = typer.Typer(no_args_is_help=True, help="Owners of cohorts, models and keys.")
+keys = typer.Typer(no_args_is_help=True, help="API keys.")
+cluster = typer.Typer(no_args_is_help=True, help="A cluster of several machines.")
+audit = typer.Typer(no_args_is_help=True, help="The audit trail.")
+app.add_typer(db, name="db")
+app.add_typer(keys, name="keys")
+app.add_typer(owners, name="owners")
+app.add_typer(cluster, name="cluster")
+app.add_typer(audit, name="audit")
