@@ -6,7 +6,7 @@ SELECT ?= slow
 WORKERS ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test slow lint format messages docs bench prior sbom lock clean
+.PHONY: help install demo test slow lint format messages docs bench drills prior sbom lock clean
 
 help:
 	@echo 'make demo     install, then search a model for a bundled cohort over the REST API'
@@ -17,6 +17,7 @@ help:
 	@echo 'make messages bring the catalogues of the pages in step with the texts in the source'
 	@echo 'make docs     the documentation as a site, with the notebooks executed; fails at a warning'
 	@echo 'make bench    the benchmarks; each writes its figures to benchmarks/results'
+	@echo 'make drills   long proofs against a running server: generated requests to everything that is documented'
 	@echo 'make prior    make the shipped prior again, minutes; fails unless it is the same byte for byte'
 	@echo 'make sbom     list every installed package, its version and licence in build/sbom.json (CycloneDX)'
 	@echo 'make lock     write every requirements.lock anew from pyproject.toml'
@@ -79,6 +80,12 @@ sbom: install
 		build/sbom/bin/python -m pip install -qq --disable-pip-version-check 'cyclonedx-bom>=7.5,<8'; }
 	@build/sbom/bin/cyclonedx-py environment --pyproject pyproject.toml --of JSON -o build/sbom.json $(VENV)/bin/python
 	@echo 'wrote build/sbom.json'
+
+# Schemathesis has an environment of its own, as it asks for other versions of the tests' libraries.
+drills: install
+	@test -x build/drills/bin/st || { $(PYTHON) -m venv build/drills && \
+		build/drills/bin/python -m pip install -qq --disable-pip-version-check 'schemathesis>=4.32,<5'; }
+	$(VENV)/bin/python -m tests.drills.contract build/drills/bin/st
 
 prior: install
 	$(VENV)/bin/python -m training.prior

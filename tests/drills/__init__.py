@@ -1,0 +1,1 @@
+"""Drills: long proofs that the service keeps its promises; `make drills` runs them."""
