@@ -2,8 +2,9 @@
 PYTHON ?= python3
 VENV := .venv
 SELECT ?= slow
-# Processes that the tests run in; files are not split.
-WORKERS ?= 2
+# Processes that the tests run in, one more than the cores of a small machine, as tests of searches wait; files are not
+# split, and the long ones come first.
+WORKERS ?= 3
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test slow lint format messages docs bench drills prior sbom lock clean
@@ -37,7 +38,7 @@ demo: install
 	@$(VENV)/bin/autoprog demo
 
 test: install
-	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile --durations=25
+	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=25
 
 slow: install
 	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile -m '$(SELECT)' --durations=25

@@ -131,29 +131,37 @@ def _catalogue_faults(tests: Sequence[DiagnosticTest]) -> Iterator[Fault]:
         yield Fault("/tests", "at least one test is needed")
     if len(tests) > MAX_TESTS:
         yield Fault("/tests", f"{len(tests):,} tests are more than {MAX_TESTS:,}")
-    yield from name_faults(tests)
+    named = name_faults(tests)
     for k, test in enumerate(tests):
-        for kind in _AMOUNTS:
-            if not _is_amount(getattr(test, kind)):
-                yield Fault(f"/tests/{k}/{kind}", _BAD_AMOUNT)
-        for f, feature in enumerate(test.features):
-            if feature in test.features[:f]:
-                yield Fault(f"/tests/{k}/features/{f}", f"{feature} is named twice")
+        if k in named:
+            yield named[k]
+        yield from _test_faults(k, test)
     for kind in _AMOUNTS:
         amounts = [getattr(test, kind) for test in tests]
         if all(_is_amount(amount) for amount in amounts) and not math.fsum(amounts) < LARGEST_COST:
             yield Fault("/tests", f"the {kind} of all tests together must be below {LARGEST_COST:g}")
 
 
-def name_faults(tests: Sequence[DiagnosticTest]) -> Iterator[Fault]:
-    """Faults of tests without a name, or with another one's, below `/tests`."""
+def _test_faults(k: int, test: DiagnosticTest) -> Iterator[Fault]:
+    for kind in _AMOUNTS:
+        if not _is_amount(getattr(test, kind)):
+            yield Fault(f"/tests/{k}/{kind}", _BAD_AMOUNT)
+    for f, feature in enumerate(test.features):
+        if feature in test.features[:f]:
+            yield Fault(f"/tests/{k}/features/{f}", f"{feature} is named twice")
+
+
+def name_faults(tests: Sequence[DiagnosticTest]) -> dict[int, Fault]:
+    """Faults of tests without a name, or with another one's, below `/tests`, by index of the test."""
     first: dict[str, int] = {}
+    faults: dict[int, Fault] = {}
     for k, test in enumerate(tests):
         if not test.name:
-            yield Fault(f"/tests/{k}/name", "must not be empty")
+            faults[k] = Fault(f"/tests/{k}/name", "must not be empty")
         elif test.name in first:
-            yield Fault(f"/tests/{k}/name", f"{test.name} is the name of test {first[test.name]} already")
+            faults[k] = Fault(f"/tests/{k}/name", f"{test.name} is the name of test {first[test.name]} already")
         first.setdefault(test.name, k)
+    return faults
 
 
 _AMOUNTS = ("cost", "minutes", "harm")

@@ -19,13 +19,16 @@ faults <- function(response) {
   c(problem$title, problem$detail, each)
 }
 
-# A busy server (429, 503) says by Retry-After when to ask again, and httr2 waits as long.
+# A busy server (429, 503) says by Retry-After when to ask again, and httr2 waits as long. Before version 1.1 httr2 does
+# not ask again when the connection fails.
+again <- list(max_tries = 8)
+if ("retry_on_failure" %in% names(formals(req_retry))) again$retry_on_failure <- TRUE
+
 api <- function(...) {
   asked <- request(url) |>
     req_url_path_append("v1", ...) |>
-    req_timeout(60) |>
-    req_retry(max_tries = 8, retry_on_failure = TRUE) |>
-    req_error(body = faults)
+    req_timeout(60)
+  asked <- do.call(req_retry, c(list(asked), again)) |> req_error(body = faults)
   if (nzchar(key)) req_auth_bearer_token(asked, key) else asked
 }
 

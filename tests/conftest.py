@@ -16,8 +16,24 @@ from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.tables import OwnerRow, StoredFileRow
 
+# Files of few tests that take long: they start servers, searches and browsers.
+_LONG = (
+    "tests/system/",
+    "tests/client/",
+    "tests/deployment/",
+    "tests/estimator/",
+    "tests/cli/",
+    "tests/test_python_page",
+)
+
 _SERVER = os.environ.get("AUTOPROG_TEST_POSTGRES")
 BACKENDS = ("sqlite", "postgresql") if _SERVER else ("sqlite",)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Put long files first, so that no process works on one alone at the end."""
+    items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
 
 
 @contextmanager

@@ -236,9 +236,11 @@ def _structure_faults(structure: Structure, tests: Sequence[DiagnosticTest]) -> 
 
 
 def _test_faults(tests: Sequence[DiagnosticTest]) -> Iterator[Fault]:
-    yield from name_faults(tests)
+    named = name_faults(tests)
     features: dict[str, str] = {}
     for k, test in enumerate(tests):
+        if k in named:
+            yield named[k]
         if not (np.isfinite(test.cost) and test.cost >= 0):
             yield Fault(f"/tests/{k}/cost", f"must be finite and at least 0, not {test.cost}")
         for f, feature in enumerate(test.features):

@@ -105,14 +105,24 @@ def test_ensemble_and_baseline_are_measured_alike() -> None:
     document = document_of(ensemble_of(1, 2), y, history)
     averaged = (p.astype(np.float32).astype(float) + np.sqrt(p).astype(np.float32)) / 2
     risks, simple = (cross_fitted(y, r, np.random.default_rng(3)) for r in (averaged, (p**2).astype(np.float32)))
-    assert document["performance"] == measured(y, averaged)
+    told, plain = document["performance"], measured(y, averaged)
+    corrected = {"auc_roc", "auc_prc", "brier", "brier_skill", "log_loss", "net_benefit"}
+    assert told["uncorrected"] == {name: plain[name] for name in told["uncorrected"]}
+    assert set(told["uncorrected"]) == corrected
+    for name in set(plain) - corrected - {"intervals", "uncorrected"}:
+        assert told[name] == plain[name]
+    for name, ends in told["intervals"].items():
+        if name not in corrected:
+            assert ends == plain["intervals"][name]
+        else:
+            assert ends["lower"] < told[name] < ends["upper"]
     assert document["baseline"]["performance"] == measured(y, (p**2).astype(np.float32))
     assert document["calibration"]["slope"]["estimate"] == document["performance"]["slope"]
     assert document["calibration"]["raw"] == compute_calibration(y, averaged).to_json()
     gain = document["gain_over_baseline"]
     for name in ("auc_roc", "brier", "net_benefit"):
         ours, its = (part["performance"][name] for part in (document, document["baseline"]))
-        assert gain[name]["estimate"] == pytest.approx(ours - its, abs=1e-12)
+        assert gain[name]["estimate"] == pytest.approx(ours - its, abs=1e-12)  # both are corrected by the same
         assert gain[name]["lower"] <= gain[name]["estimate"] <= gain[name]["upper"]
     curve = document["net_benefit"]
     t = np.array(curve["thresholds"])
@@ -131,15 +141,16 @@ def test_the_ensembles_score_is_corrected_and_the_baselines_needs_not_be() -> No
     useless = [rng.random(N) for _ in range(12)]
     aucs = [METRICS["auc_roc"].score(y, q) for q in useless]
     document = document_of(ensemble_of(1 + int(np.argmax(aucs))), y, history_of(y, p, *useless))
-    assert document["score"]["estimate"] != document["performance"]["auc_roc"]
+    uncorrected = document["performance"]["uncorrected"]["auc_roc"]
+    assert document["score"]["estimate"] == document["performance"]["auc_roc"] != uncorrected
     assert "corrected for having chosen" in document["score"]["method"]
-    assert f"uncorrected it is {document['performance']['auc_roc']:.3f}" in document["score"]["method"]
+    assert f"uncorrected it is {uncorrected:.3f}" in document["score"]["method"]
     plain = estimate_score(METRICS["auc_roc"], y, p.astype(np.float32)).to_json()
     assert document["baseline"]["score"] == plain
 
     worthless = history_of(y, *useless)
     best = document_of(ensemble_of(int(np.argmax(aucs))), y, worthless)
-    assert best["score"]["estimate"] < best["performance"]["auc_roc"] - 0.01
+    assert best["score"]["estimate"] < best["performance"]["uncorrected"]["auc_roc"] - 0.01
 
 
 def test_recalibration_by_many_is_not_held_against_a_ranking() -> None:

@@ -27,7 +27,7 @@ def test_a_measure_has_its_row_on_the_page(name: str) -> None:
 
 
 def test_the_table_the_values_and_the_document_have_the_same_names() -> None:
-    beside = {"thresholds", "smoothing", "intervals"}
+    beside = {"thresholds", "smoothing", "intervals", "uncorrected"}
     assert {f.name for f in fields(Performance)} == set(MEASURES) | beside
     assert set(PerformanceDocument.model_fields) == set(MEASURES) | beside
 

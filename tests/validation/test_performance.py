@@ -45,7 +45,7 @@ def test_every_measure_is_that_of_its_own_function() -> None:
 
 def test_values_lie_in_the_range_of_their_measure() -> None:
     document = compute_performance(*simulated(), RANGE).to_json()
-    assert set(document) == {*MEASURES, "thresholds", "smoothing", "intervals"}
+    assert set(document) == {*MEASURES, "thresholds", "smoothing", "intervals", "uncorrected"}
     for name, measure in MEASURES.items():
         assert measure.lower <= document[name] <= measure.upper, name
 
