@@ -51,6 +51,8 @@ MIN_RESAMPLES = 20
 
 # Limits of patients times pipelines by number of resamples; scoring the average costs as much as so many pipelines.
 _MANY, _MOST, _AVERAGE = 1_000_000, 10_000_000, 50
+# Resamples that correct the figures beside the score, each of which takes three recalibrations.
+_BESIDE = 200
 # Counts held at once, and resamples between two checks of the time.
 _CHUNK, _CHUNK_RESAMPLES = 1 << 18, 5
 
@@ -95,7 +97,7 @@ class Figure:
 
 
 class Left(NamedTuple):
-    """Scores of the patients left out of every resample, each shape = (b,)."""
+    """Scores of the patients left out of every resample, each shape = (b,); of a figure beside the score the first."""
 
     chosen: _Floats  # s
     delivered: _Floats  # s_w
@@ -288,21 +290,28 @@ def _left_out(
     """Score the patients left out: by W p of each draw, and by the fixed risks w p and those of the simple pipeline."""
     near = shrunk_recalibration(y, fixed[0])
     found: list[list[tuple[float, ...]]] = [[] for _ in range(3)]
-    for counts, risks in draws:
+    for b, (counts, risks) in enumerate(draws):
+        here = figures if b < _BESIDE else figures[:1]
         for place, q in enumerate((risks, *fixed)):
             if q is not None:
-                found[place].append(_on_others(figures, y, q, counts, near))
-    columns = [np.array(each).T if each else None for each in found]
-    return collect_left([figure.name for figure in figures], *columns)
+                found[place].append(_on_others(here, y, q, counts, near))
+    return collect_left([figure.name for figure in figures], *found)
 
 
 def collect_left(
-    names: Sequence[str], chosen: _Floats | None, delivered: _Floats | None, simple: _Floats | None
+    names: Sequence[str],
+    chosen: Sequence[tuple[float, ...]],
+    delivered: Sequence[tuple[float, ...]],
+    simple: Sequence[tuple[float, ...]],
 ) -> dict[str, Left]:
-    """Name the scores of the patients left out, each shape = (n_figures, b)."""
-    assert chosen is not None  # noqa: S101  there is a resample
-    assert delivered is not None  # noqa: S101  as above
-    return {name: Left(chosen[k], delivered[k], None if simple is None else simple[k]) for k, name in enumerate(names)}
+    """Name the scores of the patients left out; of a resample they may be those of the first figures only."""
+
+    def of(rows: Sequence[tuple[float, ...]], k: int) -> _Floats:
+        return np.array([row[k] for row in rows if len(row) > k])
+
+    return {
+        name: Left(of(chosen, k), of(delivered, k), of(simple, k) if simple else None) for k, name in enumerate(names)
+    }
 
 
 def _on_others(

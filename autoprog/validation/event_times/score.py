@@ -132,7 +132,7 @@ def corrected_event_score(  # noqa: PLR0913  as `corrected_score`
             for place, F in enumerate((average(of_drawn, p), delivered, its)):
                 if F is not None:
                     told[place].append(_on_others(everything, patients, F, counts))
-    left = collect_left([figure.name for figure in everything], *(np.array(each).T if each else None for each in told))
+    left = collect_left([figure.name for figure in everything], *told)
     of_chosen, of_delivered, _ = left[metric.name]
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
     is_grouped = patients.groups is not None
