@@ -14,9 +14,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from itertools import product
 from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -37,7 +39,7 @@ from autoprog.validation import compute_gains, compute_performance, optimism
 PREVALENCES, SIZES = (0.03, 0.10, 0.30), (200, 500, 2_000)
 MEASURES = ("auc_roc", "auc_prc", "brier", "log_loss", "net_benefit", "slope", "expected_observed")
 THRESHOLDS = (0.05, 0.2)
-OTHERS, RESAMPLES = 100_000, 200
+OTHERS, RESAMPLES = 100_000, 100
 _SPREAD, _FEWEST = 1.2, 3
 _SLOPES, _NOISE = np.linspace(0.7, 1.3, 10), np.linspace(1.6, 0.8, 10)
 _CONFIGURATION = Configuration(Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("none"))
@@ -127,12 +129,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cohorts", type=int, default=100)
     cohorts = parser.parse_args().cohorts
+    table = {}
     with ProcessPoolExecutor(2) as pool:
-        table = {
-            f"prevalence {prevalence:g}, n {n}": cell(n, prevalence, cohorts, pool)
-            for prevalence in PREVALENCES
-            for n in SIZES
-        }
+        for n, prevalence in product(SIZES, PREVALENCES):
+            name = f"prevalence {prevalence:g}, n {n}"
+            table[name] = cell(n, prevalence, cohorts, pool)
+            print(name, json.dumps(table[name]), file=sys.stderr, flush=True)
     print(json.dumps(table, indent=2))
 
 
