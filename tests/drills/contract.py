@@ -12,6 +12,7 @@ second owner, hold an identifier of the first one's.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import subprocess
@@ -27,6 +28,7 @@ CHECKS = (
     "not_a_server_error", "status_code_conformance", "content_type_conformance", "response_headers_conformance",
     "response_schema_conformance", "unsupported_method", "no_foreign_identifier",
 )  # fmt: skip
+_MIN_SUCCESSES = 100
 _IDENTIFIER = re.compile(r"\b[0-9a-f]{32}\b")
 _TOY: dict[str, Any] = {
     "name": "toy",
@@ -69,8 +71,8 @@ def _lines(process: subprocess.CompletedProcess[str]) -> Iterator[str]:
 
 
 def run(program: Path, seconds: int, seed: int, server: Server, key: str, foreign: set[str]) -> bool:
-    """Let the program send requests with this key; whether it found nothing."""
-    url = str(server.client.base_url)
+    """Let the program send requests with this key; whether it found nothing, and the key opened something."""
+    url, statuses = str(server.client.base_url), Path(tempfile.mkdtemp()) / "statuses.json"
     command = [
         str(program), "run", f"{url}/openapi.json", "--max-time", str(seconds), "--seed", str(seed), "--no-color",
         "--checks", ",".join(CHECKS), "--warnings", "off", "--continue-on-failure",
@@ -81,10 +83,13 @@ def run(program: Path, seconds: int, seed: int, server: Server, key: str, foreig
         "SCHEMATHESIS_HOOKS": "hooks",
         "PYTHONPATH": str(Path(__file__).parent),
         "FOREIGN_IDENTIFIERS": " ".join(sorted(foreign)),
+        "STATUSES": str(statuses),
     }
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     print("\n".join(_lines(done)) if done.returncode == 0 else done.stdout + done.stderr, flush=True)
-    return done.returncode == 0
+    found = {int(status): n for status, n in json.loads(statuses.read_text()).items()}
+    print("responses by status:", dict(sorted(found.items())), flush=True)
+    return done.returncode == 0 and sum(n for status, n in found.items() if status < 300) >= _MIN_SUCCESSES
 
 
 def main() -> None:
