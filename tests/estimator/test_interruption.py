@@ -55,7 +55,7 @@ def test_interruption_delivers_what_was_found(tmp_path: Path, to_all: bool) -> N
         began = time.monotonic()
         (os.killpg if to_all else os.kill)(process.pid, signal.SIGINT)
         told, _ = process.communicate(timeout=60)
-        assert time.monotonic() - began < 45  # of a budget of 600
+        assert time.monotonic() - began < 100  # of a budget of 600
     found = json.loads(told)
     assert all(0.5 < score < 1 for score in found["scores"])
     assert found["n"] == 400
