@@ -80,7 +80,7 @@ class CatalogueDocument(BaseModel):
 
 
 class PricesRequest(BaseModel):
-    """What minutes and harm are worth in money. A test's price is its cost, minutes and harm, so weighed."""
+    """Prices in money of a minute and of a unit of harm. They add to a test's cost and make its price."""
 
     model_config = ConfigDict(extra="forbid", json_schema_extra={"examples": [{"minute": 0.5, "harm": 20000}]})
 
@@ -89,7 +89,7 @@ class PricesRequest(BaseModel):
 
 
 class PricesDocument(BaseModel):
-    """What minutes and harm are worth in money."""
+    """Prices in money of a minute and of a unit of harm."""
 
     minute: float
     harm: float

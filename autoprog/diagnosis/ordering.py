@@ -27,7 +27,7 @@ Golovin & Krause 2011, JAIR 42:427 (gain per cost); `autoprog.diagnosis.scores` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -59,7 +59,7 @@ class Ordering:
 
 @dataclass(frozen=True)
 class Spent:
-    """What the performed tests of a session cost, in their order."""
+    """The tests that a session has performed, in order, and their totals."""
 
     tests: tuple[str, ...]
     cost: float
@@ -70,7 +70,8 @@ class Spent:
 
 def revealing_tests(model: DiagnosisModel, tests: Iterable[DiagnosticTest]) -> tuple[DiagnosticTest, ...]:
     """Select the tests that reveal a query of the model, in the same order."""
-    return tuple(test for test in tests if len(_revealed_queries(model.queries, test)))
+    queries_of = _queries_by_name(model.queries)
+    return tuple(test for test in tests if len(_revealed_queries(queries_of, test)))
 
 
 class OrderedQueries:
@@ -79,7 +80,8 @@ class OrderedQueries:
     def __init__(self, model: DiagnosisModel, ordering: Ordering, capacity: int) -> None:
         self.model = model
         self._remembered = Remembered(capacity)
-        found = [(test, _revealed_queries(model.queries, test)) for test in ordering.tests]
+        queries_of = _queries_by_name(model.queries)
+        found = [(test, _revealed_queries(queries_of, test)) for test in ordering.tests]
         used = [(test, queries) for test, queries in found if len(queries)]
         self._queries = [queries for _, queries in used]
         self._orders = [Order(test, ordering.prices.price(test)) for test, _ in used]
@@ -166,12 +168,18 @@ class OrderedQueries:
         return best
 
 
-def _revealed_queries(names: Sequence[str], test: DiagnosticTest) -> _Ints:
-    """Indices of the queries of a test: those named like what it reveals, or that ask for its value or level."""
-    revealed = set(test.revealed)
-    parts = [name.partition(sign)[0] for name in names for sign in (" > ", " >= ", " = ")]
-    of = [(name, *parts[3 * q : 3 * q + 3]) for q, name in enumerate(names)]
-    return np.array([q for q, of_query in enumerate(of) if not revealed.isdisjoint(of_query)], dtype=np.int64)
+def _queries_by_name(names: Sequence[str]) -> dict[str, list[int]]:
+    """Indices of the queries of each feature or finding: those named like it, or that ask for its value or level."""
+    found: dict[str, list[int]] = {}
+    for q, name in enumerate(names):
+        for of in {name, *(name.partition(sign)[0] for sign in (" > ", " >= ", " = "))}:
+            found.setdefault(of, []).append(q)
+    return found
+
+
+def _revealed_queries(queries_of: Mapping[str, Sequence[int]], test: DiagnosticTest) -> _Ints:
+    """Indices of the queries that a test reveals, ascending."""
+    return np.array(sorted({q for name in test.revealed for q in queries_of.get(name, ())}), dtype=np.int64)
 
 
 class _JointInformation:

@@ -97,7 +97,7 @@ class MultiwayTreeDocument(BaseModel):
 
 
 class MultiwayDocument(BaseModel):
-    """Where a session stands after the answers."""
+    """Next question and remaining candidates after the answers."""
 
     status: Literal["asking", "identified", "ambiguous", "contradictory"]
     next_query: MultiwayQueryDocument | None = Field(description="Null unless the status is `asking`.")

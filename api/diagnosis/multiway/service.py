@@ -84,7 +84,7 @@ def _build_model(request: MultiwayRequest) -> MultiwayModel:
 
 
 def _placed(place: str) -> str:
-    """Where the request has what the model calls `/answers/q`."""
+    """Translate a pointer into the model's input to a pointer into the request."""
     first, *rest = place[1:].split("/")
     return f"/queries/{rest[0]}/answers" if first == "answers" and rest else place
 

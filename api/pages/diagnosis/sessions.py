@@ -68,7 +68,7 @@ class _Opened(BaseModel):
     harm: str = Field("", max_length=50)
 
     def to_request(self) -> SessionRequest:
-        """What the session asks for; a number may have a decimal comma, and what is none is named by the service."""
+        """Build the request. A number may have a decimal comma; the service reports what is no number."""
         if not self.catalogue:
             return SessionRequest()
         prices = PricesRequest(minute=_number(self.minute), harm=_number(self.harm))

@@ -32,6 +32,8 @@ RESAMPLES = 500
 # The correction scores every pipeline, and two averages, in every resample.
 _MIN_CORRECTION_RESAMPLES, _CORRECTION_RESAMPLES = 20, 200
 _MAX_CORRECTION_CELLS = 40_000_000
+# Resamples that correct the figures beside the score, each of which takes three recalibrations of curves.
+_BESIDE = 60
 _CHUNK, _CHUNK_RESAMPLES = 1 << 18, 5
 
 _Floats = NDArray[np.float64]
@@ -129,9 +131,10 @@ def corrected_event_score(  # noqa: PLR0913  as `corrected_score`
     for c in until(stop, _counts(metric, patients, n_event_resamples(n, t), rng, left_out=True)):
         weights = choose(c, sign * scores(c))
         for counts, of_drawn in zip(c.T, weights, strict=True):
+            here = everything if len(told[0]) < _BESIDE else everything[:1]
             for place, F in enumerate((average(of_drawn, p), delivered, its)):
                 if F is not None:
-                    told[place].append(_on_others(everything, patients, F, counts))
+                    told[place].append(_on_others(here, patients, F, counts))
     left = collect_left([figure.name for figure in everything], *told)
     of_chosen, of_delivered, _ = left[metric.name]
     apparent = metric.score(patients.y, np.asarray(reported, dtype=np.float64))
