@@ -69,7 +69,7 @@ def aucs_of_nothing(number: int, folder: Path) -> tuple[float, float, float, flo
         float(roc_auc_score(outer.y, risks)),
         float(roc_auc_score(outer.y, ensemble)),
         search.ensemble["score"]["estimate"],
-        search.ensemble["performance"]["auc_roc"],
+        search.ensemble["performance"]["uncorrected"]["auc_roc"],
     )
 
 
