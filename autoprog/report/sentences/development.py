@@ -380,7 +380,10 @@ _FORMS = {
         _TREES,
     ),
     **dict.fromkeys(
-        ("kernel_logistic", "gaussian_process", "neural_network", "mlp", "k_nearest_neighbours"),
+        (
+            "kernel_logistic", "gaussian_process", "neural_network", "mlp", "k_nearest_neighbours", "prior_network",
+            "prior_hazards",
+        ),
         _SMOOTH,
     ),
     **dict.fromkeys(

@@ -1,0 +1,186 @@
+"""What a network that was trained on synthetic clinical tables says of a cohort, as a small model of its own.
+
+`autoprog.prior_network` has the network, the notation, and the student that is fitted to what it says; the student
+alone predicts, and is all that is stored. Of more columns than the network reads, those stay that go most with the
+outcome; of more patients, a sample does.
+
+References
+----------
+Hollmann et al. (2025), Accurate predictions on small data with a tabular foundation model, Nature 637:319.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit, softmax
+from sklearn.base import BaseEstimator
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from autoprog.prior_network import CAUSES, INTERVALS, EventTable, Student, event_grid, teach_hazards, teach_risks
+from autoprog.space._base import Algorithm, Cost, TableShape
+from autoprog.space.hyperparameters import Parameter
+from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
+from autoprog.space.subsample import stratified_rows
+
+_MAX_PATIENTS, _MAX_COLUMNS = 1_500, 60
+# Event times are told apart within an interval by as many of their quantiles.
+_MOMENTS = 65
+# The network's intervals reach at least this share of the events.
+_LEAST_SHARE = 0.7
+
+_Floats = NDArray[np.float64]
+
+
+class PriorNetworkClassifier(BinaryClassifier):
+    """Binary classification by the network's log odds; NaN is missing."""
+
+    def __init__(self, random_state: int = 0) -> None:
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:
+        """Let the network read the patients, and fit the student; ValueError without two classes."""
+        columns, outcome = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        self.classes_, events = two_classes(outcome)
+        rows = _sampled(events, self.random_state)
+        self.columns_ = _related(columns[rows], events[rows])
+        self.student_ = _on_one_thread(
+            lambda: teach_risks(columns[np.ix_(rows, self.columns_)], events[rows].astype(np.int64), self.random_state)
+        )
+        return self
+
+    def predict_proba(self, X: ArrayLike) -> _Floats:
+        """Probability of each class, shape = (n_patients, 2), columns as in `classes_`."""
+        check_is_fitted(self)
+        columns = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        told = self.student_(columns[:, self.columns_])[:, 0]
+        return np.column_stack([expit(-told), expit(told)])
+
+    def __sklearn_tags__(self) -> Tags:
+        tags: Tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+class PriorNetworkHazards(BaseEstimator):  # type: ignore[misc]
+    """Cumulative incidence of up to three causes by the network's hazards of eight intervals; NaN is missing."""
+
+    def __init__(self, n_causes: int = 1, until: float = np.inf, random_state: int = 0) -> None:
+        self.n_causes = n_causes
+        self.until = until  # last time of interest
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: NDArray[np.void]) -> Self:
+        """Let the network read the patients, and fit the student; y has dtype `EVENT_TIMES`."""
+        columns: _Floats = np.asarray(X, dtype=np.float64)
+        time, cause = np.asarray(y["time"], dtype=np.float64), np.asarray(y["event"], dtype=np.int64)
+        rows = _sampled((cause == 1).astype(np.float64), self.random_state)
+        columns, time, cause = columns[rows], time[rows], cause[rows]
+        moments = time[cause > 0]
+        share = float(np.clip((moments <= self.until).mean() if len(moments) else 1.0, _LEAST_SHARE, 1.0))
+        # The network knows three causes: further ones are the third, and have their share of its incidence.
+        last = np.bincount(cause[cause >= CAUSES] - CAUSES, minlength=max(self.n_causes - CAUSES + 1, 1))
+        self.shares_ = last / max(last.sum(), 1)
+        cause = np.minimum(cause, CAUSES)
+        self.grid_ = event_grid(time, cause, share)
+        self.moments_ = np.quantile(moments if len(moments) else time, np.linspace(0.0, 1.0, _MOMENTS))
+        self.columns_ = _related(columns, (cause == 1).astype(np.float64))
+        events = EventTable(time, cause, self.grid_)
+        self.student_ = _on_one_thread(lambda: teach_hazards(columns[:, self.columns_], events, self.random_state))
+        return self
+
+    def cumulative_incidence(self, X: ArrayLike, times: ArrayLike) -> _Floats:
+        """P(cause k until t | x), shape = (n, K, n_times), as in `IncidencePipeline`."""
+        check_is_fitted(self)
+        told = self.student_(np.asarray(X, dtype=np.float64)[:, self.columns_]).reshape(-1, INTERVALS, CAUSES)
+        told = np.concatenate([np.zeros((*told.shape[:2], 1)), told], axis=2)
+        h = softmax(told, axis=2)
+        free = np.cumprod(h[..., 0], axis=1)
+        before = np.concatenate([np.ones((len(h), 1)), free[:, :-1]], axis=1)
+        F = np.zeros((len(h), CAUSES, INTERVALS + 1))
+        F[..., 1:] = np.cumsum(before[..., None] * h[..., 1:], axis=1).transpose(0, 2, 1)
+        ends = np.concatenate([[0.0], np.maximum.accumulate(self._elapsed(self.grid_) + 1e-9 * np.arange(INTERVALS))])
+        at = np.clip(self._elapsed(np.asarray(times, dtype=np.float64)), 0.0, ends[-1])
+        place = np.clip(np.searchsorted(ends, at, "left"), 1, INTERVALS)
+        part = (at - ends[place - 1]) / np.maximum(ends[place] - ends[place - 1], 1e-12)
+        F = F[..., place - 1] * (1.0 - part) + F[..., place] * part
+        return np.concatenate([F[:, : CAUSES - 1], F[:, CAUSES - 1 :] * self.shares_[:, None]], axis=1)[
+            :, : self.n_causes
+        ]
+
+    def _elapsed(self, times: _Floats) -> _Floats:
+        """Share of the events until a time."""
+        return np.interp(times, self.moments_, np.linspace(0.0, 1.0, _MOMENTS), left=0.0)
+
+
+def _sampled(events: _Floats, seed: int) -> NDArray[np.intp]:
+    if len(events) <= _MAX_PATIENTS:
+        return np.arange(len(events))
+    return stratified_rows(events, len(events), _MAX_PATIENTS, np.random.default_rng(seed))
+
+
+def _related(X: _Floats, events: _Floats) -> NDArray[np.intp]:
+    """Columns with the largest correlation with the outcome, gaps at the mean."""
+    if X.shape[1] <= _MAX_COLUMNS:
+        return np.arange(X.shape[1])
+    missing = np.isnan(X)
+    mean = np.where(missing, 0.0, X).sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
+    centred = np.where(missing, 0.0, X - mean)
+    size = np.sqrt((centred**2).sum(axis=0))
+    correlation = np.abs(centred.T @ (events - events.mean())) / np.where(size > 0, size, np.inf)
+    return np.sort(np.argsort(-correlation, kind="stable")[:_MAX_COLUMNS])
+
+
+def _on_one_thread(teach: Callable[[], Student]) -> Student:
+    # Imported here, so that the service lists the space without the seconds and 200 MB that torch takes.
+    from autoprog.space.prediction.torch_threads import one_torch_thread  # noqa: PLC0415
+
+    with one_torch_thread():
+        return teach()
+
+
+def _prior_network(_parameters: Mapping[str, Parameter], _shape: TableShape, seed: int) -> BaseEstimator:
+    return PriorNetworkClassifier(seed)
+
+
+def _prior_hazards(_parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
+    return PriorNetworkHazards(shape.n_causes, shape.times[-1], seed)
+
+
+_STUDENT = ("autoprog.prior_network.distillation.Features", "autoprog.prior_network.distillation.Student")
+_REFERENCE = "Hollmann et al. (2025), Nature 637:319, the idea; the network is autoprog's own"
+
+PRIOR_NETWORK = Algorithm(
+    "prediction",
+    "prior_network",
+    (),
+    _prior_network,
+    family="neural",
+    modes=("classification", "temporal"),
+    takes=frozenset({"missing", "negative", "collinear"}),
+    cost=Cost(3.0, patients=0.5, columns=0.3),
+    max_patients=_MAX_PATIENTS,
+    subsample="member",
+    stored_types=("autoprog.space.prediction.prior_network.PriorNetworkClassifier", *_STUDENT),
+    reference=_REFERENCE,
+    table_1=False,
+)
+PRIOR_HAZARDS = Algorithm(
+    "prediction",
+    "prior_hazards",
+    (),
+    _prior_hazards,
+    family="neural",
+    modes=("survival", "temporal"),
+    takes=frozenset({"missing", "negative", "collinear", "times"}),
+    cost=Cost(3.0, patients=0.5, columns=0.3),
+    max_patients=_MAX_PATIENTS,
+    subsample="member",
+    stored_types=("autoprog.space.prediction.prior_network.PriorNetworkHazards", *_STUDENT),
+    reference=_REFERENCE,
+    table_1=False,
+)

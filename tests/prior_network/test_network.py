@@ -1,0 +1,91 @@
+"""Properties that the network has whatever its weights are, and the weights that are shipped."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.metrics import roc_auc_score
+
+from autoprog.prior_network import EventTable, event_grid, teach_risks, weights
+from autoprog.prior_network.distillation import mix_patients
+from autoprog.prior_network.predictions import hazard_log_odds, log_odds
+
+RNG = np.random.default_rng
+
+
+def patients(n: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = RNG(seed)
+    X = rng.standard_normal((n, 6))
+    y = (rng.random(n) < 1 / (1 + np.exp(-2 * X[:, 0] - X[:, 1]))).astype(np.int64)
+    X[rng.random(X.shape) < 0.05] = np.nan
+    return X, y
+
+
+def test_a_prediction_does_not_depend_on_who_else_is_asked_for() -> None:
+    X, y = patients(80)
+    many = log_odds(X[:60], y[:60], X[60:], 1, RNG(1))
+    few = log_odds(X[:60], y[:60], X[[60, 75]], 1, RNG(1))
+    np.testing.assert_allclose(few, many[[0, 15]], atol=1e-4)
+
+
+def test_the_order_of_patients_does_not_matter() -> None:
+    X, y = patients(80)
+    turned = RNG(2).permutation(60)
+    one = log_odds(X[:60], y[:60], X[60:], 1, RNG(1))
+    other = log_odds(X[turned], y[turned], X[60:], 1, RNG(1))
+    np.testing.assert_allclose(one, other, atol=1e-4)
+
+
+def test_it_finds_what_a_few_patients_show() -> None:
+    X, y = patients(1_000, seed=3)
+    told = log_odds(X[:200], y[:200], X[200:], 2, RNG(0))
+    best = 2 * np.nan_to_num(X[200:, 0]) + np.nan_to_num(X[200:, 1])
+    assert roc_auc_score(y[200:], told) > roc_auc_score(y[200:], best) - 0.02
+
+
+def test_a_cause_that_nobody_had_is_not_expected() -> None:
+    X, _ = patients(80)
+    rng = RNG(4)
+    time, cause = rng.exponential(size=60), rng.integers(0, 2, 60)
+    told = hazard_log_odds(X[:60], EventTable(time, cause, event_grid(time, cause, 1.0)), X[60:], 1, rng)
+    assert told.shape == (20, 8, 3)
+    assert (told[..., 1:] < -20).all()
+
+
+def test_other_weights_than_those_described_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(weights, "read_manifest", lambda: {"sha256": "0" * 64, "size": {}})
+    weights.load_network.cache_clear()
+    with pytest.raises(ValueError, match="manifest"):
+        weights.load_network()
+    weights.load_network.cache_clear()
+
+
+def test_the_weights_fit_into_a_wheel() -> None:
+    assert sum(p.numel() for p in weights.load_network().parameters()) <= 5_000_000
+    assert (weights._DATA / "weights.npz").stat().st_size < 20_000_000
+
+
+def test_mixed_patients_are_nobodys_rows() -> None:
+    X = RNG(5).standard_normal((300, 6))
+    mixed = mix_patients(X, 500, RNG(6))
+    alike = (mixed[:, None] == X[None]).sum(axis=2)
+    assert alike.max() <= 4
+    low, high = X.min(axis=0), X.max(axis=0)
+    assert ((mixed >= low) & (mixed <= high)).all()
+
+
+def test_the_student_says_what_the_network_says() -> None:
+    X, y = patients(600, seed=7)
+    student = teach_risks(X[:150], y[:150], 0)
+    teacher = log_odds(X[:150], y[:150], X[150:], 4, RNG(8))
+    told = student(X[150:])[:, 0]
+    assert student.fidelity > 0.95
+    assert 1 - ((told - teacher) ** 2).mean() / teacher.var() > 0.93
+
+
+def test_a_student_is_asked_without_torch() -> None:
+    code = "import sys; import autoprog.space.prediction.prior_network; sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)

@@ -1,0 +1,1 @@
+"""Trains the prior network on synthetic clinical tables."""
