@@ -83,8 +83,6 @@ _NAMES = {
     "multinomial_nb": "multinomial naive Bayes",
     "penalised_cox": "penalised Cox regression",
     "penalised_logistic": "penalised logistic regression",
-    "prior_hazards": "a network trained on synthetic clinical tables",
-    "prior_network": "a network trained on synthetic clinical tables",
     "ridge": "ridge regression",
     "spline_cox": "penalised Cox regression on splines",
     "spline_logistic": "penalised logistic regression on splines",

@@ -153,7 +153,6 @@ def _smooth(n: int) -> dict[str, Entry]:
         "bernoulli": Entry("bernoulli_nb", imputation="median", calibration="sigmoid"),
         "neural_network": Entry("neural_network", imputation="median"),
         "network": Entry("mlp", {"epochs": 64}),
-        "prior_network": Entry("prior_network"),
     }
 
 
@@ -213,6 +212,5 @@ def _hazards(n: int) -> dict[str, Entry]:
         "cox": Entry("penalised_cox", {"C": 10.0}),
         "spline_cox": Entry("spline_cox", {"C": 10.0}),
         "survival_forest": Entry("survival_forest"),
-        "prior_hazards": Entry("prior_hazards"),
     }
     return {**hazards, "parametric_times": Entry("accelerated_failure_time")} if n < _MANY else hazards

@@ -1,1 +1,7 @@
-"""Trains the prior network on synthetic clinical tables."""
+"""A network trained once on synthetic clinical tables, which predicts a new table in one forward pass.
+
+`tables` and `outcomes` draw the tables, `batches` puts them together, `training` trains, `weights` holds what was
+trained. `encoding` and `architecture` are the network, `predictions` asks it; `student` and `learners` make of its
+answers a model that needs it no more. `benchmarks/network` says how far it got. The product does not use it, as the ensemble of
+the opening is as good without it.
+"""

@@ -17,7 +17,7 @@ os.environ.setdefault("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments:True")
 
 def main() -> None:
     """Run the command."""
-    from autoprog.prior_network.architecture import Size  # noqa: PLC0415  torch
+    from training.network.architecture import Size  # noqa: PLC0415  torch
     from training.network.training import Recipe, train  # noqa: PLC0415  torch
 
     parser = argparse.ArgumentParser(prog="python -m training.network", description=__doc__)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
-from autoprog.prior_network.encoding import (
+from training.network.encoding import (
     INTERVALS,
     SLOTS,
     Ridge,

@@ -23,9 +23,9 @@ from torch import Tensor
 from torch.nn import functional
 from torch.utils.data import DataLoader
 
-from autoprog.prior_network.architecture import PriorNetwork, Size
-from autoprog.prior_network.encoding import INTERVALS
+from training.network.architecture import PriorNetwork, Size
 from training.network.batches import Batches
+from training.network.encoding import INTERVALS
 
 _VALIDATION_SEED, _VALIDATION_BATCHES, _VALIDATION_CELLS = 1_000_000, 32, 60_000
 _BETWEEN_POINTS = 60.0
@@ -129,7 +129,7 @@ def _batches(recipe: Recipe, first: int, workers: int) -> Iterator[dict[str, Ten
     loader = DataLoader(
         data,
         batch_size=None,
-        sampler=range(first, 10_000_000),  # type: ignore[arg-type]  any iterable of ints
+        sampler=range(first, 10_000_000),
         num_workers=workers,
         prefetch_factor=3 if workers else None,
         pin_memory=torch.cuda.is_available(),
@@ -177,7 +177,7 @@ class _Training:
             for group in optimizer.param_groups:
                 group["lr"] = peak * rate
         loss = self.loss(batch)
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         torch.nn.utils.clip_grad_norm_(self.network.parameters(), 1.0)
         for optimizer in self.optimizers:
             optimizer.step()
@@ -253,4 +253,4 @@ def _halved(kept: Any) -> Any:
 
 def _held_out(recipe: Recipe, workers: int) -> list[dict[str, Tensor]]:
     data = Batches(_VALIDATION_SEED, min(recipe.cells, _VALIDATION_CELLS), recipe.event_share)
-    return list(DataLoader(data, batch_size=None, sampler=range(_VALIDATION_BATCHES), num_workers=workers))  # type: ignore[arg-type]
+    return list(DataLoader(data, batch_size=None, sampler=range(_VALIDATION_BATCHES), num_workers=workers))

@@ -380,10 +380,7 @@ _FORMS = {
         _TREES,
     ),
     **dict.fromkeys(
-        (
-            "kernel_logistic", "gaussian_process", "neural_network", "mlp", "k_nearest_neighbours", "prior_network",
-            "prior_hazards",
-        ),
+        ("kernel_logistic", "gaussian_process", "neural_network", "mlp", "k_nearest_neighbours"),
         _SMOOTH,
     ),
     **dict.fromkeys(

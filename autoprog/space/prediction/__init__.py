@@ -22,7 +22,6 @@ from autoprog.space.prediction.naive_bayes import BERNOULLI_NB, GAUSSIAN_NB, MUL
 from autoprog.space.prediction.neighbours import K_NEAREST_NEIGHBOURS
 from autoprog.space.prediction.neural_network import NEURAL_NETWORK
 from autoprog.space.prediction.penalised import KERNEL_LOGISTIC, PENALISED_LOGISTIC, SPLINE_LOGISTIC
-from autoprog.space.prediction.prior_network import PRIOR_HAZARDS, PRIOR_NETWORK
 from autoprog.space.prediction.smooth_hazards import ACCELERATED_FAILURE_TIME, PENALISED_COX, SPLINE_COX
 from autoprog.space.prediction.survival import COX, SURVIVAL_FOREST
 from autoprog.space.prediction.trees import BAGGING, DECISION_TREE, EXTRA_TREES, RANDOM_FOREST
@@ -62,10 +61,8 @@ BEYOND_TABLE_1: tuple[Algorithm, ...] = (
     PENALISED_COX,
     SPLINE_COX,
     ACCELERATED_FAILURE_TIME,
-    PRIOR_NETWORK,
-    PRIOR_HAZARDS,
 )
 """Beyond Table 1: penalties along a path, splines, kernel components, stochastic boosting, networks stopped early on
-held-out folds, smooth models of event times, a network trained on synthetic tables."""
+held-out folds, smooth models of event times."""
 
 __all__ = ["BEYOND_TABLE_1", "FOR_COMPETING_RISKS", "PREDICTION"]

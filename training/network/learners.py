@@ -1,8 +1,7 @@
-"""What a network that was trained on synthetic clinical tables says of a cohort, as a small model of its own.
+"""What the network says of a cohort, as classes with scikit-learn's methods.
 
-`autoprog.prior_network` has the network, the notation, and the student that is fitted to what it says; the student
-alone predicts, and is all that is stored. Of more columns than the network reads, those stay that go most with the
-outcome; of more patients, a sample does.
+The student that is fitted to what the network says predicts alone (`student`). Of more columns than the network reads,
+those stay that go most with the outcome; of more patients, a sample does.
 
 References
 ----------
@@ -11,7 +10,7 @@ Hollmann et al. (2025), Accurate predictions on small data with a tabular founda
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -21,11 +20,11 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from autoprog.prior_network import CAUSES, INTERVALS, EventTable, Student, event_grid, teach_hazards, teach_risks
-from autoprog.space._base import Algorithm, Cost, TableShape
-from autoprog.space.hyperparameters import Parameter
+from autoprog.space.prediction.torch_threads import one_torch_thread
 from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 from autoprog.space.subsample import stratified_rows
+from training.network.encoding import CAUSES, INTERVALS, EventTable, event_grid
+from training.network.student import Student, teach_hazards, teach_risks
 
 _MAX_PATIENTS, _MAX_COLUMNS = 1_500, 60
 # Event times are told apart within an interval by as many of their quantiles.
@@ -136,51 +135,5 @@ def _related(X: _Floats, events: _Floats) -> NDArray[np.intp]:
 
 
 def _on_one_thread(teach: Callable[[], Student]) -> Student:
-    # Imported here, so that the service lists the space without the seconds and 200 MB that torch takes.
-    from autoprog.space.prediction.torch_threads import one_torch_thread  # noqa: PLC0415
-
     with one_torch_thread():
         return teach()
-
-
-def _prior_network(_parameters: Mapping[str, Parameter], _shape: TableShape, seed: int) -> BaseEstimator:
-    return PriorNetworkClassifier(seed)
-
-
-def _prior_hazards(_parameters: Mapping[str, Parameter], shape: TableShape, seed: int) -> BaseEstimator:
-    return PriorNetworkHazards(shape.n_causes, shape.times[-1], seed)
-
-
-_STUDENT = ("autoprog.prior_network.distillation.Features", "autoprog.prior_network.distillation.Student")
-_REFERENCE = "Hollmann et al. (2025), Nature 637:319, the idea; the network is autoprog's own"
-
-PRIOR_NETWORK = Algorithm(
-    "prediction",
-    "prior_network",
-    (),
-    _prior_network,
-    family="neural",
-    modes=("classification", "temporal"),
-    takes=frozenset({"missing", "negative", "collinear"}),
-    cost=Cost(3.0, patients=0.5, columns=0.3),
-    max_patients=_MAX_PATIENTS,
-    subsample="member",
-    stored_types=("autoprog.space.prediction.prior_network.PriorNetworkClassifier", *_STUDENT),
-    reference=_REFERENCE,
-    table_1=False,
-)
-PRIOR_HAZARDS = Algorithm(
-    "prediction",
-    "prior_hazards",
-    (),
-    _prior_hazards,
-    family="neural",
-    modes=("survival", "temporal"),
-    takes=frozenset({"missing", "negative", "collinear", "times"}),
-    cost=Cost(3.0, patients=0.5, columns=0.3),
-    max_patients=_MAX_PATIENTS,
-    subsample="member",
-    stored_types=("autoprog.space.prediction.prior_network.PriorNetworkHazards", *_STUDENT),
-    reference=_REFERENCE,
-    table_1=False,
-)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import Ridge as SklearnRidge
 
-from autoprog.prior_network import encoding
-from autoprog.prior_network.encoding import (
+from training.network import encoding
+from training.network.encoding import (
     CAUSES,
     CELL,
     INTERVALS,

@@ -5,28 +5,28 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 from hashlib import sha256
-from importlib.resources import files
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
 
-from autoprog.prior_network.architecture import PriorNetwork, Size
+from training.network.architecture import PriorNetwork, Size
 
-_DATA = files("autoprog.prior_network") / "data"
+FOLDER = Path(__file__).parent / "kept"
 
 
 def read_manifest() -> dict[str, Any]:
     """What the weights were made of: size, recipe, steps, losses, and their digest."""
-    manifest: dict[str, Any] = json.loads((_DATA / "manifest.json").read_text())
+    manifest: dict[str, Any] = json.loads((FOLDER / "manifest.json").read_text())
     return manifest
 
 
 @lru_cache(maxsize=1)
 def load_network() -> PriorNetwork:
     """The network, for predictions; ValueError if the weights are not those of the manifest."""
-    content, manifest = (_DATA / "weights.npz").read_bytes(), read_manifest()
+    content, manifest = (FOLDER / "weights.npz").read_bytes(), read_manifest()
     if sha256(content).hexdigest() != manifest["sha256"]:
         msg = "weights.npz is not the file that manifest.json describes"
         raise ValueError(msg)

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from autoprog.prior_network.encoding import CAUSES, CELL, INTERVALS, SCORES, SLOTS
+from training.network.encoding import CAUSES, CELL, INTERVALS, SCORES, SLOTS
 
 _NAMES = 32
 _TYPICAL_ROWS = 400.0

@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from autoprog.prior_network.encoding import (
+from training.network.encoding import (
     CAUSES,
     INTERVALS,
     EventTable,
@@ -27,7 +27,7 @@ from autoprog.prior_network.encoding import (
     group_cells,
     n_groups,
 )
-from autoprog.prior_network.weights import load_network
+from training.network.weights import load_network
 
 _Floats = NDArray[np.float64]
 

@@ -24,7 +24,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
-from autoprog.prior_network.encoding import CAUSES, INTERVALS, EventTable, n_groups
+from training.network.encoding import CAUSES, INTERVALS, EventTable, n_groups
+from training.network.predictions import hazard_log_odds, log_odds
 
 _Floats = NDArray[np.float64]
 
@@ -196,9 +197,6 @@ def teach_risks(X: _Floats, y: NDArray[np.int64], seed: int) -> Student:
     Student
         Which holds no patient's row.
     """
-    # Imported here, as a student is read and asked without torch.
-    from autoprog.prior_network.predictions import log_odds  # noqa: PLC0415
-
     rng = np.random.default_rng(seed)
     orders, queries = _effort(*X.shape)
     mixed = mix_patients(X, queries, rng)
@@ -222,8 +220,6 @@ def teach_hazards(X: _Floats, events: EventTable, seed: int) -> Student:
     Student
         Which holds no patient's row.
     """
-    from autoprog.prior_network.predictions import hazard_log_odds  # noqa: PLC0415  torch
-
     rng = np.random.default_rng(seed)
     orders, queries = _effort(*X.shape)
     mixed = mix_patients(X, queries, rng)
