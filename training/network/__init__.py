@@ -2,6 +2,6 @@
 
 `tables` and `outcomes` draw the tables, `batches` puts them together, `training` trains, `weights` holds what was
 trained. `encoding` and `architecture` are the network, `predictions` asks it; `student` and `learners` make of its
-answers a model that needs it no more. `benchmarks/network` says how far it got. The product does not use it, as the ensemble of
-the opening is as good without it.
+answers a model that needs it no more. `benchmarks/network` says how far it got. The product does not use it, as the
+ensemble of the opening is as good without it.
 """
