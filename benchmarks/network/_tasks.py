@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -125,26 +125,46 @@ class Task:
 
     cohort: Cohort
 
-    def folds(self, seed: int) -> Iterator[tuple[NDArray[np.intp], Fold]]:
-        """The rows of the others, and the fold."""
+    def _rows(self, seed: int) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         y = self.cohort.y
         for learn, new in StratifiedKFold(FOLDS, shuffle=True, random_state=seed).split(y, y):
-            drawn = learn
             if len(learn) > MAX_PATIENTS:
                 drawn, _ = train_test_split(learn, train_size=MAX_PATIENTS, stratify=y[learn], random_state=seed)
-            yield new, Fold(self.cohort.take(drawn), self.cohort.X[new], seed)
+                yield drawn, new
+            else:
+                yield learn, new
+
+    def _outcomes(self) -> dict[str, NDArray[Any]]:
+        cohort = self.cohort
+        event_time = np.empty(0) if cohort.time is None else cohort.time
+        return {"y": cohort.y.astype(np.int8), "time": event_time, "times": np.array(cohort.horizons, dtype=np.float64)}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """The patients and every fold as plain arrays, for a place that has none of the libraries.
+
+        Returns
+        -------
+        dict
+            `X` (n, d), NaN for missing; `y` (n,), `time` and `times` as in `Answer`; `learn` and `new`
+            (seeds, folds, n), whether a patient is learnt from, and predicted.
+        """
+        learn, new = np.zeros((2, len(SEEDS), FOLDS, len(self.cohort.y)), dtype=bool)
+        for place, seed in enumerate(SEEDS):
+            for k, (drawn, others) in enumerate(self._rows(seed)):
+                learn[place, k, drawn] = new[place, k, others] = True
+        X = DesignMatrix.for_features(self.cohort.features).fit_transform(self.cohort.X)
+        return {"X": X, **self._outcomes(), "learn": learn, "new": new}
 
     def ask(self, model: Model, seed: int) -> Answer:
         """Every fold's risks."""
-        cohort, times = self.cohort, np.array(self.cohort.horizons)
-        risks = np.empty((len(cohort.y), len(times)) if len(times) else len(cohort.y), np.float32)
+        cohort, n_times = self.cohort, len(self.cohort.horizons)
+        risks = np.empty((len(cohort.y), n_times) if n_times else len(cohort.y), np.float32)
         seconds = []
-        for rows, fold in self.folds(seed):
+        for learn, new in self._rows(seed):
             start = time.process_time()
-            risks[rows] = model(fold)
+            risks[new] = model(Fold(cohort.take(learn), cohort.X[new], seed))
             seconds.append(time.process_time() - start)
-        event_time = np.empty(0) if cohort.time is None else cohort.time
-        return Answer(cohort.y.astype(np.int8), event_time, times, risks, np.array(seconds))
+        return Answer(**self._outcomes(), risks=risks, seconds=np.array(seconds))
 
 
 def load(name: str, data: Path) -> Task:
