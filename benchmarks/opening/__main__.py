@@ -79,7 +79,7 @@ def _run(arguments: argparse.Namespace) -> None:
             for place in range(max(COHORTS.values()))
             for cohort, splits in COHORTS.items()
             for seed in [FIRST_SEED + place]
-            if place < splits and cohort in (arguments.cohorts or COHORTS)
+            if place < min(splits, arguments.splits) and cohort in (arguments.cohorts or COHORTS)
         ]
         for one in asked:
             print(one.result(), flush=True)
@@ -100,6 +100,7 @@ def main() -> None:
     run = commands.add_parser("run", help="fit what has not been fitted")
     run.add_argument("--data", type=Path, required=True, help="folder of the cohorts' files")
     run.add_argument("--cohorts", nargs="+", metavar="COHORT")
+    run.add_argument("--splits", type=int, default=max(COHORTS.values()), help="at most so many a cohort")
     run.add_argument("--processes", type=int, default=2)
     run.set_defaults(run=_run)
     show = commands.add_parser("show", help="print the figures of what was fitted")

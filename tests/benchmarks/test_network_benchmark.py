@@ -1,0 +1,113 @@
+"""The parts of the network's benchmark whose mistakes would not show in its figures."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+Part = Callable[[str], ModuleType]
+
+
+@pytest.fixture
+def part(monkeypatch: pytest.MonkeyPatch) -> Part:
+    """A module of the benchmark by its name."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS / "opening"))
+    monkeypatch.syspath_prepend(str(BENCHMARKS / "network"))
+    return importlib.import_module
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """A folder with two cohorts of 300 patients: a binary one, and one with two causes."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=300)
+    group = rng.choice(["a", "b", "c"], 300)
+    outcome = (rng.random(300) < 1 / (1 + np.exp(-2 * x))).astype(int)
+    time, event = rng.exponential(np.exp(-x)), rng.integers(0, 3, 300)
+    (tmp_path / "datasets.csv").write_text(
+        "name,file,kind,outcome_columns\none,one.csv,classification,outcome\ntwo,two.csv,competing_risks,time;event\n"
+    )
+    for name, head, columns in (
+        ("one", "x,group,outcome", (x, group, outcome)),
+        ("two", "x,time,event", (x, time, event)),
+    ):
+        lines = [head, *(",".join(map(str, row)) for row in zip(*columns, strict=True))]
+        (tmp_path / f"{name}.csv").write_text("\n".join(lines))
+    return tmp_path
+
+
+class Constant:
+    """One incidence for everyone, rising in time; of the other cause none."""
+
+    def fit(self, X: np.ndarray, y: np.ndarray) -> Constant:
+        assert y.dtype.names is not None
+        assert len(X) == len(y) == 240
+        return self
+
+    def cumulative_incidence(self, X: np.ndarray, times: np.ndarray) -> np.ndarray:
+        F = np.zeros((len(X), 2, len(times)))
+        F[:, 0] = np.linspace(0.1, 0.4, len(times))
+        return F
+
+
+def test_risks_are_of_fits_to_other_patients_and_are_kept(part: Part, data: Path, tmp_path: Path) -> None:
+    tasks, models = part("_tasks"), part("_models")
+    task = tasks.load("one", data)
+    answer = task.ask(models.Imported(LogisticRegression), 1)
+    answer.save(tmp_path / "model" / "one-1.npz")
+    kept = tasks.Answer.load(tmp_path / "model" / "one-1.npz")
+    arrays = task.arrays()
+    X, y = arrays["X"], arrays["y"]
+    assert X.shape == (300, 4)
+    assert (arrays["learn"] ^ arrays["new"]).all()
+    assert (arrays["new"].sum(axis=1) == 1).all()
+    for learn, new in zip(arrays["learn"][1], arrays["new"][1], strict=True):
+        expected = LogisticRegression().fit(X[learn], y[learn]).predict_proba(X[new])[:, 1]
+        np.testing.assert_allclose(kept.risks[new], expected, atol=1e-5)
+
+
+def test_models_take_the_outcomes_that_they_are_for(part: Part, data: Path) -> None:
+    tasks, models = part("_tasks"), part("_models")
+    binary, competing = (tasks.load(name, data).cohort for name in ("one", "two"))
+    takers = {name for name, model in models.MODELS.items() if model.takes(competing)}
+    assert takers == {"fine_gray", "cause_specific"}
+    assert takers.isdisjoint(name for name, model in models.MODELS.items() if model.takes(binary))
+    assert models.Imported(Constant).takes(competing)
+    assert not models.Imported(Constant).takes(binary)
+
+
+def test_incidence_of_an_imported_model_is_that_of_the_first_cause(part: Part, data: Path) -> None:
+    tasks, models = part("_tasks"), part("_models")
+    answer = tasks.load("two", data).ask(models.Imported(Constant), 0)
+    assert answer.risks.shape == (300, len(answer.times))
+    np.testing.assert_allclose(answer.risks[0], np.linspace(0.1, 0.4, 10), rtol=1e-6)
+
+
+def test_wins_and_differences_of_a_table_by_hand(part: Part) -> None:
+    """The model is below ridge by .1 and .3, and below both in one cohort of two; the third has no boosting yet."""
+    figures = part("_figures")
+
+    def told(loss: float) -> dict[str, float]:
+        return {"log_loss": loss, "auc": 1 - loss, "brier": loss / 2, "seconds": 1.0}
+
+    table = {
+        "pima": {"network": told(0.4), "ridge": told(0.5), "boosting": told(0.3)},
+        "ilpd": {"network": told(0.2), "ridge": told(0.5), "boosting": told(0.6)},
+        "ckd": {"network": told(0.2), "ridge": told(0.4)},
+    }
+    found = figures.figures(table, "network")["binary"]
+    assert found["means"]["network"]["log_loss"] == pytest.approx(0.3)
+    ridge, both = found["compared"]["ridge"], found["compared"]["best of ridge, boosting"]
+    assert (ridge["cohorts"], ridge["wins"]) == (3, 1.0)
+    assert ridge["difference"]["log_loss"] == pytest.approx(-0.2)
+    assert ridge["standard_error"]["log_loss"] == pytest.approx(0.1 / 3**0.5)
+    assert (both["cohorts"], both["wins"]) == (2, 0.5)
+    assert both["difference"]["auc"] == pytest.approx(0.1)
+    assert "ckd" in figures.as_text({"binary": found})
