@@ -68,6 +68,7 @@ def main() -> None:
     """Run one of the commands."""
     sys.path.insert(0, str(_HERE))
     sys.path.append(str(_HERE.parent / "opening"))
+    sys.path.append(str(_HERE.parents[1]))
     parser = argparse.ArgumentParser(prog="benchmarks/network", description=__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     commands = parser.add_subparsers(dest="command", required=True)
@@ -80,7 +81,7 @@ def main() -> None:
         command.add_argument("--data", type=Path, required=True, help="folder of the cohorts' files")
         command.add_argument("--cohorts", nargs="+", metavar="COHORT")
     show = commands.add_parser("show", help="print the figures of what was fitted")
-    show.add_argument("--model", metavar="NAME", help="the model that is compared with the others")
+    show.add_argument("--model", metavar="NAME", default="prior_network", help="compared with the others")
     show.add_argument("--json", action="store_true", help="print them as JSON")
     show.set_defaults(run=_show)
     for command in (run, arrays, show):

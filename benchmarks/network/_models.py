@@ -146,10 +146,19 @@ def _n_causes(cohort: Cohort) -> int:
     return 0 if cohort.time_to_event is None else cohort.time_to_event.n_causes
 
 
+def network(fold: Fold) -> _Floats:
+    """The network that `training/network` keeps, by its student."""
+    from training.network.learners import PriorNetworkClassifier, PriorNetworkHazards  # noqa: PLC0415  torch
+
+    kind = PriorNetworkHazards if _n_causes(fold.learn) else PriorNetworkClassifier
+    return Imported(kind)(fold)
+
+
 MODELS: dict[str, Model] = {
     "ridge": Rival(ridge),
     "boosting": Rival(boosting),
     "forest": Rival(forest),
     "fine_gray": Rival(partial(_of_space, "fine_gray"), (2, 3)),
     "cause_specific": Rival(partial(_of_space, "cox"), (1, 2, 3)),
+    "prior_network": Rival(network, (0, 2, 3)),
 }

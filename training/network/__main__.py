@@ -24,6 +24,7 @@ def main() -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("folder", type=Path)
     parser.add_argument("--workers", type=int, default=max(1, (os.cpu_count() or 2) - 1))
+    parser.add_argument("--first", type=Path, metavar="FILE", help="weights to begin with, those in kept/ for example")
     recipe, size = Recipe(), Size()
     for name, value in vars(recipe).items():
         parser.add_argument(f"--{name.replace('_', '-')}", type=type(value), default=value)
@@ -32,7 +33,7 @@ def main() -> None:
     told = parser.parse_args()
     recipe = Recipe(**{name: getattr(told, name) for name in vars(recipe)})
     size = Size(**{name: getattr(told, name) for name in vars(size)})
-    train(recipe, size, told.folder, told.workers)
+    train(recipe, size, told.folder, told.workers, told.first)
 
 
 if __name__ == "__main__":

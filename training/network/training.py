@@ -150,8 +150,8 @@ class _Training:
     spent: float = 0.0
 
     @classmethod
-    def of(cls, recipe: Recipe, size: Size, path: Path) -> _Training:
-        """Begin, or go on from the checkpoint."""
+    def of(cls, recipe: Recipe, size: Size, path: Path, first: Path | None) -> _Training:
+        """Begin, with other weights if there are, or go on from the checkpoint."""
         device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
         torch.manual_seed(recipe.seed)
         network = PriorNetwork(size).to(device)
@@ -168,6 +168,9 @@ class _Training:
             for optimizer, state in zip(optimizers, kept["optimizers"], strict=True):
                 optimizer.load_state_dict(state)
             training.step, training.spent = kept["step"], kept["spent"]
+        elif first is not None:
+            with np.load(first) as weights:
+                network.load_state_dict({name: torch.from_numpy(weights[name]).float() for name in weights.files})
         return training
 
     def learn(self, batch: dict[str, Tensor]) -> Tensor:
@@ -206,13 +209,13 @@ class _Training:
         self.path.with_suffix(".part").replace(self.path)
 
 
-def train(recipe: Recipe, size: Size, folder: Path, workers: int) -> list[dict[str, float]]:
+def train(recipe: Recipe, size: Size, folder: Path, workers: int, first: Path | None) -> list[dict[str, float]]:
     """Train a network, or go on from the checkpoint in `folder`; returns the curve and writes it beside the weights."""
     torch.set_float32_matmul_precision("high")
     # It makes a plan for every shape, and no two batches have the same.
     torch.backends.cuda.enable_cudnn_sdp(enabled=False)
     folder.mkdir(parents=True, exist_ok=True)
-    training = _Training.of(recipe, size, folder / "checkpoint.pt")
+    training = _Training.of(recipe, size, folder / "checkpoint.pt", first)
     start = time.monotonic() - training.spent
     held_out = _held_out(recipe, workers)
     curve: list[dict[str, float]] = []

@@ -48,6 +48,7 @@ def test_a_fit_is_repeatable_and_only_depends_on_its_seed() -> None:
     assert 0 < np.abs(one - other).max() < 0.15
 
 
+@pytest.mark.slow
 def test_more_patients_and_columns_than_the_network_knows_are_sampled_and_chosen() -> None:
     X, y, _ = binary(1_700, 80)
     fitted = PriorNetworkClassifier().fit(X, y)
