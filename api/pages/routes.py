@@ -8,6 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Form, Request
 from fastapi.responses import RedirectResponse, Response
 
+from api.pages.catalogues.routes import router as catalogues
 from api.pages.cohorts.routes import router as cohorts
 from api.pages.diagnosis.models import router as diagnosis_models
 from api.pages.diagnosis.sessions import router as diagnosis_sessions
@@ -27,7 +28,7 @@ from autoprog.errors import Fault, InvalidInputError, NotFoundError
 router = APIRouter(include_in_schema=False, dependencies=[Depends(check_request)])
 for part in (
     start, searches, search, explanation, cohorts, models, diagnosis_models, diagnosis_sessions, test_selection, rounds,
-    login, settings,
+    catalogues, login, settings,
 ):  # fmt: skip
     router.include_router(part)
 

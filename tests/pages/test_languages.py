@@ -119,7 +119,9 @@ def test_template_has_no_text_of_its_own(path: Path) -> None:
     assert set(words) <= {"autoprog", "object", "prior"}
 
 
-@pytest.mark.parametrize("path", ["/", "/cohorts", "/searches", "/models", "/diagnosis", "/test-selection"])
+@pytest.mark.parametrize(
+    "path", ["/", "/cohorts", "/searches", "/models", "/diagnosis", "/test-selection", "/test-catalogues"]
+)
 def test_page_is_german_for_a_german_browser(client: TestClient, path: str) -> None:
     page = client.get(path, headers=GERMAN).text
     assert '<html lang="de">' in page

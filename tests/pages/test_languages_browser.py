@@ -14,7 +14,8 @@ from tests.pages.conftest import DATA, NARROW, SPECS, WIDE, PageAt, assert_acces
 from tests.system.server import Server
 
 PATHS = ("/", "/searches", "/cohorts", "/models", "/diagnosis", "/diagnosis/new", "/test-selection",
-         "/test-selection/new", "/settings", "/audit", "/login", "/nowhere")  # fmt: skip
+         "/test-selection/new", "/test-catalogues", "/test-catalogues/new", "/settings", "/audit",
+         "/login", "/nowhere")  # fmt: skip
 
 
 @pytest.fixture(scope="module")

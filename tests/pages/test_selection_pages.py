@@ -1,4 +1,4 @@
-"""Pages of test selection: a catalogue of tests, and rounds with one test at a time."""
+"""Pages of test selection: its tests, and rounds with one test at a time."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FIELDS: dict[str, Any] = {
 
 
 def create(client: TestClient, **changes: Any) -> str:
-    """Make a catalogue by the form; its address."""
+    """Begin a test selection by the form; its address."""
     made = client.post("/test-selection/new", data={**FIELDS, **changes})
     assert made.status_code == 200, made.text
     return str(made.url.path)
@@ -54,7 +54,7 @@ def problem_of(client: TestClient, address: str) -> dict[str, Any]:
     return document
 
 
-def test_catalogue_becomes_a_problem_and_a_round_is_judged_test_by_test(client: TestClient) -> None:
+def test_form_becomes_a_problem_and_a_round_is_judged_test_by_test(client: TestClient) -> None:
     address = create(client)
     problem = problem_of(client, address)
     assert [(test["name"], test["cost"]) for test in problem["tests"]] == [("history", 1), ("glucose", 17.61)]
@@ -113,12 +113,12 @@ def test_copy_keeps_the_settings_and_begins_anew(client: TestClient) -> None:
     assert problem_of(client, changed)["alpha"] is None
 
 
-def test_what_is_wrong_with_a_catalogue_is_named_by_line(client: TestClient) -> None:
+def test_what_is_wrong_with_the_tests_is_named_by_line(client: TestClient) -> None:
     refused = client.post("/test-selection/new", data={**FIELDS, "cost": ["1", "dear"], "name": "", "trade_off": "x"})
     assert refused.status_code == 422
-    assert "glucose: must be a number" in refused.text
-    assert "name: " in refused.text
-    assert "trade_off: must be a number" in refused.text
+    assert "glucose, Cost: must be a number" in refused.text
+    assert "Name: give a name" in refused.text
+    assert "Worth of cost: must be a number" in refused.text
     assert "/tests" not in refused.text
     assert 'value="dear"' in refused.text
     more = client.post("/test-selection/new", data={**FIELDS, "more": "1"})
@@ -171,7 +171,7 @@ def test_measurements_are_entered_test_by_test(client: TestClient, runner: JobRu
 def test_problems_and_rounds_are_found_and_deleted(client: TestClient) -> None:
     address = create(client)
     assert address in client.get("/test-selection?q=DIAB").text
-    assert "No catalogue has this name" in client.get("/test-selection?q=heart").text
+    assert "No test selection has this name" in client.get("/test-selection?q=heart").text
     place = start(client, address)
     assert place in client.get(address).text
     assert client.get(f"{place}/delete").status_code == 200
@@ -181,7 +181,7 @@ def test_problems_and_rounds_are_found_and_deleted(client: TestClient) -> None:
     assert client.get(address).status_code == 404
 
 
-def test_other_owners_catalogues_do_not_exist(keyed_app: FastAPI, client_of: MakeClient, database: Database) -> None:
+def test_other_owners_selections_do_not_exist(keyed_app: FastAPI, client_of: MakeClient, database: Database) -> None:
     his = client_of("bob")
     problem = make_problem(his)
     opened = open_round(his, problem)
@@ -221,6 +221,14 @@ def test_nurse_does_one_test_after_another(page_at: PageAt, served: Server) -> N
     page.get_by_role("button", name="Save").press("Enter")
     page.get_by_text("The tests say no").wait_for()
     assert_accessible(page)
-    for path in ("/test-selection", "/test-selection/new", "/diagnosis", "/diagnosis/new", "/settings", "/audit"):
+    for path in (
+        "/test-selection",
+        "/test-selection/new",
+        "/test-catalogues",
+        "/diagnosis",
+        "/diagnosis/new",
+        "/settings",
+        "/audit",
+    ):
         page.goto(path)
         assert_accessible(page)

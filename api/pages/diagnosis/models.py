@@ -123,7 +123,7 @@ def model_page(
         status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
         model=model,
         sessions=_sessions(session, principal.owner_id, model_id),
-        catalogues=CatalogueRepository(session).page(principal.owner_id, limit=_MAX_CATALOGUES).items,
+        catalogues=CatalogueRepository(session).find(principal.owner_id, "", limit=_MAX_CATALOGUES).items,
         faults=list(dict.fromkeys(faults)),
         may_write="write" in principal.scopes,
     )

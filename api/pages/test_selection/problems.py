@@ -1,4 +1,4 @@
-"""Pages of test-selection problems: the list, one problem, and its catalogue of tests."""
+"""Pages of test selections, which are problems of the REST API: the list, a new one, one."""
 
 from __future__ import annotations
 
@@ -16,12 +16,24 @@ from api.pages.forms import SentForm, receive_form
 from api.pages.lists import ITEMS, Asked
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
-from api.pages.test_selection.catalogue import Catalogue, build_request, copy_catalogue, read_catalogue, say_faults
+from api.pages.test_lines import MORE_LINES, say_faults, with_blanks
+from api.pages.test_selection.problem_form import (
+    ProblemForm,
+    build_request,
+    copy_problem,
+    read_problem,
+    take_catalogue,
+)
 from api.problems import QueueFullError
 from api.test_selection.problems import service
 from api.test_selection.rounds.service import round_document
 from autoprog.errors import InvalidInputError
-from autoprog.storage.repositories import CohortRepository, SelectionProblemRepository, SelectionRoundRepository
+from autoprog.storage.repositories import (
+    CatalogueRepository,
+    CohortRepository,
+    SelectionProblemRepository,
+    SelectionRoundRepository,
+)
 from autoprog.storage.stored_files import remove_unreferenced
 
 router = APIRouter()
@@ -29,7 +41,7 @@ router = APIRouter()
 LIST = "/test-selection"
 _SHOWN = 20  # arms
 _COHORTS = 100
-_MORE = 5  # lines
+_CATALOGUES = 100
 
 
 async def _receive(request: Request, context: ContextDependency, _principal: PageWriter) -> SentForm:
@@ -55,35 +67,41 @@ def show_new(
     context: ContextDependency,
     principal: PageWriter,
     copied_id: Annotated[str, Query(alias="copy", max_length=64)] = "",
+    catalogue_id: Annotated[str, Query(alias="catalogue", max_length=64)] = "",
 ) -> Response:
-    """Ask for a catalogue of tests, filled in from another problem if one is named."""
-    catalogue = Catalogue()
-    if copied_id:
-        with context.database.session(read_only=True) as session:
-            catalogue = copy_catalogue(SelectionProblemRepository(session).get(principal.owner_id, copied_id))
-    return _form(request, context, principal, catalogue)
+    """Ask for the tests, filled in from another problem or a catalogue if one is named."""
+    shown = ProblemForm()
+    with context.database.session(read_only=True) as session:
+        if copied_id:
+            shown = copy_problem(SelectionProblemRepository(session).get(principal.owner_id, copied_id))
+        elif catalogue_id:
+            shown = take_catalogue(CatalogueRepository(session).get(principal.owner_id, catalogue_id))
+    return _form(request, context, principal, shown)
 
 
 @router.post("/test-selection/new")
 def create_problem(
     request: Request, context: ContextDependency, principal: PageWriter, form: _Sent, _turn: Turn
 ) -> Response:
-    """Make a problem of a catalogue, or show everything that is wrong with it."""
-    catalogue = read_catalogue(form)
+    """Make a problem of its tests, or show everything that is wrong with them."""
+    sent = read_problem(form)
     if form.get("more"):
-        return _form(request, context, principal, catalogue, more=_MORE)
-    copied = None
-    if catalogue.copied_id:
-        with context.database.session(read_only=True) as session:
-            copied = SelectionProblemRepository(session).get(principal.owner_id, catalogue.copied_id)
+        return _form(request, context, principal, sent, more=MORE_LINES)
+    copied, catalogue = None, None
+    with context.database.session(read_only=True) as session:
+        if sent.copied_id:
+            copied = SelectionProblemRepository(session).get(principal.owner_id, sent.copied_id)
+        if sent.catalogue_id:
+            catalogue = CatalogueRepository(session).get(principal.owner_id, sent.catalogue_id)
     try:
-        asked = build_request(catalogue, copied)
+        asked = build_request(sent, copied, catalogue)
         with context.database.session() as session:
             problem_id = service.create_problem(context, session, principal.owner_id, asked).id
     except InvalidInputError as error:
-        return _form(request, context, principal, catalogue, faults=say_faults(error.faults, catalogue))
+        faults = say_faults(error.faults, sent.tests, translate(request))
+        return _form(request, context, principal, sent, faults=faults)
     except QueueFullError as error:
-        return _form(request, context, principal, catalogue, faults=[str(error)])
+        return _form(request, context, principal, sent, faults=[str(error)])
     return RedirectResponse(f"{LIST}/{problem_id}", status_code=HTTPStatus.SEE_OTHER)
 
 
@@ -91,7 +109,7 @@ def _form(
     request: Request,
     context: Context,
     principal: Principal,
-    catalogue: Catalogue,
+    shown: ProblemForm,
     *,
     more: int = 0,
     faults: Sequence[str] = (),
@@ -99,15 +117,20 @@ def _form(
     with context.database.session(read_only=True) as session:
         cohorts = CohortRepository(session).find(principal.owner_id, "", limit=_COHORTS).items
         names = {row.id: row.name for row in cohorts}
-        if catalogue.cohort_id and catalogue.cohort_id not in names:
-            names[catalogue.cohort_id] = CohortRepository(session).get(principal.owner_id, catalogue.cohort_id).name
+        if shown.cohort_id and shown.cohort_id not in names:
+            names[shown.cohort_id] = CohortRepository(session).get(principal.owner_id, shown.cohort_id).name
+        catalogues = CatalogueRepository(session)
+        listed = catalogues.find(principal.owner_id, "", limit=_CATALOGUES).items
+        chosen = catalogues.get(principal.owner_id, shown.catalogue_id) if shown.catalogue_id else None
     return render(
         request,
         "test_selection/new.html",
         status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
-        catalogue=catalogue,
-        lines=catalogue.lines(more),
+        form=shown,
+        lines=with_blanks(shown.tests, more),
         cohorts=names,
+        catalogues={row.id: row.name for row in listed},
+        catalogue=chosen,
         faults=faults,
     )
 
@@ -152,9 +175,9 @@ def ask_to_delete(request: Request, problem_id: str, session: ReadSession, princ
     return render(
         request,
         "confirm.html",
-        title=_("Delete this catalogue of tests?"),
+        title=_("Delete this test selection?"),
         what=_("“%(name)s” and all its rounds will be deleted. This cannot be undone.") % {"name": row.name},
-        choices=[("delete", "yes", _("Delete the catalogue"))],
+        choices=[("delete", "yes", _("Delete the test selection"))],
         back=f"{LIST}/{problem_id}",
     )
 

@@ -11,13 +11,13 @@ from sqlalchemy.orm import Session
 from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
-from autoprog.storage.repositories._owned import NamedRepository, OwnedRepository, PartRepository, erase, get_owned
+from autoprog.storage.repositories._owned import NamedRepository, PartRepository, erase, get_owned
 from autoprog.storage.repositories.jobs import JobRepository
 from autoprog.storage.tables import CohortRow, JobRow, SearchRow
 from autoprog.storage.test_selection_tables import CatalogueRow, FrontierRow, SelectionProblemRow, SelectionReplayRow
 
 
-class CatalogueRepository(OwnedRepository[CatalogueRow]):
+class CatalogueRepository(NamedRepository[CatalogueRow]):
     """Catalogues of diagnostic tests, of all owners."""
 
     _table = CatalogueRow

@@ -1,0 +1,132 @@
+"""The list of test catalogues, a new one, one, and deleting it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from fastapi.responses import RedirectResponse, Response
+from pydantic import ValidationError
+
+from api.catalogues import service
+from api.catalogues.schemas import CatalogueRequest
+from api.dependencies import ReadSession, WriteSession
+from api.pages.forms import Sent
+from api.pages.lists import Asked
+from api.pages.rendering import render, translate
+from api.pages.sessions import PageReader, PageWriter
+from api.pages.test_lines import MORE_LINES, TestLine, read_lines, say_faults, with_blanks
+from api.problems import faults_of_validation
+from autoprog.errors import InvalidInputError
+from autoprog.storage.repositories import CatalogueRepository
+from autoprog.storage.test_selection_tables import CatalogueRow
+
+router = APIRouter()
+
+_LIST = "/test-catalogues"
+
+
+@dataclass(frozen=True, slots=True)
+class _CatalogueForm:
+    """What the form shows."""
+
+    name: str = ""
+    tests: tuple[TestLine, ...] = ()
+    copied_id: str = ""
+    replaces: bool = False  # the catalogue that was copied is deleted
+
+
+@router.get(_LIST)
+def list_catalogues(request: Request, session: ReadSession, principal: PageReader, asked: Asked) -> Response:
+    """List catalogues, newest first, or those whose name contains a text."""
+    found = CatalogueRepository(session).find(principal.owner_id, asked.text, limit=asked.limit, cursor=asked.cursor)
+    catalogues = [service.catalogue_document(row) for row in found.items]
+    return render(request, "catalogues/list.html", catalogues=catalogues, asked=asked, next_cursor=found.next_cursor)
+
+
+@router.get("/test-catalogues/new")
+def show_new(
+    request: Request,
+    session: ReadSession,
+    principal: PageWriter,
+    copied_id: Annotated[str, Query(alias="copy", max_length=64)] = "",
+) -> Response:
+    """Ask for tests, filled in from another catalogue if one is named."""
+    shown = _CatalogueForm()
+    if copied_id:
+        shown = _copy(CatalogueRepository(session).get(principal.owner_id, copied_id))
+    return _form(request, shown)
+
+
+def _copy(row: CatalogueRow) -> _CatalogueForm:
+    return _CatalogueForm(row.name, tuple(map(TestLine.from_document, row.document["tests"])), row.id)
+
+
+@router.post("/test-catalogues/new")
+def create_catalogue(request: Request, session: WriteSession, principal: PageWriter, form: Sent) -> Response:
+    """Make a catalogue, or show everything that is wrong with it."""
+    sent = _CatalogueForm(form.get("name"), read_lines(form), form.get("copied_id"), bool(form.get("replaces")))
+    if form.get("more"):
+        return _form(request, sent, more=MORE_LINES)
+    if sent.copied_id:
+        CatalogueRepository(session).get(principal.owner_id, sent.copied_id)
+    try:
+        row = service.create_catalogue(session, principal.owner_id, _build_request(sent))
+    except InvalidInputError as error:
+        return _form(request, sent, faults=say_faults(error.faults, sent.tests, translate(request)))
+    if sent.copied_id and sent.replaces:
+        CatalogueRepository(session).delete(principal.owner_id, sent.copied_id)
+    return RedirectResponse(f"{_LIST}/{row.id}", status_code=HTTPStatus.SEE_OTHER)
+
+
+def _build_request(sent: _CatalogueForm) -> CatalogueRequest:
+    fields = {"name": sent.name, "tests": [line.to_document() for line in sent.tests]}
+    try:
+        return CatalogueRequest.model_validate(fields)
+    except ValidationError as error:
+        raise InvalidInputError(faults_of_validation(error.errors(include_input=False))) from None
+
+
+def _form(request: Request, shown: _CatalogueForm, *, more: int = 0, faults: Sequence[str] = ()) -> Response:
+    return render(
+        request,
+        "catalogues/new.html",
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
+        form=shown,
+        lines=with_blanks(shown.tests, more),
+        faults=faults,
+    )
+
+
+@router.get("/test-catalogues/{catalogue_id}")
+def show_catalogue(request: Request, catalogue_id: str, session: ReadSession, principal: PageReader) -> Response:
+    """Show the tests of a catalogue."""
+    row = CatalogueRepository(session).get(principal.owner_id, catalogue_id)
+    catalogue = service.catalogue_document(row)
+    return render(request, "catalogues/one.html", catalogue=catalogue, may_write="write" in principal.scopes)
+
+
+@router.get("/test-catalogues/{catalogue_id}/delete")
+def ask_to_delete(request: Request, catalogue_id: str, session: ReadSession, principal: PageWriter) -> Response:
+    """Ask whether a catalogue is to be deleted."""
+    row = CatalogueRepository(session).get(principal.owner_id, catalogue_id)
+    _ = translate(request)
+    return render(
+        request,
+        "confirm.html",
+        title=_("Delete this test catalogue?"),
+        what=_("“%(name)s” will be deleted; what was made with its tests stays. This cannot be undone.")
+        % {"name": row.name},
+        choices=[("delete", "yes", _("Delete the catalogue"))],
+        back=f"{_LIST}/{catalogue_id}",
+    )
+
+
+@router.post("/test-catalogues/{catalogue_id}/delete")
+def delete_catalogue(catalogue_id: str, session: WriteSession, principal: PageWriter) -> Response:
+    """Delete a catalogue."""
+    CatalogueRepository(session).delete(principal.owner_id, catalogue_id)
+    return RedirectResponse(_LIST, status_code=HTTPStatus.SEE_OTHER)
