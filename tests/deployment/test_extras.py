@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from packaging.utils import canonicalize_name
 
 from autoprog.extras import find_extra
 from tests.api.searching import patient, simple_result
+from tools.installed_sizes import README, TABLE, list_installations, render_table
 
 EXTRAS = ("search", "server", "distributed", "files", "plots", "report")
 # Modules of every distribution that is not named on the command line cannot be found.
@@ -158,3 +160,10 @@ def test_every_module_of_an_extra_is_traced_back_to_it(extra: str) -> None:
         found = {find_extra(top) for top in tops if not top.startswith("_")}
         assert found & {extra, "search", "plots"}, distribution  # other extras hold these two
         assert all(distribution in needed([name]) for name in found if name)
+
+
+def test_readme_has_the_size_of_every_installation() -> None:
+    (table,) = TABLE.findall(README.read_text())
+    sizes = dict(re.findall(r"\| `pip install '([^']+)'` \| ([\d,]+) MB \|", table))
+    assert list(sizes) == list_installations(), "run `python -m tools.installed_sizes`"
+    assert table == render_table({name: float(size.replace(",", "")) for name, size in sizes.items()})
