@@ -18,6 +18,8 @@ from api.models.schemas import (
     ComparisonDocument,
     ComparisonRequest,
     ModelDocument,
+    NextTestsDocument,
+    NextTestsRequest,
     PredictionDocument,
     PredictionPolicy,
     PredictionRequest,
@@ -75,6 +77,25 @@ def predict_with_model(
         model = ModelRepository(session).get(principal.owner_id, model_id)
         check_usable(session, principal, model)
     return service.predict(context, model, request)
+
+
+@router.post(
+    "/{model_id}/next-tests",
+    operation_id="rank_next_tests",
+    summary="Rank a patient's next tests",
+    responses=problems(404, 409, 413, 415, 422),
+)
+def rank_next_tests(
+    model_id: str, request: NextTestsRequest, principal: Predictor, _turn: Turn, context: ContextDependency
+) -> NextTestsDocument:
+    """Rank the tests of a catalogue, or each unknown finding, by the expected change of the patient's risk per price.
+
+    What a test would reveal is drawn from the distribution of the model's findings, given those that are known.
+    """
+    with context.database.session(read_only=True) as session:
+        model = ModelRepository(session).get(principal.owner_id, model_id)
+        check_usable(session, principal, model)
+    return service.rank_next_tests(context, model, request)
 
 
 @router.delete(

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
+from api.catalogues.schemas import TestsOfCatalogue
 from api.cohorts.schemas import FeatureDocument, OutcomeDocument
 from api.collecting import FaultCollector
 from api.searches.event_schemas import DCalibrationDocument, HorizonDocument, OverallDocument
@@ -229,6 +230,42 @@ class ComparisonRequest(_OnCohort):
         THRESHOLDS, description="Range of thresholds over which the net benefit is averaged."
     )
     seed: Annotated[int, Field(ge=0, lt=2**32)] = Field(0, description="Seed of the bootstrap.")
+
+
+class NextTestsRequest(TestsOfCatalogue):
+    """A patient with some known findings, and the catalogue whose tests may be done."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"patient": {"age": 63, "sex": 1}, "catalogue_id": "0123"}]},
+    )
+
+    patient: Annotated[Any, WithJsonSchema(_PATIENTS["items"])] = Field(
+        description="Known findings by name. Omitted or null findings are unknown."
+    )
+
+
+class NextTestDocument(BaseModel):
+    """Expected effect of a test on the risk."""
+
+    test: str
+    reveals: list[str] = Field(description="Unknown findings that the test reveals.")
+    price: float = Field(description="Cost with what minutes and harm are worth. 0 without a catalogue.")
+    expected_change: float = Field(description="Expected absolute change of the risk, in [0, 1].")
+    change_per_price: float | Literal["inf"]
+    lower: float = Field(description="10th percentile of the risk after the test. `upper` is the 90th.")
+    upper: float
+
+
+class NextTestsDocument(BaseModel):
+    """Tests that were not done, or only in part, the largest change per price first."""
+
+    model_id: str
+    risk: float = Field(description="Risk now, at the model's last horizon.")
+    items: list[NextTestDocument]
+    n_left_out: int = Field(
+        description="Number of further tests that were not computed: those whose findings widen the interval least."
+    )
 
 
 class MeasuredDocument(BaseModel):

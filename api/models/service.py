@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy.orm import Session
 
+from api.catalogues.choice import load_tests, place_in_choice, take_tests, without_catalogue
 from api.dependencies import Context
 from api.models.schemas import (
     MAX_EXPLAINED,
@@ -14,6 +17,9 @@ from api.models.schemas import (
     ComparisonDocument,
     ComparisonRequest,
     ModelDocument,
+    NextTestDocument,
+    NextTestsDocument,
+    NextTestsRequest,
     PatientPrediction,
     PredictionDocument,
     PredictionRequest,
@@ -86,6 +92,34 @@ def _placed(fault: Fault, places: Sequence[int]) -> Fault:
     if not below:
         return fault
     return Fault("/".join(("", root, str(places[int(below[0])]), *below[1:])), fault.detail)
+
+
+def rank_next_tests(context: Context, row: ModelRow, request: NextTestsRequest) -> NextTestsDocument:
+    """Rank the tests that a patient lacks; raises NotFound-, Conflict- and InvalidInputError."""
+    from autoprog.model import rank_next_tests as rank  # noqa: PLC0415  loads the learning libraries
+
+    with context.database.session(read_only=True) as session:
+        catalogue = load_tests(session, row.owner_id, request.catalogue_id)
+    model = context.load_model(row.sha256)
+    faults: list[Fault] = []
+    tests = None
+    if catalogue is None:
+        faults += without_catalogue(request)
+    else:
+        tests = take_tests(request, catalogue, {feature.name for feature in model.inputs}, faults)
+        faults = place_in_choice(request, faults)
+    patient = request.patient if isinstance(request.patient, dict) else {}
+    if not isinstance(request.patient, dict):
+        faults.append(Fault("/patient", "must be an object"))
+    found = attempt(faults, lambda: rank(model, patient, tests))
+    if found is None or faults:
+        raise InvalidInputError(faults)
+    items = [NextTestDocument(**asdict(each), change_per_price=_ratio(each.change_per_price)) for each in found.tests]
+    return NextTestsDocument(model_id=row.id, risk=found.risk, items=items, n_left_out=found.n_left_out)
+
+
+def _ratio(value: float) -> float | Literal["inf"]:
+    return "inf" if math.isinf(value) else value
 
 
 def recalibrate(

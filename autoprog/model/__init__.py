@@ -5,10 +5,12 @@ from autoprog.model.contributions import Contribution, Contributions, HorizonCon
 from autoprog.model.external_validation import external_validation
 from autoprog.model.members import Member, ModelMetadata
 from autoprog.model.model import HorizonRisk, PatientRisk, PrognosticModel
+from autoprog.model.next_tests import MAX_RANKED, NextTest, NextTests, rank_next_tests
 from autoprog.model.serialization import allowed_types, dump_estimator, load_estimator
 from autoprog.model.updating import MIN_EVENTS, RecalibrationMethod, update_model
 
 __all__ = [
+    "MAX_RANKED",
     "MIN_EVENTS",
     "Contribution",
     "Contributions",
@@ -16,6 +18,8 @@ __all__ = [
     "HorizonRisk",
     "Member",
     "ModelMetadata",
+    "NextTest",
+    "NextTests",
     "PatientRisk",
     "PrognosticModel",
     "RecalibrationMethod",
@@ -25,5 +29,6 @@ __all__ = [
     "external_validation",
     "find_columns",
     "load_estimator",
+    "rank_next_tests",
     "update_model",
 ]

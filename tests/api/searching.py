@@ -22,7 +22,13 @@ from autoprog.space import Configuration, Step, TableShape, build_pipeline
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 from autoprog.storage.store import DatabaseStore
-from autoprog.validation import compute_calibration, compute_performance, decision_curve, estimate_score
+from autoprog.validation import (
+    FeatureDistribution,
+    compute_calibration,
+    compute_performance,
+    decision_curve,
+    estimate_score,
+)
 from tests.cohorts import cleveland_cohort
 
 LEASE_S = 60.0
@@ -87,7 +93,9 @@ def simple_result() -> tuple[SearchResult, CrossValidation]:
     risks = cv.risks.astype(np.float64)
     rules = explain(cohort, risks, make_strata(risks))
     member = Member(1.0, dump_estimator(pipeline))
-    model = PrognosticModel(cohort.features, cohort.outcome, (member,), (rules,), ModelMetadata.of(cohort))
+    distribution = FeatureDistribution.fit(cohort.features, cohort.X)
+    metadata = ModelMetadata.of(cohort)
+    model = PrognosticModel(cohort.features, cohort.outcome, (member,), (rules,), metadata, distribution=distribution)
     score = estimate_score(METRICS["auc_roc"], cohort.y, risks).to_json()
     performance = compute_performance(cohort.y, risks, THRESHOLDS).to_json()
     ensemble = {

@@ -80,6 +80,7 @@ ROUTES = [
     ("GET", "/v1/models/x", "read"),
     ("DELETE", "/v1/models/x", "write"),
     ("POST", "/v1/models/x/predictions", "predict"),
+    ("POST", "/v1/models/x/next-tests", "predict"),
     ("POST", "/v1/models/x/recalibrations", "write"),
     ("GET", "/v1/models/x/validations", "read"),
     ("POST", "/v1/models/x/validations", "write"),
@@ -197,6 +198,8 @@ def test_what_belongs_to_another_owner_is_not_there(client_of: MakeClient, drive
             continue
         collection = path.split("/")[2]
         body = {"json": {"patients": [patient()]}} if scope == "predict" else {}
+        if path.endswith("/next-tests"):
+            body = {"json": {"patient": patient()}}
         if method == "POST" and scope == "write" and collection == "models":
             body = {"json": {"cohort_id": search["cohort_id"]}}
         if path.endswith("/continuations"):

@@ -6,11 +6,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from api.catalogues.schemas import PricesRequest
 from api.cohorts.schemas import FeatureDocument
-from api.models.schemas import PatientPrediction
+from api.models.schemas import NextTestsDocument, NextTestsRequest, PatientPrediction
+from api.pages.forms import SentForm
 from api.pages.searches.results import Verdict
+from api.pages.test_lines import read_number
 from autoprog.errors import Fault
 
+_FINDINGS = "findings"  # the choice of each finding for itself
+_MAX_ID = 64
 _MOST_CONTRIBUTIONS = 8
 _BAR = 150.0  # half the width of the drawing of contributions
 
@@ -40,6 +45,35 @@ class Bar:
     change: float
     left: float
     width: float
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which tests are ranked, at which prices, as text: none, each finding for itself, or those of a catalogue."""
+
+    tests: str = ""
+    minute: str = ""
+    harm: str = ""
+
+    def to_request(self, patient: Mapping[str, object]) -> NextTestsRequest:
+        """Build the request; the service reports what is no number."""
+        if self.tests == _FINDINGS:
+            return NextTestsRequest(patient=patient)
+        prices = PricesRequest(minute=read_number(self.minute or "0"), harm=read_number(self.harm or "0"))
+        return NextTestsRequest(patient=patient, catalogue_id=self.tests[:_MAX_ID], prices=prices)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """Ranked tests of the patient, or why there are none."""
+
+    found: NextTestsDocument | None
+    faults: Sequence[str] = ()
+
+
+def read_choice(form: SentForm) -> Choice:
+    """Return what the form says of tests."""
+    return Choice(form.get("tests"), form.get("minute"), form.get("harm"))
 
 
 def read_values(

@@ -17,18 +17,34 @@ from api.models.schemas import ComparisonRequest, ModelDocument, PatientPredicti
 from api.models.status import check_usable
 from api.pages.forms import Sent, SentForm
 from api.pages.lists import Asked
-from api.pages.models.calculator import draw_contributions, find_rules, list_answers, read_values, squares
+from api.pages.models.calculator import (
+    Choice,
+    Ranked,
+    draw_contributions,
+    find_rules,
+    list_answers,
+    read_choice,
+    read_values,
+    squares,
+)
 from api.pages.rendering import render, translate
 from api.pages.searches.results import Verdict, find_doubts, list_horizons
 from api.pages.sessions import PagePredictor, PageReader, PageWriter
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
-from autoprog.storage.repositories import CohortRepository, ModelRepository, SearchRepository, ValidationRepository
+from autoprog.storage.repositories import (
+    CatalogueRepository,
+    CohortRepository,
+    ModelRepository,
+    SearchRepository,
+    ValidationRepository,
+)
 from autoprog.storage.stored_files import remove_unreferenced
 from autoprog.storage.tables import ModelRow
 
 router = APIRouter(include_in_schema=False)
 
 _COHORTS_SHOWN = 50
+_CATALOGUES_SHOWN = 100
 
 
 @router.get("/models")
@@ -72,10 +88,7 @@ def calculate(
 
 
 def _calculate(request: Request, context: Context, principal: PagePredictor, model_id: str, form: SentForm) -> Response:
-    with context.database.session(read_only=True) as session:
-        row = ModelRepository(session).get(principal.owner_id, model_id)
-        check_usable(session, principal, row)
-        values = _load(session, principal.owner_id, model_id)
+    row, values = _load_usable(context, principal, model_id)
     model: ModelDocument = values["model"]
     if "visit_time" in model.outcome.model_dump():
         return render(request, "models/no_calculator.html", **values)
@@ -89,19 +102,62 @@ def _calculate(request: Request, context: Context, principal: PagePredictor, mod
             prediction, interval = answered.items[0], answered.interval
         except InvalidInputError as error:
             faults = [Fault(fault.pointer.rsplit("/", 1)[-1], fault.detail) for fault in error.faults]
-    part = "models/answer.html" if "hx-request" in request.headers else "models/calculator.html"
+    is_part, choice = "hx-request" in request.headers, read_choice(form)
+    # A part is shown at once, and asks for the ranked tests itself.
+    ranked = None if is_part or faults or not choice.tests else _rank(request, context, row, choice, patient)
     return render(
         request,
-        part,
-        status=HTTPStatus.UNPROCESSABLE_ENTITY if faults else HTTPStatus.OK,
+        "models/answer.html" if is_part else "models/calculator.html",
+        status=HTTPStatus.UNPROCESSABLE_ENTITY if faults or (ranked and ranked.faults) else HTTPStatus.OK,
         texts=texts,
         faults={fault.pointer: fault.detail for fault in faults},
         interval=interval,
         squares=squares,
         imputed=[f"{name} was imputed" for name, text in texts.items() if not text],
+        ranked=ranked,
+        choice=choice,
         **_explain(prediction, texts, values["rules"], values["verdict"]),
         **values,
     )
+
+
+def _load_usable(context: Context, principal: PagePredictor, model_id: str) -> tuple[ModelRow, dict[str, Any]]:
+    """Return a model that may predict, and what the pages of its calculator show."""
+    with context.database.session(read_only=True) as session:
+        row = ModelRepository(session).get(principal.owner_id, model_id)
+        check_usable(session, principal, row)
+        catalogues = CatalogueRepository(session).find(principal.owner_id, "", limit=_CATALOGUES_SHOWN).items
+        values = _load(session, principal.owner_id, model_id)
+    return row, values | {"catalogues": {each.id: each.name for each in catalogues}}
+
+
+@router.post("/models/{model_id}/next-tests")
+def rank_next_tests(
+    request: Request, model_id: str, context: ContextDependency, principal: PagePredictor, form: Sent, _turn: Turn
+) -> Response:
+    """Show which tests would change the risk of the patient in the form most, for their price."""
+    row, values = _load_usable(context, principal, model_id)
+    sent = {name: form.get(name) for name in form.fields}
+    patient, _, faults = read_values(values["model"].features, sent, translate(request))
+    if faults:
+        ranked = Ranked(None, [f"{each.pointer}: {each.detail}" for each in faults])
+    else:
+        ranked = _rank(request, context, row, read_choice(form), patient)
+    status = HTTPStatus.UNPROCESSABLE_ENTITY if ranked.faults else HTTPStatus.OK
+    return render(request, "models/next_tests.html", status=status, ranked=ranked, **values)
+
+
+def _rank(request: Request, context: Context, row: ModelRow, choice: Choice, patient: dict[str, object]) -> Ranked:
+    try:
+        return Ranked(service.rank_next_tests(context, row, choice.to_request(patient)))
+    except InvalidInputError as error:
+        text = translate(request)
+        words = {
+            "/prices/minute": text("A minute is worth"), "/prices/harm": text("A unit of harm is worth"),
+            "/catalogue_id": text("Tests"),
+        }  # fmt: skip
+        names = [words.get(each.pointer, each.pointer.rsplit("/", 1)[-1]) for each in error.faults]
+        return Ranked(None, [f"{name}: {each.detail}" for name, each in zip(names, error.faults, strict=True)])
 
 
 def _explain(
