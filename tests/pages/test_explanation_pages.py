@@ -10,7 +10,7 @@ from autoprog.jobs.runner import JobRunner
 from autoprog.storage.database import Database
 from tests.api.searching import Driver
 from tests.api.test_test_frontiers import finished, runner
-from tests.pages.conftest import NARROW, PageAt, assert_accessible
+from tests.pages.conftest import HEIGHT, NARROW, WIDE, PageAt, assert_accessible, assert_looks
 
 __all__ = ["runner"]
 
@@ -51,3 +51,8 @@ def test_every_outcome_has_an_accessible_explanation(page_at: PageAt, ended: dic
         page.click("text=Compute it")
         page.wait_for_selector("#importance-title", timeout=180_000)
         assert_accessible(page)
+        if kind == "binary":
+            for looked_at in (NARROW, WIDE):
+                page.set_viewport_size({"width": looked_at, "height": HEIGHT})
+                assert_accessible(page)
+                assert_looks(page, f"explanation-{looked_at}")

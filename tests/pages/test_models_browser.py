@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.pages.conftest import NARROW, SPECS, WIDE, PageAt, assert_accessible, assert_looks
+from tests.system.server import Server
 
 Ended = dict[str, dict[str, Any]]
 
@@ -25,6 +26,12 @@ def test_models_of_each_kind_are_accessible(page_at: PageAt, ended: Ended, kind:
         expect(page.locator("#answer")).to_contain_text("outside the training range")
         assert_accessible(page)
         assert_looks(page, f"calculator-{width}")
+        page.get_by_label("Rank").select_option("each finding for itself")
+        expect(page.locator("#next-tests")).to_contain_text("it would change the risk most", timeout=30_000)
+        assert_accessible(page)
+        page.get_by_label("age", exact=True).fill("50")
+        expect(page.locator("#answer")).not_to_contain_text("outside the training range")
+        expect(page.locator("#next-tests")).to_contain_text("it would change the risk most", timeout=30_000)
 
 
 def test_the_calculator_is_used_by_keyboard_alone(page_at: PageAt, ended: Ended) -> None:
@@ -45,3 +52,14 @@ def test_a_validation_is_made_and_accessible(page_at: PageAt, ended: Ended) -> N
         page.wait_for_url("**/validations/*")
         expect(page.locator("main")).to_contain_text("fitted on")
         assert_accessible(page)
+
+
+@pytest.mark.parametrize("width", [NARROW, WIDE])
+def test_a_comparison_is_accessible(page_at: PageAt, ended: Ended, served: Server, width: int) -> None:
+    model_id, cohort_id = ended["binary"]["model_id"], ended["binary"]["cohort_id"]
+    asked = {"cohort_id": cohort_id, "method": "intercept"}
+    version = served.client.post(f"/v1/models/{model_id}/recalibrations", json=asked).json()
+    page = page_at(f"/models/{model_id}/comparison?other={version['id']}&cohort={cohort_id}", width=width)
+    assert_accessible(page)
+    assert_looks(page, f"comparison-{width}")
+    served.client.delete(f"/v1/models/{version['id']}")

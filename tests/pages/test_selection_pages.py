@@ -15,7 +15,7 @@ from tests.api.conftest import MakeClient
 from tests.api.searching import patient
 from tests.api.selecting import CLEVELAND_TESTS, PIMA, PROBLEMS, make_problem, open_round, rounds_of
 from tests.api.test_test_selection_cohorts import ask, runner
-from tests.pages.conftest import PageAt, assert_accessible
+from tests.pages.conftest import HEIGHT, NARROW, WIDE, PageAt, assert_accessible, assert_looks
 from tests.pages.test_login import log_in, make_key, post
 from tests.system.server import Server
 
@@ -202,9 +202,13 @@ def test_other_owners_selections_do_not_exist(keyed_app: FastAPI, client_of: Mak
 
 def test_nurse_does_one_test_after_another(page_at: PageAt, served: Server) -> None:
     problem = make_problem(served.client)
-    page = page_at(f"/test-selection/{problem['id']}", width=360)
+    page = page_at(f"/test-selection/{problem['id']}")
+    assert_looks(page, f"test-selection-{WIDE}")
+    page.set_viewport_size({"width": NARROW, "height": HEIGHT})
     assert_accessible(page)
     page.get_by_role("button", name="Next patient").click()
+    page.locator(".answer.no").wait_for()
+    assert_looks(page, f"test-selection-{NARROW}")
     for _ in range(3):
         if page.get_by_text("Is this right?").count():
             break

@@ -91,10 +91,12 @@ def ask(search_id: str, context: ContextDependency, principal: PageWriter) -> Re
 def _draw(result: ExplanationResult, horizon: int) -> dict[str, Any]:
     horizons = [each.horizon for each in result.importance[0].horizons] if result.importance else [None]
     k = horizon if 0 <= horizon < len(horizons) else len(horizons) - 1
+    bars, across = _draw_bars(result, k)
     return {
         "horizons": horizons,
         "chosen": k,
-        "bars": _draw_bars(result, k),
+        "bars": bars,
+        "bar_axis": across,
         "bar_size": (_BAR, _ROW),
         "effects": [_draw_effect(each, k) for each in result.effects],
         "effect_width": _SMALL,
@@ -102,7 +104,7 @@ def _draw(result: ExplanationResult, horizon: int) -> dict[str, Any]:
     }
 
 
-def _draw_bars(result: ExplanationResult, k: int) -> list[Bar]:
+def _draw_bars(result: ExplanationResult, k: int) -> tuple[list[Bar], Axis | None]:
     rows = []
     for each in result.importance:
         measures = each.horizons[k].measures
@@ -112,9 +114,9 @@ def _draw_bars(result: ExplanationResult, k: int) -> list[Bar]:
     rows.sort(key=lambda row: -row[1])
     rows = rows[:_SHOWN]
     if not rows:
-        return []
+        return [], None
     across = Axis(min(0.0, *(row[2] for row in rows)), max(0.001, *(row[3] for row in rows)), _BAR)
-    return [
+    bars = [
         Bar(
             feature,
             i * _ROW,
@@ -126,6 +128,7 @@ def _draw_bars(result: ExplanationResult, k: int) -> list[Bar]:
         )
         for i, (feature, estimate, lower, upper, measures) in enumerate(rows)
     ]
+    return bars, across
 
 
 def _draw_effect(effect: EffectDocument, k: int) -> EffectPlot:
