@@ -45,7 +45,8 @@ class Service:
     def files(self) -> Files:
         """Cohort files and models."""
         key = self.settings.model_key
-        return Files(self.settings.files_url, key.get_secret_value().encode() if key else None)
+        accepted = [each.get_secret_value().encode() for each in self.settings.accepted_model_keys]
+        return Files(self.settings.files_url, key.get_secret_value().encode() if key else None, accepted)
 
     @cached_property
     def store(self) -> DatabaseStore:

@@ -73,6 +73,9 @@ class Settings(BaseSettings):
         None, description="age at which cohorts, their searches and diagnosis sessions are erased; default: never"
     )
     model_key: SecretStr | None = Field(None, description="HMAC key that signs stored models where storage is shared")
+    accepted_model_keys: tuple[SecretStr, ...] = Field(
+        (), description="further keys whose signatures of models are accepted, while the key is rotated"
+    )
     log_json: bool = Field(default=False, description="structured logs as JSON lines")
 
     @model_validator(mode="after")
@@ -83,6 +86,13 @@ class Settings(BaseSettings):
                 "AUTOPROG_CERTIFICATES, or say AUTOPROG_PLAIN_SCHEDULER=true where nobody else can reach it"
             )
             raise PydanticCustomError("plain_scheduler", msg)
+        return self
+
+    @model_validator(mode="after")
+    def _signs_what_it_accepts(self) -> Self:
+        if self.accepted_model_keys and self.model_key is None:
+            msg = "AUTOPROG_ACCEPTED_MODEL_KEYS needs AUTOPROG_MODEL_KEY: without it no signature is checked"
+            raise PydanticCustomError("accepted_model_keys", msg)
         return self
 
     @property

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from autoprog.cli.commands import audit, db, keys, owners
+from autoprog.cli.commands import audit, db, keys, models, owners
 from autoprog.cli.common import (
     DatabaseUrl,
     DataDir,
@@ -158,6 +158,26 @@ def owners_delete(
     files = {"files_removed": erased.removed, "files_of_others_too": erased.kept}
     listed = {name: ["/".join(file) for file in found] for name, found in files.items()}
     print(json.dumps({"owner": name, "owner_id": erased.owner_id, "rows": erased.rows, **listed}, indent=2))
+
+
+@models.command("sign")
+def models_sign(data_dir: DataDir = None, database: DatabaseUrl = None) -> None:
+    """Sign with AUTOPROG_MODEL_KEY what a key of AUTOPROG_ACCEPTED_MODEL_KEYS has signed, so that this key can go."""
+    from autoprog.service import Service
+    from autoprog.storage.stored_files import sign_files
+
+    settings = read_options(data_dir=data_dir, database=database)
+    if settings.model_key is None:
+        fail("AUTOPROG_MODEL_KEY is not set: models are not signed")
+    service = Service(settings)
+    prepare_database(lambda: service.database, settings)
+    with closing(service):
+        signed, wrong = sign_files(service.database, service.files)
+        with service.database.session() as session:
+            _enter(session, "models sign", f"{signed} files")
+    print(f"signed {signed} files")
+    if wrong:
+        fail("; ".join(wrong))
 
 
 @audit.command("verify")

@@ -8,6 +8,7 @@ import hmac
 import os
 import secrets
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -72,7 +73,7 @@ Kind = Literal[
 ]
 
 # A fitted model is effectively code; the others are only data.
-_SIGNED: frozenset[Kind] = frozenset({"models", "test_selection_arms"})
+SIGNED: frozenset[Kind] = frozenset({"models", "test_selection_arms"})
 
 
 class StoredFile(NamedTuple):
@@ -91,12 +92,15 @@ class Files:
         fsspec URL of the folder, which the first file creates.
     signing_key : bytes or None
         Key for storage that others can write to: models are signed with HMAC-SHA256, and unsigned ones refused.
+    accepted_keys : sequence of bytes
+        Further keys whose signatures are accepted, while keys are rotated.
     """
 
-    def __init__(self, url: str, signing_key: bytes | None = None) -> None:
+    def __init__(self, url: str, signing_key: bytes | None = None, accepted_keys: Sequence[bytes] = ()) -> None:
         self._filesystem, root = url_to_fs(url)
         self._root = root.rstrip("/")
         self._signing_key = signing_key
+        self._accepted_keys = tuple(accepted_keys)
 
     @staticmethod
     def digest(content: bytes) -> str:
@@ -108,7 +112,7 @@ class Files:
         # For files that rows refer to, call `stored_files.store_files` instead.
         sha256 = self.digest(content)
         path = self._path(kind, sha256)
-        if self._signing_key is not None and kind in _SIGNED:
+        if self._signing_key is not None and kind in SIGNED:
             self._write(_signature_path(path), self._sign(self._signing_key, sha256))
         self._write(path, content)
         return sha256
@@ -120,12 +124,25 @@ class Files:
         if not hmac.compare_digest(self.digest(content), sha256):
             msg = f"the file {sha256} of {kind} has been altered: its digest is another one"
             raise ArtifactError(msg)
-        if self._signing_key is not None and kind in _SIGNED:
+        if self._signing_key is not None and kind in SIGNED:
             signature = self._read(_signature_path(path), f"the file {sha256} of {kind} is not signed")
-            if not hmac.compare_digest(signature, self._sign(self._signing_key, sha256)):
+            keys = (self._signing_key, *self._accepted_keys)
+            # All keys are tried, whichever fits.
+            if not any([hmac.compare_digest(signature, self._sign(key, sha256)) for key in keys]):
                 msg = f"the signature of the file {sha256} of {kind} was made with another key"
                 raise ArtifactError(msg)
         return content
+
+    def sign_again(self, file: StoredFile) -> bool:
+        """Sign a file with the signing key if an accepted key signed it; whether that was so. Raises as `get`."""
+        if self._signing_key is None or file.kind not in SIGNED:
+            return False
+        self.get(file.kind, file.sha256)
+        path, signature = _signature_path(self._path(*file)), self._sign(self._signing_key, file.sha256)
+        if hmac.compare_digest(self._read(path, f"the file {file.sha256} of {file.kind} is not signed"), signature):
+            return False
+        self._write(path, signature)
+        return True
 
     def url(self, kind: Kind, sha256: str) -> str:
         """fsspec URL of a file, for workers."""
@@ -138,7 +155,7 @@ class Files:
     def has(self, file: StoredFile) -> bool:
         """Check whether a file and any signature that it needs exist, without reading them."""
         path = self._path(file.kind, file.sha256)
-        is_signed = self._signing_key is not None and file.kind in _SIGNED
+        is_signed = self._signing_key is not None and file.kind in SIGNED
         return all(self._filesystem.exists(each) for each in ([path, _signature_path(path)] if is_signed else [path]))
 
     def delete(self, file: StoredFile, *, unfinished: bool = False) -> None:

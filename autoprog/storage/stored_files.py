@@ -12,8 +12,9 @@ from datetime import timedelta
 from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
 from sqlalchemy.orm import InstrumentedAttribute, Session
 
+from autoprog.errors import ArtifactError
 from autoprog.storage.database import Database, database_now, insert_or_update
-from autoprog.storage.files import Files, Kind, StoredFile
+from autoprog.storage.files import SIGNED, Files, Kind, StoredFile
 from autoprog.storage.tables import CohortRow, DiagnosisModelRow, ModelRow, StoredFileRow
 from autoprog.storage.test_selection_tables import SelectionProblemRow, SelectionReplayRow
 
@@ -101,6 +102,23 @@ def sweep(database: Database, files: Files) -> None:
             if (row := session.scalars(locked).one_or_none()) is not None:
                 files.delete(file, unfinished=True)
                 session.delete(row)
+
+
+def sign_files(database: Database, files: Files) -> tuple[int, list[str]]:
+    """Sign everything again that an accepted key has signed; return the number signed and what is wrong with others."""
+    with database.session(read_only=True) as session:
+        signed = and_(StoredFileRow.kind.in_(SIGNED), _is_referenced())
+        found = [StoredFile(row.kind, row.sha256) for row in session.scalars(select(StoredFileRow).where(signed))]
+    n, wrong = 0, []
+    for file in found:
+        with database.session() as session:
+            _lock(session, file)
+            if session.scalar(select(_is_referenced()).where(_is(file))):
+                try:
+                    n += files.sign_again(file)
+                except ArtifactError as error:
+                    wrong.append(str(error))
+    return n, wrong
 
 
 def _lock(session: Session, file: StoredFile) -> None:

@@ -18,8 +18,11 @@ from api.space.service import space_document
 from autoprog.settings import read_settings
 from autoprog.space import Space, calibration
 from autoprog.space.prediction import BEYOND_TABLE_1
-from autoprog.storage.database import Database
+from autoprog.storage.database import Database, database_now, new_id
+from autoprog.storage.files import Files
 from autoprog.storage.repositories import KeyRepository
+from autoprog.storage.stored_files import store_file
+from autoprog.storage.tables import ModelRow
 from tests.cli.answer import Answer, CommandLine
 
 DATABASES = "--database, AUTOPROG_DATABASE: give sqlite:///FILE or postgresql+psycopg://USER:PASSWORD@HOST:PORT/NAME"
@@ -156,6 +159,30 @@ def test_an_owner_is_erased_once_it_is_confirmed(autoprog: CommandLine, database
     assert "Ward 8" in listed
     again = autoprog("owners", "delete", "Ward 7", "--yes", *where)
     assert (again.code, again.err) == (2, "autoprog: there is no owner named 'Ward 7'\n")
+
+
+def test_the_key_of_models_is_changed_by_a_command(
+    autoprog: CommandLine, database: Database, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    where = ["--database", database.url, "--data-dir", tmp_path]
+    folder = str(tmp_path / "files")
+    with database.session() as session:
+        sha256 = store_file(database, Files(folder, b"old"), session, "models", b"a model")
+        owner = KeyRepository(session).ensure_owner("Ward 7")
+        now = database_now(session)
+        session.add(ModelRow(id=new_id(), owner_id=owner.id, version=1, sha256=sha256, document={}, created_at=now))
+    assert "AUTOPROG_MODEL_KEY" in autoprog("models", "sign", *where).err
+    monkeypatch.setenv("AUTOPROG_ACCEPTED_MODEL_KEYS", '["old"]')
+    assert "needs AUTOPROG_MODEL_KEY" in autoprog("models", "sign", *where).err
+    monkeypatch.setenv("AUTOPROG_MODEL_KEY", "new")
+    assert autoprog("models", "sign", *where) == Answer(0, "signed 1 files\n", "")
+    assert autoprog("models", "sign", *where).out == "signed 0 files\n"
+    assert Files(folder, b"new").get("models", sha256) == b"a model"
+    monkeypatch.setenv("AUTOPROG_MODEL_KEY", "newest")
+    refused = autoprog("models", "sign", *where)
+    assert (refused.code, refused.out) == (2, "signed 0 files\n")
+    assert f"{sha256} of models was made with another key" in refused.err
+    assert Files(folder, b"new").get("models", sha256) == b"a model"
 
 
 def test_a_key_is_listed_without_its_secret_and_can_be_revoked(autoprog: CommandLine, database: Database) -> None:

@@ -96,6 +96,37 @@ def test_a_model_put_there_by_someone_without_the_key_is_refused(url: str) -> No
     assert ours.get("models", SHA256) == CONTENT
 
 
+def test_models_of_an_accepted_key_are_read_and_signed_again(url: str) -> None:
+    old, new = Files(url, b"old"), Files(url, b"new", [b"next", b"old"])
+    old.put("models", CONTENT)
+    assert new.get("models", SHA256) == CONTENT
+    with pytest.raises(ArtifactError, match="another key"):
+        Files(url, b"new", [b"next"]).get("models", SHA256)
+    assert new.sign_again(StoredFile("models", SHA256))
+    assert not new.sign_again(StoredFile("models", SHA256))
+    assert Files(url, b"new").get("models", SHA256) == CONTENT
+    with pytest.raises(ArtifactError, match="another key"):
+        old.get("models", SHA256)
+
+
+def test_what_an_unknown_key_has_signed_is_not_signed_again(url: str) -> None:
+    Files(url, b"unknown").put("models", CONTENT)
+    new = Files(url, b"new", [b"old"])
+    with pytest.raises(ArtifactError, match="another key"):
+        new.sign_again(StoredFile("models", SHA256))
+    Files(url, b"old").put("models", CONTENT)
+    overwrite(new, SHA256, b"304 patients")
+    with pytest.raises(ArtifactError, match="altered"):
+        new.sign_again(StoredFile("models", SHA256))
+
+
+def test_new_models_are_signed_with_the_signing_key_alone(url: str) -> None:
+    Files(url, b"new", [b"old"]).put("models", CONTENT)
+    assert Files(url, b"new").get("models", SHA256) == CONTENT
+    with pytest.raises(ArtifactError, match="another key"):
+        Files(url, b"old").get("models", SHA256)
+
+
 def test_cohorts_need_no_signature(url: str) -> None:
     Files(url).put("cohorts", CONTENT)
     assert Files(url, b"key").get("cohorts", SHA256) == CONTENT
