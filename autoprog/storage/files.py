@@ -127,8 +127,7 @@ class Files:
         if self._signing_key is not None and kind in SIGNED:
             signature = self._read(_signature_path(path), f"the file {sha256} of {kind} is not signed")
             keys = (self._signing_key, *self._accepted_keys)
-            # All keys are tried, whichever fits.
-            if not any([hmac.compare_digest(signature, self._sign(key, sha256)) for key in keys]):
+            if not any(hmac.compare_digest(signature, self._sign(key, sha256)) for key in keys):
                 msg = f"the signature of the file {sha256} of {kind} was made with another key"
                 raise ArtifactError(msg)
         return content
