@@ -22,12 +22,14 @@ from autoprog.cohort.description import (
     describe_by_outcome,
 )
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
+from autoprog.cohort.identifiers import PatientIdentifiers
 from autoprog.cohort.inference import cleveland
 from autoprog.cohort.outcome import Binary, Outcome, TimeToEvent, Visits, outcome_from_json, outcome_to_json
 from autoprog.cohort.outcome_spec import BinaryOutcomeSpec, TimeToEventSpec, VisitEventSpec, VisitLabelSpec
 from autoprog.cohort.parquet import from_parquet, to_parquet
 from autoprog.cohort.patients import EncodedPatients, encode_patients, read_column, read_patients, read_visits
-from autoprog.cohort.reading import CohortReadResult, file_faults, read_cohort
+from autoprog.cohort.reading import CohortReadResult, file_faults, read_cohort, reduce_cohort
+from autoprog.cohort.removal import without_rows
 from autoprog.cohort.sample_size import SampleSize, Verdict, riley_minimum, riley_minimum_of_times, sample_size
 from autoprog.cohort.schema import Feature, FeatureKind
 from autoprog.cohort.spec import CohortSpec, FeatureSpec, judge_spec, parse_spec
@@ -58,6 +60,7 @@ __all__ = [
     "NumberSummary",
     "Outcome",
     "OutcomeGuess",
+    "PatientIdentifiers",
     "ReadLimits",
     "SampleSize",
     "TimeToEvent",
@@ -90,9 +93,11 @@ __all__ = [
     "read_column",
     "read_patients",
     "read_visits",
+    "reduce_cohort",
     "riley_minimum",
     "riley_minimum_of_times",
     "sample_size",
     "to_parquet",
     "windowed",
+    "without_rows",
 ]

@@ -14,6 +14,7 @@ from autoprog.cohort.cohort import Cohort
 from autoprog.cohort.derived_times import derive_times
 from autoprog.cohort.event_times import read_survival
 from autoprog.cohort.follow_up import FollowUpSummary, follow_up
+from autoprog.cohort.identifiers import PatientIdentifiers
 from autoprog.cohort.inference import encode_column, observed_values, sort_levels
 from autoprog.cohort.messages import capped, capped_warnings, column_pointer, count_text, rows_text
 from autoprog.cohort.outcome_column import OutcomeRows, read_binary
@@ -49,6 +50,8 @@ class CohortReadResult:
         Whether there are enough patients.
     follow_up : FollowUpSummary or None
         Events and length of follow-up; None for an outcome without a time.
+    identifiers : PatientIdentifiers or None
+        Digests of the patients' identifiers; None without a column of them.
     """
 
     cohort: Cohort
@@ -57,6 +60,7 @@ class CohortReadResult:
     warnings: tuple[str, ...]
     sample_size: SampleSize
     follow_up: FollowUpSummary | None = None
+    identifiers: PatientIdentifiers | None = None
 
 
 def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO_LIMITS_GIVEN) -> CohortReadResult:
@@ -102,7 +106,8 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
     seen = known if outcome is None or earlier is None else table.take(np.concatenate([outcome.rows, earlier.rows]))
     features = _read_features(seen, spec)
     groups, group_faults = _read_groups(known, spec, None if outcome is None else outcome.visits)
-    faults += [*(outcome.faults if outcome else ()), *features.faults, *group_faults]
+    identifiers, identifier_faults = _read_identifiers(seen, spec)
+    faults += [*(outcome.faults if outcome else ()), *features.faults, *group_faults, *identifier_faults]
     if faults or outcome is None or outcome.outcome is None:
         raise InvalidInputError(capped(faults, "/file"))
     n, visits = known.n_rows, outcome.visits
@@ -123,8 +128,20 @@ def read_cohort(source: Path | bytes, spec: CohortSpec, limits: ReadLimits = _NO
         raise InvalidInputError(capped(clashes, "/file"))
     warnings = [*parsed.warnings, *outcome.warnings, *features.warnings, *cohort_warnings(cohort)]
     return CohortReadResult(
-        cohort, table.n_rows, table.n_rows - n, capped_warnings(warnings), sample_size(cohort), follow_up(cohort)
+        cohort,
+        table.n_rows,
+        table.n_rows - n,
+        capped_warnings(warnings),
+        sample_size(cohort),
+        follow_up(cohort),
+        identifiers,
     )
+
+
+def reduce_cohort(cohort: Cohort, n_rows: int, n_dropped: int, identifiers: PatientIdentifiers) -> CohortReadResult:
+    """Describe a cohort that rows were removed from; the warnings about its file's cells are not repeated."""
+    warnings = capped_warnings(cohort_warnings(cohort))
+    return CohortReadResult(cohort, n_rows, n_dropped, warnings, sample_size(cohort), follow_up(cohort), identifiers)
 
 
 def file_faults(source: Path | bytes, limits: ReadLimits = _NO_LIMITS_GIVEN) -> tuple[Fault, ...]:
@@ -155,7 +172,7 @@ class _Features:
 
 
 def _read_features(table: Table, spec: CohortSpec) -> _Features:
-    not_features = {*outcome_columns(spec.outcome).values(), spec.groups, *spec.ignore}
+    not_features = {*outcome_columns(spec.outcome).values(), spec.groups, spec.identifier, *spec.ignore}
     features: list[Feature] = []
     columns: list[NDArray[np.float64]] = []
     kept: list[Cells] = []
@@ -191,6 +208,21 @@ def _read_cells(table: Table, name: str, spec: CohortSpec) -> Cells:
         levels=(declared.levels or ()) if declared else (),
         decimal_comma=table.decimal_comma,
     )
+
+
+def _read_identifiers(table: Table, spec: CohortSpec) -> tuple[PatientIdentifiers | None, list[Fault]]:
+    """Read the identifiers of a table's rows; those of visits are their patients."""
+    name = outcome_columns(spec.outcome).get("patient", spec.identifier)
+    if name is None or name not in table.columns:
+        return None, []
+    cells = read_cells(table.columns[name], numeric=False, na_values=spec.na_values)
+    lacking = cells.rows_with(cells.missing)
+    if len(lacking):
+        if name != spec.identifier:
+            return None, []  # reading the visits has reported it
+        detail = f"{count_text(len(lacking), 'row')} without an identifier: {rows_text(table.lines[lacking])}"
+        return None, [Fault(column_pointer(name), detail)]
+    return PatientIdentifiers.of(cells.canonical(), cells.column.codes), []
 
 
 def _read_groups(

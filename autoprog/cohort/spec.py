@@ -88,6 +88,13 @@ class CohortSpec(BaseModel):
         ColumnName | None,
         Field(description="Column of groups that must not be split over folds, such as hospitals or families."),
     ] = None
+    identifier: Annotated[
+        ColumnName | None,
+        Field(
+            description="Column of patients' identifiers, by which a patient can be erased. Only keyed digests are "
+            "stored. In mode `temporal` it is the patient."
+        ),
+    ] = None
     na_values: Annotated[
         tuple[CellValue, ...],
         Field(max_length=100, description="Cells that mean missing, besides the usual ones (NA, ?, ., -, null, ...)."),
@@ -193,7 +200,7 @@ def judge_spec(spec: str | bytes | Mapping[str, Any]) -> tuple[CohortSpec | None
         return _without(form, decoded, wrong), capped(faults, "/spec")
 
 
-_OF_COLUMNS = frozenset({"", "mode", "outcome", "features", "ignore", "groups", "na_values", "sheet"})
+_OF_COLUMNS = frozenset({"", "mode", "outcome", "features", "ignore", "groups", "identifier", "na_values", "sheet"})
 
 
 def _without(form: type[CohortSpec], decoded: object, wrong: set[str]) -> CohortSpec | None:
@@ -260,6 +267,8 @@ def spec_faults(spec: CohortSpec, names: Sequence[str]) -> list[Fault]:
     ]
     if spec.groups is not None:
         wanted.append(("/spec/groups", spec.groups))
+    if spec.identifier is not None:
+        wanted.append(("/spec/identifier", spec.identifier))
     faults = absent_columns("/spec", wanted, names)
     faults += absent_columns("/spec/features", [(pointer("spec", "features", n), n) for n in spec.features], names)
     ignored = [(pointer("spec", "ignore", i), name) for i, name in enumerate(spec.ignore)]
@@ -278,8 +287,18 @@ def _clashes(spec: CohortSpec, outcome: dict[str, str]) -> list[Fault]:
         faults.append(Fault("/spec/groups", f"{short(spec.groups, 60)} is {role} and cannot be the groups"))
     if spec.groups is not None:
         taken.setdefault(spec.groups, "the groups")
+    if spec.identifier is not None and spec.identifier != outcome.get("patient"):
+        if "patient" in outcome:
+            faults.append(Fault("/spec/identifier", "the identifier of a cohort of visits is the outcome's patient"))
+        elif spec.identifier in outcome.values():
+            role = taken[spec.identifier]
+            faults.append(
+                Fault("/spec/identifier", f"{short(spec.identifier, 60)} is {role} and cannot be the identifier")
+            )
     for name in spec.ignore:
         taken.setdefault(name, "ignored")
+    if spec.identifier is not None:
+        taken.setdefault(spec.identifier, "the identifier")
     clashes = [(name, taken[name]) for name in spec.features if name in taken]
     return faults + [
         Fault(pointer("spec", "features", name), f"{short(name, 60)} is {role} and cannot be a feature too")

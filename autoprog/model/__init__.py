@@ -6,7 +6,7 @@ from autoprog.model.external_validation import external_validation
 from autoprog.model.members import Member, ModelMetadata
 from autoprog.model.model import HorizonRisk, PatientRisk, PrognosticModel
 from autoprog.model.next_tests import MAX_RANKED, NextTest, NextTests, rank_next_tests
-from autoprog.model.serialization import allowed_types, dump_estimator, load_estimator
+from autoprog.model.serialization import allowed_types, dump_estimator, keeps_patients, load_estimator
 from autoprog.model.updating import MIN_EVENTS, RecalibrationMethod, update_model
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "dump_estimator",
     "external_validation",
     "find_columns",
+    "keeps_patients",
     "load_estimator",
     "rank_next_tests",
     "update_model",

@@ -94,6 +94,21 @@ def allowed_types() -> tuple[str, ...]:
     return tuple(sorted(declared.union(_EVERY_PIPELINE)))
 
 
+def keeps_patients(content: bytes) -> bool:
+    """Whether a file of `dump_estimator` has a type that keeps rows of training patients. Raises ArtifactError."""
+    types = {algorithm.patients_in for algorithm in registered()}
+    nodes: list[Any] = [json.loads(unpack(content)[_SCHEMA])]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, dict):
+            if f"{node.get('__module__')}.{node.get('__class__')}" in types:
+                return True
+            nodes += node.values()
+        elif isinstance(node, list):
+            nodes += node
+    return False
+
+
 def dump_estimator(estimator: Any) -> bytes:  # noqa: ANN401  scikit-learn has no common type of fitted things
     """Write a fitted estimator as reproducible bytes; raises ArtifactError for a type that `load_estimator` refuses."""
     io = _skops_io()

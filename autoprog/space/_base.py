@@ -206,6 +206,8 @@ class Algorithm:
         Whether the whole fit uses one subsample, or `build` gives each member (tree) of an ensemble its own.
     stored_types : tuple of str
         Dotted names of the types that a stored model may hold, beyond those that skops trusts by default.
+    patients_in : str or None
+        Dotted name of the fitted type that keeps rows of training patients (neighbours, landmarks); None if none does.
     reference : str
         Source of the method and of its hyperparameters' ranges.
     table_1 : bool
@@ -232,6 +234,7 @@ class Algorithm:
     max_patients: int | None = None
     subsample: Literal["fit", "member"] = "fit"
     stored_types: tuple[str, ...] = ()
+    patients_in: str | None = None
     reference: str = ""
     table_1: bool = True
     path: str | None = None

@@ -17,7 +17,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.linear_model import LogisticRegression
 
 from autoprog.errors import ArtifactError
-from autoprog.model import allowed_types, dump_estimator, load_estimator
+from autoprog.model import allowed_types, dump_estimator, keeps_patients, load_estimator
+from autoprog.model.serialization import unpack
 from autoprog.space import (
     STAGES,
     Algorithm,
@@ -93,6 +94,30 @@ def test_every_algorithm_predicts_the_same_after_storage(cohort_name: str) -> No
         np.testing.assert_array_equal(
             loaded.predict_proba(cohort.X), pipeline.predict_proba(cohort.X), err_msg=str(configuration)
         )
+
+
+def test_algorithms_that_keep_rows_of_patients_say_so() -> None:
+    """Landmarks and neighbours are tables as wide as a learner's input and longer than wide; nothing else stored is."""
+    cohort = cleveland_cohort()
+    cohort = cohort.take(np.arange(97))
+    shape, widths = TableShape.of(cohort, 5), {19, 20}  # dummies, with and without the first level
+    simple = (Step.of("median"), Step.of("none"), Step.of("logistic_regression"), Step.of("none"))
+    for place, stage in enumerate(STAGES):
+        for algorithm in _built_in(stage):
+            steps = [*simple]
+            parameters = dict(_steps(algorithm)[0].parameters)
+            steps[place] = Step.of(algorithm.name, parameters | ({"inducing": 64} if "inducing" in parameters else {}))
+            if algorithm.key == "imputation/none":  # for learners that take missing cells
+                steps[2] = Space.full().algorithm("prediction", "lightgbm").default_step()
+            pipeline = build_pipeline(Configuration(*steps), cohort.features, shape, 0).fit(cohort.X, cohort.y)
+            content = dump_estimator(pipeline)
+            arrays = [
+                np.load(io.BytesIO(file), allow_pickle=False)
+                for file in unpack(content).values()
+                if file.startswith(np.lib.format.MAGIC_PREFIX)
+            ]
+            tables = [x for x in arrays if x.ndim == 2 and x.shape[1] in widths and x.shape[0] > max(widths)]
+            assert bool(tables) == keeps_patients(content) == (algorithm.patients_in is not None), algorithm.key
 
 
 def test_the_allowlist_is_sorted_and_names_importable_things() -> None:

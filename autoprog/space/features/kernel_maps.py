@@ -44,6 +44,7 @@ KERNEL_PCA = Algorithm(
     cost=Cost(0.1, 0.9, 0.2),
     max_patients=1000,  # every patient is compared with each: 6 s for 500,000 patients and 87 columns
     stored_types=(KERNEL_COMPONENTS,),
+    patients_in=KERNEL_COMPONENTS,
     reference="Schölkopf, Smola & Müller (1998), Neural Comput. 10:1299-1319; hyperparameters as in Feurer et al. "
     "(2015), NIPS 28, gamma relative to the number of columns",
 )
@@ -56,6 +57,7 @@ NYSTROEM = Algorithm(
     family="kernel",
     cost=Cost(0.005, 0.85, 0.2),
     stored_types=(KERNEL_COMPONENTS,),
+    patients_in=KERNEL_COMPONENTS,
     reference="Williams & Seeger (2001), NIPS 13; hyperparameters as in Feurer et al. (2015), NIPS 28, gamma relative "
     "to the number of columns",
 )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from autoprog.space.prediction.variational import KernelName
 
 # A fit makes 150 steps of 500 patients: with more patients than this, most would be read about once.
+_GAUSSIAN_PROCESS = "autoprog.space.prediction.gaussian_process.GaussianProcess"
 _MAX_PATIENTS = 50_000
 # Rows of k(X, Z) in memory during a prediction.
 _BLOCK = 10_000
@@ -112,6 +113,7 @@ GAUSSIAN_PROCESS = Algorithm(
     takes=frozenset({"negative", "collinear"}),
     cost=Cost(1.5, patients=0.1, columns=0.1),
     max_patients=_MAX_PATIENTS,
-    stored_types=("autoprog.space.prediction.gaussian_process.GaussianProcess",),
+    stored_types=(_GAUSSIAN_PROCESS,),
+    patients_in=_GAUSSIAN_PROCESS,  # inducing points start at patients
     reference="Hensman, Matthews & Ghahramani (2015), Scalable variational Gaussian process classification, AISTATS",
 )

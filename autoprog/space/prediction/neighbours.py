@@ -31,5 +31,6 @@ K_NEAREST_NEIGHBOURS = Algorithm(
         "sklearn.metrics._dist_metrics.EuclideanDistance64",
         "sklearn.neighbors._kd_tree.KDTree",
     ),
+    patients_in="sklearn.neighbors._classification.KNeighborsClassifier",
     reference="Cover & Hart (1967), IEEE Trans. Inf. Theory 13:21-27; range after Feurer et al. (2015), NIPS 28",
 )

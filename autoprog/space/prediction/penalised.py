@@ -46,6 +46,7 @@ from autoprog.space.prediction.two_classes import BinaryClassifier, two_classes
 _TAKES: frozenset[Input] = frozenset({"missing", "negative", "collinear", "weights"})
 _ENCODING = "autoprog.space.prediction.linear_encoding.LinearEncoding"
 _HERE = "autoprog.space.prediction.penalised."
+_NYSTROEM = "sklearn.kernel_approximation.Nystroem"
 
 _C = Float("C", 3e-4, 3.0, 0.1, log=True)
 _C_OF_KERNEL = Float("C", 0.03, 300.0, 3.0, log=True)
@@ -241,7 +242,8 @@ KERNEL_LOGISTIC = Algorithm(
     takes=_TAKES,
     cost=Cost(0.2, patients=1.0, columns=0.3),
     max_patients=20_000,
-    stored_types=(_ENCODING, _HERE + "KernelLogistic", "sklearn.kernel_approximation.Nystroem"),
+    stored_types=(_ENCODING, _HERE + "KernelLogistic", _NYSTROEM),
+    patients_in=_NYSTROEM,
     reference="Zhu & Hastie (2005), J. Comput. Graph. Stat. 14:185-205; Williams & Seeger (2001), NIPS 13: Nystroem",
     table_1=False,
     path="C",
