@@ -26,6 +26,7 @@ from api.loopback import LoopbackOnly
 from api.models.routes import policy_router as prediction_policy
 from api.models.routes import router as models
 from api.pages.routes import router as pages
+from api.patient_erasures.routes import router as patient_erasures
 from api.searches.routes import router as searches
 from api.searches.schemas import SearchRequest
 from api.security_headers import SecurityHeaders
@@ -48,7 +49,7 @@ _DOCUMENTS = (
 _ROUTERS = (
     cohorts, searches, models, prediction_policy, diagnosis_models, diagnosis_sessions, diagnosis_learners,
     multiway_questions, test_catalogues, selection_problems, selection_rounds, selection_replays, test_frontiers,
-    explanations, feature_streams, threshold_learners, jobs, space,
+    explanations, feature_streams, threshold_learners, patient_erasures, jobs, space,
 )  # fmt: skip
 
 

@@ -137,6 +137,9 @@ class CohortBody(BaseModel):
     follow_up: FollowUpDocument | None = Field(None, description="Null for outcomes without event times.")
     sha256: str = Field(description="SHA-256 digest of the stored cohort.")
     sample_size: SampleSizeDocument
+    has_identifiers: bool = Field(
+        default=False, description="Whether a patient can be erased by `POST /v1/patient-erasures`."
+    )
     warnings: list[str]
 
 

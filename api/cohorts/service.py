@@ -45,8 +45,9 @@ from autoprog.metalearning import (
 from autoprog.metalearning.outlook import LEVEL
 from autoprog.search import SearchSettings, plan_search
 from autoprog.search.settings import MetricName
+from autoprog.storage.files import Kind
 from autoprog.storage.repositories import CohortRepository, CohortStatisticsRepository
-from autoprog.storage.stored_files import store_file
+from autoprog.storage.stored_files import store_files
 from autoprog.storage.tables import CohortRow
 
 _MIB = 2**20
@@ -93,9 +94,27 @@ def store_cohort(
     context: Context, session: Session, owner_id: str, spec: CohortSpec, intake: CohortReadResult
 ) -> CohortRow:
     """Store a cohort: its patients as a file, the rest as a row; raises QueueFullError above the owner's quota."""
+    contents: dict[Kind, bytes] = {"cohorts": to_parquet(intake.cohort)}
+    if intake.identifiers is not None:
+        contents["identifiers"] = intake.identifiers.to_bytes()
+    stored = store_files(context.database, context.files, session, contents)
+    row = CohortRepository(session).add(
+        owner_id,
+        name=intake.cohort.name,
+        sha256=stored["cohorts"],
+        identifiers_sha256=stored.get("identifiers"),
+        n_patients=intake.cohort.n_patients,
+        spec=spec.model_dump(mode="json"),
+        document=cohort_body(intake, stored["cohorts"]).model_dump(mode="json"),
+    )
+    check_quota(context, session, owner_id)
+    return row
+
+
+def cohort_body(intake: CohortReadResult, sha256: str) -> CohortBody:
+    """Describe a cohort that was read from a file."""
     cohort = intake.cohort
-    sha256 = store_file(context.database, context.files, session, "cohorts", to_parquet(cohort))
-    body = CohortBody(
+    return CohortBody(
         name=cohort.name,
         mode=cohort.mode,
         n_patients=cohort.n_patients,
@@ -107,18 +126,9 @@ def store_cohort(
         sha256=sha256,
         follow_up=None if intake.follow_up is None else FollowUpDocument.model_validate(intake.follow_up),
         sample_size=SampleSizeDocument.model_validate(intake.sample_size),
+        has_identifiers=intake.identifiers is not None,
         warnings=[*intake.warnings, *group_notes(cohort.features)],
     )
-    row = CohortRepository(session).add(
-        owner_id,
-        name=cohort.name,
-        sha256=sha256,
-        n_patients=cohort.n_patients,
-        spec=spec.model_dump(mode="json"),
-        document=body.model_dump(mode="json"),
-    )
-    check_quota(context, session, owner_id)
-    return row
 
 
 def cohort_document(row: CohortRow) -> CohortDocument:

@@ -54,6 +54,9 @@ class ModelDocument(BaseModel):
         description="A new model is a draft. A retired one does not predict, and a draft only where the owner's "
         "`/v1/prediction-policy` lets it."
     )
+    patients_erased: int = Field(
+        0, description="Number of patients whom it was fitted on, or updated to, and who were erased since."
+    )
     created_at: datetime
 
 

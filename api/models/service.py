@@ -50,6 +50,7 @@ def model_document(row: ModelRow) -> ModelDocument:
         parent_id=row.parent_id,
         sha256=row.sha256,
         status=row.status,
+        patients_erased=row.patients_erased,
         created_at=row.created_at,
     )
 
@@ -125,13 +126,16 @@ def _ratio(value: float) -> float | Literal["inf"]:
 def recalibrate(
     context: Context, session: Session, owner_id: str, model_id: str, request: RecalibrationRequest
 ) -> ModelRow:
-    """Update a model to another cohort and store it as a new version; raises NotFoundError and InvalidInputError."""
+    """Update a model to another cohort and store it as a new version.
+
+    Raises NotFoundError and InvalidInputError; ConflictError if the cohort has changed meanwhile.
+    """
     from autoprog.model import update_model  # noqa: PLC0415  loads the learning libraries
 
-    former, cohort = _read(context, owner_id, model_id, request.cohort_id)
+    former, cohort, cohort_sha256 = _read(context, owner_id, model_id, request.cohort_id)
     content = update_model(former, cohort, request.method).to_bytes()
     sha256 = store_file(context.database, context.files, session, "models", content)
-    parent = _still_there(session, owner_id, model_id, request.cohort_id)
+    parent = _still_there(session, owner_id, model_id, request.cohort_id, cohort_sha256)
     return ModelRepository(session).add_version(
         parent, sha256=sha256, cohort_id=request.cohort_id, document=parent.document
     )
@@ -140,13 +144,16 @@ def recalibrate(
 def validate(
     context: Context, session: Session, owner_id: str, model_id: str, request: ValidationRequest
 ) -> ValidationRow:
-    """Measure a model in another cohort and store the results; raises NotFoundError and InvalidInputError."""
+    """Measure a model in another cohort and store the results.
+
+    Raises NotFoundError and InvalidInputError; ConflictError if the cohort has changed meanwhile.
+    """
     from autoprog.model import external_validation  # noqa: PLC0415  loads the learning libraries
 
-    model, cohort = _read(context, owner_id, model_id, request.cohort_id)
+    model, cohort, cohort_sha256 = _read(context, owner_id, model_id, request.cohort_id)
     training = _read_training(context, owner_id, model_id)
     document = external_validation(model, cohort, request.thresholds, request.subgroups, request.seed, training)
-    row = _still_there(session, owner_id, model_id, request.cohort_id)
+    row = _still_there(session, owner_id, model_id, request.cohort_id, cohort_sha256)
     return ValidationRepository(session).add(row, request.cohort_id, document)
 
 
@@ -154,8 +161,8 @@ def compare(context: Context, owner_id: str, model_id: str, request: ComparisonR
     """Measure two models on the same patients; raises NotFoundError and InvalidInputError."""
     from autoprog.model import compare_models  # noqa: PLC0415  loads the learning libraries
 
-    model, cohort = _read(context, owner_id, model_id, request.cohort_id)
-    other, _ = _read(context, owner_id, request.other_model_id, request.cohort_id)
+    model, cohort, _ = _read(context, owner_id, model_id, request.cohort_id)
+    other, _, _ = _read(context, owner_id, request.other_model_id, request.cohort_id)
     training = tuple(_read_training(context, owner_id, each) for each in (model_id, request.other_model_id))
     found = compare_models(model, other, cohort, request.thresholds, (training[0], training[1]), request.seed)
     return ComparisonDocument(
@@ -170,13 +177,14 @@ def validation_document(row: ValidationRow) -> ValidationDocument:
     )
 
 
-def _read(context: Context, owner_id: str, model_id: str, cohort_id: str) -> tuple[PrognosticModel, Cohort]:
-    """Load a model and a cohort."""
+def _read(context: Context, owner_id: str, model_id: str, cohort_id: str) -> tuple[PrognosticModel, Cohort, str]:
+    """Load a model and a cohort, with the cohort's digest."""
     # Before the transaction that writes: SQLite has one writer, which must not wait for a fit.
     with context.database.session(read_only=True) as session:
         model = ModelRepository(session).get(owner_id, model_id)
         cohort = CohortRepository(session).get(owner_id, cohort_id)
-    return context.load_model(model.sha256), from_parquet(context.files.get("cohorts", cohort.sha256))
+    content = context.files.get("cohorts", cohort.sha256)
+    return context.load_model(model.sha256), from_parquet(content), cohort.sha256
 
 
 def _read_training(context: Context, owner_id: str, model_id: str) -> list[Cohort]:
@@ -193,7 +201,11 @@ def _read_training(context: Context, owner_id: str, model_id: str) -> list[Cohor
     return [from_parquet(context.files.get("cohorts", sha256)) for sha256 in digests]
 
 
-def _still_there(session: Session, owner_id: str, model_id: str, cohort_id: str) -> ModelRow:
-    """Return the model's row; raises NotFoundError if the model or the cohort has been deleted meanwhile."""
-    CohortRepository(session).get(owner_id, cohort_id)
+def _still_there(session: Session, owner_id: str, model_id: str, cohort_id: str, cohort_sha256: str) -> ModelRow:
+    """Return the model's row.
+
+    Raises NotFoundError if the model or the cohort has been deleted meanwhile, ConflictError if a patient of the cohort
+    has been erased.
+    """
+    CohortRepository(session).lock(owner_id, {cohort_id: cohort_sha256})
     return ModelRepository(session).get(owner_id, model_id)

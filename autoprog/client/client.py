@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 from autoprog.client.connection import Connection
 from autoprog.client.resources import Cohort, Model, Search
@@ -165,6 +165,45 @@ class Client:
     def models(self) -> list[Model]:
         """List all models, oldest first."""
         return [Model(self._connection, each) for each in self._connection.items("/v1/models")]
+
+    def erase_patient(
+        self,
+        identifier: str,
+        *,
+        models: Literal["keep", "delete_with_rows", "delete"] = "delete_with_rows",
+        reference: str | None = None,
+        preview: bool = False,
+    ) -> dict[str, Any]:
+        """Erase a patient from all cohorts with a column of identifiers.
+
+        Parameters
+        ----------
+        identifier : str
+            The patient's value in that column.
+        models : {"keep", "delete_with_rows", "delete"}
+            Which models fitted on the patient are deleted: none, those that keep rows of their patients, or all.
+        reference : str or None
+            Reference of the request, for the record; it must name no patient.
+        preview : bool
+            Tell what would be erased and change nothing.
+
+        Returns
+        -------
+        dict
+            Cohorts that had the patient; searches, models and validations computed from them, each deleted or kept;
+            cohorts that could not be searched. Unless it is a preview, `id` and `created_at` of the record.
+
+        Raises
+        ------
+        ServerError
+            If a search on one of the cohorts is running, or the server refuses the request otherwise.
+        """
+        asked = {"identifier": identifier, "models": models, "reference": reference}
+        return self._connection.post(f"/v1/patient-erasures{'/previews' if preview else ''}", asked)
+
+    def patient_erasures(self) -> list[dict[str, Any]]:
+        """List the records of all erasures of patients, oldest first."""
+        return list(self._connection.items("/v1/patient-erasures"))
 
 
 def _mode(outcome: object) -> str:

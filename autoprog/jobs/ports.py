@@ -13,7 +13,13 @@ from autoprog.jobs import JobKind
 from autoprog.work import CallLimits
 
 FileKind = Literal[
-    "cohorts", "models", "diagnosis_models", "diagnosis_trees", "test_selection_arms", "test_selection_tables"
+    "cohorts",
+    "identifiers",
+    "models",
+    "diagnosis_models",
+    "diagnosis_trees",
+    "test_selection_arms",
+    "test_selection_tables",
 ]
 """Content of a stored file, by the storage's own kinds."""
 

@@ -43,7 +43,7 @@ from autoprog.model.manifest import (
     read_windows,
 )
 from autoprog.model.members import Member, ModelMetadata
-from autoprog.model.serialization import pack, unpack
+from autoprog.model.serialization import keeps_patients, pack, unpack
 from autoprog.validation import (
     IDENTITY,
     INTERVAL_LEVEL,
@@ -542,6 +542,13 @@ def compute_clip_bounds(features: Sequence[Feature]) -> ClipBounds:
             reach = _REACH * (feature.maximum - feature.minimum)
             lower[j], upper[j] = feature.minimum - reach, feature.maximum + reach
     return lower, upper
+
+
+def model_keeps_patients(content: bytes) -> bool:
+    """Whether a model's file holds rows of training patients. Raises ArtifactError."""
+    files = unpack(content)
+    members = read_members(read_manifest(files), files)
+    return any(keeps_patients(member.artifact) for member in members)
 
 
 Model = TypeVar("Model", bound="PrognosticModel")

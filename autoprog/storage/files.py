@@ -69,7 +69,13 @@ def tighten(path: Path) -> None:
 
 
 Kind = Literal[
-    "cohorts", "models", "diagnosis_models", "diagnosis_trees", "test_selection_arms", "test_selection_tables"
+    "cohorts",
+    "identifiers",
+    "models",
+    "diagnosis_models",
+    "diagnosis_trees",
+    "test_selection_arms",
+    "test_selection_tables",
 ]
 
 # A fitted model is effectively code; the others are only data.

@@ -20,6 +20,7 @@ from autoprog.storage.test_selection_tables import SelectionProblemRow, Selectio
 
 REFERENCES: Mapping[Kind, tuple[InstrumentedAttribute[str] | InstrumentedAttribute[str | None], ...]] = {
     "cohorts": (CohortRow.sha256,),
+    "identifiers": (CohortRow.identifiers_sha256,),
     "models": (ModelRow.sha256,),
     "diagnosis_models": (DiagnosisModelRow.sha256,),
     "diagnosis_trees": (DiagnosisModelRow.tree_sha256,),
@@ -39,9 +40,17 @@ def store_file(database: Database, files: Files, session: Session, kind: Kind, c
 
 def store_files(database: Database, files: Files, session: Session, contents: Mapping[Kind, bytes]) -> dict[Kind, str]:
     """Store files, and lock them, for rows of the session's transaction; return their SHA-256."""
+    return {file.kind: file.sha256 for file in store_all(database, files, session, contents.items())}
+
+
+def store_all(
+    database: Database, files: Files, session: Session, contents: Iterable[tuple[Kind, bytes]]
+) -> list[StoredFile]:
+    """Store any number of files as `store_files` does; return them in the same order."""
     # Call this before all else in the transaction: SQLite has one writer, and waiting for a file while holding other
     # locks can deadlock.
-    stored = {StoredFile(kind, Files.digest(content)): content for kind, content in sorted(contents.items())}
+    given = [(StoredFile(kind, Files.digest(content)), content) for kind, content in contents]
+    stored = dict(sorted(given))
     with database.session() as recording:
         for file in stored:
             _lock(recording, file)
@@ -52,7 +61,7 @@ def store_files(database: Database, files: Files, session: Session, contents: Ma
         if not files.has(file):  # removed just before the row was locked
             files.put(file.kind, content)
         session.execute(update(StoredFileRow).where(_is(file)).values(n_bytes=len(content)))
-    return {file.kind: file.sha256 for file in stored}
+    return [file for file, _ in given]
 
 
 def list_files(session: Session, owner_id: str) -> list[StoredFile]:

@@ -150,7 +150,7 @@ class BrowserSessionRow(Base):
 
 
 class CohortRow(OwnedRow):
-    """A stored cohort; its patients are in the Parquet file `sha256`."""
+    """A stored cohort; its patients are in the Parquet file `sha256`, which the erasure of a patient replaces."""
 
     __tablename__ = "cohort"
     __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
@@ -159,6 +159,7 @@ class CohortRow(OwnedRow):
     owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
     name: Mapped[str]
     sha256: Mapped[str] = mapped_column(_SHA256, index=True)
+    identifiers_sha256: Mapped[str | None] = mapped_column(_SHA256, index=True)  # of the file of digests
     n_patients: Mapped[int]
     spec: Mapped[Document]
     document: Mapped[Document]  # shown by the API besides `id` and `created_at`
@@ -193,6 +194,7 @@ class ModelRow(OwnedRow):
     sha256: Mapped[str] = mapped_column(_SHA256, index=True)
     document: Mapped[Document]  # features and outcome
     status: Mapped[str] = mapped_column(_SHORT, default="draft", server_default="draft")  # or approved, or retired
+    patients_erased: Mapped[int] = mapped_column(default=0, server_default="0")  # of those it was fitted on
 
 
 class ModelStatusRow(OwnedRow):
@@ -340,6 +342,7 @@ class DiagnosisModelRow(OwnedRow):
     tree_sha256: Mapped[str | None] = mapped_column(_SHA256, index=True)
     document: Mapped[Document]  # shown by the API besides the columns
     tree: Mapped[Document | None]  # costs and sizes of the tree
+    patients_erased: Mapped[int] = mapped_column(default=0, server_default="0")  # of those in its cohort
 
 
 class DiagnosisSessionRow(OwnedRow):
@@ -371,6 +374,17 @@ class DiagnosisLearnerRow(OwnedRow):
     document: Mapped[Document]  # shown by the API besides the columns
     state: Mapped[Document] = mapped_column(deferred=True)  # everything learnt
     changed_at: Mapped[datetime]
+
+
+class PatientErasureRow(OwnedRow):
+    """What the erasure of one patient removed and left; it holds nothing of the patient."""
+
+    __tablename__ = "patient_erasure"
+    __table_args__ = (Index(None, "owner_id", "created_at", "id"),)
+
+    id: Mapped[str] = mapped_column(_ID, primary_key=True)
+    owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"))
+    document: Mapped[Document]
 
 
 class StoredFileRow(Base):

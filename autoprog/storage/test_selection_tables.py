@@ -41,6 +41,7 @@ class SelectionProblemRow(OwnedRow):
     table_sha256: Mapped[str | None] = mapped_column(_SHA256, index=True)  # their out-of-sample predictions
     n_rounds: Mapped[int] = mapped_column(default=0)  # number of the last round opened
     n_feedback: Mapped[int] = mapped_column(default=0)  # last sequence number of feedback
+    patients_erased: Mapped[int] = mapped_column(default=0, server_default="0")  # of those in its cohort
 
 
 class SelectionRoundRow(OwnedRow):

@@ -166,7 +166,14 @@ SELECTION_ROUTES = [
     ("DELETE", f"{_LEARNERS}/x", "write"),
     ("POST", f"{_LEARNERS}/x/cases", "write"),
 ]
-ALL_ROUTES = [*ROUTES, *DIAGNOSIS_ROUTES, *SELECTION_ROUTES]
+ERASURE_ROUTES = [
+    ("GET", "/v1/patient-erasures", "read"),
+    ("POST", "/v1/patient-erasures", "write"),
+    ("POST", "/v1/patient-erasures/previews", "read"),
+    ("GET", "/v1/patient-erasures/x", "read"),
+]
+
+ALL_ROUTES = [*ROUTES, *DIAGNOSIS_ROUTES, *SELECTION_ROUTES, *ERASURE_ROUTES]
 _WITH_JSON = ("/diagnosis/", "/models/", "-selection/", "/threshold-learners", "/test-", "/continuations")
 
 

@@ -50,6 +50,24 @@ def model(search: Search) -> Model:
     return search.model
 
 
+def test_patient_is_erased(client: Client, driver: Driver) -> None:
+    patients = frame().assign(mrn=[f"P{i}" for i in range(40)])
+    cohort = client.create_cohort(patients, outcome={"column": "died", "positive": 1}, identifier="mrn")
+    expected = client.erase_patient("P7", reference="request 1", preview=True)
+    assert client.patient_erasures() == []
+    assert cohort.refresh().n_patients == 40
+    erased = client.erase_patient("P7", reference="request 1")
+    assert [each["cohort_id"] for each in erased["cohorts"]] == [cohort.id]
+    assert erased.items() > expected.items()
+    assert client.patient_erasures() == [erased]
+    assert cohort.refresh().n_patients == 39
+    client.start_search(cohort, time_s=60)
+    driver.claim()
+    with pytest.raises(ServerError, match="cancel them first") as refused:
+        client.erase_patient("P8", models="delete")
+    assert refused.value.status == 409
+
+
 def test_data_frame_becomes_cohort(client: Client) -> None:
     cohort = client.create_cohort(frame(), name="small", outcome={"column": "died", "positive": 1})
     assert (cohort.name, cohort.n_patients) == ("small", 40)

@@ -19,12 +19,14 @@ from autoprog.evaluation import Status
 from autoprog.metalearning import meta_features
 from autoprog.storage import connections
 from autoprog.storage.database import Database, database_now, insert_if_absent, is_id, new_id
-from autoprog.storage.repositories import CohortStatisticsRepository, DiagnosisModelRepository
+from autoprog.storage.repositories import CohortStatisticsRepository
 from autoprog.storage.serialization import evaluation_from_row, evaluation_to_row
 from autoprog.storage.tables import (
     ApiKeyRow,
     Base,
+    CohortRow,
     CohortStatisticsRow,
+    DiagnosisModelRow,
     EvaluationRow,
     OwnerRow,
     SearchRow,
@@ -32,7 +34,7 @@ from autoprog.storage.tables import (
 )
 from tests.cohorts import mixed_cohort
 from tests.metalearning.repositories import collect_statistics
-from tests.storage.support import SHA256, add_cohort, add_owner, make_evaluation, queue_searches
+from tests.storage.support import SHA256, add_owner, make_evaluation, queue_searches
 
 
 def owner_names(database: Database) -> list[str]:
@@ -223,23 +225,35 @@ def test_migrations_go_up_and_down_and_up(empty_database: Database) -> None:
     assert owner_names(empty_database) == []
 
 
+def add_earlier(session: Session, kind: type[Base], **values: object) -> str:
+    """A row as earlier versions wrote one, with no columns but these."""
+    columns = [column(each.name, each.type) for each in kind.__table__.columns]
+    row_id = new_id()
+    values = {"id": row_id, "created_at": database_now(session), **values}
+    session.execute(table(kind.__tablename__, *columns).insert().values(**values))
+    return row_id
+
+
 def add_earlier_owner(session: Session) -> str:
-    """An owner as earlier versions wrote one."""
-    columns = [column(each.name, each.type) for each in OwnerRow.__table__.columns if each.name != "served_at"]
-    owner_id = new_id()
-    values = {"id": owner_id, "name": "ward-3", "created_at": database_now(session)}
-    session.execute(table("owner", *columns).insert().values(**values))
-    return owner_id
+    return add_earlier(session, OwnerRow, name="ward-3")
+
+
+def add_earlier_cohort(session: Session, owner_id: str) -> str:
+    document = {"n_rows": 303}
+    return add_earlier(
+        session, CohortRow, owner_id=owner_id, name="c", sha256=SHA256, n_patients=303, spec={}, document=document
+    )
 
 
 def test_files_that_were_stored_before_there_was_a_record_are_entered(empty_database: Database) -> None:
     empty_database.migrate("0007")
     with empty_database.session() as session:
         owner_id = add_earlier_owner(session)
-        add_cohort(session, owner_id)
-        add_cohort(session, owner_id)
-        DiagnosisModelRepository(session).add(owner_id, name="a", sha256="a" * 64, document={})
-        DiagnosisModelRepository(session).add(owner_id, name="b", sha256="a" * 64, document={}, tree=("c" * 64, {}))
+        add_earlier_cohort(session, owner_id)
+        add_earlier_cohort(session, owner_id)
+        model = {"owner_id": owner_id, "name": "a", "sha256": "a" * 64, "document": {}}
+        add_earlier(session, DiagnosisModelRow, **model)
+        add_earlier(session, DiagnosisModelRow, **model, tree_sha256="c" * 64, tree={})
     empty_database.migrate()
     with empty_database.session(read_only=True) as session:
         entered = session.scalars(select(StoredFileRow).order_by(StoredFileRow.kind)).all()
@@ -256,7 +270,7 @@ def test_evaluations_lose_their_key_and_nothing_else(empty_database: Database) -
     with empty_database.session() as session:
         owner_id = add_earlier_owner(session)
         row = SearchRow(
-            id=search_id, owner_id=owner_id, cohort_id=add_cohort(session, owner_id).id, settings={}, warnings=[],
+            id=search_id, owner_id=owner_id, cohort_id=add_earlier_cohort(session, owner_id), settings={}, warnings=[],
             status="queued", token=0, losses=0, created_at=database_now(session),
         )  # fmt: skip
         newer = {"continues_id", "inherited_batches", "spent_s", "heard_at"}
@@ -288,7 +302,7 @@ def test_statistics_of_searches_before_the_warm_start_are_read(empty_database: D
     gains = [{**gain, "offset": 0.1 * i} for i, gain in enumerate(document["algorithms"])]
     with empty_database.session() as session:
         owner_id = add_earlier_owner(session)
-        cohort_id = add_cohort(session, owner_id).id
+        cohort_id = add_earlier_cohort(session, owner_id)
         row = CohortStatisticsRow(
             cohort_id=cohort_id, metric="auc_roc", owner_id=owner_id, shared=False, n_evaluations=50,
             document={**document, "algorithms": gains}, created_at=database_now(session),

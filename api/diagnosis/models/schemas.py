@@ -181,6 +181,7 @@ class DiagnosisModelDocument(BaseModel):
     id: str
     name: str
     cohort_id: str | None
+    patients_erased: int = Field(0, description="Number of patients of its cohort who were erased since.")
     n_objects: int
     n_queries: int
     n_groups: int

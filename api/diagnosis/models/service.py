@@ -29,7 +29,7 @@ from autoprog.jobs import JobKind
 from autoprog.storage.files import Kind
 from autoprog.storage.repositories import CohortRepository, DiagnosisModelRepository, JobRepository
 from autoprog.storage.stored_files import store_files
-from autoprog.storage.tables import DiagnosisModelRow, JobRow, JobStatus
+from autoprog.storage.tables import CohortRow, DiagnosisModelRow, JobRow, JobStatus
 
 MAX_CELLS_AT_ONCE = 10_000_000
 """Largest number of responses of a model whose tree is built while the client waits."""
@@ -71,7 +71,7 @@ def _create_of_cohort(
         cohort = CohortRepository(reading).get(owner_id, request.cohort_id)
     made = model_of_cohort(request, from_parquet(context.files.get("cohorts", cohort.sha256)), faults)
     thresholds = {name: list(cuts) for name, cuts in made.thresholds.items()}
-    return keep_model(context, session, owner_id, request, made.model, cohort_id=cohort.id, thresholds=thresholds)
+    return keep_model(context, session, owner_id, request, made.model, cohort=cohort, thresholds=thresholds)
 
 
 def keep_model(
@@ -81,10 +81,13 @@ def keep_model(
     choices: ModelChoices,
     model: DiagnosisModel,
     *,
-    cohort_id: str | None = None,
+    cohort: CohortRow | None = None,
     thresholds: dict[str, list[float]] | None = None,
 ) -> DiagnosisModelRow:
-    """Store a model, and its tree if it can be built at once; raises QueueFullError above the owner's quota."""
+    """Store a model, and its tree if it can be built at once.
+
+    Raises QueueFullError above the owner's quota; ConflictError if the cohort has changed since it was read.
+    """
     document = _make_body(model) | {
         "thresholds": thresholds or {},
         "max_objects": choices.max_objects,
@@ -96,12 +99,14 @@ def keep_model(
         grown = grow_tree(model)
         contents["diagnosis_trees"], report = tree_to_bytes(grown), asdict(tree_report(grown))
     stored = store_files(context.database, context.files, session, contents)
+    if cohort is not None:
+        CohortRepository(session).lock(owner_id, {cohort.id: cohort.sha256})
     row = DiagnosisModelRepository(session).add(
         owner_id,
         name=choices.name,
         sha256=stored["diagnosis_models"],
         document=document,
-        cohort_id=cohort_id,
+        cohort_id=None if cohort is None else cohort.id,
         tree=None if report is None else (stored["diagnosis_trees"], report),
     )
     check_quota(context, session, owner_id)
@@ -155,6 +160,7 @@ def _document(row: DiagnosisModelRow, job: JobRow | None) -> DiagnosisModelDocum
         id=row.id,
         name=row.name,
         cohort_id=row.cohort_id,
+        patients_erased=row.patients_erased,
         expected_cost=tree.get("expected_cost"),
         exponential_cost=tree.get("exponential_cost"),
         worst_case=tree.get("worst_case"),

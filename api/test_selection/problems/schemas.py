@@ -185,6 +185,7 @@ class ProblemSummary(BaseModel):
     )
     seed: int
     cohort_id: str | None
+    patients_erased: int = Field(0, description="Number of patients of its cohort who were erased since.")
     takes: Literal["predictions", "measurements"] = Field(description="Content of feedback.")
     status: Literal["ready", "training", "failed"]
     job_id: str | None = Field(description="Job that trains the classifiers.")

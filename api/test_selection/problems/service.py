@@ -77,6 +77,8 @@ def create_problem(context: Context, session: Session, owner_id: str, request: P
             "folds": training.folds,
             "threshold": training.threshold,
         }
+    if request.cohort_id is not None and sha256 is not None:
+        CohortRepository(session).lock(owner_id, {request.cohort_id: sha256})
     problems = SelectionProblemRepository(session)
     row = problems.add(owner_id, name=request.name, document=document, cohort_id=request.cohort_id)
     if sha256 is not None:
@@ -109,6 +111,7 @@ def _summary(row: SelectionProblemRow, job: JobRow | None) -> dict[str, Any]:
         "id": row.id,
         "name": row.name,
         "cohort_id": row.cohort_id,
+        "patients_erased": row.patients_erased,
         "status": _status(row, job),
         "job_id": None if job is None else job.id,
         "error": None if job is None else read_error(job),

@@ -23,6 +23,7 @@ from autoprog.storage.repositories.idempotency import IdempotencyRepository, Sto
 from autoprog.storage.repositories.jobs import JobRepository, QueueRepository
 from autoprog.storage.repositories.keys import KeyRepository
 from autoprog.storage.repositories.models import ModelRepository, ModelStatusRepository, ValidationRepository
+from autoprog.storage.repositories.patient_erasures import Derived, PatientErasureRepository
 from autoprog.storage.repositories.searches import SearchRepository
 from autoprog.storage.repositories.test_selection import (
     CatalogueRepository,
@@ -45,6 +46,7 @@ __all__ = [
     "ChainEnd",
     "CohortRepository",
     "CohortStatisticsRepository",
+    "Derived",
     "DiagnosisLearnerRepository",
     "DiagnosisModelRepository",
     "DiagnosisSessionRepository",
@@ -59,6 +61,7 @@ __all__ = [
     "KeyRepository",
     "ModelRepository",
     "ModelStatusRepository",
+    "PatientErasureRepository",
     "QueueRepository",
     "SearchRepository",
     "SelectionFeedbackRepository",

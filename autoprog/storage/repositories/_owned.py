@@ -109,6 +109,12 @@ def erase(session: Session, table: type[OwnedRow], condition: ColumnElement[bool
 Stateful = TypeVar("Stateful", bound=StatefulRow)
 
 
+def forget_answers(session: Session, owner_id: str, subject_id: str) -> None:
+    """Delete the stored answers about a resource that has changed."""
+    about = (IdempotencyKeyRow.owner_id == owner_id, IdempotencyKeyRow.subject_id == subject_id)
+    session.execute(delete(IdempotencyKeyRow).where(*about))
+
+
 class StatefulRepository(OwnedRepository[Stateful]):
     """Base class for resources that learn."""
 

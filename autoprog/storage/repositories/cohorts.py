@@ -12,7 +12,7 @@ from autoprog.jobs import JobKind
 from autoprog.storage.database import database_now, new_id
 from autoprog.storage.files import StoredFile
 from autoprog.storage.pages import DEFAULT_LIMIT, Page, page_by_creation
-from autoprog.storage.repositories._owned import OwnedRepository, erase, get_owned
+from autoprog.storage.repositories._owned import OwnedRepository, erase, forget_answers, get_owned
 from autoprog.storage.repositories.cohort_statistics import CohortStatisticsRepository
 from autoprog.storage.repositories.diagnosis import list_files
 from autoprog.storage.repositories.jobs import JobRepository
@@ -29,6 +29,13 @@ from autoprog.storage.tables import (
 from autoprog.storage.test_selection_tables import SelectionProblemRow
 
 
+def _list_files(cohort: CohortRow) -> list[StoredFile]:
+    files = [StoredFile("cohorts", cohort.sha256)]
+    if cohort.identifiers_sha256 is not None:
+        files.append(StoredFile("identifiers", cohort.identifiers_sha256))
+    return files
+
+
 class CohortRepository(OwnedRepository[CohortRow]):
     """Cohorts of all owners."""
 
@@ -43,13 +50,15 @@ class CohortRepository(OwnedRepository[CohortRow]):
         n_patients: int,
         spec: Mapping[str, Any],
         document: Mapping[str, Any],
+        identifiers_sha256: str | None = None,
     ) -> CohortRow:
-        """Store a cohort whose Parquet file `sha256` is stored; the API shows `document`."""
+        """Store a cohort whose files are stored; the API shows `document`."""
         row = CohortRow(
             id=new_id(),
             owner_id=owner_id,
             name=name,
             sha256=sha256,
+            identifiers_sha256=identifiers_sha256,
             n_patients=n_patients,
             spec=dict(spec),
             document=dict(document),
@@ -67,6 +76,25 @@ class CohortRepository(OwnedRepository[CohortRow]):
         if text:
             query = query.where(CohortRow.name.icontains(text, autoescape=True))
         return page_by_creation(self._session, query, CohortRow, limit, cursor, newest_first=True)
+
+    def all(self, owner_id: str) -> list[CohortRow]:
+        """List all cohorts of an owner, oldest first."""
+        query = select(CohortRow).where(CohortRow.owner_id == owner_id).order_by(CohortRow.created_at, CohortRow.id)
+        return list(self._session.scalars(query))
+
+    def find_copies(self, sha256: Collection[str], ids: Collection[str]) -> set[str]:
+        """Find those digests that cohorts of any owner have, apart from some cohorts."""
+        copies = select(CohortRow.sha256).where(CohortRow.sha256.in_(sha256), CohortRow.id.not_in(ids))
+        return set(self._session.scalars(copies))
+
+    def lock(self, owner_id: str, expected: Mapping[str, str]) -> list[CohortRow]:
+        """Lock cohorts, given the digest of each by identifier. Raises NotFoundError; ConflictError if one differs."""
+        # In one order, so that two erasures cannot deadlock.
+        rows = {row_id: get_owned(self._session, CohortRow, owner_id, row_id, lock=True) for row_id in sorted(expected)}
+        if any(row.sha256 != expected[row_id] for row_id, row in rows.items()):
+            msg = "one of the cohorts has changed meanwhile; repeat the request"
+            raise ConflictError(msg)
+        return [rows[row_id] for row_id in expected]
 
     def by_id(self, ids: Collection[str]) -> dict[str, CohortRow]:
         """Read cohorts by their identifiers; those that there are not are left out."""
@@ -100,7 +128,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         """
         cohort = get_owned(self._session, CohortRow, owner_id, cohort_id, lock=True)
         self._refuse_running(cohort_id)
-        files = [StoredFile("cohorts", cohort.sha256)]
+        files = _list_files(cohort)
         if models == "delete":
             made_of_it = select(ModelRow.sha256).where(ModelRow.cohort_id == cohort_id).with_for_update()
             files += [StoredFile("models", sha256) for sha256 in self._session.scalars(made_of_it)]
@@ -113,6 +141,32 @@ class CohortRepository(OwnedRepository[CohortRow]):
         CohortStatisticsRepository(self._session).delete_for(cohort_id)
         erase(self._session, CohortRow, CohortRow.id == cohort_id)
         return tuple(files)
+
+    def replace(
+        self,
+        cohort: CohortRow,
+        *,
+        sha256: str,
+        identifiers_sha256: str,
+        n_patients: int,
+        document: Mapping[str, Any],
+    ) -> tuple[StoredFile, ...]:
+        """Replace a locked cohort's patients and delete its searches and all that they have learnt.
+
+        Returns the former files, for `remove_unreferenced` after the commit. Raises ConflictError as `delete` does.
+        """
+        self._refuse_running(cohort.id)
+        self._refuse_training(cohort.id)
+        former = _list_files(cohort)
+        delete_jobs_of_searches(self._session, SearchRow.cohort_id == cohort.id)
+        CohortStatisticsRepository(self._session).delete_for(cohort.id)
+        erase(self._session, SearchRow, SearchRow.cohort_id == cohort.id)
+        cohort.sha256, cohort.identifiers_sha256 = sha256, identifiers_sha256
+        cohort.n_patients, cohort.document = n_patients, dict(document)
+        self._session.flush()
+        # The answer to the upload described the former patients.
+        forget_answers(self._session, cohort.owner_id, cohort.id)
+        return tuple(former)
 
     def _delete_diagnosis_models(self, cohort_id: str) -> list[StoredFile]:
         made_of_it = select(DiagnosisModelRow).where(DiagnosisModelRow.cohort_id == cohort_id).with_for_update()

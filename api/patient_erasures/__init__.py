@@ -1,0 +1,1 @@
+"""`/v1/patient-erasures`: one patient erased from all stored cohorts."""
