@@ -126,10 +126,7 @@ def _ratio(value: float) -> float | Literal["inf"]:
 def recalibrate(
     context: Context, session: Session, owner_id: str, model_id: str, request: RecalibrationRequest
 ) -> ModelRow:
-    """Update a model to another cohort and store it as a new version.
-
-    Raises NotFoundError and InvalidInputError; ConflictError if the cohort has changed meanwhile.
-    """
+    """Update a model to another cohort, store it as a new version; raises NotFound-, InvalidInput-, ConflictError."""
     from autoprog.model import update_model  # noqa: PLC0415  loads the learning libraries
 
     former, cohort, cohort_sha256 = _read(context, owner_id, model_id, request.cohort_id)
@@ -144,10 +141,7 @@ def recalibrate(
 def validate(
     context: Context, session: Session, owner_id: str, model_id: str, request: ValidationRequest
 ) -> ValidationRow:
-    """Measure a model in another cohort and store the results.
-
-    Raises NotFoundError and InvalidInputError; ConflictError if the cohort has changed meanwhile.
-    """
+    """Measure a model in another cohort and store the results; raises NotFound-, InvalidInput-, ConflictError."""
     from autoprog.model import external_validation  # noqa: PLC0415  loads the learning libraries
 
     model, cohort, cohort_sha256 = _read(context, owner_id, model_id, request.cohort_id)
@@ -202,10 +196,6 @@ def _read_training(context: Context, owner_id: str, model_id: str) -> list[Cohor
 
 
 def _still_there(session: Session, owner_id: str, model_id: str, cohort_id: str, cohort_sha256: str) -> ModelRow:
-    """Return the model's row.
-
-    Raises NotFoundError if the model or the cohort has been deleted meanwhile, ConflictError if a patient of the cohort
-    has been erased.
-    """
+    """Return the model's row; raises NotFoundError or ConflictError if model or cohort were deleted or changed."""
     CohortRepository(session).lock(owner_id, {cohort_id: cohort_sha256})
     return ModelRepository(session).get(owner_id, model_id)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,9 @@ def with_identifiers(content: bytes = gzip.decompress(FILE)) -> bytes:
     return "\n".join([f"mrn,{header}", *(f"MRN-secret-{i:04},{row}" for i, row in enumerate(rows))]).encode()
 
 
-def upload(client: TestClient, spec: dict[str, object] | None = None, content: bytes | None = None) -> dict[str, Any]:
+def upload(
+    client: TestClient, spec: Mapping[str, object] | None = None, content: bytes | None = None
+) -> dict[str, Any]:
     sent = multipart({**SPEC, "identifier": "mrn"} if spec is None else spec, content or with_identifiers())
     response = client.post("/v1/cohorts", files=sent)
     assert response.status_code == 201, response.text

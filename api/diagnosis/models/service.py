@@ -84,10 +84,7 @@ def keep_model(
     cohort: CohortRow | None = None,
     thresholds: dict[str, list[float]] | None = None,
 ) -> DiagnosisModelRow:
-    """Store a model, and its tree if it can be built at once.
-
-    Raises QueueFullError above the owner's quota; ConflictError if the cohort has changed since it was read.
-    """
+    """Store a model, and its tree if that is quick; raises QueueFullError, and ConflictError if the cohort changed."""
     document = _make_body(model) | {
         "thresholds": thresholds or {},
         "max_objects": choices.max_objects,

@@ -151,10 +151,7 @@ class CohortRepository(OwnedRepository[CohortRow]):
         n_patients: int,
         document: Mapping[str, Any],
     ) -> tuple[StoredFile, ...]:
-        """Replace a locked cohort's patients and delete its searches and all that they have learnt.
-
-        Returns the former files, for `remove_unreferenced` after the commit. Raises ConflictError as `delete` does.
-        """
+        """Replace a locked cohort's patients, delete its searches; return the former files. Raises as `delete`."""
         self._refuse_running(cohort.id)
         self._refuse_training(cohort.id)
         former = _list_files(cohort)
