@@ -1,0 +1,319 @@
+"""Processes of an installation on one machine, with what can go wrong between them, and clients that keep count."""
+
+from __future__ import annotations
+
+import json
+import mmap
+import os
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+from uuid import uuid4
+
+import httpx2
+from sqlalchemy import NullPool, create_engine, make_url, text
+
+from autoprog.cohort import cleveland
+from tests.system.server import ROOT
+
+ALLOWED = frozenset({200, 201, 202, 429, 503})
+SETTINGS: dict[str, Any] = {
+    "seed": 5,
+    "folds": 3,
+    "space": {
+        "imputation": ["median"],
+        "features": ["none", "pca"],
+        "prediction": ["logistic_regression", "ridge", "gaussian_nb", "lightgbm"],
+        "calibration": ["none"],
+    },
+}
+_CHUNK = 65_536
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Proxy:
+    """A TCP proxy in front of a database: it can delay what clients send, and cut everybody off."""
+
+    def __init__(self, target: tuple[str, int]) -> None:
+        self.delay_s = 0.0
+        self._target, self._is_cut = target, False
+        self._pairs: set[tuple[socket.socket, socket.socket]] = set()
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port: int = self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    @contextmanager
+    def cut(self) -> Iterator[None]:
+        """Break all connections off, and refuse new ones during the block."""
+        self._is_cut = True
+        for pair in list(self._pairs):
+            _shut(pair)
+        yield
+        self._is_cut = False
+
+    def close(self) -> None:
+        self._listener.close()
+        for pair in list(self._pairs):
+            _shut(pair)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                client, _ = self._listener.accept()
+            except OSError:
+                return
+            if self._is_cut:
+                client.close()
+                continue
+            try:
+                server = socket.create_connection(self._target)
+            except OSError:
+                client.close()
+                continue
+            for end in (client, server):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            threading.Thread(target=self._carry, args=((client, server),), daemon=True).start()
+
+    def _carry(self, pair: tuple[socket.socket, socket.socket]) -> None:
+        client, server = pair
+        self._pairs.add(pair)
+        try:
+            while True:
+                ready, _, _ = select.select(pair, [], [])
+                for end in ready:
+                    content = end.recv(_CHUNK)
+                    if not content:
+                        return
+                    if end is client and self.delay_s:
+                        time.sleep(self.delay_s)
+                    (server if end is client else client).sendall(content)
+        except (OSError, ValueError):
+            return
+        finally:
+            self._pairs.discard(pair)
+            _shut(pair)
+
+
+def _shut(pair: tuple[socket.socket, socket.socket]) -> None:
+    for end in pair:
+        with suppress(OSError):
+            end.shutdown(socket.SHUT_RDWR)
+        end.close()
+
+
+class Clock:
+    """The wall clock of all processes of an installation, moved by a preloaded library."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = folder / "clock"
+        self._file.write_bytes(struct.pack("q", 0))
+        library, source = folder / "clock.so", Path(__file__).parent / "clock.c"
+        subprocess.run(["gcc", "-shared", "-fPIC", "-O1", "-o", library, source, "-ldl"], check=True)
+        self.environment = {"LD_PRELOAD": str(library), "DRILL_CLOCK": str(self._file)}
+
+    def move(self, seconds: int) -> None:
+        """Set the clocks to the true time and so many seconds."""
+        with self._file.open("r+b") as file, mmap.mmap(file.fileno(), 8) as place:
+            place[:] = struct.pack("q", seconds)
+
+
+class Cluster:
+    """One API with its clients, and, on PostgreSQL, two runners with workers of their own.
+
+    Parameters
+    ----------
+    folder : Path
+        For data, logs and the clock.
+    postgres : str or None
+        URL of an empty database; None for SQLite, where the API runs the searches.
+    """
+
+    def __init__(self, folder: Path, postgres: str | None) -> None:
+        self.folder, self.clock, self.proxy = folder, Clock(folder), None
+        self.direct_url, self.url = postgres, None
+        if postgres is not None:
+            server = make_url(postgres)
+            self.proxy = Proxy((server.host or "127.0.0.1", server.port or 5432))
+            self.url = server.set(host="127.0.0.1", port=self.proxy.port).render_as_string(hide_password=False)
+            self._command("db", "upgrade", "--database", postgres)
+        self.port = free_port()
+        serve = ("serve", "--port", str(self.port))
+        runners = ("runner-1", "runner-2")
+        self._commands = {"api": serve} if postgres is None else {"api": (*serve, "--no-runner")} | dict.fromkeys(
+            runners, ("runner",)
+        )  # fmt: skip
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=90)
+        for name in self._commands:
+            self.start(name)
+        self.wait_until_ready()
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Settings of every process."""
+        where = {"AUTOPROG_DATA_DIR": str(self.folder / "data"), "AUTOPROG_WORKERS": "1"}
+        return {**os.environ, **where, **({"AUTOPROG_DATABASE": self.url} if self.url else {})}
+
+    def start(self, name: str) -> None:
+        """Start a process, in a group of its own with its children."""
+        log = (self.folder / f"{name}.log").open("ab")
+        self.processes[name] = subprocess.Popen(
+            [sys.executable, "-m", "autoprog.cli", *self._commands[name]],
+            cwd=ROOT, env={**self.environment, **self.clock.environment}, start_new_session=True,
+            stdout=log, stderr=log,
+        )  # fmt: skip
+        log.close()
+
+    def kill(self, name: str) -> None:
+        """SIGKILL one process; its children end by themselves."""
+        self.processes[name].kill()
+        self.processes[name].wait(10)
+
+    def signal_all(self, number: int) -> None:
+        """Send a signal to every process and its children."""
+        for process in self.processes.values():
+            os.killpg(process.pid, number)
+
+    def wait_until_ready(self, timeout_s: float = 90) -> None:
+        """Wait for the API."""
+        deadline = time.monotonic() + timeout_s
+        while time.monotonic() < deadline:
+            with suppress(httpx2.TransportError):
+                if self.client.get("/readyz").is_success:
+                    return
+            if self.processes["api"].poll() is not None:
+                break
+            time.sleep(0.2)
+        raise AssertionError((self.folder / "api.log").read_text()[-4000:])
+
+    def close(self) -> None:
+        """End all processes."""
+        self.client.close()
+        self.signal_all(signal.SIGTERM)
+        for process in self.processes.values():
+            try:
+                process.wait(40)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait(10)
+        if self.proxy is not None:
+            self.proxy.close()
+
+    def command(self, *arguments: str) -> str:
+        """Run a command of an operator; return what it prints."""
+        return self._command(*arguments)
+
+    def _command(self, *arguments: str) -> str:
+        command = [sys.executable, "-m", "autoprog.cli", *arguments]
+        done = subprocess.run(command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def sql(self, statement: str) -> None:
+        """Execute a statement in the database itself, past the proxy."""
+        engine = create_engine(self.direct_url or "", poolclass=NullPool, isolation_level="AUTOCOMMIT")
+        with engine.connect() as connection:
+            connection.execute(text(statement))
+
+    @contextmanager
+    def locked(self, table: str) -> Iterator[None]:
+        """Hold an exclusive lock on a table during the block."""
+        engine = create_engine(self.direct_url or "", poolclass=NullPool)
+        with engine.begin() as connection:
+            connection.execute(text(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"))
+            yield
+
+    def start_search(self, evaluations: int) -> str:
+        """Start a search on the bundled cohort."""
+        content, spec = cleveland()
+        part = spec.model_dump_json(exclude_unset=True)
+        files = {"file": ("cleveland.csv.gz", content), "spec": (None, part)}
+        cohort = self.client.post("/v1/cohorts", files=files).raise_for_status().json()["id"]
+        asked = {"cohort_id": cohort, **SETTINGS, "budget": {"evaluations": evaluations, "time_s": 60}}
+        search: str = self.client.post("/v1/searches", json=asked).raise_for_status().json()["id"]
+        return search
+
+    def items(self, path: str) -> list[dict[str, Any]]:
+        """Read a whole list."""
+        found: list[dict[str, Any]] = []
+        cursor: dict[str, str] | None = {}
+        while cursor is not None:
+            page = self.client.get(path, params={"limit": "200", **cursor}).raise_for_status().json()
+            found += page["items"]
+            cursor = {"cursor": page["next_cursor"]} if page["next_cursor"] else None
+        return found
+
+
+class Clients:
+    """Clients that write and read while something goes wrong: what was acknowledged, and what they were told.
+
+    Each writes catalogues of tests with an Idempotency-Key, repeated until it is acknowledged, as the client library
+    does.
+    """
+
+    def __init__(self, cluster: Cluster, search: str, n: int = 3) -> None:
+        self.acknowledged: dict[str, str] = {}  # name -> identifier
+        self.statuses: Counter[int] = Counter()
+        self.wrong: list[str] = []
+        self.lost = 0  # requests without a response
+        self._ended, self._cluster, self._search = threading.Event(), cluster, search
+        self._threads = [threading.Thread(target=self._write) for _ in range(n)]
+        self._threads += [threading.Thread(target=self._read) for _ in range(n)]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _write(self) -> None:
+        with httpx2.Client(base_url=self._cluster.client.base_url, timeout=90) as client:
+            while not self._ended.wait(0.1):
+                name, key = uuid4().hex, {"Idempotency-Key": uuid4().hex}
+                asked = {"name": name, "tests": [{"name": "a", "cost": 1}]}
+                for _ in range(300):
+                    answer = self._ask(client, "POST", "/v1/test-catalogues", json=asked, headers=key)
+                    if answer is not None and answer.is_success:
+                        self.acknowledged[name] = answer.json()["id"]
+                        break
+                    time.sleep(0.2)
+                else:
+                    self.wrong.append("a request was not acknowledged after 300 repetitions")
+
+    def _read(self) -> None:
+        with httpx2.Client(base_url=self._cluster.client.base_url, timeout=90) as client:
+            while not self._ended.wait(0.2):
+                self._ask(client, "GET", f"/v1/searches/{self._search}")
+
+    def _ask(self, client: httpx2.Client, method: str, path: str, **more: Any) -> httpx2.Response | None:
+        try:
+            answer = client.request(method, path, **more)
+        except httpx2.TransportError:
+            self.lost += 1
+            return None
+        self.statuses[answer.status_code] += 1
+        # A repeated request may find the first one running.
+        is_repeated = answer.status_code == 409 and "still running" in answer.text
+        if answer.status_code not in ALLOWED and not is_repeated:
+            self.wrong.append(f"{method} {path.split('/')[2]}: {answer.status_code} {json.dumps(answer.text[:300])}")
+        return answer

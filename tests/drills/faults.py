@@ -1,0 +1,213 @@
+"""Faults of processes, database and clock under load: nothing acknowledged is lost, nothing is done twice.
+
+    python -m tests.drills.faults [--postgres URL] [--only FAULT ...] [--times 1]
+
+URL names a server on which databases are made and dropped; without one everything runs on SQLite. Each drill starts an
+installation, clients that write and read, and a search; then something goes wrong, and ends. Afterwards what was
+acknowledged is there once, the search ends with a model, and all that clients were told is a success, 429 or 503.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import NullPool, create_engine, make_url, text
+
+from tests.drills.cluster import Clients, Cluster
+
+Fault = Callable[[Cluster], None]
+_HOUR = 3600
+
+
+def kill_runners(cluster: Cluster) -> None:
+    """SIGKILL each runner in turn, and start it again."""
+    for name in ("runner-1", "runner-2"):
+        cluster.kill(name)
+        cluster.start(name)
+        time.sleep(3)
+
+
+def kill_api(cluster: Cluster) -> None:
+    """SIGKILL the API, and start it again."""
+    cluster.kill("api")
+    time.sleep(1)
+    cluster.start("api")
+    cluster.wait_until_ready()
+
+
+def end_backends(cluster: Cluster) -> None:
+    """Terminate all backends of the database, five times a second for five seconds."""
+    for _ in range(25):
+        cluster.sql(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE datname = current_database() AND pid <> pg_backend_pid()"
+        )
+        time.sleep(0.2)
+
+
+def cut_database(cluster: Cluster) -> None:
+    """The database cannot be reached for 15 seconds, longer than a lease."""
+    assert cluster.proxy is not None
+    with cluster.proxy.cut():
+        time.sleep(15)
+
+
+def slow_database(cluster: Cluster) -> None:
+    """Everything that is sent to the database takes 200 ms more, for 20 seconds."""
+    assert cluster.proxy is not None
+    cluster.proxy.delay_s = 0.2
+    time.sleep(20)
+    cluster.proxy.delay_s = 0.0
+
+
+def lock_searches(cluster: Cluster) -> None:
+    """Another client of the database holds the table of searches for 20 seconds."""
+    with cluster.locked("search"):
+        time.sleep(20)
+
+
+def suspend(cluster: Cluster) -> None:
+    """All processes stand still for 15 seconds, longer than a lease."""
+    cluster.signal_all(signal.SIGSTOP)
+    time.sleep(15)
+    cluster.signal_all(signal.SIGCONT)
+
+
+def move_clock(cluster: Cluster) -> None:
+    """The clocks of all processes but the database's jump an hour ahead, two hours back, and to the true time."""
+    for seconds in (_HOUR, -_HOUR, 0):
+        cluster.clock.move(seconds)
+        time.sleep(4)
+
+
+ANYWHERE: Mapping[str, Fault] = {"kill-api": kill_api, "suspend": suspend, "clock": move_clock}
+ON_POSTGRES: Mapping[str, Fault] = {
+    **ANYWHERE,
+    "kill-runners": kill_runners,
+    "backends": end_backends,
+    "cut": cut_database,
+    "slow": slow_database,
+    "lock": lock_searches,
+}
+
+
+def drill(folder: Path, postgres: str | None, fault: Fault, *, evaluations: int = 12) -> dict[str, Any]:
+    """Do one drill; return its figures, with all that was wrong."""
+    cluster = Cluster(folder, postgres)
+    try:
+        search = cluster.start_search(evaluations)
+        with Clients(cluster, search) as clients:
+            before = _wait_for_evaluations(cluster, search)
+            began = time.monotonic()
+            fault(cluster)
+            took = time.monotonic() - began
+            cluster.wait_until_ready()
+            ended = _wait_for_end(cluster, search)
+            time.sleep(1)
+        wrong = [*clients.wrong, *_check(cluster, search, clients, before, ended, evaluations)]
+        cluster.command("audit", "verify")
+    finally:
+        cluster.close()
+    return {
+        "acknowledged": len(clients.acknowledged),
+        "statuses": dict(sorted(clients.statuses.items())),
+        "without response": clients.lost,
+        "fault s": round(took, 1),
+        "to the end s": round(time.monotonic() - began, 1),
+        "wrong": wrong,
+    }
+
+
+def _wait_for_evaluations(cluster: Cluster, search: str, n: int = 2) -> list[dict[str, Any]]:
+    deadline = time.monotonic() + 120
+    while len(found := cluster.items(f"/v1/searches/{search}/evaluations")) < n:
+        assert time.monotonic() < deadline, "the search does not begin"
+        time.sleep(0.1)
+    return found
+
+
+def _wait_for_end(cluster: Cluster, search: str) -> dict[str, Any]:
+    deadline = time.monotonic() + 400
+    while time.monotonic() < deadline:
+        answer = cluster.client.get(f"/v1/searches/{search}")
+        if answer.is_success and answer.json()["finished_at"] is not None:
+            document: dict[str, Any] = answer.json()
+            return document
+        time.sleep(0.5)
+    return {"status": "unfinished", "model_id": None, "error": None}
+
+
+def _check(
+    cluster: Cluster, search: str, clients: Clients, before: list[dict[str, Any]], ended: dict[str, Any], most: int
+) -> Iterator[str]:
+    if ended["status"] != "succeeded" or ended["model_id"] is None:
+        yield f"the search ended as {ended['status']}: {ended['error']}"
+    elif not cluster.client.get(f"/v1/models/{ended['model_id']}").is_success:
+        yield "the search's model is not there"
+    after = cluster.items(f"/v1/searches/{search}/evaluations")
+    if any(each not in after for each in before):
+        yield "an evaluation is lost or has changed"
+    if len({each["id"] for each in after}) < len(after) or len(after) > most:
+        yield f"{len(after)} evaluations, at most {most} were asked for"
+    stored = cluster.items("/v1/test-catalogues")
+    if len({each["name"] for each in stored}) < len(stored):
+        yield "a catalogue is stored twice"
+    if not clients.acknowledged:
+        yield "nothing was acknowledged"
+    known = {each["name"]: each["id"] for each in stored}
+    lost = [name for name, given in clients.acknowledged.items() if known.get(name) != given]
+    if lost:
+        yield f"{len(lost)} catalogues that were acknowledged are lost"
+
+
+@contextmanager
+def own_database(server: str) -> Iterator[str]:
+    """An empty database on a server, dropped afterwards."""
+    name, url = f"drill_{uuid4().hex[:16]}", make_url(server)
+    engine = create_engine(url, isolation_level="AUTOCOMMIT", poolclass=NullPool)
+    with engine.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    try:
+        yield url.set(database=name).render_as_string(hide_password=False)
+    finally:
+        with engine.connect() as connection:
+            connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--postgres")
+    parser.add_argument("--only", nargs="+", choices=sorted(ON_POSTGRES))
+    parser.add_argument("--times", type=int, default=1)
+    asked = parser.parse_args()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # so that the processes end, too
+    faults = ON_POSTGRES if asked.postgres else ANYWHERE
+    failed = False
+    for _ in range(asked.times):
+        for name, fault in faults.items():
+            if asked.only and name not in asked.only:
+                continue
+            with tempfile.TemporaryDirectory() as folder:
+                if asked.postgres is None:
+                    found = drill(Path(folder), None, fault)
+                else:
+                    with own_database(asked.postgres) as url:
+                        found = drill(Path(folder), url, fault)
+            failed = failed or bool(found["wrong"])
+            database = "postgresql" if asked.postgres else "sqlite"
+            print(json.dumps({"fault": name, "database": database, **found}), flush=True)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
