@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV := .venv
 SELECT ?= slow
+DRILL ?=
 # Processes that the tests run in, one more than the cores of a small machine, as tests of searches wait; files are not
 # split, and the long ones come first.
 WORKERS ?= 3
@@ -18,7 +19,9 @@ help:
 	@echo 'make messages bring the catalogues of the pages in step with the texts in the source'
 	@echo 'make docs     the documentation as a site, with the notebooks executed; fails at a warning'
 	@echo 'make bench    the benchmarks; each writes its figures to benchmarks/results'
-	@echo 'make drills   long proofs against a running server: generated requests to everything that is documented'
+	@echo 'make drills   long proofs: generated requests to everything that is documented, faults under load, a backup under'
+	@echo '              load and its restoration; on PostgreSQL too where AUTOPROG_TEST_POSTGRES names a server;'
+	@echo '              DRILL="--times 20" repeats the faults'
 	@echo 'make prior    make the shipped prior again, minutes; fails unless it is the same byte for byte'
 	@echo 'make sbom     list every installed package, its version and licence in build/sbom.json (CycloneDX)'
 	@echo 'make lock     write every requirements.lock anew from pyproject.toml'
@@ -87,6 +90,11 @@ drills: install
 	@test -x build/drills/bin/st || { $(PYTHON) -m venv build/drills && \
 		build/drills/bin/python -m pip install -qq --disable-pip-version-check 'schemathesis>=4.32,<5'; }
 	$(VENV)/bin/python -m tests.drills.contract build/drills/bin/st
+	$(VENV)/bin/python -m tests.drills.faults $(DRILL)
+	$(VENV)/bin/python -m tests.drills.restore
+	@test -z "$$AUTOPROG_TEST_POSTGRES" || { \
+		$(VENV)/bin/python -m tests.drills.faults --postgres "$$AUTOPROG_TEST_POSTGRES" $(DRILL) && \
+		$(VENV)/bin/python -m tests.drills.restore --postgres "$$AUTOPROG_TEST_POSTGRES"; }
 
 prior: install
 	$(VENV)/bin/python -m training.prior

@@ -141,10 +141,12 @@ class Cluster:
     folder : Path
         For data, logs and the clock.
     postgres : str or None
-        URL of an empty database; None for SQLite, where the API runs the searches.
+        URL of a database; None for SQLite, where the API runs the searches.
+    searching : bool
+        Whether searches run.
     """
 
-    def __init__(self, folder: Path, postgres: str | None) -> None:
+    def __init__(self, folder: Path, postgres: str | None, *, searching: bool = True) -> None:
         self.folder, self.clock, self.proxy = folder, Clock(folder), None
         self.direct_url, self.url = postgres, None
         if postgres is not None:
@@ -154,15 +156,20 @@ class Cluster:
             self._command("db", "upgrade", "--database", postgres)
         self.port = free_port()
         serve = ("serve", "--port", str(self.port))
-        runners = ("runner-1", "runner-2")
-        self._commands = {"api": serve} if postgres is None else {"api": (*serve, "--no-runner")} | dict.fromkeys(
-            runners, ("runner",)
-        )  # fmt: skip
+        if postgres is None and searching:
+            self._commands: dict[str, tuple[str, ...]] = {"api": serve}
+        else:
+            self._commands = {"api": (*serve, "--no-runner")}
+            self._commands |= dict.fromkeys(("runner-1", "runner-2") if searching else (), ("runner",))
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.client = httpx2.Client(base_url=f"http://127.0.0.1:{self.port}", timeout=90)
-        for name in self._commands:
-            self.start(name)
-        self.wait_until_ready()
+        try:
+            for name in self._commands:
+                self.start(name)
+            self.wait_until_ready()
+        except BaseException:
+            self.close()
+            raise
 
     @property
     def environment(self) -> dict[str, str]:
@@ -190,7 +197,7 @@ class Cluster:
         for process in self.processes.values():
             os.killpg(process.pid, number)
 
-    def wait_until_ready(self, timeout_s: float = 90) -> None:
+    def wait_until_ready(self, timeout_s: float = 240) -> None:
         """Wait for the API."""
         deadline = time.monotonic() + timeout_s
         while time.monotonic() < deadline:
@@ -239,13 +246,13 @@ class Cluster:
             connection.execute(text(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE"))
             yield
 
-    def start_search(self, evaluations: int) -> str:
+    def start_search(self, evaluations: int, time_s: int = 60) -> str:
         """Start a search on the bundled cohort."""
         content, spec = cleveland()
         part = spec.model_dump_json(exclude_unset=True)
         files = {"file": ("cleveland.csv.gz", content), "spec": (None, part)}
         cohort = self.client.post("/v1/cohorts", files=files).raise_for_status().json()["id"]
-        asked = {"cohort_id": cohort, **SETTINGS, "budget": {"evaluations": evaluations, "time_s": 60}}
+        asked = {"cohort_id": cohort, **SETTINGS, "budget": {"evaluations": evaluations, "time_s": time_s}}
         search: str = self.client.post("/v1/searches", json=asked).raise_for_status().json()["id"]
         return search
 
@@ -312,8 +319,8 @@ class Clients:
             self.lost += 1
             return None
         self.statuses[answer.status_code] += 1
-        # A repeated request may find the first one running.
-        is_repeated = answer.status_code == 409 and "still running" in answer.text
+        # The same request, sent before, is running: the client library repeats it then, too.
+        is_repeated = answer.status_code == 409 and "Idempotency-Key" in answer.text
         if answer.status_code not in ALLOWED and not is_repeated:
             self.wrong.append(f"{method} {path.split('/')[2]}: {answer.status_code} {json.dumps(answer.text[:300])}")
         return answer

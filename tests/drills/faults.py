@@ -112,7 +112,7 @@ def drill(folder: Path, postgres: str | None, fault: Fault, *, evaluations: int 
             fault(cluster)
             took = time.monotonic() - began
             cluster.wait_until_ready()
-            ended = _wait_for_end(cluster, search)
+            ended = wait_for_end(cluster, search)
             time.sleep(1)
         wrong = [*clients.wrong, *_check(cluster, search, clients, before, ended, evaluations)]
         cluster.command("audit", "verify")
@@ -136,7 +136,8 @@ def _wait_for_evaluations(cluster: Cluster, search: str, n: int = 2) -> list[dic
     return found
 
 
-def _wait_for_end(cluster: Cluster, search: str) -> dict[str, Any]:
+def wait_for_end(cluster: Cluster, search: str) -> dict[str, Any]:
+    """Poll a search to its end, for some minutes."""
     deadline = time.monotonic() + 400
     while time.monotonic() < deadline:
         answer = cluster.client.get(f"/v1/searches/{search}")
