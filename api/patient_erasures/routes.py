@@ -62,7 +62,7 @@ def erase_patient(
     "/previews",
     operation_id="preview_patient_erasure",
     summary="Preview the erasure of a patient",
-    responses=problems(413, 415, 422),
+    responses=problems(409, 413, 415, 422),
 )
 def preview_erasure(
     request: PatientErasureRequest, context: ContextDependency, principal: Reader, _turn: Turn

@@ -21,7 +21,7 @@ from api.patient_erasures.schemas import (
     PatientErasureRequest,
 )
 from autoprog.cohort import Cohort, PatientIdentifiers, from_parquet, reduce_cohort, to_parquet, without_rows
-from autoprog.errors import ArtifactError, InvalidInputError
+from autoprog.errors import ArtifactError, ConflictError, InvalidInputError, NotFoundError
 from autoprog.storage.files import Files, Kind, StoredFile
 from autoprog.storage.repositories import (
     CohortRepository,
@@ -34,6 +34,7 @@ from autoprog.storage.repositories import (
 from autoprog.storage.stored_files import store_all
 from autoprog.storage.tables import CohortRow, PatientErasureRow
 
+_CHANGED = "one of the cohorts has changed meanwhile; repeat the request"
 _ROWS = "keeps rows of training patients"
 _NO_ROWS = "was fitted on the patient, and keeps no patient's row"
 _REASONS = {
@@ -59,7 +60,7 @@ class _Found:
 
 
 def preview(context: Context, owner_id: str, request: PatientErasureRequest) -> PatientErasureBody:
-    """Describe an erasure without doing it; raises InvalidInputError."""
+    """Describe an erasure without doing it; raises InvalidInputError, and ConflictError if a cohort has changed."""
     found, not_searched = _find(context, owner_id, request)
     with context.database.session(read_only=True) as session:
         derived = PatientErasureRepository(session).find_derived(owner_id, [each.row.id for each in found])
@@ -83,7 +84,10 @@ def erase(
             rows.keeps(model.sha256)
     stored = store_all(context.database, context.files, session, [c for each in found for c in each.contents])
     cohorts = CohortRepository(session)
-    former = cohorts.lock(owner_id, {each.row.id: each.row.sha256 for each in found})
+    try:
+        former = cohorts.lock(owner_id, {each.row.id: each.row.sha256 for each in found})
+    except NotFoundError:
+        raise ConflictError(_CHANGED) from None
     derived = PatientErasureRepository(session).find_derived(owner_id, ids)
     judged = _judge(derived, request.models, rows)
     body = _describe(request, found, not_searched, _shared(session, found), judged)
@@ -119,11 +123,19 @@ def _find(context: Context, owner_id: str, request: PatientErasureRequest) -> tu
     for row in rows:
         if row.identifiers_sha256 is None:
             continue
-        identifiers = PatientIdentifiers.from_bytes(context.files.get("identifiers", row.identifiers_sha256))
-        theirs = identifiers.find(request.identifier)
-        if theirs.any():
-            cohort = from_parquet(context.files.get("cohorts", row.sha256))
-            found.append(_reduce(row, cohort, identifiers, theirs))
+        try:
+            identifiers = PatientIdentifiers.from_bytes(context.files.get("identifiers", row.identifiers_sha256))
+            theirs = identifiers.find(request.identifier)
+            if theirs.any():
+                cohort = from_parquet(context.files.get("cohorts", row.sha256))
+                found.append(_reduce(row, cohort, identifiers, theirs))
+        except ArtifactError:
+            # Its files are gone if the cohort was deleted, or a patient erased, since its row was read.
+            with context.database.session(read_only=True) as session:
+                present = {each.id: each.sha256 for each in CohortRepository(session).all(owner_id)}
+            if present.get(row.id) != row.sha256:
+                raise ConflictError(_CHANGED) from None
+            raise
     return found, [row.id for row in rows if row.identifiers_sha256 is None]
 
 

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 from sqlalchemy import select, update
 
+from api.patient_erasures import service
+from api.patient_erasures.schemas import PatientErasureRequest
 from autoprog.cohort import from_parquet
 from autoprog.errors import ConflictError
 from autoprog.model import Member, dump_estimator
 from autoprog.space import Configuration, Step, TableShape, build_pipeline
 from autoprog.storage.database import Database
-from autoprog.storage.files import Files, StoredFile
+from autoprog.storage.files import Files, Kind, StoredFile
 from autoprog.storage.repositories import CohortRepository, SelectionProblemRepository
 from autoprog.storage.tables import Base, CohortRow, EvaluationRow, ModelRow, SearchRow, SearchStatus
 from tests.api.conftest import MakeClient
@@ -264,6 +267,39 @@ def test_what_was_computed_from_a_cohort_before_it_changed_is_refused(client: Te
     erase(client)
     with database.session() as session, pytest.raises(ConflictError, match="repeat the request"):
         CohortRepository(session).lock(owner_id, {cohort["id"]: cohort["sha256"]})
+
+
+class Racing(Files):
+    """Files before whose first reading something else happens."""
+
+    def __init__(self, files: Files, happens: Callable[[], object]) -> None:
+        self.__dict__.update(files.__dict__)
+        self._happens: Callable[[], object] | None = happens
+
+    def get(self, kind: Kind, sha256: str) -> bytes:
+        happens, self._happens = self._happens, None
+        if happens is not None:
+            happens()
+        return super().get(kind, sha256)
+
+
+@pytest.mark.parametrize("other", ["erasure", "deletion"])
+def test_a_cohort_that_changes_meanwhile_is_a_conflict(
+    client: TestClient, local_app: FastAPI, database: Database, files: Files, other: str
+) -> None:
+    cohort = upload(client)
+    with database.session(read_only=True) as session:
+        owner_id = session.scalars(select(CohortRow.owner_id)).one()
+
+    def happens() -> None:
+        if other == "erasure":
+            erase(client)
+        else:
+            assert client.delete(f"/v1/cohorts/{cohort['id']}").status_code == 204
+
+    context = replace(local_app.state.context, files=Racing(files, happens))
+    with pytest.raises(ConflictError, match="repeat the request"):
+        service.preview(context, owner_id, PatientErasureRequest(identifier=IDENTIFIER))
 
 
 def test_faults_of_a_request_are_listed(client: TestClient) -> None:

@@ -62,6 +62,7 @@ def furnish(server: Server) -> set[str]:
     post(f"/v1/test-selection/problems/{post('/v1/test-selection/problems', json=problem)['id']}/rounds")
     cuts = {"features": [{"name": "x", "thresholds": [1, 2]}], "labels": ["a", "b"]}
     post("/v1/threshold-learners", json=cuts)
+    post("/v1/patient-erasures", json={"identifier": "nobody"})
     return set(_IDENTIFIER.findall(" ".join(seen)))
 
 
