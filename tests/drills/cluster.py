@@ -250,7 +250,7 @@ class Cluster:
         """Start a search on the bundled cohort."""
         content, spec = cleveland()
         part = spec.model_dump_json(exclude_unset=True)
-        files = {"file": ("cleveland.csv.gz", content), "spec": (None, part)}
+        files: dict[str, Any] = {"file": ("cleveland.csv.gz", content), "spec": (None, part)}
         cohort = self.client.post("/v1/cohorts", files=files).raise_for_status().json()["id"]
         asked = {"cohort_id": cohort, **SETTINGS, "budget": {"evaluations": evaluations, "time_s": time_s}}
         search: str = self.client.post("/v1/searches", json=asked).raise_for_status().json()["id"]

@@ -50,7 +50,7 @@ def uploading(cluster: Cluster) -> Iterator[dict[str, dict[str, Any]]]:
             rows = [f"{i},{50 + i},{len(acknowledged)},{i % 2}" for i in range(20)]
             rows[0] = f"0,51,{-len(acknowledged)},1"
             content = "\n".join(["id,age,weight,died", *rows]).encode()
-            files = {"file": ("small.csv", content), "spec": (None, spec)}
+            files: dict[str, Any] = {"file": ("small.csv", content), "spec": (None, spec)}
             document = cluster.client.post("/v1/cohorts", files=files).raise_for_status().json()
             acknowledged[document["id"]] = document
 
