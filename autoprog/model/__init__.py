@@ -4,8 +4,10 @@ from autoprog.model.comparison import compare_models
 from autoprog.model.contributions import Contribution, Contributions, HorizonContribution, find_columns
 from autoprog.model.external_validation import external_validation
 from autoprog.model.members import Member, ModelMetadata
-from autoprog.model.model import HorizonRisk, PatientRisk, PrognosticModel, model_keeps_patients
+from autoprog.model.model import PrognosticModel
+from autoprog.model.model_file import model_keeps_patients
 from autoprog.model.next_tests import MAX_RANKED, NextTest, NextTests, rank_next_tests
+from autoprog.model.patient_risk import HorizonRisk, PatientRisk
 from autoprog.model.serialization import allowed_types, dump_estimator, keeps_patients, load_estimator
 from autoprog.model.updating import MIN_EVENTS, RecalibrationMethod, update_model
 

@@ -21,7 +21,8 @@ from autoprog.cohort.follow_up import horizon_fault
 from autoprog.endpoints import CauseRisks, Endpoint, make_endpoint
 from autoprog.errors import Fault, InvalidInputError
 from autoprog.evaluation import THRESHOLDS, get_outcomes
-from autoprog.model.model import PrognosticModel, Table, build_prediction
+from autoprog.model.model import PrognosticModel
+from autoprog.model.prediction import Table, build_prediction
 from autoprog.model.training_overlap import compare_with_training
 from autoprog.space import time_grid
 from autoprog.validation import usual_subgroups

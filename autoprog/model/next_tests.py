@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 from autoprog.catalogue import DiagnosticTest
 from autoprog.cohort import encode_patients
 from autoprog.errors import ConflictError, Fault, InvalidInputError
-from autoprog.model.model import N_DRAWS, build_prediction
+from autoprog.model.prediction import N_DRAWS, build_prediction
 
 if TYPE_CHECKING:
     from autoprog.model.model import PrognosticModel

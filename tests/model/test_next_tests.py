@@ -13,7 +13,7 @@ from autoprog.cohort import Binary, Cohort, Feature, WindowSchema
 from autoprog.errors import ConflictError, InvalidInputError
 from autoprog.interpreter import explain, make_strata
 from autoprog.model import MAX_RANKED, Member, ModelMetadata, PrognosticModel, dump_estimator, rank_next_tests
-from autoprog.model.model import N_DRAWS
+from autoprog.model.prediction import N_DRAWS
 from autoprog.space import STAGES, Configuration, Space, TableShape, build_pipeline
 from autoprog.validation import FeatureDistribution
 from tests.cohorts import event_cohort

@@ -1,0 +1,221 @@
+"""Predictions for patients described by name: risks, intervals, strata, rules and warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoprog.cohort import Visits, encode_patients, encode_visits
+from autoprog.interpreter import matching, stratum_indices
+from autoprog.model.contributions import Contribution, list_contributions
+from autoprog.model.prediction import EnsemblePrediction, Table, build_prediction
+
+if TYPE_CHECKING:
+    from autoprog.model.model import PrognosticModel
+
+Bounds = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class HorizonRisk:
+    """Risk of one patient until a horizon.
+
+    Attributes
+    ----------
+    horizon : float
+        In the unit of the cohort's times.
+    risk : float
+        Probability of the event of interest until then, in [0, 1].
+    stratum : str
+        Name of the risk stratum at this horizon.
+    causes : mapping of str to float
+        Probability of each cause until then, by its value in the file, the event of interest first; sums to at most 1.
+    interval : tuple of (float, float) or None
+        In [0, 1], around the risk; None if the model has none.
+    """
+
+    horizon: float
+    risk: float
+    stratum: str
+    causes: Mapping[str, float]
+    interval: Bounds | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON document for the API."""
+        return {
+            "horizon": self.horizon,
+            "risk": self.risk,
+            "interval": None if self.interval is None else list(self.interval),
+            "stratum": self.stratum,
+            "causes": dict(self.causes),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class WideningValue:
+    """The missing value that widens an interval most."""
+
+    feature: str  # name of the missing feature
+    variance_share: float  # share of the log odds' variance that knowing it would remove, in [0, 1]
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON document for the API."""
+        return {"feature": self.feature, "variance_share": self.variance_share}
+
+
+@dataclass(frozen=True, slots=True)
+class PatientRisk:
+    """Prediction for one patient.
+
+    Attributes
+    ----------
+    risk, stratum : float or None, str or None
+        Probability of the outcome, in [0, 1], and name of its risk stratum; None if there are several horizons.
+    rules : tuple of int
+        Indices of the model's rules that apply to the patient.
+    warnings : tuple of str
+        Unusual values of the patient.
+    interval : tuple of (float, float) or None
+        In [0, 1], around the risk; None if the model has none.
+    horizons : tuple of HorizonRisk
+        Ascending; empty if the outcome has no time.
+    widened_most_by : WideningValue or None
+        At the last horizon; None if nothing is missing, or the model has no intervals.
+    contributions : tuple of Contribution or None
+        Of the known findings, the largest first; None if not asked for.
+    """
+
+    risk: float | None
+    stratum: str | None
+    rules: tuple[int, ...]
+    warnings: tuple[str, ...]
+    interval: Bounds | None = None
+    horizons: tuple[HorizonRisk, ...] = ()
+    widened_most_by: WideningValue | None = None
+    contributions: tuple[Contribution, ...] | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """JSON document for the API."""
+        return {
+            "risk": self.risk,
+            "horizons": [horizon.to_json() for horizon in self.horizons],
+            "interval": None if self.interval is None else list(self.interval),
+            "widened_most_by": None if self.widened_most_by is None else self.widened_most_by.to_json(),
+            "stratum": self.stratum,
+            "rules": list(self.rules),
+            "warnings": list(self.warnings),
+            "contributions": None if self.contributions is None else [each.to_json() for each in self.contributions],
+        }
+
+
+def predictions(
+    model: PrognosticModel, patients: Sequence[Mapping[str, object]], *, explain: bool = False
+) -> list[PatientRisk]:
+    """Predict for patients, see `PrognosticModel.predict`; raises InvalidInputError with all faults of all of them."""
+    X, warnings = _encoded(model, patients)
+    risks = _predict_encoded(model, X, warnings)
+    if not explain:
+        return risks
+    causes = model.time_to_event.causes if model.time_to_event else ()
+    found = list_contributions(model.contributions(X), causes, model.horizons)
+    return [replace(risk, contributions=each) for risk, each in zip(risks, found, strict=True)]
+
+
+def _predict_encoded(model: PrognosticModel, X: Table, warnings: Sequence[tuple[str, ...]]) -> list[PatientRisk]:
+    answer = build_prediction(model, X, bounds=True)
+    bounds = answer.bounds
+    rules, widest = _matching(model, answer.X), _widening(model, answer)
+    if not model.horizons:
+        names = _strata(model, 0, answer.risks)
+        intervals = [None] * len(rules) if bounds is None else [_ends(each) for each in bounds]
+        rows = zip(answer.risks.tolist(), names, rules, warnings, intervals, strict=True)
+        return [PatientRisk(*row, widened_most_by=value) for row, value in zip(rows, widest, strict=True)]
+    strata = [_strata(model, k, answer.risks[:, k]) for k in range(len(model.horizons))]
+    return [
+        _at_one_horizon(_at_horizons(model, i, answer, strata, bounds), rules[i], warnings[i], widest[i])
+        for i in range(len(rules))
+    ]
+
+
+def _encoded(
+    model: PrognosticModel, patients: Sequence[Mapping[str, object]]
+) -> tuple[Table, tuple[tuple[str, ...], ...]]:
+    if model.windows is None or not isinstance(model.outcome, Visits):
+        encoded = encode_patients(model.features, patients)
+        return encoded.X, encoded.warnings
+    lengths = sorted({member.window or 1 for member in model.members})
+    tables = {w: encode_visits(model.windows, model.outcome.visit_time, patients, w) for w in lengths}
+    return {w: table.X for w, table in tables.items()}, tables[lengths[-1]].warnings
+
+
+def _matching(model: PrognosticModel, X: NDArray[np.float64]) -> list[tuple[int, ...]]:
+    """Indices of the rules that each patient satisfies, horizon by horizon."""
+    rules = [rule for rule_set in model.rule_sets for rule in rule_set.rules]
+    matches = [matching(rule, model.features, X) for rule in rules]
+    return [tuple(k for k, matched in enumerate(matches) if matched[i]) for i in range(len(X))]
+
+
+def _widening(model: PrognosticModel, answer: EnsemblePrediction) -> list[WideningValue | None]:
+    """Missing value of each patient that widens the interval most; for visits, the feature behind it."""
+    if answer.widening is None:
+        return [None] * len(answer.X)
+    of_visits = () if model.windows is None else model.windows.features
+    names = [_source(feature.name, [f.name for f in of_visits]) for feature in model.features]
+    places = answer.widening.argmax(axis=1)
+    shares = answer.widening[np.arange(len(places)), places]
+    return [
+        WideningValue(names[place], float(share)) if share > 0 else None
+        for place, share in zip(places, shares, strict=True)
+    ]
+
+
+def _source(column: str, names: Sequence[str]) -> str:
+    return next((name for name in names if column.startswith(f"{name} (")), column)
+
+
+def _strata(model: PrognosticModel, k: int, risks: NDArray[np.float64]) -> list[str]:
+    strata = model.rule_sets[k].strata
+    return [strata[place].name for place in stratum_indices(strata, risks)]
+
+
+def _at_horizons(
+    model: PrognosticModel,
+    i: int,
+    answer: EnsemblePrediction,
+    strata: Sequence[Sequence[str]],
+    bounds: NDArray[np.float64] | None,
+) -> tuple[HorizonRisk, ...]:
+    event, F = model.time_to_event, answer.causes
+    assert event is not None  # noqa: S101  called only for models with horizons
+    assert F is not None  # noqa: S101  as above
+    return tuple(
+        HorizonRisk(
+            horizon=horizon,
+            risk=float(answer.risks[i, k]),
+            stratum=strata[k][i],
+            causes=dict(zip(event.causes, F[i, :, k].tolist(), strict=True)),
+            interval=None if bounds is None else _ends(bounds[i, k]),
+        )
+        for k, horizon in enumerate(event.horizons)
+    )
+
+
+def _at_one_horizon(
+    horizons: tuple[HorizonRisk, ...],
+    rules: tuple[int, ...],
+    warnings: tuple[str, ...],
+    widest: WideningValue | None,
+) -> PatientRisk:
+    """Assemble a patient's risks; the risk of a single horizon is also the overall risk."""
+    if len(horizons) > 1:
+        return PatientRisk(None, None, rules, warnings, horizons=horizons, widened_most_by=widest)
+    (only,) = horizons
+    return PatientRisk(only.risk, only.stratum, rules, warnings, only.interval, horizons, widest)
+
+
+def _ends(interval: NDArray[np.float64]) -> tuple[float, float]:
+    return float(interval[0]), float(interval[1])
