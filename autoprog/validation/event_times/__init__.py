@@ -7,15 +7,13 @@ from autoprog.validation.event_times.competing import (
     fit_competing,
     with_competing,
 )
+from autoprog.validation.event_times.corrections import correct_horizons, correct_overall, event_figures
 from autoprog.validation.event_times.pairs import can_be_scored, resampled_event_scores
 from autoprog.validation.event_times.performance import (
     HorizonPerformance,
     calibration_document,
     compute_event_gains,
-    correct_horizons,
-    correct_overall,
     distribution_document,
-    event_figures,
     horizon_document,
     horizon_documents,
     measure_event_subgroups,

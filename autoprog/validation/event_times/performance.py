@@ -6,8 +6,7 @@ h a horizon; c thresholds at which a patient would be treated (m,).
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -35,8 +34,6 @@ from autoprog.survival import (
 from autoprog.validation.event_times.influence import horizon_influences, net_benefit_influences
 from autoprog.validation.influence import standard_error
 from autoprog.validation.operating import operating_document
-from autoprog.validation.optimism import Correction, Figure
-from autoprog.validation.performance import shift_skill
 from autoprog.validation.score import LEVEL, Estimate, make_estimate, n_rarer
 from autoprog.validation.subgroups import MIN_COUNTED, MIN_GROUPS, MIN_OF_EACH, Subgroup, split_by_feature
 
@@ -140,66 +137,6 @@ def overall_performance(y: NDArray[np.void], F: NDArray[np.floating], follow_up:
     """Scores on every event metric, by `measured_name` and in its own direction, and the times `since` and `until`."""
     scores = {measured_name(name, follow_up): make_event_metric(name, follow_up).score(y, F) for name in EVENT_METRICS}
     return {**scores, "since": follow_up.times[0], "until": follow_up.times[-1]}
-
-
-def event_figures(follow_up: ScoringContext) -> tuple[Figure, ...]:
-    """Figures that a correction covers: every event metric, and `auc@h` and `brier@h` of each horizon."""
-    found = []
-    for name in EVENT_METRICS:
-        metric = make_event_metric(name, follow_up)
-        found.append(Figure(name, _where_defined(metric.score), metric.ranks_only, metric.lower, metric.upper))
-    for horizon, k in zip(follow_up.horizons, follow_up.at_horizons, strict=True):
-        for name, measure in (("auc", cumulative_dynamic_auc), ("brier", brier_score)):
-            score, most = _where_defined(_at_horizon(measure, horizon, k)), 1.0 if name == "auc" else math.inf
-            found.append(Figure(f"{name}@{horizon:g}", score, name == "auc", 0.0, most, name))
-    return tuple(found)
-
-
-def _at_horizon(measure: Callable[..., _Floats], horizon: float, k: int) -> Callable[[NDArray[Any], _Floats], float]:
-    return lambda y, F: float(measure(y["time"], y["event"], F[:, [k]], np.array([horizon]))[0])
-
-
-def _where_defined(score: Callable[[NDArray[Any], _Floats], float]) -> Callable[[NDArray[Any], _Floats], float]:
-    """The same score, NaN where nobody is followed, or nobody can be compared."""
-
-    def or_nan(y: NDArray[Any], F: _Floats) -> float:
-        try:
-            return score(y, F)
-        except (HorizonError, NoEventError, NoPairError):
-            return math.nan
-
-    return or_nan
-
-
-def correct_overall(found: Mapping[str, float], follow_up: ScoringContext, correction: Correction) -> dict[str, Any]:
-    """Correct `overall_performance` for the choice of the weights, and add `intervals` and `uncorrected`."""
-    names = {measured_name(name, follow_up): name for name in EVENT_METRICS}
-    estimates = {shown: correction.correct(name, found[shown]) for shown, name in names.items()}
-    changed = {shown: estimate for shown, estimate in estimates.items() if estimate is not None}
-    return {**found, **_with_ends(changed), "uncorrected": {shown: found[shown] for shown in changed}}
-
-
-def correct_horizons(documents: Sequence[dict[str, Any]], correction: Correction) -> None:
-    """Correct performance and gains of `horizon_documents` for the choice of the weights, in place."""
-    for document in documents:
-        told, horizon = document["performance"], document["horizon"]
-        estimates = {name: correction.correct(f"{name}@{horizon:g}", told[name]) for name in ("auc", "brier")}
-        changed = {name: estimate for name, estimate in estimates.items() if estimate is not None}
-        if "brier" in changed:
-            skill = Estimate(told["brier_skill"], **told["intervals"]["brier_skill"])
-            changed["brier_skill"] = shift_skill(skill, told["brier"], changed["brier"].estimate)
-        told["uncorrected"] = {name: told[name] for name in changed}
-        ends = _with_ends(changed)
-        told.update({name: value for name, value in ends.items() if name != "intervals"})
-        told["intervals"].update(ends["intervals"])
-        for name, gain in (document["gain_over_baseline"] or {}).items():
-            corrected = correction.correct_gain(f"{name}@{horizon:g}", gain["estimate"])
-            document["gain_over_baseline"][name] = gain if corrected is None else corrected.to_json()
-
-
-def _with_ends(estimates: Mapping[str, Estimate]) -> dict[str, Any]:
-    ends = {name: {"lower": found.lower, "upper": found.upper} for name, found in estimates.items()}
-    return {**{name: found.estimate for name, found in estimates.items()}, "intervals": ends}
 
 
 def distribution_document(
