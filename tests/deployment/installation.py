@@ -20,7 +20,7 @@ import psutil
 import yaml
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 120
+PATIENCE_S = 240
 _DEFAULT = re.compile(r"\$\{\w+:-([^}]*)\}")
 
 

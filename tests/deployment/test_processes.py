@@ -80,32 +80,11 @@ def ended(client: httpx2.Client, search: dict[str, Any]) -> Any:
     return search
 
 
-def test_a_search_from_the_cohort_to_the_prediction(installation: Installation) -> None:
-    workers, client = start(installation, ["runner"])
-    with client:
-        assert httpx2.get(f"{installation.url}/v1/cohorts").status_code == 401
-        asked = {"cohort_id": post_cleveland(client), **SETTINGS}
-        search = ended(client, accepted(client.post("/v1/searches", json=asked)))
-        assert search["status"] == "succeeded", search["error"]
-        assert search["progress"]["evaluations"]["succeeded"] == 8
-        url = f"/v1/searches/{search['id']}"
-        ensemble = accepted(client.get(f"{url}/ensemble"))
-        assert sum(member["weight"] for member in ensemble["members"]) == pytest.approx(1)
-        assert ensemble["score"]["estimate"] > 0.85
-        assert accepted(client.get(f"{url}/rules"))["strata"]
-        (item,) = accepted(client.post(f"{url}/predictions", json={"patients": [PATIENT]}))["items"]
-        assert 0 < item["risk"] < 1
-        assert item["warnings"] == ["chol was imputed"]
-    codes = installation.terminate(["api", "runner", *workers, "scheduler"])
-    assert {name: code for name, code in codes.items() if name != "scheduler"} == dict.fromkeys(
-        ["api", "runner", *workers], 0
-    )
-
-
-def test_two_runners_carry_a_search_each(installation: Installation) -> None:
+def test_two_runners_carry_a_search_each_from_the_cohort_to_the_prediction(installation: Installation) -> None:
     runners = ["runner0", "runner1"]
     workers, client = start(installation, runners)
     with client:
+        assert httpx2.get(f"{installation.url}/v1/cohorts").status_code == 401
         cohort = post_cleveland(client)
         asked = [{"cohort_id": cohort, "seed": seed, **SETTINGS} for seed in (1, 2)]
         posted = [accepted(client.post("/v1/searches", json=search)) for search in asked]
@@ -113,8 +92,19 @@ def test_two_runners_carry_a_search_each(installation: Installation) -> None:
             done = ended(client, search)
             assert done["status"] == "succeeded", done["error"]
             assert done["progress"]["evaluations"]["succeeded"] == 8
+            assert_predicts(client, f"/v1/searches/{search['id']}")
     for name in runners:
         claimed = [search["id"] for search in posted if search["id"] in installation.log(name)]
         assert len(claimed) == 1, installation.log(name)
     codes = installation.terminate(["api", *runners, *workers, "scheduler"])
     assert [codes[name] for name in ("api", *runners, *workers)] == [0] * 5
+
+
+def assert_predicts(client: httpx2.Client, url: str) -> None:
+    ensemble = accepted(client.get(f"{url}/ensemble"))
+    assert sum(member["weight"] for member in ensemble["members"]) == pytest.approx(1)
+    assert ensemble["score"]["estimate"] > 0.85
+    assert accepted(client.get(f"{url}/rules"))["strata"]
+    (item,) = accepted(client.post(f"{url}/predictions", json={"patients": [PATIENT]}))["items"]
+    assert 0 < item["risk"] < 1
+    assert item["warnings"] == ["chol was imputed"]
