@@ -53,7 +53,7 @@ class Server:
         self._log.close()
 
     def _wait_until_ready(self) -> None:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline and self.process.poll() is None:
             try:
                 if self.client.get("/readyz").is_success:

@@ -16,7 +16,7 @@ from tests.search.bench import Bench
 SETTINGS: dict[str, Any] = {
     "seed": 2,
     "repeats": 1,
-    "budget": {"evaluations": 14, "time_s": 3600},
+    "budget": {"evaluations": 9, "time_s": 3600},
     "limits": {"evaluation_s": 600},
     "space": {
         "imputation": ["median", "em"],
@@ -28,7 +28,6 @@ SETTINGS: dict[str, Any] = {
             "xgboost",
             "lightgbm",
             "neural_network",
-            "gaussian_process",
             "decision_tree",
             "gaussian_nb",
         ],
