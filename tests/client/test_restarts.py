@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from autoprog import AutoPrognosis, Client
+from autoprog import Client
 from tests.api.searching import FILE, SPEC
 from tests.client.serving import Place
-from tests.estimator.support import QUICK, patients
 
 SETTINGS = {
     "seed": 0,
@@ -52,22 +51,5 @@ def test_waiting_outlives_a_killed_server(place: Place) -> None:
             thread.join()
             table = search.model.predict([dict.fromkeys(search.model.features)])
             assert 0 < table.loc[0, "risk"] < 1
-    finally:
-        place.end()
-
-
-@pytest.mark.timeout(400)
-def test_estimator_takes_its_search_to_a_server(place: Place) -> None:
-    X, y = patients()
-    model = AutoPrognosis(time_budget_s=120, settings=QUICK, random_state=1).fit(X, y)
-    place.start()
-    try:
-        search = model.to_server(place.url, name="ward")
-        assert search.document["settings"]["seed"] == 1
-        # With the same seed and a budget of evaluations it is the same model.
-        search.wait(timeout_s=240, poll_s=0.2)
-        assert search.score["estimate"] == pytest.approx(model.ensemble_["score"]["estimate"])
-        there = search.model.predict(X.astype({"stage": object}))["risk"]
-        assert there.tolist() == pytest.approx(model.predict_risk(X).tolist())
     finally:
         place.end()

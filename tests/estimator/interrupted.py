@@ -10,7 +10,7 @@ from tests.estimator.support import patients
 SPACE = {
     "imputation": ["median"],
     "features": ["none"],
-    "prediction": ["logistic_regression", "ridge", "random_forest"],
+    "prediction": ["logistic_regression", "ridge", "gaussian_nb"],
 }
 
 if __name__ == "__main__":

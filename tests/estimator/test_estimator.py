@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
-import io
 import pickle
 from typing import Any
 
@@ -17,8 +15,7 @@ import autoprog
 from autoprog import AutoPrognosis, ExtrapolationWarning, Survival
 from autoprog.estimator.tables import binary_cohort, to_frame
 from autoprog.survival import censoring_survival, wolbers_c
-from tests.cohorts import event_file
-from tests.estimator.support import QUICK, patients
+from tests.estimator.support import QUICK, followed, patients
 
 
 def test_a_table_of_patients_becomes_a_model_with_everything_told_of_it(fitted: AutoPrognosis) -> None:
@@ -69,11 +66,10 @@ def test_new_patients_may_lack_values_and_bring_categories_that_were_never_seen(
     assert ((risks > 0) & (risks < 1)).all()
 
 
-def test_times_to_an_event_with_competing_ones() -> None:
-    frame = pd.read_csv(io.BytesIO(gzip.decompress(event_file("mgus2"))))
-    y, X = Survival(frame.pop("time"), frame.pop("event")), frame
-    model = AutoPrognosis(mode="survival", horizons=[60, 120], time_budget_s=120, settings=QUICK, random_state=0)
-    risks = model.fit(X, y).predict_risk(X)
+def test_times_to_an_event_with_competing_ones(fitted_survival: AutoPrognosis) -> None:
+    X, time, event = followed()
+    model, y = fitted_survival, Survival(time, event)
+    risks = model.predict_risk(X)
     assert risks.shape == (len(X), 2)
     assert (risks[:, 0] <= risks[:, 1]).all()
     assert model.horizons_.tolist() == [60, 120]

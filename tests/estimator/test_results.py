@@ -240,7 +240,7 @@ def test_file_that_is_no_model_is_refused(tmp_path: Path, content: bytes) -> Non
         AutoPrognosis.load(tmp_path / "model.autoprog")
 
 
-def test_search_goes_on_where_it_ended(fitted: AutoPrognosis, tmp_path: Path) -> None:
+def test_search_goes_on_where_it_ended(fitted: AutoPrognosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fitted.save(tmp_path / "search.autoprog", search=True)
     model = AutoPrognosis.load(tmp_path / "search.autoprog")
     before = model.leaderboard_
@@ -250,6 +250,7 @@ def test_search_goes_on_where_it_ended(fitted: AutoPrognosis, tmp_path: Path) ->
     assert set(before["score"].dropna()) <= set(after["score"].dropna())
     assert model.settings_["budget"]["evaluations"] == 7
     assert model.warnings_[0].startswith("prediction/cox is left out")
+    monkeypatch.setattr("autoprog.search.clock.MORE_REFITS", 15)
     assert model.continue_for(60, evaluations=0) is model
     assert len(model.leaderboard_) == len(after)
     refits = int(model.ensemble_["interval"]["method"].split(" refits")[0].rsplit(" ", 1)[-1])
