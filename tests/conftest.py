@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import NullPool, create_engine, delete, make_url, text
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
@@ -18,13 +20,17 @@ from autoprog.storage.tables import OwnerRow, StoredFileRow
 
 # Files of few tests that take long: they start servers, searches and browsers.
 _LONG = (
+    "tests/slow/",
+    "tests/pages/",
+    "tests/estimator/",
     "tests/system/",
     "tests/client/",
     "tests/deployment/",
-    "tests/estimator/",
     "tests/cli/",
     "tests/test_python_page",
 )
+# Folders whose files share what takes long to make: a server with searches that have ended, fitted estimators, engines.
+_SHARING = ("tests/pages/", "tests/estimator/", "tests/engine/")
 
 _SERVER = os.environ.get("AUTOPROG_TEST_POSTGRES")
 BACKENDS = ("sqlite", "postgresql") if _SERVER else ("sqlite",)
@@ -36,6 +42,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: not item.nodeid.startswith(_LONG))
 
 
+class _Scheduling(LoadFileScheduling):
+    """Each file runs in one process, and so do all files of a folder that share what takes long to make."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return next((folder for folder in _SHARING if nodeid.startswith(folder)), super()._split_scope(nodeid))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Scheduling:
+    return _Scheduling(config, log)
+
+
 @contextmanager
 def _postgres_url() -> Iterator[str]:
     """An empty PostgreSQL database of its own, dropped afterwards."""
@@ -44,6 +62,7 @@ def _postgres_url() -> Iterator[str]:
     engine = create_engine(server, isolation_level="AUTOCOMMIT", poolclass=NullPool)
     with engine.connect() as connection:
         connection.execute(text(f"CREATE DATABASE {name}"))
+        connection.execute(text(f"ALTER DATABASE {name} SET synchronous_commit = off"))  # no test cuts the power
     try:
         yield server.set(database=name).render_as_string(hide_password=False)
     finally:

@@ -13,6 +13,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from api import create_app
+from api.context import build_context
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
 from autoprog.storage.files import Files
@@ -28,10 +29,12 @@ _APPS: dict[bool, FastAPI] = {}
 
 
 def _app(database: Database, files: Files, *, local_owner: bool) -> FastAPI:
-    """The same one for all tests, over other data: at its first request FastAPI takes its time over the routes."""
-    fresh = create_app(Settings(upload_mb=1), database, files, local_owner=local_owner)
-    app = _APPS.setdefault(local_owner, fresh)
-    app.state.context = fresh.state.context
+    """The same one for all tests, over other data: to build it and to answer its first request takes time."""
+    settings = Settings(upload_mb=1)
+    if local_owner not in _APPS:
+        _APPS[local_owner] = create_app(settings, database, files, local_owner=local_owner)
+    app = _APPS[local_owner]
+    app.state.context = build_context(settings, database, files, local_owner=local_owner)
     return app
 
 
