@@ -26,7 +26,7 @@ from autoprog.spec_options import SpecOptions, build_spec
 from tests.cli.answer import Answer, CommandLine
 
 SPEC = cleveland()[1].model_dump_json(exclude_unset=True)
-BUDGET = 24
+BUDGET = 16
 SETTINGS = {
     "folds": 3,
     "budget": {"evaluations": BUDGET, "time_s": 300},
@@ -329,7 +329,8 @@ def test_follow_up_between_two_dates_of_a_sheet(tmp_path: Path) -> None:
 def test_ctrl_c_delivers_what_was_found_and_more_minutes_go_on(tmp_path: Path) -> None:
     write_cohort(tmp_path)
     database = tmp_path / "out" / "state" / "autoprog.db"
-    with search_in_own_process(tmp_path, *BINARY, "--minutes", "30") as first:
+    options = [*BINARY, "--settings", json.dumps({"folds": 3, "space": SETTINGS["space"]}), "--minutes"]
+    with search_in_own_process(tmp_path, *options, "30") as first:
         deadline = time.monotonic() + 200
         while count_evaluations(database) < 2:
             assert first.poll() is None, first.communicate()
@@ -343,7 +344,7 @@ def test_ctrl_c_delivers_what_was_found_and_more_minutes_go_on(tmp_path: Path) -
     assert "simple model" in out
     assert {path.name for path in (tmp_path / "out").iterdir()} >= {"model.autoprog", "report.html", "leaderboard.csv"}
     before = count_evaluations(database)
-    with search_in_own_process(tmp_path, *BINARY, "--minutes", "30.2") as second:
+    with search_in_own_process(tmp_path, *options, "30.2") as second:
         out, err = second.communicate(timeout=200)
     assert second.returncode == 0, err
     assert "going on for 12 s more with what was found before" in out
