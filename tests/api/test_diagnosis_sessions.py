@@ -34,6 +34,7 @@ from tests.api.diagnosing import (
     upload,
     without_groups,
 )
+from tests.conftest import BACKENDS
 
 ROOT = Path(__file__).parents[2]
 
@@ -265,11 +266,11 @@ class TestWrongAnswers:
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("backend", "name"),
     [
-        "zoo",
-        pytest.param("dermatology_binary", marks=[pytest.mark.slow, pytest.mark.ci]),
-        pytest.param("many_diseases", marks=[pytest.mark.slow, pytest.mark.ci]),
+        *((backend, "zoo") for backend in BACKENDS),
+        pytest.param("sqlite", "dermatology_binary", marks=[pytest.mark.slow, pytest.mark.ci]),
+        pytest.param("sqlite", "many_diseases", marks=pytest.mark.slow),
     ],
 )
 def test_a_session_for_every_object_of_a_real_matrix_ends_where_it_should(client: TestClient, name: str) -> None:

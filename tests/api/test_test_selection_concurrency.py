@@ -15,7 +15,7 @@ from tests.api.selecting import PROBLEMS, make_problem
 
 pytestmark = [pytest.mark.slow, pytest.mark.ci, pytest.mark.timeout(900)]
 
-CLIENTS, ROUNDS = 200, 2
+CLIENTS, ROUNDS = 200, 1
 
 
 def bedside(port: int, url: str, seed: int, sent: list[dict[str, int]], numbers: list[int]) -> None:
