@@ -1,6 +1,7 @@
 # `make demo` and `make test` need nothing but Python 3.11 to 3.13 with its venv module.
 PYTHON ?= python3
 VENV := .venv
+TESTS ?= not slow
 SELECT ?= slow
 DRILL ?=
 # Processes that the tests run in, one more than the cores of a small machine, as tests of searches wait; files are not
@@ -8,7 +9,7 @@ DRILL ?=
 WORKERS ?= 3
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test slow lint format messages docs bench drills prior sbom lock clean
+.PHONY: help install docs-tools demo test slow lint format messages docs bench drills prior sbom lock clean
 
 help:
 	@echo 'make demo     install, then search a model for a bundled cohort over the REST API'
@@ -41,7 +42,7 @@ demo: install
 	@$(VENV)/bin/autoprog demo
 
 test: install
-	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder --durations=25
+	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m '$(TESTS)' --durations=25
 
 slow: install
 	$(VENV)/bin/pytest -q -n $(WORKERS) --dist loadfile -m '$(SELECT)' --durations=25
@@ -66,8 +67,10 @@ messages: install
 	@$(VENV)/bin/pybabel -q update -i build/messages.pot -D autoprog -d api/pages/locale \
 		--no-fuzzy-matching --ignore-obsolete --omit-header --no-wrap
 
-docs: install
+docs-tools: install
 	@$(VENV)/bin/python -m pip install -qq --disable-pip-version-check -r docs/requirements.lock
+
+docs: docs-tools
 	$(VENV)/bin/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
 
 bench: install
