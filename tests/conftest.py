@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import NullPool, create_engine, delete, make_url, text
+from threadpoolctl import threadpool_limits
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
@@ -32,8 +33,16 @@ _LONG = (
 # Folders whose files share what takes long to make: a server with searches that have ended, fitted estimators, engines.
 _SHARING = ("tests/pages/", "tests/estimator/", "tests/engine/")
 
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+
 _SERVER = os.environ.get("AUTOPROG_TEST_POSTGRES")
 BACKENDS = ("sqlite", "postgresql") if _SERVER else ("sqlite",)
+
+
+def pytest_configure() -> None:
+    """Have every process that the tests run in, or start, compute on one thread; an exported number stays."""
+    for name in THREADS:
+        os.environ.setdefault(name, "1")
 
 
 @pytest.hookimpl(trylast=True)
@@ -52,6 +61,13 @@ class _Scheduling(LoadFileScheduling):
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Scheduling:
     return _Scheduling(config, log)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> Iterator[None]:
+    """Fit on one thread, as the engine's children do: on shared cores a second one mostly spins and waits."""
+    with threadpool_limits(1):
+        yield
 
 
 @contextmanager

@@ -5,16 +5,26 @@ from collections.abc import Iterator
 import pytest
 
 from autoprog.engine import DaskEngine
+from tests.conftest import THREADS
 from tests.engine.cluster import end_process, free_port, start_scheduler, start_worker, wait_until
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(autouse=True, scope="package")
+def _as_many_threads_as_they_like() -> Iterator[None]:
+    """It is for the engine to limit them."""
+    with pytest.MonkeyPatch.context() as environment:
+        for name in THREADS:
+            environment.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(scope="package")
 def embedded() -> Iterator[DaskEngine]:
     with DaskEngine.embedded(2, ["tests.hostile"]) as engine:
         yield engine
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def scheduler() -> Iterator[str]:
     """Address of a scheduler with one worker of two slots."""
     port = free_port()
@@ -25,7 +35,7 @@ def scheduler() -> Iterator[str]:
         end_process(process)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def cluster(scheduler: str) -> Iterator[DaskEngine]:
     with DaskEngine.connect(scheduler) as engine:
         wait_until(lambda: engine.health().slots == 2)

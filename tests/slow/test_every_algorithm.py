@@ -8,14 +8,12 @@ learner that does not take them.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
 import pytest
 from sklearn.model_selection import train_test_split
 from sksurv.datasets import load_whas500
-from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Feature
 from autoprog.evaluation import Plan, cross_validate, evaluate_fold
@@ -26,13 +24,6 @@ from tests.space.test_algorithms import BUILT_IN, CLASSIFYING, with_algorithm
 COHORTS = ("cleveland", "pima_missing", "hepatitis", "ckd", "stroke")
 SURVIVING = [a for a in BUILT_IN if "classification" not in a.modes]
 PLAN = Plan("auc_roc", folds=5, repeats=1, seed=2026)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    """As in the engine's children; on shared cores BLAS with two threads takes many times as long."""
-    with threadpool_limits(1):
-        yield
 
 
 def settings(algorithm: Algorithm, n: int) -> dict[str, Step]:

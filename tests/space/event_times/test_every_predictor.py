@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from threadpoolctl import threadpool_limits
 
 from autoprog.cohort import Cohort
 from autoprog.evaluation import Plan, fit_pipeline
@@ -18,12 +17,6 @@ from tests.space.event_times.cohorts import real_event_cohort
 
 PREDICTORS = [a.name for a in (*PREDICTION, *BEYOND_TABLE_1, *FOR_COMPETING_RISKS)]
 CALIBRATIONS = ("none", "sigmoid", "isotonic")
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> Iterator[None]:
-    with threadpool_limits(1):
-        yield
 
 
 def cohort_named(name: str) -> Cohort:
