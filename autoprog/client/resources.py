@@ -156,6 +156,10 @@ class Model(Resource):
             items += self._connection.post(f"{self._url}/predictions", {"patients": list(some)})["items"]
         return items
 
+    def next_tests(self, patient: Mapping[str, Any], **options: Any) -> dict[str, Any]:  # noqa: ANN401  as below
+        """Rank the tests that a patient has not had; `catalogue_id`, `test_names`, `prices` are as in the REST API."""
+        return self._connection.post(f"{self._url}/next-tests", {"patient": dict(patient), **options})
+
     def validate(self, cohort: Cohort | str, **options: Any) -> Validation:  # noqa: ANN401  fields of the request
         """Measure the model in another cohort; `thresholds`, `subgroups` and `seed` are as in the REST API."""
         asked = {"cohort_id": _id(cohort), **options}

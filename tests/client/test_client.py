@@ -158,6 +158,15 @@ def test_models_are_validated_and_recalibrated(client: Client, model: Model, tmp
     assert model.id not in [each.id for each in client.models()]
 
 
+def test_next_tests_are_ranked(client: Client, model: Model) -> None:
+    known = patient()
+    withheld = next(name for name in model.features if known.get(name) is not None)
+    found = model.next_tests({**known, withheld: None})
+    assert withheld in [each["test"] for each in found["items"]]
+    with pytest.raises(ServerError, match="no test catalogue"):
+        model.next_tests(known, catalogue_id="nobody")
+
+
 def test_models_are_compared(client: Client, model: Model) -> None:
     cohort = client.create_cohort(FILE, {**SPEC, "name": "elsewhere"})
     (found,) = model.compare(model, cohort)["horizons"]
