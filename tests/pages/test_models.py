@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 from fastapi.testclient import TestClient
+from sqlalchemy import update
 
+from autoprog.storage.database import Database
+from autoprog.storage.tables import ModelRow
 from tests.api.searching import Driver, make_search, patient
 from tests.pages.test_frame import BROWSER
 
@@ -46,6 +49,15 @@ def test_a_model_shows_its_score_beside_the_simple_models(client: TestClient, mo
     ensemble = client.get(f"/v1/searches/{search_id}/ensemble").json()
     assert f"{ensemble['score']['estimate']:.3f}" in text
     assert f"{ensemble['baseline']['score']['estimate']:.3f}" in text
+
+
+def test_a_model_says_how_many_of_its_patients_were_erased(
+    client: TestClient, model_id: str, database: Database
+) -> None:
+    assert "Erased since" not in client.get(f"/models/{model_id}", headers=BROWSER).text
+    with database.session() as session:
+        session.execute(update(ModelRow).values(patients_erased=2))
+    assert "2 patients whom it was fitted on" in client.get(f"/models/{model_id}", headers=BROWSER).text
 
 
 def test_the_calculator_says_what_the_model_predicts(client: TestClient, model_id: str) -> None:

@@ -118,6 +118,19 @@ def test_identifiers_dates_constants_leaks_and_codes_of_missing_are_pointed_out(
     assert re.search(r'name="na_value" value="-9"', part)
 
 
+def test_a_column_that_identifies_patients_lets_one_be_erased(client: TestClient) -> None:
+    assert "Identifies the patient" in columns(client, ODD)
+    fields = filled_in(columns(client, ODD)) | {"kind-0": "identifier", "kind-4": "leave_out"}
+    response = start(client, ODD, fields | {"kind-5": "identifier"})
+    assert errors(response) == {"column-5": "Another column identifies the patient already."}
+    response = start(client, ODD, fields)
+    search = client.get("/v1" + response.headers["HX-Redirect"]).json()
+    assert client.delete("/v1" + response.headers["HX-Redirect"]).status_code == 204
+    first = ODD.decode().splitlines()[1].split(",")[0]
+    erased = client.post("/v1/patient-erasures", json={"identifier": first}).json()
+    assert [each["cohort_id"] for each in erased["cohorts"]] == [search["cohort_id"]]
+
+
 def test_leak_that_is_left_out_and_code_that_means_missing_reach_the_cohort(client: TestClient) -> None:
     fields = filled_in(columns(client, ODD)) | {"kind-4": "leave_out", "na_value": "-9", "unit-1": "years"}
     part = columns(client, ODD, **fields)

@@ -22,7 +22,7 @@ from autoprog.errors import Fault
 
 MODES = ("classification", "survival", "temporal")
 MINUTES = (1, 5, 15)
-LEAVE_OUT = "leave_out"
+LEAVE_OUT, IDENTIFIER = "leave_out", "identifier"
 SINCE = "since-"  # and the number of the column with the index date
 INTEREST, COMPETING, CENSORED, UNKNOWN = "interest", "competing", "censored", "unknown"
 MAX_EVENT_CODES = 12
@@ -83,6 +83,14 @@ class Draft:
         if self.mode == "temporal":
             names |= {"patient": self.patient, "visit_time": self.visit_time}
         return names
+
+    @property
+    def identifiers(self) -> list[str]:
+        """Columns by which a patient can be erased; of visits, that of the patient."""
+        if self.mode == "temporal":
+            return [self.patient]
+        taken = self.outcome_columns.values()
+        return [name for name, kind in self.kinds.items() if kind == IDENTIFIER and name not in taken]
 
     @property
     def has_dates(self) -> bool:
@@ -217,6 +225,9 @@ def build_spec(draft: Draft, file: FileDescription, text: Text) -> dict[str, Any
     else:
         outcome["positive"] = draft.positive
     outcome |= _horizons(draft, text)
+    for name in draft.identifiers[1:]:
+        place = [column.name for column in file.columns].index(name)
+        draft.add_error(f"column-{place}", text("Another column identifies the patient already."))
     if draft.label:
         outcome["label"] = draft.label
     if draft.time_unit and draft.mode != "classification" and not draft.has_dates:
@@ -231,6 +242,7 @@ def build_spec(draft: Draft, file: FileDescription, text: Text) -> dict[str, Any
         "outcome": outcome,
         "features": features,
         "ignore": ignore,
+        **({"identifier": draft.identifiers[0]} if draft.identifiers else {}),
         **({"sheet": draft.sheet} if draft.sheet else {}),
         "na_values": [*draft.na_values, *(value for value in unknown if value not in draft.na_values)],
     }
@@ -283,7 +295,9 @@ def _features(draft: Draft, file: FileDescription, taken: set[str]) -> tuple[dic
         kind, unit = draft.kinds[column.name], draft.units[column.name]
         if column.name in taken:
             continue
-        if kind == LEAVE_OUT:
+        if column.name in draft.identifiers:
+            continue
+        if kind in {LEAVE_OUT, IDENTIFIER}:
             ignore.append(column.name)
             continue
         if kind.startswith(SINCE):

@@ -18,6 +18,7 @@ from api.pages.forms import Sent, SentForm
 from api.pages.rendering import render, translate
 from api.pages.sessions import PageReader, PageWriter
 from api.pages.start.draft import (
+    IDENTIFIER,
     LEAVE_OUT,
     MAX_EVALUATIONS,
     MINUTES,
@@ -171,6 +172,7 @@ def _form_part(
         suspected=_suspected(file, draft),
         minutes=MINUTES,
         leave_out=LEAVE_OUT,
+        identifier=IDENTIFIER,
     )
 
 
