@@ -3,6 +3,7 @@
     python benchmarks/network run --data FOLDER [--cohorts ...] [--models ...] [--folder RUNS]
     python benchmarks/network arrays --data FOLDER [--cohorts ...] [--folder RUNS]
     python benchmarks/network show [--model NAME] [--json] [--folder RUNS]
+    python benchmarks/network marginals --data FOLDER
 
 A run asks every model for the risks of every patient by fits to the others (three seeds of five folds) and keeps one
 file for each model, cohort and seed; what is there is not fitted again. A further model is NAME=MODULE:CLASS, imported
@@ -10,7 +11,8 @@ when it is asked: with `fit(X, y)` and `predict_proba(X)` it takes the binary co
 `cumulative_incidence(X, times)`, y of dtype `EVENT_TIMES`, those with event times. X are floats, one column a number
 and one a level of a category, NaN for missing. `show` lays the named model beside its rivals.
 
-`arrays` writes the cohorts and their folds for a model that runs where these libraries are not: its risks go to
+`marginals` compares the tables that the network was trained on with the cohorts: 10th, 50th and 90th percentile over
+tables. `arrays` writes the cohorts and their folds for a model that runs where these libraries are not: its risks go to
 MODEL/COHORT-SEED.npz beside the others, with the arrays of `_tasks.Answer`.
 """
 
@@ -64,6 +66,13 @@ def _show(arguments: argparse.Namespace) -> None:
     print(json.dumps(found, indent=1) if arguments.json else as_text(found))
 
 
+def _marginals(arguments: argparse.Namespace) -> None:
+    from _marginals import marginals  # noqa: PLC0415  learning libraries
+
+    warnings.filterwarnings("ignore")
+    print(json.dumps(marginals(arguments.data), indent=1))
+
+
 def main() -> None:
     """Run one of the commands."""
     sys.path.insert(0, str(_HERE))
@@ -77,8 +86,11 @@ def main() -> None:
     run.set_defaults(run=_run)
     arrays = commands.add_parser("arrays", help="write the cohorts and their folds as plain arrays")
     arrays.set_defaults(run=_arrays)
-    for command in (run, arrays):
+    prior = commands.add_parser("marginals", help="print what synthetic tables have in common with the cohorts")
+    prior.set_defaults(run=_marginals)
+    for command in (run, arrays, prior):
         command.add_argument("--data", type=Path, required=True, help="folder of the cohorts' files")
+    for command in (run, arrays):
         command.add_argument("--cohorts", nargs="+", metavar="COHORT")
     show = commands.add_parser("show", help="print the figures of what was fitted")
     show.add_argument("--model", metavar="NAME", default="prior_network", help="compared with the others")

@@ -43,6 +43,21 @@ def data(tmp_path: Path) -> Path:
     return tmp_path
 
 
+def test_marginals_of_a_table_are_those_it_was_made_with(part: Part) -> None:
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.integers(2, size=4_000), rng.normal(size=(4_000, 2)), rng.lognormal(size=4_000)])
+    y = (rng.random(4_000) < 0.3).astype(np.int64)
+    X[:800, 1] = np.nan
+    told = part("_marginals")._told(X, y)
+    assert told["patients"] == 4_000
+    assert told["share of columns with two values"] == 0.25
+    assert told["share of columns with more than 20"] == 0.75
+    assert told["share of cells missing"] == 0.05
+    assert told["share of events"] == pytest.approx(0.3, abs=0.03)
+    assert told["size of a correlation, mean"] < 0.04
+    assert told["AUC of ridge regression, left out"] == pytest.approx(0.5, abs=0.04)
+
+
 class Constant:
     """One incidence for everyone, rising in time; of the other cause none."""
 

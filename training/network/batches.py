@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from torch.utils.data import Dataset
 
 from training.network.encoding import (
-    INTERVALS,
     SLOTS,
     Ridge,
     base_log_odds,
@@ -40,8 +39,8 @@ def draw_extent(rng: np.random.Generator) -> Extent:
     return Extent(m, n, groups, fewest, most)
 
 
-def draw_binary(rng: np.random.Generator, extent: Extent) -> _Arrays:
-    """One table with a binary outcome."""
+def draw_patients(rng: np.random.Generator, extent: Extent) -> tuple[_Floats, NDArray[np.int64]]:
+    """Columns, shape = (m, p), and binary outcomes of one table, both of them among the patients to learn from."""
     while True:
         p = int(rng.integers(extent.fewest, extent.most + 1))
         U = draw_latent(rng, extent.m, p)
@@ -54,9 +53,20 @@ def draw_binary(rng: np.random.Generator, extent: Extent) -> _Arrays:
             eta = draw_score(rng, standardise(x) if rng.random() < 0.5 else U)
             y = label(rng, eta, strength, rate)
         if 1 < y[: extent.n].sum() < extent.n - 1:
-            break
-    cells, scores, log_odds = _binary_inputs(rng, lose_cells(rng, x, U, eta), y, extent)
-    return {"cells": cells, "scores": scores, "y": y, "log_odds": np.float32(log_odds)}
+            return lose_cells(rng, x, U, eta), y
+
+
+def draw_binary(rng: np.random.Generator, extent: Extent) -> _Arrays:
+    """One table with a binary outcome."""
+    x, y = draw_patients(rng, extent)
+    cells, missing = encode_cells(x, extent.n)
+    scores, log_odds = binary_scores(Ridge.of(cells, missing, extent.n), y[: extent.n])
+    return {
+        "cells": group_cells(cells, missing, extent.groups, rng),
+        "scores": scores.astype(np.float32),
+        "y": y,
+        "log_odds": np.float32(log_odds),
+    }
 
 
 def _caused(
@@ -69,14 +79,6 @@ def _caused(
     some = rng.random(U.shape[1]) < rng.uniform(0.1, 1.0)
     size = strength * rng.laplace(size=U.shape[1]) * some / np.sqrt(max(some.sum(), 1))
     return standardise(U + effect[:, None] * size), y, severity
-
-
-def _binary_inputs(
-    rng: np.random.Generator, x: _Floats, y: NDArray[np.int64], extent: Extent
-) -> tuple[NDArray[np.float32], NDArray[np.float32], float]:
-    cells, missing = encode_cells(x, extent.n)
-    scores, log_odds = binary_scores(Ridge.of(cells, missing, extent.n), y[: extent.n])
-    return group_cells(cells, missing, extent.groups, rng), scores.astype(np.float32), log_odds
 
 
 def draw_events(rng: np.random.Generator, extent: Extent) -> _Arrays:
@@ -144,8 +146,3 @@ class Batches(Dataset[_Arrays]):
         told["cells"] = told["cells"].astype(np.float16)
         told["n"] = np.int64(extent.n)
         return told
-
-
-def intervals_at_risk(true_interval: NDArray[np.integer]) -> NDArray[np.bool_]:
-    """Whether a patient is at risk at the beginning of each interval, shape = (..., INTERVALS)."""
-    return np.arange(INTERVALS) <= np.asarray(true_interval)[..., None]
