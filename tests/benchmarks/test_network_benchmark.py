@@ -92,8 +92,8 @@ def test_models_take_the_outcomes_that_they_are_for(part: Part, data: Path) -> N
     tasks, models = part("_tasks"), part("_models")
     binary, competing = (tasks.load(name, data).cohort for name in ("one", "two"))
     takers = {name for name, model in models.MODELS.items() if model.takes(competing)}
-    assert takers == {"fine_gray", "cause_specific"}
-    assert takers.isdisjoint(name for name, model in models.MODELS.items() if model.takes(binary))
+    assert takers == {"fine_gray", "cause_specific", "prior_network"}
+    assert {name for name in takers if models.MODELS[name].takes(binary)} == {"prior_network"}
     assert models.Imported(Constant).takes(competing)
     assert not models.Imported(Constant).takes(binary)
 
