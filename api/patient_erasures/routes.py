@@ -65,7 +65,7 @@ def erase_patient(
     responses=problems(409, 413, 415, 422),
 )
 def preview_erasure(
-    request: PatientErasureRequest, context: ContextDependency, principal: Reader, _turn: Turn
+    request: PatientErasureRequest, context: ContextDependency, principal: Writer, _turn: Turn
 ) -> PatientErasureBody:
     """Return what an erasure would remove and keep, and change nothing."""
     return service.preview(context, principal.owner_id, request)

@@ -71,6 +71,7 @@ class CohortTable:
             "outcome": asdict(cohort.outcome),
             "event_rate": float(cohort.event_rate),
             "follow_up": None if read.follow_up is None else asdict(read.follow_up),
+            "has_identifiers": False,  # an estimator's table has none
             "sample_size": asdict(read.sample_size),
             "warnings": list(read.warnings),
         }

@@ -169,7 +169,7 @@ SELECTION_ROUTES = [
 ERASURE_ROUTES = [
     ("GET", "/v1/patient-erasures", "read"),
     ("POST", "/v1/patient-erasures", "write"),
-    ("POST", "/v1/patient-erasures/previews", "read"),
+    ("POST", "/v1/patient-erasures/previews", "write"),
     ("GET", "/v1/patient-erasures/x", "read"),
 ]
 
