@@ -107,9 +107,8 @@ class PriorNetworkHazards(BaseEstimator):  # type: ignore[misc]
         place = np.clip(np.searchsorted(ends, at, "left"), 1, INTERVALS)
         part = (at - ends[place - 1]) / np.maximum(ends[place] - ends[place - 1], 1e-12)
         F = F[..., place - 1] * (1.0 - part) + F[..., place] * part
-        return np.concatenate([F[:, : CAUSES - 1], F[:, CAUSES - 1 :] * self.shares_[:, None]], axis=1)[
-            :, : self.n_causes
-        ]
+        last = F[:, CAUSES - 1 :] * self.shares_[:, None]
+        return np.concatenate([F[:, : CAUSES - 1], last], axis=1)[:, : self.n_causes]
 
     def _elapsed(self, times: _Floats) -> _Floats:
         """Share of the events until a time."""

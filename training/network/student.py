@@ -195,7 +195,7 @@ def teach_risks(X: _Floats, y: NDArray[np.int64], seed: int) -> Student:
     Returns
     -------
     Student
-        Which holds no patient's row.
+        Its centres are mixed patients; with one or two columns one of them may be alike to a real one.
     """
     rng = np.random.default_rng(seed)
     orders, queries = _effort(*X.shape)
@@ -218,7 +218,7 @@ def teach_hazards(X: _Floats, events: EventTable, seed: int) -> Student:
     Returns
     -------
     Student
-        Which holds no patient's row.
+        Its centres are mixed patients; with one or two columns one of them may be alike to a real one.
     """
     rng = np.random.default_rng(seed)
     orders, queries = _effort(*X.shape)

@@ -31,7 +31,7 @@ _LIST = "/test-catalogues"
 
 @dataclass(frozen=True, slots=True)
 class _CatalogueForm:
-    """What the form shows."""
+    """Values of the form."""
 
     name: str = ""
     tests: tuple[TestLine, ...] = ()

@@ -22,7 +22,7 @@ _OF_TRAINING = ("configuration", "folds", "threshold")
 
 @dataclass(frozen=True, slots=True)
 class ProblemForm:
-    """What the form shows: tests of its own, or some of a catalogue at prices for minutes and harm."""
+    """Values of the form, which has tests of its own, or some of a catalogue at prices for minutes and harm."""
 
     name: str = ""
     structure: str = "cascade"
