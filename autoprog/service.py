@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from functools import cached_property
 
 from autoprog.engine import DaskEngine
+from autoprog.fork_server import start_fork_server
 from autoprog.jobs.runner import JobRunner
 from autoprog.jobs.work import WORK
 from autoprog.libraries import import_libraries, import_plugins
@@ -77,6 +78,8 @@ class Service:
     @contextmanager
     def running(self) -> Iterator[None]:
         """Run searches, jobs and sweeps while the block runs, each in its own thread."""
+        if not self.settings.scheduler:
+            start_fork_server(self.settings.plugins)
         import_libraries()
         ended = threading.Event()
         runners: dict[str, Runner | JobRunner] = {"runner": self.runner(), "job-runner": self.job_runner()}

@@ -22,6 +22,7 @@ from autoprog.cli.common import (
     read_options,
 )
 from autoprog.errors import ArtifactError
+from autoprog.fork_server import start_fork_server
 from autoprog.logs import log_to_stderr
 from autoprog.spreadsheet import write_rows
 
@@ -85,7 +86,6 @@ def search(  # noqa: PLR0913, PLR0917  one option a piece of the description
     settings: Annotated[str, typer.Option(help=_SETTINGS_HELP)] = "{}",
 ) -> None:
     """Search for a model without a server; Ctrl-C makes one of what was found so far."""
-    from autoprog.local import search_locally
     from autoprog.spec_options import SpecOptions, build_spec, suggest, to_json
 
     options = SpecOptions(
@@ -111,10 +111,13 @@ def search(  # noqa: PLR0913, PLR0917  one option a piece of the description
     if spec is None and not options.are_given:
         print(*suggest(file, sheet), sep="\n", file=sys.stderr)
         raise SystemExit(2)
-    document = read_document(spec) if spec is not None else to_json(build_spec(options, file))
     # Not in an installation's database, whose runners would take the search.
     own = {"data_dir": out / "state", "database": None, "files": None, "scheduler": None}
     process_settings = read_options().model_copy(update=own)
+    start_fork_server(process_settings.plugins)
+    from autoprog.local import search_locally
+
+    document = read_document(spec) if spec is not None else to_json(build_spec(options, file))
     log_to_stderr(process_settings, logging.WARNING)  # the progress bar shows the rest
     began = context.obj or time.time()
     asked = _with_minutes(read_document(settings), minutes)

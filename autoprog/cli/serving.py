@@ -23,6 +23,7 @@ from autoprog.cli.common import (
     prepare_database,
     read_options,
 )
+from autoprog.fork_server import start_fork_server
 from autoprog.logs import log_to_stderr
 
 if TYPE_CHECKING:
@@ -46,6 +47,11 @@ def serve(
     ] = None,
 ) -> None:
     """Serve the API and, unless told otherwise, run searches and jobs in the same process."""
+    own = {"require_keys": require_keys, "operations": operations}
+    settings = read_options(data_dir=data_dir, database=database, scheduler=scheduler, **own)
+    log_to_stderr(settings)
+    if runner and not settings.scheduler:
+        start_fork_server(settings.plugins)
     import uvicorn
 
     from api import create_app, create_operations
@@ -53,9 +59,6 @@ def serve(
     from autoprog.service import Service
     from autoprog.storage.repositories import KeyRepository
 
-    own = {"require_keys": require_keys, "operations": operations}
-    settings = read_options(data_dir=data_dir, database=database, scheduler=scheduler, **own)
-    log_to_stderr(settings)
     with closing(Service(settings)) as service:
         prepare_database(lambda: service.database, settings)
         with service.database.session(read_only=True) as session:

@@ -62,7 +62,7 @@ class DaskCallQueue:
             raise RuntimeError("the queue is closed")
         if call.key in self._keys:
             raise ValueError(f"a call was submitted as {call.key!r} before")
-        self._pending[call.key] = _Pending(pickle.dumps((call.function, call.arguments)), limits)
+        self._pending[call.key] = _Pending(_payload(call), limits)
         self._keys.add(call.key)
         if not self._is_stopped():
             self._send_waiting()
@@ -182,6 +182,11 @@ class DaskCallQueue:
         if outcome.status is CallStatus.SUCCEEDED:
             return replace(outcome, value=pickle.loads(outcome.value))  # noqa: S301  (from our worker's child)
         return outcome
+
+
+def _payload(call: Call) -> bytes:
+    """Write a call as `autoprog.engine.child.execute` reads it."""
+    return pickle.dumps((call.modules, pickle.dumps((call.function, call.arguments))))
 
 
 def count_slots(client: Client, answer_s: float) -> int:

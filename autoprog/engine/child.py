@@ -19,7 +19,7 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -108,6 +108,9 @@ def initialize(supervisor: Connection, preload: Sequence[str], scratch: Path) ->
 def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:
     """Run one pickled call within its memory limit; a call that runs out of memory ends the process."""
     assert _supervisor is not None  # noqa: S101
+    modules, payload = pickle.loads(payload)  # noqa: S301  (written by the engine's client)
+    for module in modules:
+        _load(module)
     began, start = time.process_time(), time.perf_counter()
     _supervisor.send((os.getpid(), resident_bytes(os.getpid()), began))
     try:
@@ -122,6 +125,14 @@ def execute(key: str, payload: bytes, memory_mb: int) -> CallOutcome:
         duration, computed = time.perf_counter() - start, time.process_time() - began
         return CallOutcome(key, CallStatus.FAILED, reason=_describe(error), duration_s=duration, processor_s=computed)
     return CallOutcome(key, CallStatus.SUCCEEDED, value=value, duration_s=duration, processor_s=computed)
+
+
+def _load(module: str) -> None:
+    """Import a module that the fork server has not loaded."""
+    if module not in sys.modules:
+        with suppress(ImportError):  # the call says what it lacks
+            importlib.import_module(module)
+        _use_one_thread()
 
 
 def _die_with_parent() -> None:

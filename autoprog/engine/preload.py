@@ -1,6 +1,7 @@
 """Module that the fork server imports before it forks: children inherit the libraries and start in milliseconds.
 
-Nothing else imports it. It only loads: a library that computed in the fork server may hang in its children.
+Nothing else imports it. It only loads: a library that computed in the fork server may hang in its children. It loads
+what most pipelines need. A child loads the rest, such as torch, when a call names it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ import importlib
 import os
 from multiprocessing import spawn
 
-from autoprog.libraries import LIBRARIES
-
 _MODULES = (
-    *LIBRARIES,
-    "torch._dynamo",  # loaded by a process's first optimizer: a second, and 70 MiB of the call's limit
+    "sklearn.ensemble",
+    "xgboost",
+    "lightgbm",
+    "sksurv.ensemble",
+    "sksurv.linear_model",
     "autoprog.engine.child",
     "autoprog.search.tasks",
 )

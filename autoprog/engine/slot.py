@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import wait
-from contextlib import contextmanager, suppress
-from multiprocessing import forkserver, get_context, resource_tracker
+from contextlib import suppress
+from multiprocessing import get_context
 from pathlib import Path
-from threading import Event, Lock
+from threading import Event
 from typing import Any
 
 from pebble import ProcessExpired, ProcessFuture, ProcessPool
@@ -17,17 +16,11 @@ from pebble import ProcessExpired, ProcessFuture, ProcessPool
 from autoprog.engine import child
 from autoprog.engine.watch import End, Watch
 from autoprog.errors import EngineUnavailableError
+from autoprog.fork_server import start_fork_server
 from autoprog.work import CallLimits, CallOutcome, CallStatus
 
 _WATCH_S = 0.05
 _STARTS = 3
-_VARIABLES = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS"), "1"
-) | {
-    # Arrow's own allocator reserves 1 GiB of writable memory at its first use, which would count against the call.
-    "ARROW_DEFAULT_MEMORY_POOL": "system",
-}
-_environment = Lock()
 
 
 class Slot:
@@ -42,7 +35,7 @@ class Slot:
 
     def start(self) -> None:
         """Fork the child; if that fails, the first call fails the same way."""
-        _start_forkserver(self._preload)
+        start_fork_server(self._preload)
         with suppress(RuntimeError):
             self._schedule(os.getpid)
 
@@ -113,37 +106,3 @@ class Slot:
             initargs=(self._announce, self._preload, self._scratch),
             context=get_context("forkserver"),
         )
-
-
-def _start_forkserver(preload: Sequence[str]) -> None:
-    """Start the process that children are forked from, unless it runs."""
-    with _environment, _variables():
-        forkserver.set_forkserver_preload(["autoprog.engine.preload", *preload])
-        resource_tracker.ensure_running()  # it sets the mask of this thread
-        with _interrupts_blocked():
-            forkserver.ensure_running()
-
-
-@contextmanager
-def _interrupts_blocked() -> Iterator[None]:
-    """Start processes that Ctrl-C does not reach: a terminal sends it to all, and the first one decides what ends."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-@contextmanager
-def _variables() -> Iterator[None]:
-    """Make a process that is started meanwhile load its libraries without thread pools and memory reserves."""
-    before = {name: os.environ.get(name) for name in _VARIABLES}
-    os.environ.update(_VARIABLES)
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value

@@ -18,6 +18,7 @@ from autoprog.estimator.results import ResultsMixin
 from autoprog.estimator.targets import Survival, as_survival, two_classes
 from autoprog.estimator.unusual import warn_of_unusual
 from autoprog.extras import require
+from autoprog.fork_server import start_fork_server
 
 # What a search and a model need is imported when it is first used: with the learning libraries it takes seconds.
 if TYPE_CHECKING:
@@ -168,6 +169,7 @@ class AutoPrognosis(ResultsMixin, ClassifierMixin, BaseEstimator):  # type: igno
             raise TypeError(msg)
         began = time.monotonic()
         require("autoprog.estimator.search", "a search")
+        start_fork_server()
         from autoprog.estimator.search import search  # noqa: PLC0415  see the head
         from autoprog.estimator.words import python_words  # noqa: PLC0415
 

@@ -66,18 +66,20 @@ class Candidates:
         members = self.conjunctions.members[rising][np.argsort(-score, kind="stable")]
         # Conjunctions that bound the same features in the same directions differ only in their cuts; refining finds
         # the cuts.
-        _, first = np.unique(self._directions(members), axis=0, return_index=True)
+        _, first = np.unique(self._directions(members), return_index=True)
         best = members[np.sort(first)[:_MAX_STARTS]]
         return [tuple(sorted(int(self.mined[m]) for m in row if m >= 0)) for row in best]
 
     def _directions(self, members: NDArray[np.integer]) -> NDArray[np.integer]:
-        """Number each member's feature and direction; similar conjunctions have equal rows."""
+        """Number the features and directions of each conjunction; similar ones have equal numbers."""
         codes: dict[object, int] = {}
         of = [
             codes.setdefault((c.feature, c.operator, c.value if c.operator == "=" else None), len(codes))
             for c in (self.conditions[i] for i in self.mined)
         ]
-        return np.sort(np.append(np.array(of, dtype=np.int64), -1)[members], axis=1)
+        digits = np.sort(np.append(np.array(of, dtype=np.int64), -1)[members], axis=1) + 1
+        numbers: NDArray[np.integer] = digits @ (len(codes) + 1) ** np.arange(digits.shape[1])
+        return numbers
 
 
 def _screened(

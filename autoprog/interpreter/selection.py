@@ -85,9 +85,7 @@ def select_rules(
 ) -> list[Conjunction]:
     """Choose up to `most` rules for a stratum as ascending condition indices, the best supported first."""
     r = pack(target.in_stratum)
-    B = np.zeros((len(starts), len(r)), dtype=np.uint64)
-    for i, start in enumerate(starts):
-        B[i] = np.bitwise_and.reduce(target.B[list(start)], axis=0)
+    B = _conjoined_each(target, starts)
     counts, in_stratum = sizes(B), sizes(B & r)
     found: tuple[float, list[Conjunction]] = (0.0, [])
     for least in _PURITIES:
@@ -103,6 +101,19 @@ def select_rules(
         if raises_odds(n_A, n_Ar, target.n_r / target.n, MIN_ODDS_RATIO):
             supported[rule] = float(evidence(n_A, n_Ar))
     return sorted(supported, key=lambda rule: (-supported[rule], rule))
+
+
+def _conjoined_each(target: Target, rules: Sequence[Conjunction]) -> Words:
+    """Patients whom each rule matches, shape = (n_rules, w)."""
+    # A row that all patients satisfy stands for the conditions that shorter rules lack.
+    rows = np.vstack([target.B, pack(np.ones(target.n, dtype=np.bool_))])
+    members = np.full((len(rules), MAX_LENGTH), len(target.B), dtype=np.intp)
+    for i, rule in enumerate(rules):
+        members[i, : len(rule)] = rule
+    A = rows[members[:, 0]]
+    for column in members.T[1:]:
+        A &= rows[column]
+    return A
 
 
 def _trimmed(rule: Conjunction, B: Words, r: Words) -> Conjunction:
@@ -139,12 +150,14 @@ class _Ascent:
         self._prior = log_prior(len(target.B))
         self._starts, self._matched = starts, matched
         self._start_priors = self._prior[np.array([len(start) for start in starts], dtype=np.intp)]
+        self._extensions: dict[tuple[Conjunction, bytes], list[tuple[Conjunction, float]]] = {}
 
     def climb(self, most: int) -> None:
         """Add rules while they pay, refining all after each; then continue with broader rules allowed."""
         while len(self.rules) < most and self._add():
             self._revise()
         self._least = MIN_ODDS_RATIO
+        self._extensions.clear()
         self._revise()
         while len(self.rules) < most and self._add():
             self._revise()
@@ -204,7 +217,13 @@ class _Ascent:
         return found
 
     def _extended(self, rest: Conjunction, C: Words) -> list[tuple[Conjunction, float]]:
-        """Find the best allowed rule with one more condition, if any."""
+        """Find the best allowed rule with one more condition, if any; remembered, as ascents meet."""
+        key = rest, C.tobytes()
+        if key not in self._extensions:
+            self._extensions[key] = self._best_extension(rest, C)
+        return self._extensions[key]
+
+    def _best_extension(self, rest: Conjunction, C: Words) -> list[tuple[Conjunction, float]]:
         A = self._B & self._conjoined(rest)
         V = np.where(self._allowed(A), self._covering(C, A) + self._prior[len(rest) + 1], -np.inf)
         if V.max(initial=-np.inf) == -np.inf:

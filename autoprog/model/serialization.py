@@ -8,7 +8,6 @@ Native code reads boosters and trees and trusts their content: check a stored fi
 from __future__ import annotations
 
 import json
-import sys
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -85,7 +84,6 @@ _EVERY_PIPELINE = (
 )
 
 _SCHEMA = "schema.json"
-_TORCH_SHIM = "sklearn.externals.array_api_compat.torch"
 
 
 def allowed_types() -> tuple[str, ...]:
@@ -133,23 +131,9 @@ def load_estimator(content: bytes) -> Any:  # noqa: ANN401  as above
 
 
 def _skops_io() -> ModuleType:
-    """Import `skops.io`, which takes two seconds."""
-    with _without_torch():
-        return import_module("skops.io")
-
-
-@contextmanager
-def _without_torch() -> Iterator[None]:
-    """Keep skops from importing torch, by 200 MB and a second, when it lists scikit-learn's estimators."""
-    if "skops.io" in sys.modules or _TORCH_SHIM in sys.modules:
-        yield
-        return
-    # skops imports every module of scikit-learn, its shim for torch included, and skips those that fail.
-    sys.modules[_TORCH_SHIM] = None  # type: ignore[assignment]  # None makes the import fail
-    try:
-        yield
-    finally:
-        del sys.modules[_TORCH_SHIM]
+    """Import `skops.io` on first use."""
+    io: ModuleType = import_module("autoprog.model.skops_io").io
+    return io
 
 
 def _canonical(files: Mapping[str, bytes]) -> dict[str, bytes]:

@@ -25,7 +25,11 @@ from autoprog.search.loop import Exploration
 from autoprog.search.ports import Claim, Phase, SearchResult, SearchState, Store
 from autoprog.search.summary import DeliveryContext, ModelSummary, summarise_model
 from autoprog.search.tasks import fit
+from autoprog.space import list_modules
 from autoprog.work import Call, CallLimits, CallOutcome, CallStatus, Dispatcher, Signals, run_calls
+
+# Module that writes fitted pipelines.
+_WRITER = "autoprog.model.skops_io"
 
 # Seeds that differ from the numbers of batches, which seed the proposals.
 _ENSEMBLE_STREAM, _CONCLUSION_STREAM = 2**32 - 1, 2**32 - 3
@@ -51,8 +55,9 @@ def deliver(
     ensemble, too_late = _in_time(fitted.ensemble, history, exploration.clock)
     # This thread computes while the slots refit.
     with ThreadPoolExecutor(1) as aside:
-        computed_s = posterior_s(len(exploration.explored))
-        concluded = aside.submit(_concluded, exploration) if exploration.clock.allows(computed_s) else None
+        learnt = (exploration.counts()["n_proposed"] or 0) > 0  # of an opening alone the optimizer concludes nothing
+        in_time = exploration.clock.allows(posterior_s(len(exploration.explored)))
+        concluded = aside.submit(_concluded, exploration) if learnt and in_time else None
         members, ensemble, left_out = _refit(dispatcher, state, ensemble, plan, exploration.clock, signals)
         lost = {m.number for m in fitted.ensemble.members} - {m.number for m in ensemble.members}
         fitted = replace(fitted, ensemble=ensemble, choice=fitted.choice._replace(lost=frozenset(lost)))
@@ -65,7 +70,7 @@ def deliver(
         summary.document["run"] = _run_document(exploration, fitted, model)
         warnings = [*warnings, *too_late, *left_out, *summary.warnings, *_losses(exploration.history)]
         rules = rules_document(summary.rule_sets, model.horizons)
-        if concluded is None:
+        if learnt and concluded is None:
             warnings.append("the time budget left no time to conclude which algorithms are alike on this cohort")
         decomposition = None if concluded is None else concluded.result().to_json()
         return SearchResult(model, summary.document, rules, decomposition, tuple(warnings))
@@ -156,7 +161,10 @@ def _refit(
         fitted = any(o.status is CallStatus.SUCCEEDED for o in outcomes.values())
         return signals.leave() or (fitted and clock.refits_end())
 
-    calls = [Call(str(m.number), fit, (state.cohort, m.configuration, plan)) for m in ensemble.members]
+    calls = [
+        Call(str(m.number), fit, (state.cohort, m.configuration, plan), (*list_modules(m.configuration), _WRITER))
+        for m in ensemble.members
+    ]
     limits = CallLimits(state.settings.evaluation_s, state.settings.limits.memory_mb)
     for outcome in run_calls(dispatcher, calls, limits, stop):
         outcomes[outcome.key] = outcome

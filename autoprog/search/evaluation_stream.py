@@ -25,7 +25,7 @@ from autoprog.evaluation import (
 from autoprog.evaluation.cross_validation import common_place, list_settings
 from autoprog.search.ports import CohortRef
 from autoprog.search.tasks import evaluate_folds
-from autoprog.space import Configuration, Space
+from autoprog.space import Configuration, Space, list_modules
 from autoprog.work import Call, CallLimits, CallOutcome, CallQueue, CallStatus, Dispatcher
 
 _STATUS = {
@@ -178,7 +178,8 @@ class EvaluationStream:
         share_s = limit_s * len(folds) / self._plan.n_folds
         time_s = min(max(_SHARES * share_s, _MIN_CALL_S), max(limit_s - progress.processor_s, 0.1), _DAY_S)
         limits = CallLimits(time_s, self._limits.memory_mb)
-        queue.submit(Call(key, evaluate_folds, (self._ref, progress.configuration, self._plan, folds)), limits)
+        arguments = (self._ref, progress.configuration, self._plan, folds)
+        queue.submit(Call(key, evaluate_folds, arguments, list_modules(progress.configuration)), limits)
         progress.pending[key] = folds
         self._owner[key] = progress
 

@@ -22,6 +22,7 @@ from autoprog.search.assessment import FittedEnsemble
 from autoprog.search.clock import Clock, refit_s
 from autoprog.search.ports import SearchState
 from autoprog.search.tasks import refit_on_resample
+from autoprog.space import list_modules
 from autoprog.validation import (
     MIN_REFITS,
     PRIOR_PRECISION,
@@ -153,7 +154,12 @@ def _refit(
     configurations = [m.configuration for m in fitted.ensemble.members]
     asked = [(b, int(k)) for b in range(number) for k in members]
     calls = [
-        Call(str(j), refit_on_resample, (state.cohort, configurations[k], fitted.plan, b, rows))
+        Call(
+            str(j),
+            refit_on_resample,
+            (state.cohort, configurations[k], fitted.plan, b, rows),
+            list_modules(configurations[k]),
+        )
         for j, (b, k) in enumerate(asked)
     ]
     limits = CallLimits(state.settings.evaluation_s, state.settings.limits.memory_mb)

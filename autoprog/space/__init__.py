@@ -24,6 +24,7 @@ from autoprog.space.registry import (
     describe_inputs,
     hyperparameter_text,
     list_algorithms,
+    list_modules,
     register,
     registered,
 )
@@ -63,6 +64,7 @@ __all__ = [
     "event_times",
     "hyperparameter_text",
     "list_algorithms",
+    "list_modules",
     "predicted_seconds",
     "register",
     "registered",

@@ -208,6 +208,8 @@ class Algorithm:
         Dotted names of the types that a stored model may hold, beyond those that skops trusts by default.
     patients_in : str or None
         Dotted name of the fitted type that keeps rows of training patients (neighbours, landmarks); None if none does.
+    modules : tuple of str
+        Modules that take long to import and that few other algorithms need; a child imports them before a fit.
     reference : str
         Source of the method and of its hyperparameters' ranges.
     table_1 : bool
@@ -235,6 +237,7 @@ class Algorithm:
     subsample: Literal["fit", "member"] = "fit"
     stored_types: tuple[str, ...] = ()
     patients_in: str | None = None
+    modules: tuple[str, ...] = ()
     reference: str = ""
     table_1: bool = True
     path: str | None = None

@@ -8,7 +8,7 @@ from typing import get_args
 from autoprog.space._base import Algorithm, Cost, Input
 from autoprog.space.calibration import BEYOND_TABLE_1 as CALIBRATION_BEYOND_TABLE_1
 from autoprog.space.calibration import CALIBRATION
-from autoprog.space.configuration import StageName
+from autoprog.space.configuration import STAGES, Configuration, StageName
 from autoprog.space.features import FEATURES
 from autoprog.space.hyperparameters import Choice, Hyperparameter, Integer, Parameter
 from autoprog.space.imputation import IMPUTATION
@@ -56,6 +56,12 @@ def list_algorithms(stage: StageName, n_causes: int = 1) -> tuple[Algorithm, ...
 def registered() -> tuple[Algorithm, ...]:
     """Every algorithm of every stage, including those for competing risks."""
     return tuple(_table.values())
+
+
+def list_modules(configuration: Configuration) -> tuple[str, ...]:
+    """The modules that a process imports before it fits this pipeline; see `Algorithm.modules`."""
+    algorithms = (_table.get(f"{stage}/{configuration.step(stage).algorithm}") for stage in STAGES)
+    return tuple(module for algorithm in algorithms if algorithm is not None for module in algorithm.modules)
 
 
 def hyperparameter_text(axis: Hyperparameter) -> str:

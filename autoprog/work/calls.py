@@ -27,6 +27,7 @@ class Call:
     key: str  # unique within its queue
     function: Callable[..., Any]  # module-level, importable by the child; its result must be picklable
     arguments: tuple[Any, ...] = ()  # positional; must be picklable
+    modules: tuple[str, ...] = ()  # that the child imports first, before its limits count
 
 
 @dataclass(frozen=True, slots=True)

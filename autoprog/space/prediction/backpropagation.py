@@ -32,6 +32,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn.functional import binary_cross_entropy_with_logits as log_loss
 
+from autoprog.space.prediction.adamw import CosineAdamW
 from autoprog.space.prediction.torch_threads import one_torch_thread
 
 # At most 100 epochs, or 1,500 steps for a large cohort, whichever ends first: then a default fit to 56,000 patients
@@ -95,17 +96,15 @@ def train(X: NDArray[np.float32], y: NDArray[np.float32], recipe: Recipe, seed: 
     network = Network.drawn((X.shape[1], *recipe.hidden, 1), generator)
     batch = min(max(len(learning) // _BATCHES_PER_EPOCH, _MIN_BATCH), _LARGEST_BATCH)
     steps = min(_EPOCHS * math.ceil(len(learning) / batch), _STEPS)
-    optimizer = _optimizer(network, recipe)
-    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimizer, steps)
+    optimizer = CosineAdamW(
+        network.weights, network.biases, rate=recipe.learning_rate, weight_decay=recipe.weight_decay, steps=steps
+    )
     best, least, taken, since = network.copied(), math.inf, 0, 0
     while taken < steps and since < _PATIENCE:
         order = learning[torch.randperm(len(learning), generator=generator)]
         for patients in torch.split(order, batch)[: steps - taken]:
-            optimizer.zero_grad()
             logits = network.logits(inputs[patients], recipe.dropout, generator)
-            torch.autograd.backward(log_loss(logits, outcomes[patients]))
-            optimizer.step()
-            schedule.step()
+            optimizer.step(log_loss(logits, outcomes[patients]))
             taken += 1
         with torch.no_grad():
             loss = log_loss(network.logits(inputs[held_out]), outcomes[held_out]).item()
@@ -129,11 +128,3 @@ def _split(y: torch.Tensor, generator: torch.Generator) -> tuple[torch.Tensor, t
     kept = torch.cat(learning)
     # With fewer than five patients in each class, none can be held out.
     return kept, chosen if len(chosen) else kept
-
-
-def _optimizer(network: Network, recipe: Recipe) -> torch.optim.Optimizer:
-    groups = [
-        {"params": network.weights, "weight_decay": recipe.weight_decay},
-        {"params": network.biases, "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=recipe.learning_rate, fused=True)

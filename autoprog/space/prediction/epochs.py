@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from torch.nn.functional import binary_cross_entropy_with_logits as log_loss
 from torch.nn.functional import silu
 
+from autoprog.space.prediction.adamw import CosineAdamW
 from autoprog.space.prediction.torch_threads import one_torch_thread
 
 _MIN_BATCH, _LARGEST_BATCH, _BATCHES = 32, 256, 16
@@ -76,16 +77,13 @@ class Training:
         ]
         self._biases = [torch.zeros(k, 1, n_out, requires_grad=True) for n_out in sizes[1:]]
         self._batch = min(max(len(X) // _BATCHES, min(_MIN_BATCH, len(X))), _LARGEST_BATCH)
-        self._optimizer = torch.optim.AdamW(
-            [
-                {"params": self._weights, "weight_decay": recipe.weight_decay},
-                {"params": self._biases, "weight_decay": 0.0},
-            ],
-            lr=recipe.learning_rate,
-            fused=True,
+        self._optimizer = CosineAdamW(
+            self._weights,
+            self._biases,
+            rate=recipe.learning_rate,
+            weight_decay=recipe.weight_decay,
+            steps=recipe.epochs * math.ceil(len(X) / self._batch),
         )
-        steps = recipe.epochs * math.ceil(len(X) / self._batch)
-        self._schedule = torch.optim.lr_scheduler.CosineAnnealingLR(self._optimizer, steps)
 
     @one_torch_thread()
     def run(self, epochs: int) -> None:
@@ -129,13 +127,10 @@ class Training:
         k, n = self._recipe.networks, len(self._X)
         orders = torch.stack([torch.randperm(n, generator=self._generator) for _ in range(k)])
         for rows in torch.split(orders, self._batch, dim=1):
-            self._optimizer.zero_grad()
             logits = self._logits(self._X[rows], self._recipe.dropout)
             losses = log_loss(logits, self._y[rows], weight=self._weight[rows], reduction="none")
             # The sum of the mean losses keeps the networks independent.
-            torch.autograd.backward(losses.mean(dim=1).sum())
-            self._optimizer.step()
-            self._schedule.step()
+            self._optimizer.step(losses.mean(dim=1).sum())
 
     def _logits(self, h: torch.Tensor, dropout: float = 0.0) -> torch.Tensor:
         """Log odds, shape = (k, n), from columns of shape (k, n, d)."""

@@ -112,6 +112,7 @@ GAUSSIAN_PROCESS = Algorithm(
     "kernel",
     takes=frozenset({"negative", "collinear"}),
     cost=Cost(1.5, patients=0.1, columns=0.1),
+    modules=("autoprog.space.prediction.variational", "torch._dynamo"),
     max_patients=_MAX_PATIENTS,
     stored_types=(_GAUSSIAN_PROCESS,),
     patients_in=_GAUSSIAN_PROCESS,  # inducing points start at patients

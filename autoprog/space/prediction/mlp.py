@@ -157,6 +157,7 @@ MLP = Algorithm(
     family="neural",
     takes=frozenset({"missing", "negative", "collinear", "weights"}),
     cost=Cost(1.0, patients=0.8, columns=0.1),
+    modules=("autoprog.space.prediction.epochs",),
     max_patients=_MAX_PATIENTS,
     stored_types=(
         "autoprog.space.prediction.linear_encoding.LinearEncoding",

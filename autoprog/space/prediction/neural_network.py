@@ -115,6 +115,7 @@ NEURAL_NETWORK = Algorithm(
     "neural",
     takes=frozenset({"negative", "collinear"}),
     cost=Cost(0.5, patients=0.5, columns=0.1),
+    modules=("autoprog.space.prediction.backpropagation",),
     max_patients=_MAX_PATIENTS,
     stored_types=("autoprog.space.prediction.neural_network.MultilayerPerceptron",),
     reference="Gorishniy et al. (2021), Revisiting deep learning models for tabular data, NeurIPS: the ranges",
