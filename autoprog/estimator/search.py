@@ -248,7 +248,7 @@ class _Run:
             place.archived(), self._table.source, dict(self._table.spec), owner, search_id, self._warnings
         )
         return SearchResult(
-            PrognosticModel.from_bytes(place.files.get("models", model_sha256)),
+            PrognosticModel.from_bytes(place.files.get("models", model_sha256), lazily=True),
             {**self._table.document(), "sha256": cohort_sha256},
             _search_document(row, tally, spent),
             dict(row.settings),

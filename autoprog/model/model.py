@@ -247,13 +247,15 @@ class PrognosticModel:
         return write_model(self)
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Self:
+    def from_bytes(cls, content: bytes, *, lazily: bool = False) -> Self:
         """Read a model.
 
         Parameters
         ----------
         content : bytes
             Result of `to_bytes`. First check its digest if others can write to its place.
+        lazily : bool
+            Read the fitted pipelines at the first prediction, which then raises what is wrong with them.
 
         Returns
         -------
@@ -265,4 +267,4 @@ class PrognosticModel:
         ArtifactError
             If the file is damaged, incomplete, too large, of a newer format, or holds a type that is not allowed.
         """
-        return read_model(cls, content)
+        return read_model(cls, content, lazily=lazily)

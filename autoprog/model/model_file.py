@@ -51,8 +51,11 @@ def write_model(model: PrognosticModel) -> bytes:
     return pack(files, compress=False)
 
 
-def read_model(kind: type[Model], content: bytes) -> Model:
-    """Read a model of this class; raises ArtifactError if the file holds none."""
+def read_model(kind: type[Model], content: bytes, *, lazily: bool = False) -> Model:
+    """Read a model of this class; raises ArtifactError if the file holds none.
+
+    If read `lazily`, the fitted pipelines are read, and checked, on first use.
+    """
     files = unpack(content)
     manifest = _read_manifest(files)
     try:
@@ -74,7 +77,7 @@ def read_model(kind: type[Model], content: bytes) -> Model:
     except (KeyError, TypeError, ValueError) as error:
         raise ArtifactError(f"the model's file is incomplete or damaged: {error}") from error
     answers = "cumulative_incidence" if model.horizons else "predict_proba"
-    if not all(hasattr(member.estimator, answers) for member in model.members):
+    if not lazily and not all(hasattr(member.estimator, answers) for member in model.members):
         raise ArtifactError("a member of the model's file is no fitted pipeline for its outcome")
     return model
 

@@ -7,8 +7,8 @@ n      patients
 B      resamples of the score's correction
 delivery = 1.3 (max(posterior, refits) + the rest) + max(intervals, correction)
 posterior = .5 + .012 N                 measured up to 160 evaluations (2.4 s); it counts 256 at most
-refits    = 1.25 max(sum t / S, max t)  over the best evaluations, the likely members of the ensemble; all patients
-                                        are 5/4 of a training fold's
+refits    = .7 + 1.25 max(sum t / S, max t)  over the best evaluations, the likely members of the ensemble; all
+                                        patients are 5/4 of a training fold's; first each child loads what writes them
 correction = 5e-9 B n (N + 50)          twice as much where more than the ranking counts
              (2e-6 + 1.5e-7 N) B n      for event times; 1e-5 B n more where more than the ranking counts
 intervals = .5 + 12.5 sum t / S        over the same evaluations; at most a tenth of the budget, but at least the fewest
@@ -38,6 +38,8 @@ _REST_S, _REST_S_PATIENT = 2.0, 5e-5
 _EVENT_REST_S_PATIENT = 2e-4
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
 _EVENT_RANKING_S, _EVENT_RANKING_S_EACH, _EVENT_WHOLE_S = 2e-6, 1.5e-7, 1e-5
+# Seconds in which a child loads what writes fitted pipelines.
+_WRITER_S = 0.7
 # Shares of the budget for intervals: reserved at the evaluations' expense, the same at most for the fewest refits that
 # are enough, and the limit of what they may take of the time left over.
 _INTERVALS_KEPT, _INTERVALS_AT_LEAST, _VALIDATION_MOST = 1 / 10, 1 / 6, 1 / 3
@@ -104,7 +106,8 @@ class Clock:
     def expect(self, history: History) -> None:
         """Reserve the time to deliver what this history would deliver, at most half of the budget."""
         refits = self._refits_s(history)
-        before = max(self._pace * posterior_s(len(history)), sum(refits) / self._slots, max(refits, default=0.0))
+        refitted = self._pace * _WRITER_S + max(sum(refits) / self._slots, max(refits, default=0.0))
+        before = max(self._pace * posterior_s(len(history)), refitted)
         self._correction_s = self._pace * _correction_s(history)
         of_times = _EVENT_REST_S_PATIENT if history.metric.name in EVENT_METRICS else 0.0
         self._last_s = self._pace * (_REST_S + (_REST_S_PATIENT + of_times) * self._n_patients)
@@ -163,7 +166,7 @@ class Clock:
 
     def affordable(self, refits_s: Sequence[float]) -> list[bool]:
         """Flag the refits, asked for in this order, that are likely to end in time; skip those that do not fit."""
-        left = [self._refits_left_s()] * self._slots
+        left = [self._refits_left_s() - self._pace * _WRITER_S] * self._slots
         kept = []
         for seconds in refits_s:
             slot = max(range(self._slots), key=lambda i: left[i])

@@ -40,7 +40,7 @@ def test_dear_members_end_the_evaluations_sooner() -> None:
 
 
 def test_refits_that_do_not_fit_are_passed_over_for_shorter_ones() -> None:
-    clock = Clock(100.0, 88.0, slots=2, n_patients=300)  # a little more than 10 s for refits
+    clock = Clock(100.0, 87.3, slots=2, n_patients=300)  # a little more than 10 s for refits
     assert clock.affordable([9.0, 5.0, 4.9, 4.0, 0.5]) == [True, True, True, False, True]
     assert clock.affordable([20.0]) == [False]
     assert not clock.refits_end()
@@ -86,15 +86,15 @@ def test_intervals_take_what_is_left_but_no_more_than_a_third_of_the_budget() ->
 def test_time_is_kept_for_refits_that_can_be_paid_for() -> None:
     """Ten of both, 0.25 s each, take two slots 2.5 s, and half a second to learn from; five of 44 s are too much.
 
-    The correction is computed while the slots refit.
+    Before the model's own refits each child loads what writes them. The correction is computed while the slots refit.
     """
     cheap, dear = (Clock(600.0, 0.0, slots=2, n_patients=300) for _ in range(2))
     correction = 5e-9 * 500 * 300 * (2 + 50)
-    posterior, rest = 0.5 + 0.012 * 2, 2.0 + 5e-5 * 300
+    writer, rest = 0.7, 2.0 + 5e-5 * 300
     cheap.expect(history(1.0, 1.0))
     dear.expect(history(176.0, 176.0))
-    assert cheap._delivery_s == pytest.approx(1.3 * (posterior + rest) + 3.0)
-    assert dear._delivery_s == pytest.approx(1.3 * (44 + rest) + correction)
+    assert cheap._delivery_s == pytest.approx(1.3 * (writer + 0.25 + rest) + 3.0)
+    assert dear._delivery_s == pytest.approx(1.3 * (writer + 44 + rest) + correction)
 
 
 def test_a_correction_ends_when_what_is_left_is_needed_for_the_rest() -> None:
