@@ -21,7 +21,7 @@ Cohen 1960, Educational and Psychological Measurement 20:37; Fleiss, Cohen & Eve
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 
@@ -105,6 +105,7 @@ _WORTH = "tests and intervals count them as the fewer independent ones that they
 _VISITS_NOTE = f" Shares are of visits, and each n counts patients. Visits of one patient are alike: {_WORTH}"
 _GROUPS_NOTE = f" Patients of one group are alike: {_WORTH}"
 _PRIOR_NOTE = " A rule with a prior was brought by a clinician, and is shown whatever the patients say of it."
+_STOPPED_NOTE = " The time ended before all rules were looked for: a search that is continued may find more."
 _UNSHOWN_NOTE = (
     " Of the rules that a clinician brought {n} cannot be shown: fewer than {least} patients match, or all patients or "
     "none are in the stratum."
@@ -120,7 +121,7 @@ class _Proposal:
     prior: Prior | None = None
 
 
-def explain(
+def explain(  # noqa: PLR0913  each is a part of what is explained
     cohort: Cohort,
     risks: NDArray[np.floating],
     strata: Sequence[Stratum],
@@ -130,6 +131,7 @@ def explain(
     observed: ObservedOutcome | None = None,
     horizon: float | None = None,
     source: str = "their out-of-fold risks",
+    stop: Callable[[], bool] = lambda: False,
 ) -> RuleSet:
     """Mine the rules that best describe the strata of a model's risks, and test them on held-out patients.
 
@@ -155,11 +157,14 @@ def explain(
         Time of the risks, if the outcome has time; several horizons need several calls.
     source : str
         Description of the risks, for the note.
+    stop : callable () -> bool
+        Once it turns true the mining ends with the rules found so far, and the note says so.
 
     Returns
     -------
     RuleSet
-        At most `MAX_RULES` rules a stratum, with figures from all patients; the same for the same input.
+        At most `MAX_RULES` rules a stratum, with figures from all patients; the same for the same input, unless
+        stopped.
     """
     r = stratum_indices(strata, risks)
     strata = [replace(stratum, fraction=float(np.mean(r == k))) for k, stratum in enumerate(strata)]
@@ -170,7 +175,8 @@ def explain(
     if np.count_nonzero(mined) > _MAX_MINED:
         mined = np.isin(np.arange(len(r)), rng.choice(np.flatnonzero(mined), _MAX_MINED, replace=False))
     given = _brought(prior_rules, cohort, r, strata)
-    proposals = [*given, *_mined_rules(cohort, r, mined, given, len(strata))]
+    proposals = [*given, *_mined_rules(cohort, r, mined, given, len(strata), stop)]
+    stopped = stop()
     proposals.sort(key=lambda proposal: proposal.stratum)
     matches = np.zeros((len(proposals), len(r)), dtype=np.bool_)
     for k, proposal in enumerate(proposals):
@@ -184,6 +190,7 @@ def explain(
     )
     note = _note(clusters, mined, held_out, outcome, len(proposals) - len(kept), source)
     note += _PRIOR_NOTE if given else ""
+    note += _STOPPED_NOTE if stopped else ""
     if len(given) < len(prior_rules):
         note += _UNSHOWN_NOTE.format(n=len(prior_rules) - len(given), least=MIN_PATIENTS)
     fidelity = _fidelity(rules, matches[kept], r, strata, mined, held_out=held_out, clusters=clusters)
@@ -231,14 +238,21 @@ def _brought(
 
 
 def _mined_rules(
-    cohort: Cohort, r: NDArray[np.int64], mined: NDArray[np.bool_], given: Sequence[_Proposal], n_strata: int
+    cohort: Cohort,
+    r: NDArray[np.int64],
+    mined: NDArray[np.bool_],
+    given: Sequence[_Proposal],
+    n_strata: int,
+    stop: Callable[[], bool],
 ) -> list[_Proposal]:
+    if stop():
+        return []
     X, r, clusters = cohort.X[mined], r[mined], Clusters.of(cohort).take(mined)
     candidates = Candidates.of(cohort.features, X, r, n_strata, max(MIN_PATIENTS, ceil(MIN_SUPPORT * len(r))))
     proposals = []
     for stratum in range(n_strata):
         target = Target(candidates.B, r == stratum, candidates.min_count)
-        if not 0 < target.n_r < target.n:
+        if not 0 < target.n_r < target.n or stop():
             continue
         own = [p for p in given if p.stratum == stratum]
         covered = np.zeros(len(r), dtype=np.bool_)
@@ -246,7 +260,7 @@ def _mined_rules(
             covered |= _supported(proposal, all_satisfied(proposal.conditions, cohort.features, X), target, clusters)
         starts = candidates.starts(stratum, target.n, target.n_r)
         said = {frozenset(proposal.conditions) for proposal in own}
-        for members in select_rules(target, starts, covered, MAX_RULES - len(own)):
+        for members in select_rules(target, starts, covered, MAX_RULES - len(own), stop):
             conditions = tuple(candidates.conditions[member] for member in members)
             if frozenset(conditions) not in said:
                 proposals.append(_Proposal(conditions, stratum))

@@ -132,7 +132,10 @@ def _padded(*columns: NDArray[np.integer]) -> NDArray[np.int16]:
 
 Words = NDArray[np.uint64]
 
-_BYTES = 8
+WORD = 64
+"""Patients of a word."""
+
+_BYTES = WORD // 8
 
 
 def pack(masks: NDArray[np.bool_]) -> Words:
@@ -145,12 +148,6 @@ def pack(masks: NDArray[np.bool_]) -> Words:
 def unpack(words: Words, n_patients: int) -> NDArray[np.bool_]:
     """Unpack the words of `pack`."""
     return np.unpackbits(words.view(np.uint8), axis=-1, count=n_patients).view(np.bool_)
-
-
-def sizes(words: Words) -> NDArray[np.int64]:
-    """Count the patients of each set, shape = () or (m,)."""
-    counted: NDArray[np.int64] = np.bitwise_count(words).sum(axis=-1, dtype=np.int64)
-    return counted
 
 
 STRENGTH = 10.0

@@ -34,7 +34,7 @@ Fisher 1922, JRSS 85:87; Benjamini & Yekutieli 2001, Annals of Statistics 29:116
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import log
 
@@ -42,7 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import hypergeom
 
-from autoprog.interpreter.mining import Evidence, Words, log_prior, pack, raises_odds, sizes
+from autoprog.interpreter.mining import WORD, Evidence, Words, log_prior, pack, raises_odds, unpack
 from autoprog.interpreter.rules import MAX_LENGTH
 
 Conjunction = tuple[int, ...]
@@ -77,56 +77,90 @@ class Target:
         return int(np.count_nonzero(self.in_stratum))
 
 
+class _Patients:
+    """The patients of a target as words, those of the stratum first, so that one pass counts both."""
+
+    def __init__(self, target: Target) -> None:
+        self._n, n_r = target.n, target.n_r
+        first = -(-n_r // WORD)
+        width = first + -(-(target.n - n_r) // WORD)
+        self._place = np.empty(target.n, dtype=np.intp)
+        self._place[target.in_stratum] = np.arange(n_r)
+        self._place[~target.in_stratum] = first * WORD + np.arange(target.n - n_r)
+        self._columns = np.ones((width, 2), dtype=np.float32)  # sums are exact: no count is above 2^24
+        self._columns[first:, 1] = 0.0
+        self.B = self.arrange(unpack(target.B, target.n))
+        self.all = self.arrange(np.ones(target.n, dtype=np.bool_))
+
+    def arrange(self, masks: NDArray[np.bool_]) -> Words:
+        """Pack masks, shape = (n_patients,) or (m, n_patients)."""
+        placed = np.zeros((*masks.shape[:-1], WORD * len(self._columns)), dtype=np.bool_)
+        placed[..., self._place] = masks
+        return pack(placed)
+
+    def count(self, sets: Words) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Count the patients of each set, and those of them in the stratum, shapes = () or (m,)."""
+        counts = (np.bitwise_count(sets).astype(np.float32) @ self._columns).astype(np.int64)
+        return counts[..., 0], counts[..., 1]
+
+    def conjoin(self, rule: Conjunction) -> Words:
+        """Patients who satisfy every condition."""
+        return np.bitwise_and.reduce(self.B[list(rule)], axis=0) if rule else self.all
+
+    def conjoin_each(self, rules: Sequence[Conjunction]) -> Words:
+        """Patients who satisfy every condition of each rule, shape = (n_rules, w)."""
+        # A row that all patients satisfy stands for the conditions that shorter rules lack.
+        rows = np.vstack([self.B, self.all])
+        members = np.full((len(rules), MAX_LENGTH), len(self.B), dtype=np.intp)
+        for i, rule in enumerate(rules):
+            members[i, : len(rule)] = rule
+        A = rows[members[:, 0]]
+        for column in members.T[1:]:
+            A &= rows[column]
+        return A
+
+
 def select_rules(
     target: Target,
     starts: Sequence[Conjunction],
     given: NDArray[np.bool_],  # patients whom a clinician's rule already places in the stratum
     most: int,
+    stop: Callable[[], bool] = lambda: False,
 ) -> list[Conjunction]:
-    """Choose up to `most` rules for a stratum as ascending condition indices, the best supported first."""
-    r = pack(target.in_stratum)
-    B = _conjoined_each(target, starts)
-    counts, in_stratum = sizes(B), sizes(B & r)
+    """Choose up to `most` rules for a stratum as ascending condition indices, the best supported first.
+
+    Once `stop` turns true, what was found so far is taken.
+    """
+    patients = _Patients(target)
+    A = patients.conjoin_each(starts)
+    counts, in_stratum = patients.count(A)
+    given_words = patients.arrange(given)
     found: tuple[float, list[Conjunction]] = (0.0, [])
     for least in _PURITIES:
+        if stop():
+            break
         pure = np.flatnonzero(raises_odds(counts, in_stratum, target.n_r / target.n, least))
-        ascent = _Ascent(target, [starts[i] for i in pure.tolist()], B[pure], pack(given), least)
-        ascent.climb(most)
+        ascent = _Ascent(target, patients, [starts[i] for i in pure.tolist()], A[pure], given_words, least)
+        ascent.climb(most, stop)
         found = max(found, (ascent.gained(), ascent.rules), key=lambda end: end[0])
     evidence = Evidence(target.n, target.n_r)
     supported = {}
-    for rule in (_trimmed(rule, target.B, r) for rule in found[1]):
-        A = np.bitwise_and.reduce(target.B[list(rule)], axis=0)
-        n_A, n_Ar = int(sizes(A)), int(sizes(A & r))
+    for rule in (_trimmed(rule, patients) for rule in found[1]):
+        n_A, n_Ar = patients.count(patients.conjoin(rule))
         if raises_odds(n_A, n_Ar, target.n_r / target.n, MIN_ODDS_RATIO):
             supported[rule] = float(evidence(n_A, n_Ar))
     return sorted(supported, key=lambda rule: (-supported[rule], rule))
 
 
-def _conjoined_each(target: Target, rules: Sequence[Conjunction]) -> Words:
-    """Patients whom each rule matches, shape = (n_rules, w)."""
-    # A row that all patients satisfy stands for the conditions that shorter rules lack.
-    rows = np.vstack([target.B, pack(np.ones(target.n, dtype=np.bool_))])
-    members = np.full((len(rules), MAX_LENGTH), len(target.B), dtype=np.intp)
-    for i, rule in enumerate(rules):
-        members[i, : len(rule)] = rule
-    A = rows[members[:, 0]]
-    for column in members.T[1:]:
-        A &= rows[column]
-    return A
-
-
-def _trimmed(rule: Conjunction, B: Words, r: Words) -> Conjunction:
+def _trimmed(rule: Conjunction, patients: _Patients) -> Conjunction:
     """Drop conditions that do not separate two rates among patients who satisfy the rest."""
     # Beside other rules a condition may pay by excluding a few patients whom no other rule matches. Read by itself such
     # a rule would be wrong.
     while len(rule) > 1:
-        A = np.bitwise_and.reduce(B[list(rule)], axis=0)
-        n_A, n_Ar = int(sizes(A)), int(sizes(A & r))
+        n_A, n_Ar = map(int, patients.count(patients.conjoin(rule)))
         found = []
         for i in range(len(rule)):
-            rest = np.bitwise_and.reduce(B[list(rule[:i] + rule[i + 1 :])], axis=0)
-            n_rest, n_rest_r = int(sizes(rest)), int(sizes(rest & r))
+            n_rest, n_rest_r = map(int, patients.count(patients.conjoin(rule[:i] + rule[i + 1 :])))
             rises = n_Ar * n_rest > n_rest_r * n_A  # so the rest has patients in the stratum and outside
             found.append(float(Evidence(n_rest, n_rest_r)(n_A, n_Ar)) if rises else -np.inf)
         worst = int(np.argmin(found))
@@ -140,32 +174,38 @@ class _Ascent:
     """One greedy ascent of V."""
 
     def __init__(
-        self, target: Target, starts: Sequence[Conjunction], matched: Words, given: Words, least: float
+        self,
+        target: Target,
+        patients: _Patients,
+        starts: Sequence[Conjunction],
+        matched: Words,
+        given: Words,
+        least: float,
     ) -> None:
         self.rules: list[Conjunction] = []
-        self._B, self._r, self._given, self._min_count = target.B, pack(target.in_stratum), given, target.min_count
+        self._patients, self._given, self._min_count = patients, given, target.min_count
         self._q_r, self._least = target.n_r / target.n, least
-        self._all = pack(np.ones(target.n, dtype=np.bool_))
         self._evidence = Evidence(target.n, target.n_r)
         self._prior = log_prior(len(target.B))
         self._starts, self._matched = starts, matched
         self._start_priors = self._prior[np.array([len(start) for start in starts], dtype=np.intp)]
         self._extensions: dict[tuple[Conjunction, bytes], list[tuple[Conjunction, float]]] = {}
 
-    def climb(self, most: int) -> None:
+    def climb(self, most: int, stop: Callable[[], bool]) -> None:
         """Add rules while they pay, refining all after each; then continue with broader rules allowed."""
-        while len(self.rules) < most and self._add():
-            self._revise()
-        self._least = MIN_ODDS_RATIO
-        self._extensions.clear()
-        self._revise()
-        while len(self.rules) < most and self._add():
-            self._revise()
+        for least in (self._least, MIN_ODDS_RATIO):
+            if least != self._least:
+                self._extensions.clear()
+                self._least = least
+            while not stop():
+                self._revise()
+                if len(self.rules) >= most or not self._add():
+                    break
 
     def gained(self) -> float:
         """V of the set, less V of the empty set."""
-        V = self._covering(self._covered(None), np.zeros_like(self._all)) + sum(self._prior[len(a)] for a in self.rules)
-        return float(V - self._covering(self._given, np.zeros_like(self._all)))
+        V = self._without(self._covered(None)) + sum(self._prior[len(a)] for a in self.rules)
+        return float(V - self._without(self._given))
 
     def _add(self) -> bool:
         """Add the rule that raises V most; False if none raises it enough."""
@@ -173,7 +213,7 @@ class _Ascent:
         V = self._covering(C, self._matched) + self._start_priors
         likely = np.argsort(-V, kind="stable")[:_REFINED]
         refined = [self._refined(self._starts[i], C) for i in likely]
-        without = float(self._covering(C, np.zeros_like(C)))
+        without = self._without(C)
         rule, V_with = max(refined, key=lambda end: end[1], default=((), without))
         if V_with - without < _MIN_GAIN:
             return False
@@ -187,8 +227,7 @@ class _Ascent:
             for k in reversed(range(len(self.rules))):
                 C = self._covered(k)
                 rule, V = self._refined(self.rules[k], C)
-                without = float(self._covering(C, np.zeros_like(C)))
-                if V - without < _MIN_GAIN:
+                if V - self._without(C) < _MIN_GAIN:
                     del self.rules[k]
                 else:
                     self.rules[k] = rule
@@ -197,7 +236,7 @@ class _Ascent:
 
     def _refined(self, rule: Conjunction, C: Words) -> tuple[Conjunction, float]:
         """Change one condition at a time while V rises; V is up to the priors of the other rules."""
-        V = float(self._covering(C, self._conjoined(rule)) + self._prior[len(rule)])
+        V = float(self._covering(C, self._patients.conjoin(rule)) + self._prior[len(rule)])
         while True:
             neighbour, V_there = max(self._neighbours(rule, C), key=lambda end: end[1], default=(rule, V))
             if V_there <= V + _ROUNDING:
@@ -208,7 +247,7 @@ class _Ascent:
         """List the rule without each condition, with it replaced by the best other one, and with one more."""
         found = []
         for rest in (rule[:i] + rule[i + 1 :] for i in range(len(rule))):
-            A = self._conjoined(rest)
+            A = self._patients.conjoin(rest)
             if rest and self._allowed(A):
                 found.append((rest, float(self._covering(C, A) + self._prior[len(rest)])))
             found += self._extended(rest, C)
@@ -217,14 +256,14 @@ class _Ascent:
         return found
 
     def _extended(self, rest: Conjunction, C: Words) -> list[tuple[Conjunction, float]]:
-        """Find the best allowed rule with one more condition, if any; remembered, as ascents meet."""
+        """Find the best allowed rule with one more condition, if any; remembered, as refinements meet."""
         key = rest, C.tobytes()
         if key not in self._extensions:
             self._extensions[key] = self._best_extension(rest, C)
         return self._extensions[key]
 
     def _best_extension(self, rest: Conjunction, C: Words) -> list[tuple[Conjunction, float]]:
-        A = self._B & self._conjoined(rest)
+        A = self._patients.B & self._patients.conjoin(rest)
         V = np.where(self._allowed(A), self._covering(C, A) + self._prior[len(rest) + 1], -np.inf)
         if V.max(initial=-np.inf) == -np.inf:
             return []
@@ -233,26 +272,26 @@ class _Ascent:
 
     def _allowed(self, A: Words) -> NDArray[np.bool_]:
         """Test whether each A matches enough patients and is pure enough for this ascent."""
-        n_A = sizes(A)
-        pure = raises_odds(n_A, sizes(A & self._r), self._q_r, self._least)
-        return np.asarray(pure & (n_A >= self._min_count))
+        n_A, n_Ar = self._patients.count(A)
+        return np.asarray(raises_odds(n_A, n_Ar, self._q_r, self._least) & (n_A >= self._min_count))
 
     def _covering(self, C: Words, A: Words) -> NDArray[np.float64]:
         """Log evidence of the union of C and each A."""
-        new = A & ~C
-        n_C, n_Cr = sizes(C), sizes(C & self._r)
-        return self._evidence(n_C + sizes(new), n_Cr + sizes(new & self._r))
+        n_C, n_Cr = self._patients.count(C)
+        n_new, n_new_r = self._patients.count(A & ~C)
+        return self._evidence(n_C + n_new, n_Cr + n_new_r)
+
+    def _without(self, C: Words) -> float:
+        """Log evidence of C."""
+        return float(self._evidence(*self._patients.count(C)))
 
     def _covered(self, but: int | None) -> Words:
         """Patients whom the rules match, without one rule."""
         C = self._given
         for k, rule in enumerate(self.rules):
             if k != but:
-                C = C | self._conjoined(rule)
+                C = C | self._patients.conjoin(rule)
         return C
-
-    def _conjoined(self, rule: Conjunction) -> Words:
-        return np.bitwise_and.reduce(self._B[list(rule)], axis=0) if rule else self._all
 
 
 SHARE = 0.25  # held-out share of the patients

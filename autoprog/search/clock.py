@@ -38,6 +38,8 @@ _REST_S, _REST_S_PATIENT = 2.0, 5e-5
 _EVENT_REST_S_PATIENT = 2e-4
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
 _EVENT_RANKING_S, _EVENT_RANKING_S_EACH, _EVENT_WHOLE_S = 2e-6, 1.5e-7, 1e-5
+# Seconds of what follows the rules: the model and its file.
+_MODEL_S = 0.3
 # Seconds in which a child loads what writes fitted pipelines.
 _WRITER_S = 0.7
 # Shares of the budget for intervals: reserved at the evaluations' expense, the same at most for the fewest refits that
@@ -182,6 +184,10 @@ class Clock:
     def correction_ends(self) -> bool:
         """Whether what follows the score's correction needs the time left."""
         return self.remaining_s() <= _MARGIN * self._last_s
+
+    def rules_end(self) -> bool:
+        """Whether what follows the rules needs the time left."""
+        return self.remaining_s() <= self._pace * _MODEL_S
 
     def _refits_left_s(self) -> float:
         return self.remaining_s() - self._rest_s

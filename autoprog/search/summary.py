@@ -46,6 +46,10 @@ class DeliveryContext:
     # Of one thread, for what this process computes while the slots refit.
     aside: Executor
 
+    def rules_end(self) -> bool:
+        """Whether the mining of rules must end with those found."""
+        return self.signals.leave() or self.clock.rules_end()
+
     def correction_ends(self) -> bool:
         """Whether the score's correction must end with the resamples that it has."""
         return self.signals.leave() or self.clock.correction_ends()
@@ -63,7 +67,7 @@ def summarise_model(fitted: FittedEnsemble, context: DeliveryContext) -> ModelSu
             fitted, seed=settings.seed, subgroups=settings.subgroups, stop=context.correction_ends
         )
         document["calibration"]["recalibration"] = recalibration.to_json()
-        rule_sets = _rule_sets(fitted, recalibration, settings)
+        rule_sets = _rule_sets(fitted, recalibration, settings, context.rules_end)
         document["strata"] = _observed_strata(fitted, recalibration, rule_sets)
         return document, rule_sets
 
@@ -108,7 +112,9 @@ def _observed_strata(
     return found
 
 
-def _rule_sets(fitted: FittedEnsemble, recalibration: Recalibration, settings: SearchSettings) -> tuple[RuleSet, ...]:
+def _rule_sets(
+    fitted: FittedEnsemble, recalibration: Recalibration, settings: SearchSettings, stop: Callable[[], bool]
+) -> tuple[RuleSet, ...]:
     cohort, endpoint = fitted.cohort, fitted.endpoint
     risks = endpoint.at_horizons(recalibration.apply(fitted.averaged))
     thresholds = settings.strata.model_dump() if settings.strata else {}
@@ -122,6 +128,7 @@ def _rule_sets(fitted: FittedEnsemble, recalibration: Recalibration, settings: S
             prior_rules=stated,
             observed=endpoint.observed(k),
             horizon=horizon,
+            stop=stop,
         )
         for k, (horizon, p) in enumerate(zip(endpoint.horizons, risks.T, strict=True))
     )

@@ -154,6 +154,16 @@ def read_and_multiply(content: bytes) -> float:
     return float(dgemm(1.0, ones, np.eye(500)).max() * (ones @ ones).max())
 
 
+def test_modules_of_a_call_are_imported_before_its_limits_count(engine: DaskEngine) -> None:
+    """Torch takes over a second of the processor and some 60 MiB; a missing module is left to the call."""
+    tight = CallLimits(time_s=0.5, memory_mb=16)
+    calls = [Call("a", functions.loaded, (), ("no_such_module", "torch")), Call("b", functions.loaded, (), ("torch",))]
+    for outcome in run_calls(engine, calls, tight, lambda: False):
+        assert outcome.status is CallStatus.SUCCEEDED, outcome.reason
+        assert "torch" in outcome.value
+        assert outcome.processor_s < 0.1
+
+
 @pytest.mark.parametrize(
     ("function", "arguments", "reason"),
     [

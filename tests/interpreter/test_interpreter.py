@@ -282,3 +282,24 @@ def test_a_cohort_that_allows_no_condition_has_no_rules() -> None:
     cohort = Cohort("empty", Binary("y", "1", "0"), features, np.full((20, 1), np.nan), y)
     risks = np.linspace(0, 1, 20)
     assert explain(cohort, risks, make_strata(risks)).rules == ()
+
+
+def test_mining_that_is_stopped_keeps_what_it_found() -> None:
+    """The later the stop, the more is there; stopped at once, there are no rules, and the note says why."""
+    cohort = cleveland_cohort()
+    risks = _cleveland_risks()
+    strata = make_strata(risks)
+    whole = explain(cohort, risks, strata)
+    none = explain(cohort, risks, strata, stop=lambda: True)
+    assert none.rules == ()
+    assert "time ended" in none.note
+    assert "time ended" not in whole.note
+    asked: list[bool] = []
+
+    def later() -> bool:
+        asked.append(True)
+        return len(asked) > 12
+
+    some = explain(cohort, risks, strata, stop=later)
+    assert 0 < len(some.rules) <= len(whole.rules)
+    assert "time ended" in some.note

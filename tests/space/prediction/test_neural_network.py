@@ -21,6 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from autoprog.model import dump_estimator, load_estimator
 from autoprog.space import TableShape
+from autoprog.space.prediction.adamw import CosineAdamW
 from autoprog.space.prediction.backpropagation import Network, Recipe, _split, train
 from autoprog.space.prediction.neural_network import NEURAL_NETWORK, MultilayerPerceptron
 from tests.cohorts import cleveland_cohort
@@ -202,3 +203,30 @@ def test_a_stored_model_predicts_without_torch(tmp_path: Path) -> None:
     )
     subprocess.run([sys.executable, "-c", script, str(tmp_path)], check=True)
     np.testing.assert_array_equal(np.load(tmp_path / "risks.npy"), model.predict_proba(X))
+
+
+def test_steps_are_those_of_the_library_without_its_compiler() -> None:
+    """Up to rounding the weights of `torch.optim.AdamW` under its cosine schedule; biases do not decay."""
+    generator = torch.Generator().manual_seed(1)
+    X, y = torch.randn(64, 5, generator=generator), torch.rand(64, generator=generator)
+    ours, theirs = ([torch.full((5, 1), 0.3, requires_grad=True), torch.zeros(1, requires_grad=True)] for _ in range(2))
+    own = CosineAdamW(ours[:1], ours[1:], rate=0.05, weight_decay=0.5, steps=30)
+    groups = [{"params": theirs[:1], "weight_decay": 0.5}, {"params": theirs[1:], "weight_decay": 0.0}]
+    library = torch.optim.AdamW(groups, lr=0.05, fused=True)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(library, 30)
+    for _ in range(30):
+        own.step(((X @ ours[0] + ours[1])[:, 0] - y).square().mean())
+        library.zero_grad()
+        ((X @ theirs[0] + theirs[1])[:, 0] - y).square().mean().backward()
+        library.step()
+        schedule.step()
+        for a, b in zip(ours, theirs, strict=True):
+            torch.testing.assert_close(a, b, rtol=1e-6, atol=1e-8)
+    script = (
+        "import sys, torch\n"
+        "from autoprog.space.prediction.adamw import CosineAdamW\n"
+        "w, b = torch.ones(2, 1, requires_grad=True), torch.zeros(1, requires_grad=True)\n"
+        "CosineAdamW([w], [b], rate=0.1, weight_decay=0.1, steps=2).step((w.sum() + b).square().sum())\n"
+        "assert 'torch._dynamo' not in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
