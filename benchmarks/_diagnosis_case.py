@@ -7,11 +7,13 @@ import resource
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import entr
+from scipy.sparse import csr_array
+from scipy.special import entr, xlogy
 from sklearn.tree import DecisionTreeClassifier
 
 from autoprog.diagnosis import (
@@ -23,6 +25,7 @@ from autoprog.diagnosis import (
     expected_queries,
     grow_tree,
 )
+from autoprog.diagnosis.noise import log_posterior
 from autoprog.diagnosis.splitting import RowSplitter
 from autoprog.diagnosis.tree import grown_by
 
@@ -58,6 +61,9 @@ def model_of(case: dict[str, Any]) -> DiagnosisModel:
         matrix,
         groups=groups if case["algorithm"] in {"ggbs", "group_lambda_gbs"} else None,
         prior=prior,
+        costs=np.round(rng.uniform(1.0, 10.0, case["queries"]), 2) if case.get("costs") else None,
+        false_positive_rates=[case["error_rate"]] * case["queries"] if "error_rate" in case else None,
+        false_negative_rates=[case["error_rate"]] * case["queries"] if "error_rate" in case else None,
         options=options,
     )
 
@@ -120,33 +126,71 @@ def plain_numpy(matrix: NDArray[np.float64], groups: NDArray[np.int64]) -> float
     return total / len(matrix)
 
 
-def good_numpy(matrix: NDArray[np.uint8], groups: NDArray[np.int64]) -> float:
+@dataclass(frozen=True)
+class _Table:
+    """A model as NumPy likes it best: bytes, groups, and weights and costs where they differ."""
+
+    matrix: NDArray[np.uint8]
+    groups: NDArray[np.int64]
+    weights: NDArray[np.float64] | None
+    costs: NDArray[np.float64] | None
+    logs: NDArray[np.float64]  # x log2 x of whole numbers up to M
+
+    @classmethod
+    def of(cls, model: DiagnosisModel) -> _Table:
+        count = np.arange(model.n_objects + 1.0)
+        return cls(
+            model.responses.matrix(),
+            model.group_of,
+            None if model.has_uniform_prior else model.prior,
+            model.costs if model.has_costs else None,
+            count * np.log2(np.maximum(count, 1.0)),
+        )
+
+    def sums(self, objects: NDArray[np.int64], begins: NDArray[np.int64], largest: int) -> NDArray[Any]:
+        """How many objects, or what weight, of each run answers 1."""
+        rows = self.matrix[objects]
+        if self.weights is None:
+            return np.add.reduceat(rows, begins, axis=0, dtype=np.uint8 if largest < 256 else np.int32)
+        return np.add.reduceat(rows * self.weights[objects][:, None], begins, axis=0)
+
+    def sizes(self, objects: NDArray[np.int64], begins: NDArray[np.int64], counts: NDArray[np.int64]) -> NDArray[Any]:
+        return counts if self.weights is None else np.add.reduceat(self.weights[objects], begins)
+
+    def entropy(self, size: NDArray[Any], ones: NDArray[Any]) -> NDArray[np.float64]:
+        """Entropy of the answers within runs, times the runs' sizes."""
+        if self.weights is None:
+            return self.logs[size][:, None] - self.logs[ones] - self.logs[size[:, None] - ones]
+        whole, zeros = size[:, None], np.maximum(size[:, None] - ones, 0.0)
+        return (xlogy(whole, whole) - xlogy(ones, ones) - xlogy(zeros, zeros)) / np.log(2.0)
+
+
+def good_numpy(model: DiagnosisModel) -> float:
     """The same, as NumPy does it best: a depth at a time, sums of bytes over runs, and a table of x log2 x."""
-    M, N = matrix.shape
-    table = np.arange(M + 1.0)
-    table[1:] *= np.log2(table[1:])
-    order = np.argsort(groups, kind="stable")
-    starts, sizes, total = np.array([0]), np.array([M]), 0
+    table = _Table.of(model)
+    M, N = table.matrix.shape
+    order = np.argsort(table.groups, kind="stable")
+    starts, sizes, total = np.array([0]), np.array([M]), 0.0
     while len(starts):
         # nodes of one group ask nothing more, and go
-        mixed = groups[order[starts]] != groups[order[starts + sizes - 1]]
+        mixed = table.groups[order[starts]] != table.groups[order[starts + sizes - 1]]
         starts, sizes = starts[mixed], sizes[mixed]
         query = np.empty(len(starts), dtype=np.int64)
         step = max(1, (1 << 20) // N)
         for i in range(0, len(starts), step):
-            query[i : i + step] = _best(matrix, groups, order, starts[i : i + step], sizes[i : i + step], table)
+            query[i : i + step] = _best(table, order, starts[i : i + step], sizes[i : i + step])
         starts, sizes, query = starts[query >= 0], sizes[query >= 0], query[query >= 0]
-        total += int(sizes.sum())
         if not len(starts):
             break
         places, begins = _places(starts, sizes)
+        total += float(model.prior[order[places]].sum())
         node = np.repeat(np.arange(len(starts)), sizes)
-        answer = matrix[order[places], query[node]]
+        answer = table.matrix[order[places], query[node]]
         order[places] = order[places][np.argsort(2 * node + answer, kind="stable")]
         yes = np.add.reduceat(answer, begins, dtype=np.int64)
         starts = np.stack([starts, starts + sizes - yes], axis=1).ravel()
         sizes = np.stack([sizes - yes, yes], axis=1).ravel()
-    return total / M
+    return total
 
 
 def _places(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -155,48 +199,64 @@ def _places(starts: NDArray[np.int64], sizes: NDArray[np.int64]) -> tuple[NDArra
 
 
 def _best(
-    matrix: NDArray[np.uint8],
-    groups: NDArray[np.int64],
-    order: NDArray[np.int64],
-    starts: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-    table: NDArray[np.float64],
+    table: _Table, order: NDArray[np.int64], starts: NDArray[np.int64], counts: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """The query of the most information at each of some nodes; -1 where none splits it."""
-    places, begins = _places(starts, sizes)
+    """The query of the most information per cost at each of some nodes; -1 where none splits it."""
+    places, begins = _places(starts, counts)
     objects = order[places]
-    rows = matrix[objects]
-    small = np.uint8 if int(sizes.max()) < 256 else np.int32
-    ones = np.add.reduceat(rows, begins, axis=0, dtype=small)
-    entropy = table[sizes][:, None] - table[ones] - table[sizes[:, None] - ones]
-    node = np.repeat(np.arange(len(starts)), sizes)
-    key = node * (int(groups.max()) + 1) + groups[objects]
+    ones = table.sums(objects, begins, int(counts.max()))
+    sizes = table.sizes(objects, begins, counts)
+    entropy = table.entropy(sizes, ones)
+    node = np.repeat(np.arange(len(starts)), counts)
+    key = node * (int(table.groups.max()) + 1) + table.groups[objects]
     runs = np.flatnonzero(np.diff(key, prepend=-1))
     lengths = np.diff(np.append(runs, len(key)))
     many = np.flatnonzero(lengths > 1)  # a group with one object left has no entropy
     if len(many):
         where, first = _places(runs[many], lengths[many])
-        within = np.add.reduceat(rows[where], first, axis=0, dtype=small)
-        size = lengths[many]
-        term = table[size][:, None] - table[within] - table[size[:, None] - within]
+        within = table.sums(objects[where], first, int(counts.max()))
+        term = table.entropy(table.sizes(objects[where], first, lengths[many]), within)
         of = node[runs[many]]
         at = np.flatnonzero(np.diff(of, prepend=-1))
         entropy[of[at]] -= np.add.reduceat(term, at, axis=0)
     information = entropy / sizes[:, None]
-    information[(ones == 0) | (ones == sizes[:, None])] = -1.0
+    if table.costs is not None:
+        information /= table.costs
+    least = 1e-9 * sizes[:, None]  # what is left of a sum of weights
+    information[(ones <= least) | (ones >= sizes[:, None] - least)] = -1.0
     best = information.max(axis=1)
     chosen = (information > best[:, None] - 1e-12).argmax(axis=1)
     return np.where(best < 0, -1, chosen)
 
 
+class _NoisyNumPy:
+    """The information of every noisy answer on the group, by sums of the posterior over the groups (SciPy, sparse)."""
+
+    def __init__(self, model: DiagnosisModel) -> None:
+        self._model = model
+        self._matrix = model.responses.matrix().astype(np.float64)
+        self._shape = (int(model.group_of.max()) + 1, model.n_objects)
+
+    def query(self, posterior: NDArray[np.float64], asked: list[int]) -> int:
+        groups = csr_array((posterior, (self._model.group_of, np.arange(self._shape[1]))), shape=self._shape)
+        ones = groups @ self._matrix
+        mass = np.asarray(groups.sum(axis=1)).reshape(-1, 1)
+        yes = self._model.false_positive * (mass - ones) + (1.0 - self._model.false_negative) * ones
+        whole = yes.sum(axis=0)
+        within = entr(yes).sum(axis=0) + entr(mass - yes).sum(axis=0) - entr(mass).sum()
+        information = entr(whole) + entr(1.0 - whole) - within
+        information[asked] = -1.0
+        return int(np.argmax(information))
+
+
 def rival_case(case: dict[str, Any]) -> dict[str, Any]:
-    model = model_of({**case, "algorithm": "ggbs", "prior": "uniform"})
+    model = model_of({"prior": "uniform", **case, "algorithm": "ggbs"})
     matrix = model.responses.matrix()
     groups = model.group_of
     ours, tree = seconds(lambda: grow_tree(model), case["repeats"])
     floats = matrix.astype(np.float64)
     plain, plain_cost = seconds(lambda: plain_numpy(floats, groups), 1)
-    good, good_cost = seconds(lambda: good_numpy(matrix, groups), case["repeats"])
+    good, good_cost = seconds(lambda: good_numpy(model), case["repeats"])
     definition, _ = seconds(lambda: grown_by(RowSplitter(model), model), 1)
     singles = matrix.astype(np.float32)
 
@@ -223,7 +283,52 @@ def rival_case(case: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-KINDS = {"tree": tree_case, "session": session_case, "rival": rival_case}
+def variant_case(case: dict[str, Any]) -> dict[str, Any]:
+    """Trees with a prior or costs that differ."""
+    model = model_of({"prior": "uniform", **case, "algorithm": "ggbs"})
+    ours, tree = seconds(lambda: grow_tree(model), case["repeats"])
+    good, good_cost = seconds(lambda: good_numpy(model), case["repeats"])
+    return {
+        "ours_s": round(ours, 5),
+        "good_numpy_s": round(good, 4),
+        "times_good": round(good / ours, 1),
+        "questions": {"ours": round(expected_queries(tree), 3), "good_numpy": round(good_cost, 3)},
+    }
+
+
+def noise_case(case: dict[str, Any]) -> dict[str, Any]:
+    """The questions of one session in which answers may be wrong."""
+    model = model_of({"prior": "uniform", **case, "algorithm": "ggbs"})
+    sessions, rival = Sessions(model), _NoisyNumPy(model)
+    rival.query(model.prior, [])
+    sessions.open()
+    sessions.forget()
+    ours, good, asked, answers = 0.0, 0.0, [], []
+    start = time.process_time()
+    session = sessions.open()
+    ours += time.process_time() - start
+    while session.next_query is not None and len(asked) < case["questions"]:
+        posterior = np.exp(log_posterior(model, answers))
+        start = time.process_time()
+        rivals = rival.query(posterior, asked)
+        good += time.process_time() - start
+        query = session.next_query.query
+        assert rivals == query, (rivals, query)
+        answer = bool(model.responses.at(np.array([7]), query)[0])
+        asked.append(query)
+        answers.append((query, answer))
+        start = time.process_time()
+        session = sessions.answer(session, session.next_query.name, answer)
+        ours += time.process_time() - start
+    return {
+        "ours_s": round(ours / (len(asked) + 1), 5),
+        "good_numpy_s": round(good / len(asked), 5),
+        "times_good": round(good / len(asked) / (ours / (len(asked) + 1)), 1),
+        "questions": len(asked),
+    }
+
+
+KINDS = {"variant": variant_case, "noise": noise_case, "tree": tree_case, "session": session_case, "rival": rival_case}
 
 
 def main() -> None:

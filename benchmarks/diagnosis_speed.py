@@ -64,6 +64,17 @@ def curve() -> list[dict[str, Any]]:
     return [measured({"kind": "rival", "objects": M, "queries": N, "groups": 15, "repeats": 3}) for M, N in CURVE]
 
 
+def variants() -> list[dict[str, Any]]:
+    """Priors, costs and wrong answers, beside NumPy."""
+    found = []
+    for M, N in CURVE[-2:]:
+        common = {"objects": M, "queries": N, "groups": 15, "repeats": 3}
+        found.append(measured({**common, "kind": "variant", "prior": "any"}))
+        found.append(measured({**common, "kind": "variant", "costs": True}))
+        found.append(measured({**common, "kind": "noise", "error_rate": 0.05, "questions": 20}))
+    return found
+
+
 def main() -> None:
     """Print the figures."""
     document = {
@@ -71,6 +82,7 @@ def main() -> None:
         "trees": trees(),
         "sessions": sessions(),
         "curve": curve(),
+        "variants": variants(),
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in ("autoprog", "numpy", "scipy", "scikit-learn")},
