@@ -1,5 +1,1 @@
-"""The REST API: HTTP on top of `autoprog.search` and `autoprog.storage`."""
-
-from api.app import create_app, create_operations
-
-__all__ = ["create_app", "create_operations"]
+"""The REST API and its pages: HTTP on top of `autoprog.search` and `autoprog.storage`; `api.app` makes both."""

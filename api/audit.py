@@ -49,9 +49,10 @@ class Audited:
 def _concerns(scope: Scope, status: int, *, reads: bool) -> bool:
     if status == HTTPStatus.TOO_MANY_REQUESTS and "principal" not in scope.get("state", {}):
         return False  # requests without a key: the trail has enough entries of them by then
-    # Requests that change or compute something, and those refused for their key or origin.
+    # Requests that change or compute something, those that log somebody in, and those refused for their key or origin.
     is_resource = scope["path"].startswith("/v1/") or is_page(scope["path"])
-    return is_resource and (reads or scope["method"] not in _READS or status in _DENIED)
+    logs_in = scope.get("state", {}).get("logs_in", False)
+    return is_resource and (reads or logs_in or scope["method"] not in _READS or status in _DENIED)
 
 
 def _event(scope: Scope, status: int, location: str, request_id: str) -> AuditEvent:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Literal, get_args
+from typing import Annotated
 
 from fastapi import Depends, Request
 from fastapi.concurrency import run_in_threadpool
@@ -16,15 +16,11 @@ from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 
 from api.dependencies import Context, ContextDependency, get_context
 from api.problems import ForbiddenError, QueueFullError, UnauthorizedError
+from api.single_sign_on.identity import Identity, read_identity
 from autoprog.errors import StoreUnavailableError
-from autoprog.storage.repositories import KeyRepository
+from autoprog.scopes import SCOPES, Scope
+from autoprog.storage.repositories import KeyRepository, is_key
 from autoprog.storage.tables import ApiKeyRow
-
-Scope = Literal["read", "write", "predict", "approve"]
-
-SCOPES: tuple[Scope, ...] = get_args(Scope)
-"""Scopes of a key: read resources; make, cancel and delete them; ask models for predictions;
-approve and retire models."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +36,11 @@ _USE_NOTED = timedelta(hours=1)
 """Resolution of a key's time of last use; every update costs a write."""
 
 _bearer = HTTPBearer(
-    auto_error=False, description="A key made by `autoprog keys create`. A local server needs none until a key is made."
+    auto_error=False,
+    description=(
+        "A key made by `autoprog keys create`, or a token of the identity provider. A local server needs none until a "
+        "key is made."
+    ),
 )
 
 
@@ -79,6 +79,9 @@ def count_request(context: Context, owner_id: str) -> None:
 
 
 def _principal(context: Context, credentials: HTTPAuthorizationCredentials | None) -> Principal:
+    if credentials is not None and context.identity_provider is not None and not is_key(credentials.credentials):
+        claims = context.identity_provider.verify(credentials.credentials)
+        return identify(context, read_identity(claims, context.identity_provider.settings))
     with context.database.session(read_only=True) as session:
         keys = KeyRepository(session)
         if context.is_local and not keys.were_made():
@@ -90,6 +93,21 @@ def _principal(context: Context, credentials: HTTPAuthorizationCredentials | Non
         raise UnauthorizedError("the key is unknown or has ended")
     note_use(context, key)
     return Principal(key.owner_id, frozenset(key.scopes), key.id)
+
+
+def identify(context: Context, identity: Identity) -> Principal:
+    """Return the caller for whom the identity provider vouches; raises UnauthorizedError if she is blocked."""
+    with context.database.session(read_only=True) as session:
+        row = KeyRepository(session).find_person(identity.subject_sha256)
+    if row is None or row.person != identity.name or set(row.scopes) != identity.scopes:
+        with context.database.session() as session:
+            row = KeyRepository(session).record_person(
+                identity.subject_sha256, identity.name, identity.owner, identity.scopes
+            )
+    if row.revoked_at is not None:
+        raise UnauthorizedError("this account is blocked on this server: ask whoever runs it")
+    note_use(context, row)
+    return Principal(row.owner_id, identity.scopes, row.id)
 
 
 def note_use(context: Context, key: ApiKeyRow) -> None:

@@ -17,6 +17,7 @@ from autoprog.storage.database import Database
 from autoprog.storage.files import Files
 
 if TYPE_CHECKING:
+    from api.single_sign_on.provider import IdentityProvider
     from autoprog.model import PrognosticModel
 
 _MODELS_IN_MEMORY = 8
@@ -48,7 +49,17 @@ def build_context(
         audit=AuditTrail(database),
         requests=Rate(settings.requests_a_minute),
         failures=Rate(_FAILURES_A_MINUTE),
+        identity_provider=_identity_provider(settings),
     )
+
+
+def _identity_provider(settings: Settings) -> IdentityProvider | None:
+    if settings.single_sign_on is None:
+        return None
+    # Its libraries are for servers; the command line's search shares this module.
+    from api.single_sign_on.provider import IdentityProvider  # noqa: PLC0415
+
+    return IdentityProvider(settings.single_sign_on)
 
 
 def _model_loader(files: Files) -> Callable[[str], PrognosticModel]:

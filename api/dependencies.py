@@ -20,6 +20,7 @@ from autoprog.storage.files import Files
 from autoprog.storage.repositories import KeyRepository
 
 if TYPE_CHECKING:
+    from api.single_sign_on.provider import IdentityProvider
     from autoprog.csmd import ArmClassifiers
     from autoprog.diagnosis import Sessions, Tree
     from autoprog.model import PrognosticModel
@@ -46,6 +47,7 @@ class Context:
     audit: AuditTrail
     requests: Rate  # by owner
     failures: Rate  # by address, of requests without a valid key
+    identity_provider: IdentityProvider | None = None
 
     @cached_property
     def local_owner_id(self) -> str:

@@ -23,7 +23,7 @@ _HEADERS: Mapping[int, Mapping[str, str]] = {
 
 
 class UnauthorizedError(AutoprogError):
-    """No valid key was sent."""
+    """No valid key or token was sent."""
 
     code = "unauthorized"
 
@@ -32,6 +32,12 @@ class ForbiddenError(AutoprogError):
     """The key, the host or the origin of the request does not allow this."""
 
     code = "forbidden"
+
+
+class ProviderUnavailableError(AutoprogError):
+    """The identity provider cannot be reached, or its answer cannot be used."""
+
+    code = "provider-unavailable"
 
 
 class QueueFullError(AutoprogError):
@@ -74,6 +80,7 @@ PROBLEM_TYPES: dict[str, ProblemType] = {
     "artifact": ProblemType(500, "A stored file cannot be used", "The stored file is missing or was altered."),
     "engine-unavailable": ProblemType(503, "No worker can be reached"),
     "store-unavailable": ProblemType(503, "The database cannot be used", "It is away or too busy; try again shortly."),
+    "provider-unavailable": ProblemType(503, "The identity provider cannot be reached"),
     "storage-full": ProblemType(
         507, "There is no room to store this", "The operator has to make room; try again then."
     ),

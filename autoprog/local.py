@@ -63,7 +63,7 @@ def search_locally(
         search = _search(context, search_id)
         _print_cohort(context, search, console)
         if search.finished_at is None:
-            with service.running():
+            with service.searching():
                 search = _follow(context, search_id, console)
         if search.model_id is None:
             raise SearchFailedError(search.error.detail if search.error else f"the search {search.status}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cached_property
 
@@ -82,19 +82,23 @@ class Service:
             start_fork_server(self.settings.plugins)
         import_libraries()
         ended = threading.Event()
-        runners: dict[str, Runner | JobRunner] = {"runner": self.runner(), "job-runner": self.job_runner()}
-        threads = [threading.Thread(target=runner.run_forever, name=name) for name, runner in runners.items()]
-        threads.append(threading.Thread(target=poll, args=(self._sweep, ended, _SWEEP_S), name="sweeper"))
-        for thread in threads:
-            thread.start()
-        try:
+        sweeper = threading.Thread(target=poll, args=(self._sweep, ended, _SWEEP_S), name="sweeper")
+        with _run({"runner": self.runner(), "job-runner": self.job_runner()}):
+            sweeper.start()
+            try:
+                yield
+            finally:
+                ended.set()
+                sweeper.join()
+
+    @contextmanager
+    def searching(self) -> Iterator[None]:
+        """Run searches alone while the block runs, which must not import learning libraries.
+
+        The search imports them when it comes to need them: a short one never needs most of them, which take seconds.
+        """
+        with _run({"runner": self.runner()}):
             yield
-        finally:
-            ended.set()
-            for runner in runners.values():
-                runner.stop()
-            for thread in threads:
-                thread.join()
 
     def _sweep(self) -> bool:
         sweep(self.database, self.files)
@@ -110,6 +114,21 @@ class Service:
             self.engine.close()
         if "database" in self.__dict__:
             self.database.close()
+
+
+@contextmanager
+def _run(runners: Mapping[str, Runner | JobRunner]) -> Iterator[None]:
+    """Run each in a thread of its name while the block runs."""
+    threads = [threading.Thread(target=runner.run_forever, name=name) for name, runner in runners.items()]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        for runner in runners.values():
+            runner.stop()
+        for thread in threads:
+            thread.join()
 
 
 def _runner_id() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Self
 
@@ -13,6 +14,7 @@ from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from autoprog.errors import Fault, InvalidInputError
+from autoprog.scopes import SCOPES, Scope
 
 
 def _place(text: str) -> str:
@@ -27,6 +29,46 @@ def _scheduler_address(text: str) -> str:
         msg = "give tcp://HOST:PORT or tls://HOST:PORT"
         raise ValueError(msg)
     return text
+
+
+def _issuer(text: str) -> str:
+    if not re.fullmatch(r"https://[^\s?#]+|http://(localhost|127\.0\.0\.1|\[::1\])(:\d+)?(/[^\s?#]*)?", text):
+        msg = "give an address with https"
+        raise ValueError(msg)
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class SingleSignOn:
+    """The identity provider, and how its claims are read.
+
+    Attributes
+    ----------
+    issuer : str
+        Address of the provider, as its tokens name it.
+    client_id, client_secret : str, SecretStr or None
+        As whom this server is known to it.
+    audience : str
+        For whom the tokens must be that programs send.
+    owner, owner_claim : str or None
+        Owner of everybody, or the claim that names it; one of the two.
+    scopes_claim : str
+        Claim with scopes or roles.
+    roles : mapping of str to tuple of str
+        Scopes of each role; other values of the claim are scopes by their names.
+    asked_scopes : str
+        Scopes that a log-in asks the provider for.
+    """
+
+    issuer: str
+    client_id: str
+    client_secret: SecretStr | None
+    audience: str
+    owner: str | None
+    owner_claim: str | None
+    scopes_claim: str
+    roles: Mapping[str, tuple[Scope, ...]]
+    asked_scopes: str
 
 
 class Settings(BaseSettings):
@@ -76,6 +118,23 @@ class Settings(BaseSettings):
     accepted_model_keys: tuple[SecretStr, ...] = Field(
         (), description="further keys whose signatures of models are accepted, while the key is rotated"
     )
+    oidc_issuer: Annotated[str, AfterValidator(_issuer)] | None = Field(
+        None, description="address of an OpenID Connect provider whose people and programs may use the server"
+    )
+    oidc_client_id: str | None = Field(None, description="as whom the provider knows this server")
+    oidc_client_secret: SecretStr | None = Field(None, description="its secret; default: none, PKCE alone")
+    oidc_audience: str | None = Field(
+        None, description="for whom the tokens must be that programs send; default: the client id"
+    )
+    oidc_owner: Annotated[str, Field(min_length=1, max_length=200)] | None = Field(
+        None, description="owner for whom everybody of the provider works"
+    )
+    oidc_owner_claim: str | None = Field(None, description="instead: the claim that names the owner")
+    oidc_scopes_claim: str = Field("scope", description="claim with a person's scopes or roles, a text or a list")
+    oidc_roles: dict[str, tuple[Scope, ...]] = Field(
+        default_factory=dict, description=f"scopes of each role, as JSON; scopes are {', '.join(SCOPES)}"
+    )
+    oidc_asked: str = Field("openid profile email", description="scopes that a log-in asks the provider for")
     log_json: bool = Field(default=False, description="structured logs as JSON lines")
 
     @model_validator(mode="after")
@@ -94,6 +153,38 @@ class Settings(BaseSettings):
             msg = "AUTOPROG_ACCEPTED_MODEL_KEYS needs AUTOPROG_MODEL_KEY: without it no signature is checked"
             raise PydanticCustomError("accepted_model_keys", msg)
         return self
+
+    @model_validator(mode="after")
+    def _knows_its_provider(self) -> Self:
+        if self.oidc_issuer is None:
+            return self
+        if self.oidc_client_id is None:
+            msg = "AUTOPROG_OIDC_ISSUER needs AUTOPROG_OIDC_CLIENT_ID: as whom the provider knows this server"
+            raise PydanticCustomError("oidc_client_id", msg)
+        if (self.oidc_owner is None) == (self.oidc_owner_claim is None):
+            msg = (
+                "say either with AUTOPROG_OIDC_OWNER for whom everybody works, or with AUTOPROG_OIDC_OWNER_CLAIM which "
+                "claim says it"
+            )
+            raise PydanticCustomError("oidc_owner", msg)
+        return self
+
+    @property
+    def single_sign_on(self) -> SingleSignOn | None:
+        """The identity provider; None if there is none."""
+        if self.oidc_issuer is None or self.oidc_client_id is None:
+            return None
+        return SingleSignOn(
+            self.oidc_issuer,
+            self.oidc_client_id,
+            self.oidc_client_secret,
+            self.oidc_audience or self.oidc_client_id,
+            self.oidc_owner,
+            self.oidc_owner_claim,
+            self.oidc_scopes_claim,
+            self.oidc_roles,
+            self.oidc_asked,
+        )
 
     @property
     def database_url(self) -> str:

@@ -1,4 +1,4 @@
-"""Sessions of people who have logged in with a key, and guards against requests from other sites."""
+"""Sessions of people who have logged in, and guards against requests from other sites."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import RedirectResponse, Response
 from starlette.routing import Match
 
-from api.auth import SCOPES, Principal, Scope, count_request, note_use
+from api.auth import Principal, count_request, note_use
 from api.body_limit import parts_mb
 from api.dependencies import Context, ContextDependency
 from api.problems import ForbiddenError, UnauthorizedError
 from autoprog.errors import StoreUnavailableError
+from autoprog.scopes import SCOPES, Scope
 from autoprog.storage.repositories import BrowserSessionRepository, KeyRepository
 
 _SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
@@ -132,7 +133,7 @@ CurrentSession = Annotated[PageSession, Depends(require_session)]
 def _requires(scope: Scope) -> Callable[[PageSession], Principal]:
     def authorize(session: CurrentSession) -> Principal:
         if scope not in session.principal.scopes:
-            raise ForbiddenError(f"the key that you logged in with lacks the scope {scope!r}")
+            raise ForbiddenError(f"what you logged in with lacks the scope {scope!r}")
         return session.principal
 
     return authorize
@@ -140,6 +141,7 @@ def _requires(scope: Scope) -> Callable[[PageSession], Principal]:
 
 PageReader = Annotated[Principal, Depends(_requires("read"))]
 PageWriter = Annotated[Principal, Depends(_requires("write"))]
+PageAdmin = Annotated[Principal, Depends(_requires("admin"))]
 PagePredictor = Annotated[Principal, Depends(_requires("predict"))]
 
 

@@ -38,7 +38,7 @@ def db_upgrade(data_dir: DataDir = None, database: DatabaseUrl = None) -> None:
 def keys_create(
     owner: Annotated[str, typer.Option(help="Whom the key speaks for; made when new.")],
     scopes: Annotated[
-        list[str], typer.Option(help="Any of read, write, predict, approve; repeat or separate by commas.")
+        list[str], typer.Option(help="Any of read, write, predict, approve, admin; repeat or separate by commas.")
     ],
     days: Annotated[
         float | None, typer.Option(min=0, help="How long it is valid; default: until it is revoked.")
@@ -47,7 +47,7 @@ def keys_create(
     database: DatabaseUrl = None,
 ) -> None:
     """Make an API key and print it, once."""
-    from api.auth import SCOPES
+    from autoprog.scopes import SCOPES
     from autoprog.storage.database import Database
     from autoprog.storage.repositories import KeyRepository
 
@@ -96,7 +96,8 @@ def keys_list(
             state = f"{'expires' if key.expires_at > now else 'expired'} {key.expires_at:%Y-%m-%d}"
         else:
             state = "live"
-        print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {used}  {name}  {state}")
+        who = f"  {key.person}" if key.person else ""
+        print(f"{key.id}  {','.join(key.scopes)}  made {key.created_at:%Y-%m-%d}  {used}  {name}  {state}{who}")
 
 
 @keys.command("rotate")
@@ -133,6 +134,23 @@ def keys_revoke(
     with closing(target), target.session() as session:
         KeyRepository(session).revoke(key_id)
         _enter(session, "keys revoke", key_id)
+
+
+@keys.command("unblock")
+def keys_unblock(
+    key_id: Annotated[str, typer.Argument(help="Identifier, as `autoprog keys list` shows it.")],
+    data_dir: DataDir = None,
+    database: DatabaseUrl = None,
+) -> None:
+    """Let in again a person of the identity provider who was blocked."""
+    from autoprog.storage.database import Database
+    from autoprog.storage.repositories import KeyRepository
+
+    settings = read_options(data_dir=data_dir, database=database)
+    target = prepare_database(lambda: Database(settings.database_url), settings)
+    with closing(target), target.session() as session:
+        KeyRepository(session).unblock(key_id)
+        _enter(session, "keys unblock", key_id)
 
 
 @owners.command("delete")

@@ -54,7 +54,7 @@ def serve(
         start_fork_server(settings.plugins)
     import uvicorn
 
-    from api import create_app, create_operations
+    from api.app import create_app, create_operations
     from autoprog.libraries import import_libraries
     from autoprog.service import Service
     from autoprog.storage.repositories import KeyRepository
@@ -63,8 +63,9 @@ def serve(
         prepare_database(lambda: service.database, settings)
         with service.database.session(read_only=True) as session:
             keys = KeyRepository(session)
-            local = _is_loopback(host) and not settings.require_keys and not keys.were_made()
-            if not local and not keys.exists():
+            signs_on = settings.single_sign_on is not None
+            local = _is_loopback(host) and not settings.require_keys and not signs_on and not keys.were_made()
+            if not local and not signs_on and not keys.exists():
                 fail(f"refusing to serve on {host} without API keys: make one with `autoprog keys create`")
         health = (lambda: service.engine.health().reachable) if runner else None
         web = create_app(

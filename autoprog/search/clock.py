@@ -38,8 +38,10 @@ _REST_S, _REST_S_PATIENT = 2.0, 5e-5
 _EVENT_REST_S_PATIENT = 2e-4
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
 _EVENT_RANKING_S, _EVENT_RANKING_S_EACH, _EVENT_WHOLE_S = 2e-6, 1.5e-7, 1e-5
-# Seconds of what follows the rules: the model and its file.
-_MODEL_S = 0.3
+# Most of the budget that is kept for the delivery: on a busy machine it may need it.
+_DELIVERY_MOST = 2 / 3
+# Seconds of computing before the first rule is found, and of what follows the rules: the model and its file.
+_FIRST_RULE_S, _MODEL_S = 0.7, 0.3
 # Seconds in which a child loads what writes fitted pipelines.
 _WRITER_S = 0.7
 # Shares of the budget for intervals: reserved at the evaluations' expense, the same at most for the fewest refits that
@@ -82,7 +84,7 @@ class Clock:
         self._correction_s = 0.0
         self._pace = 1.0
         self._last_s = self._rest_s = _REST_S + _REST_S_PATIENT * n_patients
-        self._delivery_s = min(_MARGIN * (_POSTERIOR_S + self._rest_s), budget_s / 2)
+        self._delivery_s = min(_MARGIN * (_POSTERIOR_S + self._rest_s), _DELIVERY_MOST * budget_s)
 
     def remaining_s(self) -> float:
         """Seconds of the budget that are left; negative when it is overspent."""
@@ -106,7 +108,7 @@ class Clock:
         return self._slots
 
     def expect(self, history: History) -> None:
-        """Reserve the time to deliver what this history would deliver, at most half of the budget."""
+        """Reserve the time to deliver what this history would deliver, at most two thirds of the budget."""
         refits = self._refits_s(history)
         refitted = self._pace * _WRITER_S + max(sum(refits) / self._slots, max(refits, default=0.0))
         before = max(self._pace * posterior_s(len(history)), refitted)
@@ -116,7 +118,7 @@ class Clock:
         self._rest_s = self._last_s + self._correction_s
         validation_s = max(self._correction_s, self._kept_for_intervals_s(refits))
         needed = _MARGIN * (before + self._last_s) + validation_s
-        self._delivery_s = min(needed, self._budget_s / 2)
+        self._delivery_s = min(needed, _DELIVERY_MOST * self._budget_s)
 
     def evaluations_end(self) -> bool:
         """Whether the delivery needs the time left."""
@@ -185,9 +187,9 @@ class Clock:
         """Whether what follows the score's correction needs the time left."""
         return self.remaining_s() <= _MARGIN * self._last_s
 
-    def rules_end(self) -> bool:
-        """Whether what follows the rules needs the time left."""
-        return self.remaining_s() <= self._pace * _MODEL_S
+    def rules_end(self, *, begun: bool = True) -> bool:
+        """Whether what follows the rules needs the time left; before they are begun, also what the first rule needs."""
+        return self.remaining_s() <= self._pace * (_MODEL_S if begun else _MODEL_S + _FIRST_RULE_S)
 
     def _refits_left_s(self) -> float:
         return self.remaining_s() - self._rest_s

@@ -46,9 +46,9 @@ class DeliveryContext:
     # Of one thread, for what this process computes while the slots refit.
     aside: Executor
 
-    def rules_end(self) -> bool:
-        """Whether the mining of rules must end with those found."""
-        return self.signals.leave() or self.clock.rules_end()
+    def rules_end(self, *, begun: bool = True) -> bool:
+        """Whether the mining of rules must end with those found, or must not begin."""
+        return self.signals.leave() or self.clock.rules_end(begun=begun)
 
     def correction_ends(self) -> bool:
         """Whether the score's correction must end with the resamples that it has."""
@@ -67,7 +67,7 @@ def summarise_model(fitted: FittedEnsemble, context: DeliveryContext) -> ModelSu
             fitted, seed=settings.seed, subgroups=settings.subgroups, stop=context.correction_ends
         )
         document["calibration"]["recalibration"] = recalibration.to_json()
-        rule_sets = _rule_sets(fitted, recalibration, settings, context.rules_end)
+        rule_sets = _rule_sets(fitted, recalibration, settings, context)
         document["strata"] = _observed_strata(fitted, recalibration, rule_sets)
         return document, rule_sets
 
@@ -113,7 +113,7 @@ def _observed_strata(
 
 
 def _rule_sets(
-    fitted: FittedEnsemble, recalibration: Recalibration, settings: SearchSettings, stop: Callable[[], bool]
+    fitted: FittedEnsemble, recalibration: Recalibration, settings: SearchSettings, context: DeliveryContext
 ) -> tuple[RuleSet, ...]:
     cohort, endpoint = fitted.cohort, fitted.endpoint
     risks = endpoint.at_horizons(recalibration.apply(fitted.averaged))
@@ -128,7 +128,7 @@ def _rule_sets(
             prior_rules=stated,
             observed=endpoint.observed(k),
             horizon=horizon,
-            stop=stop,
+            stop=(lambda: True) if context.rules_end(begun=False) else context.rules_end,
         )
         for k, (horizon, p) in enumerate(zip(endpoint.horizons, risks.T, strict=True))
     )

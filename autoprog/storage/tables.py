@@ -120,9 +120,10 @@ class OwnerRow(Base):
 
 
 class ApiKeyRow(Base):
-    """An API key; only the digest of its secret is stored."""
+    """An API key, of which only the digest of its secret is stored; or a person of the identity provider."""
 
     __tablename__ = "api_key"
+    __table_args__ = (Index(None, "subject_sha256", unique=True),)
 
     id: Mapped[str] = mapped_column(_ID, primary_key=True)  # the public part of the key
     owner_id: Mapped[str] = mapped_column(_ID, ForeignKey("owner.id", ondelete="CASCADE"), index=True)
@@ -132,6 +133,9 @@ class ApiKeyRow(Base):
     revoked_at: Mapped[datetime | None]
     expires_at: Mapped[datetime | None]
     used_at: Mapped[datetime | None]  # to the hour
+    # Of people: the digest of issuer, subject and owner, and the name that the provider gives.
+    subject_sha256: Mapped[str | None] = mapped_column(_SHA256)
+    person: Mapped[str | None] = mapped_column(String(200))
 
 
 class BrowserSessionRow(Base):

@@ -12,7 +12,7 @@ import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from api import create_app
+from api.app import create_app
 from api.context import build_context
 from autoprog.settings import Settings
 from autoprog.storage.database import Database

@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 from sqlalchemy import select, text
 from sqlalchemy.exc import DBAPIError
 
-from api import create_app
+from api.app import create_app
 from api.audit_trail import AuditTrail
 from autoprog.errors import ArtifactError, StoreUnavailableError
 from autoprog.settings import Settings

@@ -10,7 +10,7 @@ import tracemalloc
 import pytest
 from fastapi.testclient import TestClient
 
-from api import create_app
+from api.app import create_app
 from autoprog.cohort import from_parquet
 from autoprog.errors import ArtifactError
 from autoprog.evaluation import Status

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from api import create_app
+from api.app import create_app
 from autoprog.diagnosis import Sessions
 from autoprog.settings import Settings
 from autoprog.storage.database import Database
@@ -324,7 +324,7 @@ def test_a_session_goes_on_on_a_server_that_was_started_anew(
 def test_a_session_goes_on_in_another_process(client: TestClient, database: Database, tmp_path: Path) -> None:
     first = made(give(client, open_session(client, by_object(client)["id"]), True), 200)
     code = (
-        "import sys; from fastapi.testclient import TestClient; from api import create_app\n"
+        "import sys; from fastapi.testclient import TestClient; from api.app import create_app\n"
         "from autoprog.settings import Settings; from autoprog.storage.database import Database\n"
         "from autoprog.storage.files import Files\n"
         "app = create_app(Settings(), Database(sys.argv[1]), Files(sys.argv[2]), local_owner=True)\n"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from api import create_app
+from api.app import create_app
 from autoprog.errors import StorageFullError
 from autoprog.settings import Settings
 from autoprog.storage import files as files_module

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from api import create_app, create_operations
+from api.app import create_app, create_operations
 from autoprog.errors import EngineUnavailableError
 from autoprog.settings import Settings
 from autoprog.storage.database import Database

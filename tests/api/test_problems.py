@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from structlog.testing import capture_logs
 
-from api import create_app
+from api.app import create_app
 from api.problems import PROBLEM_TYPES, build_problem, faults_of_validation, to_pointer
 from autoprog import errors
 from autoprog.errors import AutoprogError, Fault

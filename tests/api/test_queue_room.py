@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from fastapi import FastAPI
 
-from api import create_app
+from api.app import create_app
 from autoprog.evaluation import Status
 from autoprog.settings import Settings
 from autoprog.storage.database import Database

@@ -9,7 +9,7 @@ from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 import api.context
-from api import create_app
+from api.app import create_app
 from api.rate import Rate
 from autoprog.settings import Settings
 from autoprog.storage.database import Database

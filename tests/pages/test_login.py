@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 from sqlalchemy import select, update
 
-from api import create_app
+from api.app import create_app
 from api.auth import SCOPES
 from api.pages.sessions import local_path
 from autoprog.settings import Settings
@@ -33,7 +33,7 @@ def browse(app: FastAPI) -> TestClient:
 
 def make_key(database: Database, owner: str = "ada", *scopes: str, life: timedelta | None = None) -> tuple[str, str]:
     with database.session() as session:
-        row, key = KeyRepository(session).create(owner, scopes or ("read", "write", "predict"), life=life)
+        row, key = KeyRepository(session).create(owner, scopes or ("read", "write", "predict", "admin"), life=life)
         return row.id, key
 
 
@@ -253,7 +253,7 @@ def test_key_that_may_only_predict_uses_the_calculator_and_nothing_else(
 
 
 def test_scopes_of_the_key_hold_on_pages(keyed_app: FastAPI, database: Database) -> None:
-    browser = log_in(keyed_app, make_key(database, "ada", "read")[1])
+    browser = log_in(keyed_app, make_key(database, "ada", "read", "write")[1])
     assert browser.get("/cohorts").status_code == 200
     assert post(browser, "/settings/keys", scopes="read").status_code == 403
     assert "Make a key" not in browser.get("/settings").text
@@ -262,7 +262,7 @@ def test_scopes_of_the_key_hold_on_pages(keyed_app: FastAPI, database: Database)
 
 
 def test_new_key_is_shown_once_and_is_no_stronger(keyed_app: FastAPI, database: Database) -> None:
-    key_id, key = make_key(database, "ada", "read", "write", life=timedelta(days=10))
+    key_id, key = make_key(database, "ada", "read", "write", "admin", life=timedelta(days=10))
     browser = log_in(keyed_app, key)
     made = post(browser, "/settings/keys", scopes=["read", "write"], days="")
     found = re.search(r"ap_[0-9a-f]{32}_[\w-]+", made.text)

@@ -8,7 +8,7 @@ from typing import Any
 
 from fastapi.testclient import TestClient
 
-from api import create_app
+from api.app import create_app
 from api.searches.service import load_result
 from autoprog.cohort import cleveland
 from autoprog.service import Service

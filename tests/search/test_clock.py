@@ -22,11 +22,11 @@ def history(*seconds: float) -> History:
     return History(METRICS["auc_roc"], tuple(evaluations))
 
 
-def test_the_shortest_budget_leaves_half_for_evaluations() -> None:
+def test_the_shortest_budget_leaves_a_third_for_evaluations() -> None:
     clock = Clock(1.0, 0.0, slots=2, n_patients=300)
     clock.expect(history(50.0, 40.0))
     assert not clock.evaluations_end()
-    assert Clock(1.0, 0.5, slots=2, n_patients=300).evaluations_end()
+    assert Clock(1.0, 0.4, slots=2, n_patients=300).evaluations_end()
     assert Clock(1.0, 1.5, slots=2, n_patients=300).remaining_s() == pytest.approx(-0.5, abs=0.1)
 
 
@@ -58,7 +58,7 @@ def test_exploring_lasts_as_long_as_the_finalists_leave_it() -> None:
     for elapsed_s, share, is_due in ((30.0, 0.5, False), (70.0, 0.5, False), (85.0, 0.5, True), (85.0, 0.95, False)):
         clock = Clock(100.0, elapsed_s, slots=2, n_patients=3000)
         assert clock.finals_are_due(explored, 2, share=share, margin=1.5) is is_due
-    large = Clock(100.0, 60.0, slots=2, n_patients=300_000)  # a thousand seconds: half of the time is for exploring
+    large = Clock(100.0, 60.0, slots=2, n_patients=300_000)  # a thousand seconds: a third of the time is for exploring
     assert large.finals_are_due(explored, 2, share=0.5, margin=1.5)
     assert not Clock(100.0, 20.0, slots=2, n_patients=300_000).finals_are_due(explored, 2, share=0.5, margin=1.5)
 

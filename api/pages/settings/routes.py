@@ -9,12 +9,12 @@ from typing import Annotated
 from fastapi import APIRouter, Form, Query, Request
 from fastapi.responses import RedirectResponse, Response
 
-from api.auth import SCOPES
 from api.dependencies import ReadSession, WriteSession
 from api.pages.rendering import render, translate
-from api.pages.sessions import CurrentSession, PageReader, PageSession, PageWriter
+from api.pages.sessions import CurrentSession, PageAdmin, PageReader, PageSession
 from api.pages.settings import service
 from autoprog.errors import Fault, InvalidInputError
+from autoprog.scopes import SCOPES
 from autoprog.storage.repositories import AuditRepository, BrowserSessionRepository, KeyRepository
 
 router = APIRouter()
@@ -29,16 +29,18 @@ def show_settings(request: Request, session: ReadSession, current: CurrentSessio
 
 
 def _settings(request: Request, session: ReadSession, current: PageSession, new_key: str | None = None) -> Response:
-    principal = current.principal
+    principal, _ = current.principal, translate(request)
+    keys = service.list_keys(session, principal)
     return render(
         request,
         "settings/settings.html",
         owner=KeyRepository(session).owner(principal.owner_id).name,
         has_keys=current.session_id is not None,
-        may_write="write" in principal.scopes,
+        is_admin="admin" in principal.scopes,
         scopes=[scope for scope in SCOPES if scope in principal.scopes],
         lives=list(service.LIVES),
-        keys=service.list_keys(session, principal),
+        keys=keys,
+        names={each.row.id: each.row.person or _("Key") + f" …{each.row.id[-8:]}" for each in keys},
         sessions=BrowserSessionRepository(session).list_live(principal.owner_id),
         session_id=current.session_id,
         new_key=new_key,
@@ -50,7 +52,7 @@ def create_key(
     request: Request,
     session: WriteSession,
     current: CurrentSession,
-    principal: PageWriter,
+    principal: PageAdmin,
     scopes: Annotated[list[str] | None, Form()] = None,
     days: Annotated[str, Form()] = "90",
 ) -> Response:
@@ -61,10 +63,17 @@ def create_key(
 
 
 @router.get("/settings/keys/{key_id}/revocation")
-def ask_to_revoke(request: Request, key_id: str, session: ReadSession, principal: PageWriter) -> Response:
-    """Ask whether a key shall end."""
+def ask_to_revoke(request: Request, key_id: str, session: ReadSession, principal: PageAdmin) -> Response:
+    """Ask whether a key shall end, or a person be blocked."""
     row = KeyRepository(session).get(principal.owner_id, key_id)
     _ = translate(request)
+    if row.person is not None:
+        what = _("%(name)s is logged out and cannot log in again until `autoprog keys unblock` is run.") % {
+            "name": row.person
+        }
+        choices = [("revoke", "yes", _("Block"))]
+        title = _("Block %(name)s?") % {"name": row.person}
+        return render(request, "confirm.html", title=title, what=what, choices=choices, back=_SETTINGS)
     what = _("Programs that use this key will be refused, and people who logged in with it are logged out.")
     if row.id == principal.key_id:
         what = _("You are logged in with this key.") + " " + what
@@ -74,8 +83,8 @@ def ask_to_revoke(request: Request, key_id: str, session: ReadSession, principal
 
 
 @router.post("/settings/keys/{key_id}/revocation")
-def revoke_key(key_id: str, session: WriteSession, current: CurrentSession, principal: PageWriter) -> Response:
-    """Revoke a key of the owner."""
+def revoke_key(key_id: str, session: WriteSession, current: CurrentSession, principal: PageAdmin) -> Response:
+    """Revoke a key of the owner, or block one of her people."""
     _require_keys(current)
     service.revoke_key(session, principal, key_id)
     return _back()
@@ -83,8 +92,8 @@ def revoke_key(key_id: str, session: WriteSession, current: CurrentSession, prin
 
 @router.post("/settings/sessions/{session_id}/end")
 def end_session(session_id: str, session: WriteSession, principal: PageReader) -> Response:
-    """End one of the owner's sessions."""
-    BrowserSessionRepository(session).end(principal.owner_id, session_id)
+    """End a session of the same key or person; an administrator ends any of the owner's."""
+    service.end_session(session, principal, session_id)
     return _back()
 
 

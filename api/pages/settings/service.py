@@ -8,10 +8,11 @@ from datetime import UTC, datetime, timedelta
 
 from sqlalchemy.orm import Session
 
-from api.auth import SCOPES, Principal
+from api.auth import Principal
 from api.problems import ForbiddenError
 from autoprog.errors import Fault, InvalidInputError, NotFoundError
-from autoprog.storage.repositories import KeyRepository
+from autoprog.scopes import SCOPES
+from autoprog.storage.repositories import BrowserSessionRepository, KeyRepository
 from autoprog.storage.tables import ApiKeyRow
 
 LIVES: dict[str, timedelta | None] = {
@@ -55,7 +56,7 @@ def create_key(session: Session, principal: Principal, scopes: Sequence[str], da
     if faults:
         raise InvalidInputError(faults)
     if beyond := sorted(set(scopes) - principal.scopes):
-        raise ForbiddenError(f"the key that you logged in with lacks the scope {beyond[0]!r} itself")
+        raise ForbiddenError(f"what you logged in with lacks the scope {beyond[0]!r} itself")
     keys = KeyRepository(session)
     own, life = keys.get(principal.owner_id, principal.key_id or ""), LIVES[days]
     row, text = keys.create(keys.owner(principal.owner_id).name, scopes, life=life)
@@ -72,3 +73,12 @@ def revoke_key(session: Session, principal: Principal, key_id: str) -> None:
     if row.revoked_at is not None:
         raise NotFoundError("the key has been revoked already")
     keys.revoke(row.id)
+
+
+def end_session(session: Session, principal: Principal, session_id: str) -> None:
+    """End a session that the caller's key or person opened, or any of the owner's for an administrator."""
+    sessions = BrowserSessionRepository(session)
+    opened = {row.id: row.key_id for row in sessions.list_live(principal.owner_id)}
+    if "admin" not in principal.scopes and opened.get(session_id, principal.key_id) != principal.key_id:
+        raise ForbiddenError("what you logged in with lacks the scope 'admin'")
+    sessions.end(principal.owner_id, session_id)

@@ -21,7 +21,7 @@ from autoprog.storage.repositories.feature_streams import (
 )
 from autoprog.storage.repositories.idempotency import IdempotencyRepository, StoredAnswer
 from autoprog.storage.repositories.jobs import JobRepository, QueueRepository
-from autoprog.storage.repositories.keys import KeyRepository
+from autoprog.storage.repositories.keys import KeyRepository, is_key
 from autoprog.storage.repositories.models import ModelRepository, ModelStatusRepository, ValidationRepository
 from autoprog.storage.repositories.patient_erasures import Derived, PatientErasureRepository
 from autoprog.storage.repositories.searches import SearchRepository
@@ -72,4 +72,5 @@ __all__ = [
     "Tally",
     "ThresholdLearnerRepository",
     "ValidationRepository",
+    "is_key",
 ]

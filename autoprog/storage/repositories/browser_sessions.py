@@ -35,7 +35,7 @@ class BrowserSessionRepository:
     def __init__(self, session: Session) -> None:
         self._session = session
 
-    def open(self, key: ApiKeyRow) -> tuple[BrowserSessionRow, str]:
+    def open(self, key: ApiKeyRow, life: timedelta = LIFE) -> tuple[BrowserSessionRow, str]:
         """Open a session for a live key; return its row and the cookie's token, which cannot be read again."""
         token, now = secrets.token_urlsafe(32), database_now(self._session)
         row = BrowserSessionRow(
@@ -46,7 +46,7 @@ class BrowserSessionRepository:
             csrf_token=secrets.token_urlsafe(32),
             created_at=now,
             used_at=now,
-            expires_at=now + LIFE,
+            expires_at=now + life,
         )
         self._session.add(row)
         self._session.flush()

@@ -1,4 +1,4 @@
-"""Queries on owners and their API keys."""
+"""Queries on owners, their API keys, and the people who work for them."""
 
 from __future__ import annotations
 
@@ -18,8 +18,13 @@ from autoprog.storage.tables import ApiKeyRow, OwnerRow
 _PREFIX = "ap"
 
 
+def is_key(text: str) -> bool:
+    """Whether a text has the form of a key."""
+    return text.startswith(f"{_PREFIX}_")
+
+
 class KeyRepository:
-    """Owners and their keys.
+    """Owners, their keys, and people of the identity provider, who stand among the keys without a secret.
 
     Parameters
     ----------
@@ -111,6 +116,53 @@ class KeyRepository:
         if row is None or not compare_digest(row.secret_sha256, _digest(secret)) or not self._is_live(row):
             return None
         return row
+
+    def find_person(self, subject_sha256: str) -> ApiKeyRow | None:
+        """Find a person by the digest of issuer, subject and owner; a blocked one has `revoked_at`."""
+        return self._session.scalars(select(ApiKeyRow).where(ApiKeyRow.subject_sha256 == subject_sha256)).one_or_none()
+
+    def record_person(self, subject_sha256: str, name: str, owner_name: str, scopes: Iterable[str]) -> ApiKeyRow:
+        """Record a person, and her owner if new; replace name and scopes of a known one. Safe in concurrent calls.
+
+        Parameters
+        ----------
+        subject_sha256 : str
+            Digest of issuer, subject and owner.
+        name : str
+            At most 200 characters.
+        owner_name : str
+            For whom she works.
+        scopes : iterable of str
+            What she may do, by the provider's last token.
+
+        Returns
+        -------
+        ApiKeyRow
+            With `revoked_at` if she is blocked.
+        """
+        values = {
+            "id": new_id(),
+            "owner_id": self.ensure_owner(owner_name).id,
+            "secret_sha256": _digest(secrets.token_urlsafe(32)),  # of no key: nobody knows it
+            "scopes": sorted(scopes),
+            "created_at": database_now(self._session),
+            "subject_sha256": subject_sha256,
+            "person": name,
+        }
+        insert_if_absent(self._session, ApiKeyRow, values)
+        row = self._session.scalars(select(ApiKeyRow).where(ApiKeyRow.subject_sha256 == subject_sha256)).one()
+        row.scopes, row.person = values["scopes"], name
+        self._session.flush()
+        return row
+
+    def unblock(self, key_id: str) -> None:
+        """Let a person in again. Raises NotFoundError if there is none, or it is a key."""
+        row = self._get(key_id)
+        if row.subject_sha256 is None:
+            msg = "this is a key, and a revoked key stays revoked: make another"
+            raise NotFoundError(msg)
+        row.revoked_at = None
+        self._session.flush()
 
     def note_use(self, key_id: str) -> None:
         """Record that a key was used now."""

@@ -1,0 +1,1 @@
+"""Single sign-on: people and programs for whom an OpenID Connect provider vouches."""
