@@ -95,9 +95,11 @@ class Service:
     def searching(self) -> Iterator[None]:
         """Run searches alone while the block runs, which must not import learning libraries.
 
-        The search imports them when it comes to need them: a short one never needs most of them, which take seconds.
+        The search imports them when it comes to need them: a short one never needs most of them, which take seconds. It
+        teaches later searches nothing.
         """
-        with _run({"runner": self.runner()}):
+        runner = Runner(self.store, self.engine, runner_id=_runner_id(), teaches=False)
+        with _run({"runner": runner}):
             yield
 
     def _sweep(self) -> bool:

@@ -38,8 +38,8 @@ _REST_S, _REST_S_PATIENT = 2.0, 5e-5
 _EVENT_REST_S_PATIENT = 2e-4
 _CORRECTION_S, _CORRECTION_AVERAGE = 5e-9, 50
 _EVENT_RANKING_S, _EVENT_RANKING_S_EACH, _EVENT_WHOLE_S = 2e-6, 1.5e-7, 1e-5
-# Most of the budget that is kept for the delivery: on a busy machine it may need it.
-_DELIVERY_MOST = 2 / 3
+# Most of the budget that is kept for the delivery; more where everything takes at least twice as long.
+_DELIVERY_MOST, _DELIVERY_MOST_BUSY, _BUSY = 1 / 2, 2 / 3, 2.0
 # Seconds of computing before the first rule is found, and of what follows the rules: the model and its file.
 _FIRST_RULE_S, _MODEL_S = 0.7, 0.3
 # Seconds in which a child loads what writes fitted pipelines.
@@ -108,7 +108,7 @@ class Clock:
         return self._slots
 
     def expect(self, history: History) -> None:
-        """Reserve the time to deliver what this history would deliver, at most two thirds of the budget."""
+        """Reserve the time to deliver what this history would deliver, at most half of the budget, or two thirds on a busy machine."""
         refits = self._refits_s(history)
         refitted = self._pace * _WRITER_S + max(sum(refits) / self._slots, max(refits, default=0.0))
         before = max(self._pace * posterior_s(len(history)), refitted)
@@ -118,7 +118,8 @@ class Clock:
         self._rest_s = self._last_s + self._correction_s
         validation_s = max(self._correction_s, self._kept_for_intervals_s(refits))
         needed = _MARGIN * (before + self._last_s) + validation_s
-        self._delivery_s = min(needed, _DELIVERY_MOST * self._budget_s)
+        most = _DELIVERY_MOST if self._pace < _BUSY else _DELIVERY_MOST_BUSY
+        self._delivery_s = min(needed, most * self._budget_s)
 
     def evaluations_end(self) -> bool:
         """Whether the delivery needs the time left."""

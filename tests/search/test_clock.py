@@ -22,12 +22,31 @@ def history(*seconds: float) -> History:
     return History(METRICS["auc_roc"], tuple(evaluations))
 
 
-def test_the_shortest_budget_leaves_a_third_for_evaluations() -> None:
+def test_the_shortest_budget_leaves_half_for_evaluations() -> None:
     clock = Clock(1.0, 0.0, slots=2, n_patients=300)
     clock.expect(history(50.0, 40.0))
     assert not clock.evaluations_end()
-    assert Clock(1.0, 0.4, slots=2, n_patients=300).evaluations_end()
+    assert Clock(1.0, 0.5, slots=2, n_patients=300).evaluations_end()
     assert Clock(1.0, 1.5, slots=2, n_patients=300).remaining_s() == pytest.approx(-0.5, abs=0.1)
+
+
+def test_a_busy_machine_has_two_thirds_for_the_delivery() -> None:
+    """2 s of computing take 10 s at a fifth of the speed, and the budget has 12."""
+    clock = Clock(12.0, 4.5, slots=2, n_patients=300)
+    clock.expect(history(1.0, 1.0))
+    assert not clock.evaluations_end()
+    clock.keep_pace(5.0)
+    clock.expect(history(1.0, 1.0))
+    assert clock.evaluations_end()
+    assert clock._delivery_s == pytest.approx(8.0)
+
+
+def test_rules_begin_only_where_one_can_be_found() -> None:
+    clock = Clock(30.0, 29.2, slots=2, n_patients=300)
+    assert clock.rules_end(begun=False)
+    assert not clock.rules_end()
+    clock.keep_pace(5.0)
+    assert clock.rules_end()
 
 
 def test_dear_members_end_the_evaluations_sooner() -> None:
@@ -58,7 +77,7 @@ def test_exploring_lasts_as_long_as_the_finalists_leave_it() -> None:
     for elapsed_s, share, is_due in ((30.0, 0.5, False), (70.0, 0.5, False), (85.0, 0.5, True), (85.0, 0.95, False)):
         clock = Clock(100.0, elapsed_s, slots=2, n_patients=3000)
         assert clock.finals_are_due(explored, 2, share=share, margin=1.5) is is_due
-    large = Clock(100.0, 60.0, slots=2, n_patients=300_000)  # a thousand seconds: a third of the time is for exploring
+    large = Clock(100.0, 60.0, slots=2, n_patients=300_000)  # a thousand seconds: half of the time is for exploring
     assert large.finals_are_due(explored, 2, share=0.5, margin=1.5)
     assert not Clock(100.0, 20.0, slots=2, n_patients=300_000).finals_are_due(explored, 2, share=0.5, margin=1.5)
 
