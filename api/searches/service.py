@@ -201,7 +201,8 @@ def missing_result(row: SearchRow, name: str) -> ConflictError:
     if row.status not in FINISHED:
         return ConflictError(f"the search has no {name} yet: it is {row.status}")
     if row.ensemble is not None and name == "decomposition":
-        return ConflictError("the search has no decomposition: its time had ended before it could conclude")
+        why = "it evaluated the opening alone, or its time ended before it could conclude"
+        return ConflictError(f"the search has no decomposition: {why}")
     if row.ensemble is not None:
         return ConflictError(f"the search has no {name} any longer: it was deleted")
     return ConflictError(f"the search has no {name}: it ended as {row.status}")

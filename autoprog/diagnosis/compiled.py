@@ -41,7 +41,10 @@ class _Model(ctypes.Structure):
         ("M", ctypes.c_int64),
         ("N", ctypes.c_int64),
         ("stride", ctypes.c_int64),
-        *((name, ctypes.c_void_p) for name in ("target", "weights", "powers", "table", "costs", "keys", "barred")),
+        *(
+            (name, ctypes.c_void_p)
+            for name in ("target", "weights", "powers", "table", "costs", "by_cost", "keys", "barred")
+        ),
         ("criterion", ctypes.c_int64),
         ("alpha", ctypes.c_double),
         ("log_base", ctypes.c_double),
@@ -95,7 +98,9 @@ class CompiledSplitter:
         self._n_queries = model.n_queries
         uniform = model.has_uniform_prior or counts_objects(model)
         self._give("target", np.ascontiguousarray(model.target_of))
-        self._give("costs", relative_costs(model))
+        costs = relative_costs(model)
+        self._give("costs", costs)
+        self._give("by_cost", None if costs is None else np.argsort(costs, kind="stable").astype(np.int64))
         self._give("keys", tie_keys(model) if keys is None else keys)
         if not uniform:
             self._give("weights", np.ascontiguousarray(model.weights))

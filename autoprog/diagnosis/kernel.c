@@ -42,6 +42,7 @@ typedef struct {
     const double *powers;     /* (M,) weight ** alpha for EXPONENTIAL_BOUND */
     const double *table;      /* (M + 1,) of a count c: c log2 c, or c ** alpha */
     const double *costs;      /* (N,) in multiples of the least; NULL where all are equal */
+    const int64_t *by_cost;   /* (N,) queries by ascending cost, equal ones by index; NULL without costs */
     const uint64_t *keys;     /* (M,) for random ties; NULL takes the first */
     const uint8_t *barred;    /* (N,) queries that cannot be asked; NULL for none */
     int64_t criterion;
@@ -566,10 +567,10 @@ INLINE word matching(const Model *model, const Memory *memory, const uint8_t *co
     return match;
 }
 
-/* The best query at a node of at most eight objects: the ways to divide them are valued, not the queries. */
-INLINE int64_t best_division(const Model *model, const Memory *memory, const int64_t *objects, int64_t m)
+/* The values of the ways to divide at most eight objects: of those that answer otherwise than the first, as bits. */
+INLINE double value_divisions(const Model *model, const Memory *memory, const int64_t *objects, int64_t m)
 {
-    const int64_t size = (int64_t)1 << m, W = memory->W;
+    const int64_t size = (int64_t)1 << m;
     double *restrict right = memory->right, *restrict left = memory->left, *restrict value = memory->value;
     double *restrict first = memory->first, *restrict second = memory->second, *restrict term = memory->small;
     const int lambda = model->criterion == EXPONENTIAL_BOUND;
@@ -601,10 +602,19 @@ INLINE int64_t best_division(const Model *model, const Memory *memory, const int
     const double tolerance = score(model, memory, size, m, right[size - 1], whole);
     for (int64_t p = size; p < lanes; p++) value[p] = UNUSABLE;
     for (int64_t p = 1; p < size; p += 2) value[p] = UNUSABLE; /* the same division as its complement */
+    return tolerance;
+}
+
+/* The best query at a node of at most eight objects: the ways to divide them are valued, not the queries. */
+INLINE int64_t best_division(const Model *model, const Memory *memory, const int64_t *objects, int64_t m)
+{
+    const int64_t size = (int64_t)1 << m, W = memory->W;
+    double *restrict value = memory->value;
+    const double tolerance = value_divisions(model, memory, objects, m);
     const uint8_t *row[PATTERNS];
     for (int64_t k = 0; k < m; k++) row[k] = row_of(model, memory, objects[k]);
     for (;;) {
-        const double least = least_of(value, lanes);
+        const double least = least_of(value, size < 8 ? 8 : size);
         if (least >= UNUSABLE) return -1;
         int64_t query = INT64_MAX;
         int possible = 0;
@@ -622,6 +632,40 @@ INLINE int64_t best_division(const Model *model, const Memory *memory, const int
         }
         if (possible) return query;
     }
+}
+
+/* The value per cost of a query at a node of at most eight objects, from those of the divisions. */
+INLINE double value_of_division(
+    const Model *model, const Memory *memory, const uint8_t *const *row, int64_t m, int64_t q)
+{
+    const int64_t byte = q >> 3;
+    const int bit = 7 - (int)(q & 7);
+    if (!(((const uint8_t *)memory->open)[byte] >> bit & 1)) return UNUSABLE;
+    int64_t p = 0;
+    for (int64_t k = 1; k < m; k++) p |= (int64_t)((row[k][byte] ^ row[0][byte]) >> bit & 1) << k;
+    const double value = memory->value[p];
+    return value < UNUSABLE ? value / model->costs[q] : UNUSABLE;
+}
+
+/* The best query per cost at a node of at most eight objects: the cheapest are looked at first, until no dearer one can
+   be as good even if it divided best. */
+INLINE int64_t cheapest_division(const Model *model, const Memory *memory, const int64_t *objects, int64_t m)
+{
+    const int64_t size = (int64_t)1 << m;
+    const double tolerance = value_divisions(model, memory, objects, m);
+    const double lowest = least_of(memory->value, size < 8 ? 8 : size);
+    const uint8_t *row[PATTERNS];
+    for (int64_t k = 0; k < m; k++) row[k] = row_of(model, memory, objects[k]);
+    double least = UNUSABLE;
+    int64_t seen = 0;
+    for (; seen < model->N && !(least < UNUSABLE && lowest / model->costs[model->by_cost[seen]] > least + tolerance); seen++) {
+        const double value = value_of_division(model, memory, row, m, model->by_cost[seen]);
+        if (value < least) least = value;
+    }
+    if (least >= UNUSABLE) return -1;
+    for (int64_t i = 0; i < seen; i++)
+        if (value_of_division(model, memory, row, m, model->by_cost[i]) <= least + tolerance) return model->by_cost[i];
+    return -1;
 }
 
 /* The first query that divides equally likely objects most evenly: the best by every criterion where no two of them are
@@ -654,11 +698,13 @@ INLINE void choose_each(
     const Model *model, const Memory *memory, const int64_t *order, const int64_t *start, const int64_t *stop, int64_t n,
     int64_t *query)
 {
-    const int first_of_equals = !model->costs && !model->keys;
+    const int first_of_equals = !model->costs && !model->keys, cheapest = model->costs && !model->keys;
     for (int64_t a = 0; a < n; a++) {
         const int64_t *objects = order + start[a], m = stop[a] - start[a];
         if (first_of_equals && m <= PATTERNS)
             query[a] = best_division(model, memory, objects, m);
+        else if (cheapest && m <= PATTERNS)
+            query[a] = cheapest_division(model, memory, objects, m);
         else if (first_of_equals && !model->weights && m <= FEW
                  && (model->criterion == LARGEST_SHARE || all_alone(model, objects, m)))
             query[a] = most_even(model, memory, objects, m);

@@ -113,6 +113,11 @@ class DiagnosisModel:
         return bool(self.false_positive.any() or self.false_negative.any()) or self.responses.known is not None
 
     @cached_property
+    def target_order(self) -> NDArray[np.int64]:
+        """Objects sorted by target, equal ones by index, shape (M,)."""
+        return np.argsort(self.target_of, kind="stable")
+
+    @cached_property
     def target_of(self) -> NDArray[np.int64]:
         """Target of each object, shape (M,): its own index, or its group's."""
         return np.arange(self.n_objects) if self.stop == "object" else self.group_of

@@ -40,29 +40,50 @@ from autoprog.diagnosis.splitting import run_sums
 _Floats = NDArray[np.float64]
 _Ints = NDArray[np.int64]
 
+_LN2 = float(np.log(2.0))
+
 # An object whose posterior is below this share of the largest does not change the information in double precision.
 _NEGLIGIBLE = 1e-18
 
 
 def likelihood(model: DiagnosisModel, query: int, *, answer: bool) -> _Floats:
     """Probability of an answer given each object, shape (M,)."""
+    return _by_response(model, query, *_chances(model, query, answer=answer), 0.5)
+
+
+def _chances(model: DiagnosisModel, query: int, *, answer: bool) -> tuple[float, float]:
+    """Probability of an answer given response 1, and given response 0."""
+    fp, fn = float(model.false_positive[query]), float(model.false_negative[query])
+    return (1.0 - fn, fp) if answer else (fn, 1.0 - fp)
+
+
+def _by_response(model: DiagnosisModel, query: int, one: float, zero: float, unknown: float) -> _Floats:
+    """A value for each object by its response to a query, shape (M,)."""
     objects = np.arange(model.n_objects)
-    yes: _Floats = np.where(
-        model.responses.at(objects, query), 1.0 - model.false_negative[query], model.false_positive[query]
-    )
-    yes[~model.responses.known_at(objects, query)] = 0.5
-    chance: _Floats = yes if answer else 1.0 - yes
-    return chance
+    values: _Floats = np.where(model.responses.at(objects, query), one, zero)
+    if model.responses.known is not None:
+        values[~model.responses.known_at(objects, query)] = unknown
+    return values
 
 
 def log_posterior(model: DiagnosisModel, answers: Sequence[tuple[int, bool]]) -> _Floats:
     """Log posterior of the objects given the answers, shape (M,); all -inf where no object is consistent with them."""
-    total = np.log(model.prior)
+    return _normalised(_weighed(model, np.log(model.prior), answers))
+
+
+def _weighed(model: DiagnosisModel, total: _Floats, answers: Sequence[tuple[int, bool]]) -> _Floats:
+    """Log weights of the objects after further answers."""
     with np.errstate(divide="ignore"):
         for query, answer in answers:
-            total = total + np.log(likelihood(model, query, answer=answer))
+            # Three logarithms, not one an object.
+            one, zero = np.log(_chances(model, query, answer=answer))
+            total = total + _by_response(model, query, one, zero, -_LN2)
+    return total
+
+
+def _normalised(total: _Floats) -> _Floats:
     whole = float(logsumexp(total))
-    return total - whole if np.isfinite(whole) else np.full(model.n_objects, -np.inf)
+    return total - whole if np.isfinite(whole) else np.full(len(total), -np.inf)
 
 
 class Inference:
@@ -78,10 +99,21 @@ class Inference:
         if model.ties == "random":
             keys = np.random.default_rng(model.seed).integers(2**63, size=(model.n_queries, 3))
             self._keys = keys
+        # The answers of the last posterior and their log weights: most sessions add one to them.
+        self._last: tuple[tuple[tuple[int, bool], ...], _Floats] = ((), np.log(model.prior))
 
     def forget(self) -> None:
         """Clear the cache."""
         self._remembered.clear()
+
+    def log_posterior(self, answers: Sequence[tuple[int, bool]]) -> _Floats:
+        """As the function of this name, the same bit by bit; quick after the posterior of all answers but the last."""
+        given, (before, total) = tuple(answers), self._last
+        if given[: len(before)] != before:
+            before, total = (), np.log(self.model.prior)
+        total = _weighed(self.model, total, given[len(before) :])
+        self._last = given, total
+        return _normalised(total)
 
     def next_query(
         self, posterior: _Floats, answers: tuple[tuple[int, bool], ...], barred: tuple[int, ...]
@@ -119,8 +151,8 @@ def expected_information(
     model: DiagnosisModel, posterior: _Floats, target_of: _Ints, known: Responses | None
 ) -> _Floats:
     """Information of every query's answer on the target, shape (N,), bits in [0, 1]; None: all responses are known."""
-    live = np.flatnonzero(posterior > posterior.max() * _NEGLIGIBLE)
-    live = live[np.argsort(target_of[live], kind="stable")]
+    order = model.target_order if target_of is model.target_of else np.argsort(target_of, kind="stable")
+    live = order[(posterior > posterior.max() * _NEGLIGIBLE)[order]]
     w, target = posterior[live], target_of[live]
     first = np.flatnonzero(np.diff(target, prepend=-1))
     fp, fn = model.false_positive, model.false_negative
@@ -148,7 +180,7 @@ def _of_objects(model: DiagnosisModel, live: _Ints, w: _Floats, known: Responses
 
 
 def _coin(p: _Floats) -> _Floats:
-    entropy: _Floats = (entr(p) + entr(1.0 - p)) / np.log(2.0)
+    entropy: _Floats = (entr(p) + entr(1.0 - p)) / _LN2
     return entropy
 
 

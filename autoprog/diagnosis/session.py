@@ -17,7 +17,7 @@ from autoprog.cohort.messages import near_names
 from autoprog.diagnosis.batch import MAX_BATCH, Batch, choose_batch
 from autoprog.diagnosis.model import DiagnosisModel
 from autoprog.diagnosis.next_query import Elimination, NextQuery
-from autoprog.diagnosis.noise import Inference, likelihood, log_posterior
+from autoprog.diagnosis.noise import Inference, likelihood
 from autoprog.diagnosis.ordering import OrderedQueries, Ordering, Spent
 from autoprog.diagnosis.responses import sums_by_code
 from autoprog.errors import ConflictError, Fault, InvalidInputError
@@ -328,8 +328,8 @@ class Sessions:
         return faults
 
     def _posterior(self, told: list[tuple[int, bool]]) -> _Floats:
-        if self.model.is_noisy:
-            posterior: _Floats = np.exp(log_posterior(self.model, told))
+        if self._inference is not None:
+            posterior: _Floats = np.exp(self._inference.log_posterior(told))
             return posterior
         if not told:
             return self.model.prior.copy()

@@ -108,7 +108,7 @@ class Clock:
         return self._slots
 
     def expect(self, history: History) -> None:
-        """Reserve the time to deliver what this history would deliver, at most half of the budget, or two thirds on a busy machine."""
+        """Reserve the time to deliver what this history would deliver: at most half of the budget, or more if busy."""
         refits = self._refits_s(history)
         refitted = self._pace * _WRITER_S + max(sum(refits) / self._slots, max(refits, default=0.0))
         before = max(self._pace * posterior_s(len(history)), refitted)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from autoprog.diagnosis import Answer, DiagnosisModel, ModelOptions, Sessions, build_model
 from autoprog.diagnosis.entropy import shannon_entropy
-from autoprog.diagnosis.noise import expected_information, likelihood, log_posterior
+from autoprog.diagnosis.noise import Inference, expected_information, likelihood, log_posterior
 from autoprog.diagnosis.responses import Responses
 from tests.diagnosis.models import to_matrix
 
@@ -44,6 +44,19 @@ def test_posterior_is_bayes() -> None:
         assert likelihood(model, q, answer=True) == pytest.approx(P[:, q], abs=1e-15)
         joint *= P[:, q] if answer else 1 - P[:, q]
     assert np.exp(log_posterior(model, answers)) == pytest.approx(joint / joint.sum(), rel=1e-12)
+
+
+def test_posteriors_in_any_order_are_those_of_all_answers_at_once() -> None:
+    """One more answer, one taken back, another session: bit by bit the same."""
+    rng = np.random.default_rng(5)
+    model = _noisy(rng, 40, 9)
+    inference = Inference(model, 10)
+    sequence: list[tuple[int, bool]] = []
+    for _ in range(60):
+        if sequence and rng.random() < 0.3:
+            sequence = sequence[: int(rng.integers(len(sequence)))]
+        sequence = [*sequence, (int(rng.integers(model.n_queries)), bool(rng.random() < 0.5))]
+        np.testing.assert_array_equal(inference.log_posterior(sequence), log_posterior(model, sequence))
 
 
 @pytest.mark.parametrize("grouped", [True, False])

@@ -105,6 +105,17 @@ def return_from_provider(
     return page
 
 
+@router.post("/logout")
+def log_out(request: Request, context: ContextDependency, session: CurrentSession) -> Response:
+    """End the browser's session."""
+    if session.session_id is not None:
+        with context.database.session() as transaction:
+            BrowserSessionRepository(transaction).end_token(request.cookies[cookie_name(request)])
+    response = _go("/login")
+    response.delete_cookie(cookie_name(request), httponly=True, samesite="strict", secure=request.url.scheme == "https")
+    return response
+
+
 def _signed_on(
     context: Context, provider: IdentityProvider, code: str, sign_on: SignOn, request: Request
 ) -> tuple[Principal, str]:
@@ -162,17 +173,6 @@ def _set_cookie(page: Response, request: Request, name: str, value: str, life: t
         samesite="strict" if strict else "lax",
         secure=request.url.scheme == "https",
     )
-
-
-@router.post("/logout")
-def log_out(request: Request, context: ContextDependency, session: CurrentSession) -> Response:
-    """End the browser's session."""
-    if session.session_id is not None:
-        with context.database.session() as transaction:
-            BrowserSessionRepository(transaction).end_token(request.cookies[cookie_name(request)])
-    response = _go("/login")
-    response.delete_cookie(cookie_name(request), httponly=True, samesite="strict", secure=request.url.scheme == "https")
-    return response
 
 
 def _go(place: str) -> Response:
