@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import quote_plus, urlencode, urlsplit
 
 import httpx2
 from joserfc import jwt
@@ -158,10 +158,14 @@ class IdentityProvider:
             "client_id": self.settings.client_id,
             "code_verifier": sign_on.verifier,
         }
-        secret = self.settings.client_secret
-        auth = None if secret is None else (self.settings.client_id, secret.get_secret_value())
+        headers = {}
+        if self.settings.client_secret is not None:
+            parts = (self.settings.client_id, self.settings.client_secret.get_secret_value())
+            # Encoded as forms are, by RFC 6749 (2.3.1).
+            pair = ":".join(map(quote_plus, parts)).encode()
+            headers["Authorization"] = f"Basic {base64.b64encode(pair).decode()}"
         try:
-            response = self._client.post(self._address("token_endpoint"), data=form, auth=auth)
+            response = self._client.post(self._address("token_endpoint"), data=form, headers=headers)
         except httpx2.HTTPError as error:
             raise _unavailable(error) from error
         if response.is_client_error:

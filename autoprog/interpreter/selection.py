@@ -127,10 +127,8 @@ def select_rules(
     most: int,
     stop: Callable[[], bool] = lambda: False,
 ) -> list[Conjunction]:
-    """Choose up to `most` rules for a stratum as ascending condition indices, the best supported first.
-
-    Once `stop` turns true, what was found so far is taken.
-    """
+    """Choose up to `most` rules for a stratum as ascending condition indices, the best supported first."""
+    # Once `stop` turns true, what was found so far is taken.
     patients = _Patients(target)
     A = patients.conjoin_each(starts)
     counts, in_stratum = patients.count(A)

@@ -52,10 +52,7 @@ def write_model(model: PrognosticModel) -> bytes:
 
 
 def read_model(kind: type[Model], content: bytes, *, lazily: bool = False) -> Model:
-    """Read a model of this class; raises ArtifactError if the file holds none.
-
-    If read `lazily`, the fitted pipelines are read, and checked, on first use.
-    """
+    """Read a model of this class, or its pipelines `lazily`, on first use; raises ArtifactError if there is none."""
     files = unpack(content)
     manifest = _read_manifest(files)
     try:

@@ -7,14 +7,14 @@ import hashlib
 import time
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, quote_plus, urlsplit
 
 import httpx2
 from joserfc import jwt
 from joserfc.jwk import KeySet, RSAKey
 
 ISSUER = "https://login.hospital.example/realms/clinic"
-CLIENT_ID, SECRET = "autoprog", "a secret of the client, long enough"
+CLIENT_ID, SECRET = "autoprog", "a secret: of the client, long enough"
 ADA = {"sub": "u-1", "preferred_username": "ada", "roles": ["physician"]}
 
 
@@ -68,7 +68,7 @@ class FakeProvider:
 
     def _redeem(self, request: httpx2.Request) -> httpx2.Response:
         form = {name: values[0] for name, values in parse_qs(request.content.decode()).items()}
-        basic = base64.b64encode(f"{CLIENT_ID}:{SECRET}".encode()).decode()
+        basic = base64.b64encode(f"{CLIENT_ID}:{quote_plus(SECRET)}".encode()).decode()
         assert request.headers["authorization"] == f"Basic {basic}"
         asked = self._codes.pop(form["code"], None)  # each works once
         digest = base64.urlsafe_b64encode(hashlib.sha256(form["code_verifier"].encode()).digest()).rstrip(b"=")

@@ -140,18 +140,19 @@ class KeyRepository:
         ApiKeyRow
             With `revoked_at` if she is blocked.
         """
+        granted = sorted(scopes)
         values = {
             "id": new_id(),
             "owner_id": self.ensure_owner(owner_name).id,
             "secret_sha256": _digest(secrets.token_urlsafe(32)),  # of no key: nobody knows it
-            "scopes": sorted(scopes),
+            "scopes": granted,
             "created_at": database_now(self._session),
             "subject_sha256": subject_sha256,
             "person": name,
         }
         insert_if_absent(self._session, ApiKeyRow, values)
         row = self._session.scalars(select(ApiKeyRow).where(ApiKeyRow.subject_sha256 == subject_sha256)).one()
-        row.scopes, row.person = values["scopes"], name
+        row.scopes, row.person = granted, name
         self._session.flush()
         return row
 
