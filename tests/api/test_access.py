@@ -9,8 +9,8 @@ import pytest
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
-from api.auth import SCOPES
 from autoprog.evaluation import Status
+from autoprog.scopes import SCOPES
 from autoprog.storage.database import Database
 from autoprog.storage.repositories import KeyRepository
 from tests.api.conftest import LOCAL, MakeClient

@@ -12,8 +12,8 @@ from httpx2 import Response
 from sqlalchemy import select, update
 
 from api.app import create_app
-from api.auth import SCOPES
 from api.pages.sessions import local_path
+from autoprog.scopes import SCOPES
 from autoprog.settings import Settings
 from autoprog.storage.database import Database, database_now
 from autoprog.storage.files import Files
